@@ -1,0 +1,1 @@
+//! The main HTTP API (port 5010).

@@ -1,0 +1,1 @@
+//! Questions in, ordered segments out: the one chat pipeline.

@@ -1,0 +1,1 @@
+//! Drives one long-lived `codex app-server` over its standard streams.

@@ -1,0 +1,171 @@
+//! Settings: a [`Config`] that cannot be wrong, made from the environment.
+
+mod env;
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+
+pub use env::{ConfigError, from_environment, from_pairs};
+
+/// Everything that can be set, checked. Each bound of the product is a field of this tree.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Address both listeners bind.
+    pub host: IpAddr,
+    /// Port of the main HTTP API; 0 lets the system choose.
+    pub port: u16,
+    /// Port of the MCP server; 0 lets the system choose.
+    pub mcp_port: u16,
+    /// Folder of the store, the lock and the scratch folder of Codex.
+    pub data_dir: PathBuf,
+    /// How the server's paths look to clients, when they differ.
+    pub path_map: Option<PathMap>,
+    pub guard: Guard,
+    pub http: Http,
+    pub ingest: Ingest,
+    pub store: Store,
+    pub codex: Codex,
+    pub log: Log,
+    /// How long stopping may take before what is left is dropped.
+    pub shutdown_grace: Duration,
+}
+
+impl Config {
+    pub fn main_address(&self) -> SocketAddr {
+        SocketAddr::new(self.host, self.port)
+    }
+
+    pub fn mcp_address(&self) -> SocketAddr {
+        SocketAddr::new(self.host, self.mcp_port)
+    }
+}
+
+/// Shows paths below `server` as paths below `client`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathMap {
+    /// Where the server sees repositories: `/data` in the container.
+    pub server: PathBuf,
+    /// Where clients see them: `HOST_INGEST_DIR`.
+    pub client: PathBuf,
+}
+
+/// Who may talk to the listeners, beside loopback names and clients without an `Origin`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guard {
+    /// Further host names, without port, lower case.
+    pub hosts: Vec<String>,
+    /// Further origins such as `https://tools.example`, lower case.
+    pub origins: Vec<String>,
+}
+
+/// Bounds of both listeners.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Largest request body, in bytes.
+    pub max_body_bytes: usize,
+    /// Most connections open at a time on one listener; further ones wait to be accepted.
+    pub max_connections: usize,
+    /// Most JSON-RPC messages in one batch.
+    pub max_batch: usize,
+    /// How long a client may take to send its headers or its body.
+    pub read_timeout: Duration,
+    /// How often a silent long reply sends something.
+    pub keep_alive: Duration,
+}
+
+/// Bounds of ingest.
+#[derive(Debug, Clone)]
+pub struct Ingest {
+    /// Larger files are left out and counted as skipped.
+    pub max_file_bytes: u64,
+    /// Most runs that wait for their turn.
+    pub max_queued_runs: usize,
+    /// Finished runs whose status is kept.
+    pub max_finished_runs: usize,
+}
+
+/// Bounds of the embedded store.
+#[derive(Debug, Clone)]
+pub struct Store {
+    /// From this many chunks on, an approximate index (HNSW) is built in the background; below,
+    /// search is exact.
+    pub hnsw_min_chunks: usize,
+}
+
+/// How Codex is found and driven.
+#[derive(Debug, Clone)]
+pub struct Codex {
+    /// The binary; `None` looks for `codex` on `path`.
+    pub bin: Option<PathBuf>,
+    /// The process's `PATH`, to look for `codex` on.
+    pub path: std::ffi::OsString,
+    /// Codex's own folder (sign-in, sessions); `None` leaves it to Codex.
+    pub home: Option<PathBuf>,
+    /// Scratch folder that the sandbox is confined to.
+    pub workdir: PathBuf,
+    /// The model asked for; `None` takes the product's default while Codex offers it, else Codex's.
+    pub model: Option<String>,
+    /// Reasoning effort, passed as it is.
+    pub effort: String,
+    pub sandbox: Sandbox,
+    pub approval: Approval,
+    /// Whether the model's shell may use the network.
+    pub network: bool,
+    pub web_search: WebSearch,
+    /// Longest turn.
+    pub turn_timeout: Duration,
+    /// Longest wait for any single answer of the Codex process, turns excepted.
+    pub request_timeout: Duration,
+    /// Age at which what is known of Codex's availability is refreshed.
+    pub presence_ttl: Duration,
+    /// Most turns that run at a time; further questions wait.
+    pub max_turns: usize,
+    /// Most questions that wait, over all conversations; further ones are refused.
+    pub max_waiting: usize,
+}
+
+/// What the model's shell may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandbox {
+    ReadOnly,
+    WorkspaceWrite,
+    DangerFullAccess,
+}
+
+/// The approval policy as wished. Codex no longer knows `on-failure` and nobody is there to
+/// approve, so each of them is `never` on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Approval {
+    OnFailure,
+    Never,
+}
+
+/// Where the model's web search looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WebSearch {
+    Disabled,
+    Cached,
+    Live,
+}
+
+/// What is logged and how.
+#[derive(Debug, Clone)]
+pub struct Log {
+    /// A `tracing` filter such as `info` or `codeinfo=debug`.
+    pub level: String,
+    pub format: LogFormat,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    Text,
+    Json,
+}

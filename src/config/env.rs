@@ -1,0 +1,234 @@
+//! Reads the environment, here and nowhere else.
+
+use std::{
+    ffi::OsString,
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde::Deserialize;
+
+use super::{
+    Approval, Codex, Config, Guard, Http, Ingest, Log, LogFormat, PathMap, Sandbox, Store,
+    WebSearch,
+};
+
+/// A setting that cannot be used, in one line that names the variable.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// A value does not parse.
+    #[error("{0}")]
+    Value(#[from] envy::Error),
+    /// A value parses but makes no sense.
+    #[error("`{variable}` {fault}")]
+    Fault { variable: &'static str, fault: String },
+}
+
+/// The variables as text, before checking. Defaults stand beside their fields and in
+/// `.env.example`.
+#[derive(Debug, Deserialize)]
+struct Raw {
+    #[serde(default = "loopback")]
+    host: IpAddr,
+    #[serde(default = "default_port")]
+    port: u16,
+    #[serde(default = "default_mcp_port")]
+    mcp_port: u16,
+    data_dir: Option<PathBuf>,
+    host_ingest_dir: Option<PathBuf>,
+    qdrant_url: Option<String>,
+    embedding_url: Option<String>,
+    #[serde(default)]
+    allowed_hosts: Vec<String>,
+    #[serde(default)]
+    allowed_origins: Vec<String>,
+    max_body_bytes: Option<usize>,
+    max_connections: Option<usize>,
+    max_batch: Option<usize>,
+    read_timeout_secs: Option<u64>,
+    keep_alive_ms: Option<u64>,
+    max_file_bytes: Option<u64>,
+    max_queued_runs: Option<usize>,
+    hnsw_min_chunks: Option<usize>,
+    shutdown_grace_secs: Option<u64>,
+    codex_bin: Option<PathBuf>,
+    codex_home: Option<PathBuf>,
+    codex_workdir: Option<PathBuf>,
+    codex_model: Option<String>,
+    codex_effort: Option<String>,
+    codex_sandbox: Option<Sandbox>,
+    codex_approval: Option<Approval>,
+    codex_network: Option<Switch>,
+    codex_web_search: Option<WebSearch>,
+    codex_turn_timeout_secs: Option<u64>,
+    codex_request_timeout_secs: Option<u64>,
+    codex_presence_secs: Option<u64>,
+    codex_max_turns: Option<usize>,
+    codex_max_waiting: Option<usize>,
+    log_level: Option<String>,
+    log_format: Option<LogFormat>,
+}
+
+/// A yes or no in the spellings people use.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Switch {
+    #[serde(alias = "true", alias = "1", alias = "yes")]
+    On,
+    #[serde(alias = "false", alias = "0", alias = "no")]
+    Off,
+}
+
+fn loopback() -> IpAddr {
+    Ipv4Addr::LOCALHOST.into()
+}
+
+fn default_port() -> u16 {
+    5010
+}
+
+fn default_mcp_port() -> u16 {
+    5011
+}
+
+/// Reads the process's environment.
+pub fn from_environment() -> Result<Config, ConfigError> {
+    // A variable that is not UTF-8 cannot be one of ours, except `PATH`, which is read as it is.
+    let pairs = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    from_pairs(pairs, std::env::var_os("PATH").unwrap_or_default())
+}
+
+/// Reads settings from `pairs` of variable name and value; blank values count as unset.
+pub fn from_pairs(
+    pairs: impl IntoIterator<Item = (String, String)>,
+    path: OsString,
+) -> Result<Config, ConfigError> {
+    let set = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
+    check(envy::from_iter(set)?, path)
+}
+
+fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
+    unsupported("QDRANT_URL", raw.qdrant_url.as_ref(), "the embedded store is the only one")?;
+    unsupported("EMBEDDING_URL", raw.embedding_url.as_ref(), "the built-in model is the only one")?;
+    if raw.port == raw.mcp_port && raw.port != 0 {
+        return Err(fault("MCP_PORT", "must differ from `PORT`"));
+    }
+    let data_dir = match raw.data_dir.clone() {
+        Some(folder) => absolute("DATA_DIR", folder)?,
+        None => platform_data_dir()?,
+    };
+    Ok(Config {
+        host: raw.host,
+        port: raw.port,
+        mcp_port: raw.mcp_port,
+        path_map: raw
+            .host_ingest_dir
+            .clone()
+            .map(|client| PathMap { server: PathBuf::from("/data"), client }),
+        guard: Guard { hosts: lower(&raw.allowed_hosts), origins: lower(&raw.allowed_origins) },
+        http: http(&raw)?,
+        ingest: ingest(&raw)?,
+        store: Store { hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000) },
+        shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
+        log: Log {
+            level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),
+            format: raw.log_format.unwrap_or(LogFormat::Text),
+        },
+        codex: codex(raw, path, &data_dir)?,
+        data_dir,
+    })
+}
+
+fn http(raw: &Raw) -> Result<Http, ConfigError> {
+    Ok(Http {
+        max_body_bytes: positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
+        max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
+        max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
+        read_timeout: Duration::from_secs(raw.read_timeout_secs.unwrap_or(30)),
+        keep_alive: Duration::from_millis(raw.keep_alive_ms.unwrap_or(10_000)),
+    })
+}
+
+fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
+    Ok(Ingest {
+        max_file_bytes: raw.max_file_bytes.unwrap_or(1024 * 1024),
+        max_queued_runs: positive("MAX_QUEUED_RUNS", raw.max_queued_runs, 256)?,
+        max_finished_runs: 256,
+    })
+}
+
+fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, ConfigError> {
+    Ok(Codex {
+        bin: raw.codex_bin,
+        path,
+        home: raw.codex_home.map(|home| absolute("CODEX_HOME", home)).transpose()?,
+        workdir: match raw.codex_workdir {
+            Some(folder) => absolute("CODEX_WORKDIR", folder)?,
+            None => data_dir.join("codex-workdir"),
+        },
+        model: raw.codex_model,
+        effort: raw.codex_effort.unwrap_or_else(|| "high".to_owned()),
+        sandbox: raw.codex_sandbox.unwrap_or(Sandbox::WorkspaceWrite),
+        approval: raw.codex_approval.unwrap_or(Approval::OnFailure),
+        network: matches!(raw.codex_network.unwrap_or(Switch::On), Switch::On),
+        web_search: raw.codex_web_search.unwrap_or(WebSearch::Live),
+        turn_timeout: seconds("CODEX_TURN_TIMEOUT_SECS", raw.codex_turn_timeout_secs, 1800)?,
+        request_timeout: seconds("CODEX_REQUEST_TIMEOUT_SECS", raw.codex_request_timeout_secs, 60)?,
+        presence_ttl: seconds("CODEX_PRESENCE_SECS", raw.codex_presence_secs, 30)?,
+        max_turns: positive("CODEX_MAX_TURNS", raw.codex_max_turns, 16)?,
+        max_waiting: positive("CODEX_MAX_WAITING", raw.codex_max_waiting, 64)?,
+    })
+}
+
+fn platform_data_dir() -> Result<PathBuf, ConfigError> {
+    directories::ProjectDirs::from("", "", "codeinfo")
+        .map(|folders| folders.data_dir().to_owned())
+        .ok_or_else(|| fault("DATA_DIR", "must be set: no home folder is known"))
+}
+
+fn absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {
+    std::path::absolute(folder).map_err(|error| fault(variable, &error.to_string()))
+}
+
+fn lower(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
+}
+
+fn positive(
+    variable: &'static str,
+    value: Option<usize>,
+    default: usize,
+) -> Result<usize, ConfigError> {
+    match value.unwrap_or(default) {
+        0 => Err(fault(variable, "must be at least 1")),
+        value => Ok(value),
+    }
+}
+
+fn seconds(
+    variable: &'static str,
+    value: Option<u64>,
+    default: u64,
+) -> Result<Duration, ConfigError> {
+    match value.unwrap_or(default) {
+        0 => Err(fault(variable, "must be at least 1 second")),
+        value => Ok(Duration::from_secs(value)),
+    }
+}
+
+fn unsupported(
+    variable: &'static str,
+    value: Option<&String>,
+    reason: &str,
+) -> Result<(), ConfigError> {
+    match value {
+        None => Ok(()),
+        Some(_) => Err(fault(variable, &format!("is set, but {reason} in this version"))),
+    }
+}
+
+fn fault(variable: &'static str, fault: &str) -> ConfigError {
+    ConfigError::Fault { variable, fault: fault.to_owned() }
+}

@@ -1,0 +1,18 @@
+//! The words of the product: identifiers, roots, chunks, hits, questions and segments.
+#![warn(missing_docs)]
+
+mod chunk;
+mod hit;
+mod id;
+mod question;
+mod root;
+mod segment;
+mod sparse;
+
+pub use chunk::{ChunkRecord, FileRecord};
+pub use hit::{FileSummary, Hit, LineRange};
+pub use id::{ConversationId, InvalidId, RootId, RunId};
+pub use question::{InvalidQuestion, Question};
+pub use root::{Counts, Root};
+pub use segment::Segment;
+pub use sparse::Sparse;

@@ -1,0 +1,91 @@
+//! What a search finds: ranked chunks, and the same grouped by file.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One chunk that answers a query. Field names are a wire promise of `POST /tools/vector-search`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hit {
+    /// Name of the repository.
+    pub repo: String,
+    /// Path below the root.
+    pub rel_path: String,
+    /// Absolute path as the client sees it.
+    pub path: String,
+    /// First line, counted from 1.
+    pub start_line: u32,
+    /// Last line, inclusive.
+    pub end_line: u32,
+    /// Enclosing definition or heading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// Lower-case language name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// Relevance, 0…1, higher is better.
+    pub score: f32,
+    /// The chunk's lines.
+    pub chunk: String,
+    /// Id of the chunk in the store.
+    pub chunk_id: String,
+    /// Embedding model, as `name@version`.
+    pub model_id: String,
+    /// Number of lines in the chunk.
+    pub line_count: u32,
+}
+
+/// The hits of one file. Field names are a wire promise of `vector_summary`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileSummary {
+    /// Absolute path as the client sees it.
+    pub path: String,
+    /// Path below the root.
+    pub rel_path: String,
+    /// Name of the repository.
+    pub repo: String,
+    /// Best score among the file's chunks, 0…1.
+    #[serde(rename = "match")]
+    pub best: f32,
+    /// Number of chunks found.
+    pub chunks: u32,
+    /// Number of distinct lines that the chunks cover.
+    pub lines: u32,
+    /// The covered lines as ascending, disjoint ranges such as `12-40`.
+    pub ranges: Vec<LineRange>,
+}
+
+/// An inclusive run of lines, written `12-40`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct LineRange {
+    /// First line, counted from 1.
+    pub first: u32,
+    /// Last line, inclusive.
+    pub last: u32,
+}
+
+impl fmt::Display for LineRange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.first, self.last)
+    }
+}
+
+impl From<LineRange> for String {
+    fn from(range: LineRange) -> Self {
+        range.to_string()
+    }
+}
+
+impl TryFrom<String> for LineRange {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let parsed = text.split_once('-').and_then(|(first, last)| {
+            Some(Self { first: first.parse().ok()?, last: last.parse().ok()? })
+        });
+        parsed.ok_or_else(|| format!("`{text}` is not a line range"))
+    }
+}

@@ -1,0 +1,66 @@
+//! Identifiers. Each is parsed once at the edge; holding one proves that it is well formed.
+
+use std::{fmt, path::Path, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// The text is not a UUID in its hyphenated form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`")]
+pub struct InvalidId(pub String);
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(formatter)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                // `Uuid` also reads braced, URN and bare forms; only one spelling is an id here.
+                let uuid = Uuid::try_parse(text).ok().filter(|_| text.len() == 36);
+                uuid.map(Self).ok_or_else(|| InvalidId(text.chars().take(80).collect()))
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// Names one ingest run.
+    RunId
+}
+
+impl RunId {
+    /// Makes a fresh random id.
+    pub fn random() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+uuid_id! {
+    /// Names one conversation; equal to the Codex thread id.
+    ConversationId
+}
+
+uuid_id! {
+    /// Names one indexed root. Derived from its canonical path, so the same folder always has the
+    /// same id.
+    RootId
+}
+
+impl RootId {
+    /// Returns the id of the root at `canonical`, a path with links resolved.
+    pub fn of(canonical: &Path) -> Self {
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, canonical.as_os_str().as_encoded_bytes()))
+    }
+}

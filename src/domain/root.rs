@@ -1,0 +1,42 @@
+//! A root: one indexed folder, and what is known of it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::RootId;
+
+/// One indexed repository, as the store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Root {
+    /// Derived from the canonical path.
+    pub id: RootId,
+    /// Unique among roots; the folder's name unless the user chose another.
+    pub name: String,
+    /// What the user said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Canonical absolute path on the machine that ingests it.
+    pub path: PathBuf,
+    /// Model whose vectors the store holds for it, as `name@version`.
+    pub model_id: String,
+    /// End of the last completed ingest, RFC 3339 in UTC; `None` until the first one completes.
+    pub last_ingest_at: Option<String>,
+    /// What the last completed ingest left in the store.
+    pub counts: Counts,
+    /// Why the last run failed, if it did.
+    pub last_error: Option<String>,
+}
+
+/// How much of a root is indexed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Files with at least one chunk in the store.
+    pub files: u64,
+    /// Chunks in the store.
+    pub chunks: u64,
+    /// Chunks that the last run embedded.
+    pub embedded: u64,
+}

@@ -1,0 +1,2 @@
+//! The built-in model.
+pub struct Builtin;

@@ -1,0 +1,1 @@
+//! Code-aware terms and their BM25 weights.

@@ -1,0 +1,69 @@
+//! The one vocabulary of failure: every error of ours carries exactly one [`Code`].
+#![warn(missing_docs)]
+
+use std::fmt;
+
+/// What kind of failure happened, in the words clients see. Each edge maps codes to HTTP status or
+/// JSON-RPC error once, in its `fault.rs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// An argument is missing, malformed or out of bounds.
+    ValidationFailed,
+    /// No indexed repository has that name, id or path.
+    RepoNotFound,
+    /// No ingest run has that id.
+    RunNotFound,
+    /// No conversation has that id.
+    ConversationNotFound,
+    /// Nothing has been indexed yet.
+    IngestRequired,
+    /// A bound on queued or concurrent work was reached; trying later helps.
+    Busy,
+    /// The embedding model cannot be used.
+    EmbedModelMissing,
+    /// The store was filled with another embedding model.
+    EmbedModelMismatch,
+    /// The store cannot be opened, reached or written.
+    StoreUnavailable,
+    /// Codex cannot be used: not found, signed out, gone, or its model service is away.
+    LlmUnavailable,
+    /// Codex ran the turn and it failed.
+    TurnFailed,
+    /// The conversation no longer fits the model's context window.
+    ContextWindowExceeded,
+    /// The turn reached its time limit.
+    TurnTimedOut,
+    /// The work was cancelled by its owner or by the server stopping.
+    Cancelled,
+    /// A bug of ours; details are in the log only.
+    Internal,
+}
+
+impl Code {
+    /// Returns the wire form, for example `REPO_NOT_FOUND`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ValidationFailed => "VALIDATION_FAILED",
+            Self::RepoNotFound => "REPO_NOT_FOUND",
+            Self::RunNotFound => "RUN_NOT_FOUND",
+            Self::ConversationNotFound => "CONVERSATION_NOT_FOUND",
+            Self::IngestRequired => "INGEST_REQUIRED",
+            Self::Busy => "BUSY",
+            Self::EmbedModelMissing => "EMBED_MODEL_MISSING",
+            Self::EmbedModelMismatch => "EMBED_MODEL_MISMATCH",
+            Self::StoreUnavailable => "STORE_UNAVAILABLE",
+            Self::LlmUnavailable => "CODE_INFO_LLM_UNAVAILABLE",
+            Self::TurnFailed => "TURN_FAILED",
+            Self::ContextWindowExceeded => "CONTEXT_WINDOW_EXCEEDED",
+            Self::TurnTimedOut => "TURN_TIMED_OUT",
+            Self::Cancelled => "CANCELLED",
+            Self::Internal => "INTERNAL",
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,1 @@
+//! Fills the store: discover, chunk, embed, write.

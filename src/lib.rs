@@ -1,0 +1,21 @@
+//! CodeInfo: grounded answers to questions about indexed repositories.
+//!
+//! `design.md` explains the layers, `projectStructure.md` says where each behaviour lives.
+
+pub mod api;
+pub mod app;
+pub mod chat;
+pub mod cli;
+pub mod codex;
+pub mod config;
+pub mod domain;
+pub mod embed;
+pub mod error;
+pub mod ingest;
+pub mod mcp;
+pub mod net;
+pub mod rpc;
+pub mod search;
+pub mod store;
+pub mod task;
+pub mod telemetry;

@@ -1,0 +1,1 @@
+//! The MCP server (port 5011) with its one tool.

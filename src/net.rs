@@ -1,0 +1,1 @@
+//! HTTP plumbing both listeners share.

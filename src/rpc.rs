@@ -1,0 +1,1 @@
+//! JSON-RPC and MCP wire rules both MCP endpoints share.

@@ -1,0 +1,1 @@
+//! Finds chunks: dense and lexical neighbours, fused and ranked.

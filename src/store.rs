@@ -1,0 +1,155 @@
+//! Keeps points (payload, dense and sparse vectors) in collections and finds the nearest ones.
+//!
+//! Nothing outside this module knows which engine runs. Every engine passes
+//! `tests/it/store_suite.rs`. Fusion and ranking are deliberately absent: they belong to `search`,
+//! so that every engine ranks alike.
+#![warn(missing_docs)]
+
+mod catalog;
+mod embedded;
+mod error;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::domain::Sparse;
+
+pub use catalog::Catalog;
+pub use embedded::Embedded;
+pub use error::StoreError;
+
+/// The three kinds of point. Only chunks carry vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Collection {
+    /// [`crate::domain::ChunkRecord`] with one dense and one sparse vector.
+    Chunks,
+    /// [`crate::domain::FileRecord`].
+    Files,
+    /// [`crate::domain::Root`].
+    Roots,
+}
+
+/// A payload field that filters may name; each is indexed as a keyword by the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// `root`: the root's id.
+    Root,
+    /// `path`: the path below the root.
+    Path,
+    /// `version`: the content hash of the file version.
+    Version,
+}
+
+/// Selects points: each `must` entry needs one of its values, no `must_not` entry may match.
+/// The default selects everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Fields that must have one of the values.
+    pub must: Vec<(Field, Vec<String>)>,
+    /// Fields that must have none of the values.
+    pub must_not: Vec<(Field, Vec<String>)>,
+}
+
+impl Filter {
+    /// Narrows to points whose `field` is one of `values`.
+    #[must_use]
+    pub fn with(mut self, field: Field, values: impl IntoIterator<Item = String>) -> Self {
+        self.must.push((field, values.into_iter().collect()));
+        self
+    }
+
+    /// Narrows to points whose `field` is none of `values`.
+    #[must_use]
+    pub fn without(mut self, field: Field, values: impl IntoIterator<Item = String>) -> Self {
+        self.must_not.push((field, values.into_iter().collect()));
+        self
+    }
+}
+
+/// The two vectors of a chunk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vectors {
+    /// Unit length, or all zeros for a text without known words.
+    pub dense: Vec<f32>,
+    /// BM25 term weights; the engine multiplies by inverse document frequency when searching.
+    pub sparse: Sparse,
+}
+
+/// A point to write. A point with the same id is replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Unique within its collection.
+    pub id: Uuid,
+    /// A JSON object.
+    pub payload: Map<String, Value>,
+    /// `Some` in [`Collection::Chunks`], `None` elsewhere.
+    pub vectors: Option<Vectors>,
+}
+
+/// A point as read back, without its vectors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// Its id.
+    pub id: Uuid,
+    /// Its JSON object.
+    pub payload: Map<String, Value>,
+}
+
+/// A found chunk with the engine's score: cosine similarity for dense queries, a non-negative
+/// sum of weights for sparse ones. Ties are ordered by id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored {
+    /// Its id.
+    pub id: Uuid,
+    /// Higher is nearer.
+    pub score: f32,
+    /// Its JSON object.
+    pub payload: Map<String, Value>,
+}
+
+/// Keeps points and finds the nearest ones. Writes are durable against `kill -9` once the future
+/// resolves. Reads and writes may run at the same time; readers may see a write before its future
+/// resolves.
+pub trait VectorStore: Send + Sync {
+    /// Names the engine: `embedded` or `qdrant`.
+    fn backend(&self) -> &'static str;
+
+    /// Writes points, replacing those with the same ids.
+    fn upsert(&self, into: Collection, points: Vec<Point>)
+    -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Deletes the points that `filter` selects.
+    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Finds the `limit` chunks nearest to a dense vector by cosine similarity, best first.
+    fn nearest(
+        &self,
+        to: Vec<f32>,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
+
+    /// Finds the `limit` chunks that share the most term weight with `terms`, best first.
+    fn lexical(
+        &self,
+        terms: Sparse,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
+
+    /// Reads points in order of id, `limit` at a time, starting behind `after`.
+    fn scroll(
+        &self,
+        from: Collection,
+        filter: Filter,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>>;
+
+    /// Counts the points that `filter` selects, exactly.
+    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Puts everything written so far on disk. Called at the end of a run and when stopping.
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+}

@@ -1,0 +1,2 @@
+//! The embedded engine.
+pub struct Embedded;

@@ -1,0 +1,45 @@
+//! Ownership of background work: every task is tracked, told to stop, and waited for.
+
+use std::{future::Future, time::Duration};
+
+use tokio::task::JoinHandle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// The owner of a group of tasks. Clones share the group.
+#[derive(Debug, Clone, Default)]
+pub struct Tasks {
+    tracker: TaskTracker,
+    stopping: CancellationToken,
+}
+
+impl Tasks {
+    /// Starts a task that [`Tasks::stop`] will wait for. The task must end soon after
+    /// [`Tasks::stopping`] is cancelled.
+    pub fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        self.tracker.spawn(task)
+    }
+
+    /// Runs blocking or CPU-heavy work off the runtime's workers, owned like any other task.
+    pub fn spawn_blocking<F, T>(&self, work: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.tracker.spawn_blocking(work)
+    }
+
+    /// Returns the token that is cancelled when the group is told to stop.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// Tells every task to stop and waits for them, at most `grace`. Returns whether all ended.
+    pub async fn stop(&self, grace: Duration) -> bool {
+        self.stopping.cancel();
+        self.tracker.close();
+        tokio::time::timeout(grace, self.tracker.wait()).await.is_ok()
+    }
+}
