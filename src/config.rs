@@ -4,7 +4,7 @@ mod env;
 
 use std::{
     net::{IpAddr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -46,10 +46,20 @@ impl Config {
 /// Shows paths below `server` as paths below `client`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathMap {
-    /// Where the server sees repositories: `/data` in the container.
+    /// Where the server sees repositories: `INGEST_DIR`, `/repos` in the container.
     pub server: PathBuf,
     /// Where clients see them: `HOST_INGEST_DIR`.
     pub client: PathBuf,
+}
+
+impl PathMap {
+    /// Returns a path of the server as clients see it.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix(&self.server) {
+            Ok(below) => self.client.join(below),
+            Err(_) => path.to_owned(),
+        }
+    }
 }
 
 /// Who may talk to the listeners, beside loopback names and clients without an `Origin`.
@@ -102,6 +112,9 @@ pub struct Codex {
     pub bin: Option<PathBuf>,
     /// The process's `PATH`, to look for `codex` on.
     pub path: std::ffi::OsString,
+    /// Names of the variables set in the process's environment, which Codex inherits: enough to
+    /// tell whether the key that a model provider names is there. Values are never kept.
+    pub variables: std::collections::BTreeSet<String>,
     /// Codex's own folder (sign-in, sessions); `None` leaves it to Codex.
     pub home: Option<PathBuf>,
     /// Scratch folder that the sandbox is confined to.
@@ -159,6 +172,8 @@ pub enum WebSearch {
 pub struct Log {
     /// A `tracing` filter such as `info` or `codeinfo=debug`.
     pub level: String,
+    /// Whether the user chose the level.
+    pub chosen: bool,
     pub format: LogFormat,
 }
 

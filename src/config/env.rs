@@ -2,12 +2,12 @@
 
 use std::{
     ffi::OsString,
-    net::{IpAddr, Ipv4Addr},
+    net::Ipv4Addr,
     path::PathBuf,
     time::Duration,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IntoDeserializer};
 
 use super::{
     Approval, Codex, Config, Guard, Http, Ingest, Log, LogFormat, PathMap, Sandbox, Store,
@@ -29,14 +29,15 @@ pub enum ConfigError {
 /// `.env.example`.
 #[derive(Debug, Deserialize)]
 struct Raw {
-    #[serde(default = "loopback")]
-    host: IpAddr,
+    host: Option<String>,
     #[serde(default = "default_port")]
     port: u16,
     #[serde(default = "default_mcp_port")]
     mcp_port: u16,
     data_dir: Option<PathBuf>,
     host_ingest_dir: Option<PathBuf>,
+    #[serde(default = "default_ingest_dir")]
+    ingest_dir: PathBuf,
     qdrant_url: Option<String>,
     embedding_url: Option<String>,
     #[serde(default)]
@@ -57,21 +58,21 @@ struct Raw {
     codex_workdir: Option<PathBuf>,
     codex_model: Option<String>,
     codex_effort: Option<String>,
-    codex_sandbox: Option<Sandbox>,
-    codex_approval: Option<Approval>,
-    codex_network: Option<Switch>,
-    codex_web_search: Option<WebSearch>,
+    codex_sandbox: Option<String>,
+    codex_approval: Option<String>,
+    codex_network: Option<String>,
+    codex_web_search: Option<String>,
     codex_turn_timeout_secs: Option<u64>,
     codex_request_timeout_secs: Option<u64>,
     codex_presence_secs: Option<u64>,
     codex_max_turns: Option<usize>,
     codex_max_waiting: Option<usize>,
     log_level: Option<String>,
-    log_format: Option<LogFormat>,
+    log_format: Option<String>,
 }
 
 /// A yes or no in the spellings people use.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Switch {
     #[serde(alias = "true", alias = "1", alias = "yes")]
@@ -80,12 +81,12 @@ enum Switch {
     Off,
 }
 
-fn loopback() -> IpAddr {
-    Ipv4Addr::LOCALHOST.into()
-}
-
 fn default_port() -> u16 {
     5010
+}
+
+fn default_ingest_dir() -> PathBuf {
+    PathBuf::from("/repos")
 }
 
 fn default_mcp_port() -> u16 {
@@ -105,8 +106,12 @@ pub fn from_pairs(
     pairs: impl IntoIterator<Item = (String, String)>,
     path: OsString,
 ) -> Result<Config, ConfigError> {
-    let set = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty());
-    check(envy::from_iter(set)?, path)
+    let set: Vec<_> =
+        pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
+    let variables = set.iter().map(|(name, _)| name.clone()).collect();
+    let mut config = check(envy::from_iter(set)?, path)?;
+    config.codex.variables = variables;
+    Ok(config)
 }
 
 fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
@@ -120,13 +125,13 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         None => platform_data_dir()?,
     };
     Ok(Config {
-        host: raw.host,
+        host: choice("HOST", raw.host.as_ref(), Ipv4Addr::LOCALHOST.into())?,
         port: raw.port,
         mcp_port: raw.mcp_port,
         path_map: raw
             .host_ingest_dir
             .clone()
-            .map(|client| PathMap { server: PathBuf::from("/data"), client }),
+            .map(|client| PathMap { server: raw.ingest_dir.clone(), client }),
         guard: Guard { hosts: lower(&raw.allowed_hosts), origins: lower(&raw.allowed_origins) },
         http: http(&raw)?,
         ingest: ingest(&raw)?,
@@ -134,7 +139,8 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: Log {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),
-            format: raw.log_format.unwrap_or(LogFormat::Text),
+            chosen: raw.log_level.is_some(),
+            format: choice("LOG_FORMAT", raw.log_format.as_ref(), LogFormat::Text)?,
         },
         codex: codex(raw, path, &data_dir)?,
         data_dir,
@@ -163,6 +169,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
     Ok(Codex {
         bin: raw.codex_bin,
         path,
+        variables: std::collections::BTreeSet::new(),
         home: raw.codex_home.map(|home| absolute("CODEX_HOME", home)).transpose()?,
         workdir: match raw.codex_workdir {
             Some(folder) => absolute("CODEX_WORKDIR", folder)?,
@@ -170,10 +177,10 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         },
         model: raw.codex_model,
         effort: raw.codex_effort.unwrap_or_else(|| "high".to_owned()),
-        sandbox: raw.codex_sandbox.unwrap_or(Sandbox::WorkspaceWrite),
-        approval: raw.codex_approval.unwrap_or(Approval::OnFailure),
-        network: matches!(raw.codex_network.unwrap_or(Switch::On), Switch::On),
-        web_search: raw.codex_web_search.unwrap_or(WebSearch::Live),
+        sandbox: choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?,
+        approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), Approval::OnFailure)?,
+        network: choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)? == Switch::On,
+        web_search: choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearch::Live)?,
         turn_timeout: seconds("CODEX_TURN_TIMEOUT_SECS", raw.codex_turn_timeout_secs, 1800)?,
         request_timeout: seconds("CODEX_REQUEST_TIMEOUT_SECS", raw.codex_request_timeout_secs, 60)?,
         presence_ttl: seconds("CODEX_PRESENCE_SECS", raw.codex_presence_secs, 30)?,
@@ -194,6 +201,18 @@ fn absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigEr
 
 fn lower(names: &[String]) -> Vec<String> {
     names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
+}
+
+/// Reads a value of a closed set; `envy` alone would not name the variable.
+fn choice<T: serde::de::DeserializeOwned>(
+    variable: &'static str,
+    value: Option<&String>,
+    default: T,
+) -> Result<T, ConfigError> {
+    let Some(text) = value else { return Ok(default) };
+    let text = text.trim();
+    let read: Result<T, serde::de::value::Error> = T::deserialize(text.into_deserializer());
+    read.map_err(|error| fault(variable, &format!("is `{text}`: {error}")))
 }
 
 fn positive(
