@@ -5,9 +5,11 @@
 //! so that every engine ranks alike.
 #![warn(missing_docs)]
 
+mod atomic;
 mod catalog;
 mod embedded;
 mod error;
+mod lock;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -16,8 +18,12 @@ use uuid::Uuid;
 use crate::domain::Sparse;
 
 pub use catalog::Catalog;
-pub use embedded::Embedded;
+pub use embedded::{Embedded, OnMismatch};
 pub use error::StoreError;
+pub use lock::{Holder, Lock, holder};
+
+/// The most points one read returns; a larger limit is cut to it.
+pub const MAX_PAGE: usize = 10_000;
 
 /// The three kinds of point. Only chunks carry vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,2 +1,292 @@
-//! The embedded engine.
-pub struct Embedded;
+//! The embedded engine: nothing to start, all in one folder, one process at a time.
+//!
+//! Reads go to the engine side by side. Changes go through one [`Writer`], which journals them
+//! first. Everything that touches the engine runs off the runtime's workers.
+
+mod convert;
+mod entry;
+mod journal;
+mod manifest;
+mod read;
+mod repair;
+mod shard;
+mod writer;
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::sync::{Mutex, watch};
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::{Collection, Filter, Point, Scored, StoreError, Stored, VectorStore, atomic};
+use crate::{config, domain::Sparse, task::Tasks};
+use entry::Entry;
+use journal::Journal;
+use manifest::Manifest;
+use shard::Shard;
+use writer::{Shards, Writer};
+
+/// Points per change: few, because readers wait while the engine takes one in.
+const BATCH: usize = 64;
+
+/// The embedded engine. Dropping it flushes, which blocks for some tenths of a second, and, unless
+/// the process is stopping, waits for segments that are being rebuilt. What was acknowledged is
+/// safe without either.
+pub struct Embedded {
+    shards: Arc<Shards>,
+    writer: Arc<Mutex<Writer>>,
+    optimizing: watch::Sender<bool>,
+    optimizer: std::sync::Mutex<Option<JoinHandle<()>>>,
+    dimensions: usize,
+    hnsw_min_chunks: usize,
+    tasks: Tasks,
+}
+
+/// What opening does with a store that another embedding model filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnMismatch {
+    /// Fails with [`StoreError::ModelMismatch`].
+    Refuse,
+    /// Drops the chunks and files of the former model and keeps the roots.
+    Discard,
+}
+
+impl Embedded {
+    /// Opens the store in `folder`, creating it if needed, for vectors of `dimensions` made by
+    /// `model` (its id). Replays what a killed process had only journaled.
+    pub async fn open(
+        folder: &Path,
+        model: &str,
+        dimensions: usize,
+        on_mismatch: OnMismatch,
+        settings: &config::Store,
+        tasks: Tasks,
+    ) -> Result<Self, StoreError> {
+        let (at, model) = (folder.to_owned(), model.to_owned());
+        let open = move || open(&at, &model, dimensions, on_mismatch);
+        let writer = blocking(&tasks, "open", open).await?;
+        Ok(Self {
+            shards: Arc::clone(writer.shards()),
+            writer: Arc::new(Mutex::new(writer)),
+            optimizing: watch::Sender::new(false),
+            optimizer: std::sync::Mutex::default(),
+            dimensions,
+            hnsw_min_chunks: settings.hnsw_min_chunks,
+            tasks,
+        })
+    }
+
+    /// Runs a read beside all others.
+    fn read<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        of: Collection,
+        work: impl FnOnce(&Shard) -> Result<T, StoreError> + Send + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        let shards = Arc::clone(&self.shards);
+        blocking(&self.tasks, action, move || work(shards.get(of))).boxed()
+    }
+
+    /// Makes changes, after all that were asked for before. They are made even if the future is
+    /// dropped once they have begun.
+    async fn write(&self, action: &'static str, entries: Vec<Entry>) -> Result<(), StoreError> {
+        let mut optimizing = self.optimizing.subscribe();
+        let mut writer = loop {
+            let writer = Arc::clone(&self.writer).lock_owned().await;
+            if !writer.overfull() {
+                break writer;
+            }
+            drop(writer);
+            // The sender lives as long as `self`.
+            drop(optimizing.wait_for(|optimizing| !optimizing).await);
+        };
+        let work = move || entries.into_iter().try_for_each(|entry| writer.write(entry));
+        blocking(&self.tasks, action, work).await
+    }
+
+    /// Flushes and then starts to rebuild segments, unless that is going on already.
+    async fn flush_and_optimize(&self) -> Result<(), StoreError> {
+        let mut writer = Arc::clone(&self.writer).lock_owned().await;
+        let stopping = self.tasks.stopping().is_cancelled();
+        let hnsw_min_chunks = self.hnsw_min_chunks;
+        let start = move || {
+            writer.flush()?;
+            let start =
+                !stopping && !writer.optimizing() && writer.may_optimize(hnsw_min_chunks)?;
+            if start {
+                writer.start_optimizing()?;
+            }
+            Ok(start)
+        };
+        if blocking(&self.tasks, "flush", start).await? {
+            self.optimize().await;
+        }
+        Ok(())
+    }
+
+    /// Rebuilds segments on a thread of its own. Stopping does not wait for it: it may take
+    /// minutes, cannot be stopped halfway, and the process may end meanwhile as it may be killed.
+    async fn optimize(&self) {
+        self.optimizing.send_replace(true);
+        let (shards, writer) = (Arc::clone(&self.shards), Arc::clone(&self.writer));
+        let (optimizing, hnsw_min_chunks) = (self.optimizing.clone(), self.hnsw_min_chunks);
+        let work = move || {
+            let rebuilt = rebuild(&shards, hnsw_min_chunks);
+            if let Err(error) = writer.blocking_lock().finish_optimizing(rebuilt) {
+                warn!(%error, "store could not be optimized");
+            }
+            optimizing.send_replace(false);
+        };
+        match thread::Builder::new().name("store-optimizer".to_owned()).spawn(work) {
+            Ok(thread) => *self.optimizer() = Some(thread),
+            Err(error) => {
+                warn!(%error, "store optimizer could not start");
+                let finished = self.writer.lock().await.finish_optimizing(Ok(Vec::new()));
+                self.optimizing.send_replace(false);
+                if let Err(error) = finished {
+                    warn!(%error, "store could not be flushed");
+                }
+            }
+        }
+    }
+
+    fn optimizer(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.optimizer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        let optimizer = self.optimizer().take();
+        if let Some(optimizer) = optimizer.filter(|_| !self.tasks.stopping().is_cancelled()) {
+            drop(optimizer.join());
+        }
+    }
+}
+
+impl VectorStore for Embedded {
+    fn backend(&self) -> &'static str {
+        "embedded"
+    }
+
+    fn upsert(
+        &self,
+        into: Collection,
+        points: Vec<Point>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let check = |point| convert::check(point, into, self.dimensions);
+        let checked = points.iter().try_for_each(check);
+        async move {
+            checked?;
+            let batches = points.chunks(BATCH).map(|batch| Entry::Upsert(into, batch.to_vec()));
+            self.write("upsert points", batches.collect()).await
+        }
+        .boxed()
+    }
+
+    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write("delete points", vec![Entry::Delete(from, filter)]).boxed()
+    }
+
+    fn nearest(
+        &self,
+        to: Vec<f32>,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read("search", Collection::Chunks, move |shard| shard.nearest(to, &filter, limit))
+    }
+
+    fn lexical(
+        &self,
+        terms: Sparse,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read("search", Collection::Chunks, move |shard| shard.lexical(terms, &filter, limit))
+    }
+
+    fn scroll(
+        &self,
+        from: Collection,
+        filter: Filter,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read("scroll", from, move |shard| shard.scroll(&filter, after, limit))
+    }
+
+    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.read("count", of, move |shard| shard.count(&filter))
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.flush_and_optimize().boxed()
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    tasks: &Tasks,
+    action: &'static str,
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tasks.spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            let reason = match error.try_into_panic() {
+                Ok(panic) => shard::panic_message(panic.as_ref()),
+                Err(error) => error.to_string(),
+            };
+            Err(StoreError::Engine { action, reason })
+        }
+    }
+}
+
+fn open(
+    folder: &Path,
+    model: &str,
+    dimensions: usize,
+    on_mismatch: OnMismatch,
+) -> Result<Writer, StoreError> {
+    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    // Locks the folder, so it comes first.
+    let journal = Journal::open(folder)?;
+    let mut manifest = Manifest::open(folder, model, dimensions)?;
+    match (manifest.check(model, dimensions), on_mismatch) {
+        (Ok(()), _) => {}
+        (Err(mismatch), OnMismatch::Refuse) => return Err(mismatch),
+        (Err(mismatch), OnMismatch::Discard) => {
+            info!(reason = %mismatch, "discarding what another model embedded");
+            manifest.start_discarding(model, dimensions)?;
+        }
+    }
+    if manifest.discarding() {
+        for collection in [Collection::Chunks, Collection::Files] {
+            atomic::remove_folder(&folder.join(shard::folder_name(collection)))?;
+        }
+    }
+    let numbers = manifest.reserve()?;
+    let shard = |collection| Shard::open(folder, collection, dimensions, numbers.first);
+    let shards = Shards {
+        chunks: shard(Collection::Chunks)?,
+        files: shard(Collection::Files)?,
+        roots: shard(Collection::Roots)?,
+    };
+    Writer::recover(folder, Arc::new(shards), journal, manifest, numbers)
+}
+
+fn rebuild(shards: &Shards, hnsw_min_chunks: usize) -> Result<Vec<Collection>, StoreError> {
+    let mut rebuilt = Vec::new();
+    for collection in [Collection::Chunks, Collection::Files, Collection::Roots] {
+        if shards.get(collection).optimize(hnsw_min_chunks)? {
+            rebuilt.push(collection);
+        }
+    }
+    Ok(rebuilt)
+}

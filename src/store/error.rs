@@ -1,6 +1,6 @@
 //! What can go wrong in a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::Code;
 
@@ -26,6 +26,39 @@ pub enum StoreError {
         /// The model that was asked for.
         wanted: String,
     },
+    /// A newer version of the product wrote the store.
+    #[error(
+        "the store in `{}` has layout {found}, but this version reads up to {supported}; \
+         use the version that wrote it, or move the folder away and ingest again",
+        .path.display()
+    )]
+    NewerLayout {
+        /// The store's folder.
+        path: PathBuf,
+        /// The layout found.
+        found: u32,
+        /// The newest layout this version knows.
+        supported: u32,
+    },
+    /// The files of the store are not what was written.
+    #[error(
+        "the store in `{}` is damaged: {reason}; move the folder away and ingest again",
+        .path.display()
+    )]
+    Damaged {
+        /// The store's folder.
+        path: PathBuf,
+        /// What did not fit.
+        reason: String,
+    },
+    /// A point does not fit its collection: a bug of the caller.
+    #[error("point `{id}` cannot be stored: {reason}")]
+    InvalidPoint {
+        /// The point's id.
+        id: uuid::Uuid,
+        /// What does not fit.
+        reason: &'static str,
+    },
     /// The engine refused or failed.
     #[error("the store failed to {action}: {reason}")]
     Engine {
@@ -35,7 +68,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A file of the store could not be read or written.
-    #[error("cannot use `{}`", .path.display())]
+    #[error("cannot use `{}`: {source}", .path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -49,13 +82,21 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
             Self::ModelMismatch { .. } => Code::EmbedModelMismatch,
-            Self::Held { .. } | Self::Engine { .. } | Self::Io { .. } | Self::Malformed(_) => {
-                Code::StoreUnavailable
-            }
+            Self::InvalidPoint { .. } => Code::Internal,
+            Self::Held { .. }
+            | Self::NewerLayout { .. }
+            | Self::Damaged { .. }
+            | Self::Engine { .. }
+            | Self::Io { .. }
+            | Self::Malformed(_) => Code::StoreUnavailable,
         }
     }
 }

@@ -1,0 +1,112 @@
+//! Our words in the engine's, and back.
+
+use std::collections::HashMap;
+
+use qdrant_edge::{
+    self as engine, AnyVariants, Condition, FieldCondition, JsonPath, Match, MatchAny, PointId,
+    PointStructPersisted, SparseVector, VectorPersisted, VectorStructPersisted,
+};
+use uuid::Uuid;
+
+use super::super::{Collection, Field, Filter, Point, StoreError, Vectors};
+
+/// Name of the dense vector.
+pub(super) const DENSE: &str = "dense";
+/// Name of the sparse vector.
+pub(super) const TERMS: &str = "terms";
+
+/// Returns the payload key of a field.
+pub(super) fn key(field: Field) -> Result<JsonPath, StoreError> {
+    let name = match field {
+        Field::Root => "root",
+        Field::Path => "path",
+        Field::Version => "version",
+    };
+    name.parse().map_err(|()| StoreError::Engine {
+        action: "name a payload field",
+        reason: format!("`{name}` is not a path"),
+    })
+}
+
+/// Returns the engine's filter; `Nothing` when no point can match.
+pub(super) fn selection(filter: &Filter) -> Result<Selection, StoreError> {
+    if filter.must.iter().any(|(_, values)| values.is_empty()) {
+        return Ok(Selection::Nothing);
+    }
+    let must_not = filter.must_not.iter().filter(|(_, values)| !values.is_empty());
+    let must = filter.must.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
+    let must_not = must_not.map(condition).collect::<Result<Vec<_>, _>>()?;
+    if must.is_empty() && must_not.is_empty() {
+        return Ok(Selection::All);
+    }
+    Ok(Selection::Some(engine::Filter {
+        should: None,
+        min_should: None,
+        must: (!must.is_empty()).then_some(must),
+        must_not: (!must_not.is_empty()).then_some(must_not),
+    }))
+}
+
+/// What a filter selects.
+pub(super) enum Selection {
+    All,
+    Nothing,
+    Some(engine::Filter),
+}
+
+/// Returns the engine's form of a point that [`check`] accepted.
+pub(super) fn point(point: Point) -> PointStructPersisted {
+    let vectors = point.vectors.map_or_else(HashMap::new, |vectors| {
+        let Vectors { dense, sparse } = vectors;
+        let sparse = SparseVector { indices: sparse.indices, values: sparse.values };
+        // Empty sparse vectors are written too: a replaced point would keep its former terms.
+        HashMap::from([
+            (DENSE.to_owned(), VectorPersisted::Dense(dense)),
+            (TERMS.to_owned(), VectorPersisted::Sparse(sparse)),
+        ])
+    });
+    PointStructPersisted {
+        id: PointId::Uuid(point.id),
+        vector: VectorStructPersisted::Named(vectors),
+        payload: Some(engine::Payload(point.payload)),
+    }
+}
+
+/// Fails unless the point has the form that its collection asks for. Checked before the journal is
+/// written, so that whatever is in the journal can be applied.
+pub(super) fn check(point: &Point, into: Collection, dimensions: usize) -> Result<(), StoreError> {
+    let reason = match (into, &point.vectors) {
+        (Collection::Chunks, None) => "a chunk needs its vectors",
+        (Collection::Files | Collection::Roots, Some(_)) => "only chunks have vectors",
+        (Collection::Files | Collection::Roots, None) => return Ok(()),
+        (Collection::Chunks, Some(Vectors { dense, sparse })) => {
+            let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
+            if dense.len() != dimensions {
+                "its dense vector has another length than the model's"
+            } else if !finite(dense) || !finite(&sparse.values) {
+                "its vectors hold a value that is not finite"
+            } else if sparse.indices.len() != sparse.values.len() {
+                "its sparse vector has more terms than weights, or fewer"
+            } else if !sparse.indices.is_sorted_by(|a, b| a < b) {
+                "its sparse vector's terms are not strictly ascending"
+            } else {
+                return Ok(());
+            }
+        }
+    };
+    Err(StoreError::InvalidPoint { id: point.id, reason })
+}
+
+/// Returns the id of a point that we wrote; all have UUIDs.
+pub(super) fn id(id: PointId) -> Option<Uuid> {
+    match id {
+        PointId::Uuid(id) => Some(id),
+        PointId::NumId(_) => None,
+    }
+}
+
+fn condition((field, values): &(Field, Vec<String>)) -> Result<Condition, StoreError> {
+    let any = AnyVariants::Strings(values.iter().cloned().collect());
+    let condition = FieldCondition::new_match(key(*field)?, Match::Any(MatchAny { any }));
+    Ok(Condition::Field(condition))
+}

@@ -1,0 +1,143 @@
+//! The file that says what a store folder holds: layout, embedding model, operation numbers.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::super::{StoreError, atomic};
+
+/// The layout of the folder that this version writes.
+const LAYOUT: u32 = 1;
+/// How many operation numbers are set aside at a time. Small, because the engine packs numbers
+/// below 2^32 tighter; large enough that setting aside stays rare.
+const RESERVED: u64 = 1 << 16;
+/// How many operations one change takes at most.
+const PER_CHANGE: u64 = 2;
+/// How many operations opening takes at most.
+const FOR_OPENING: u64 = 16;
+
+/// The manifest of an open store.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    path: PathBuf,
+    record: Record,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    layout: u32,
+    model: String,
+    dimensions: usize,
+    /// No operation was numbered this or higher. The engine ignores an operation whose number is
+    /// not above that of the point it changes.
+    next_operation: u64,
+    /// Chunks and files of a former model are being dropped; to be repeated if interrupted.
+    #[serde(default)]
+    discarding: bool,
+}
+
+/// The part of a manifest that exists in every layout.
+#[derive(Deserialize)]
+struct Header {
+    layout: u32,
+}
+
+impl Manifest {
+    /// Reads the manifest of `folder`, or makes one for a folder without.
+    pub(super) fn open(folder: &Path, model: &str, dimensions: usize) -> Result<Self, StoreError> {
+        let path = folder.join("manifest.json");
+        let Some(bytes) = atomic::read(&path)? else {
+            let record = Record {
+                layout: LAYOUT,
+                model: model.to_owned(),
+                dimensions,
+                next_operation: 1,
+                discarding: false,
+            };
+            return Ok(Self { path, record });
+        };
+        let damaged = |error: serde_json::Error| StoreError::Damaged {
+            path: folder.to_owned(),
+            reason: format!("`manifest.json` is malformed: {error}"),
+        };
+        let Header { layout } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        if LAYOUT < layout {
+            let path = folder.to_owned();
+            return Err(StoreError::NewerLayout { path, found: layout, supported: LAYOUT });
+        }
+        Ok(Self { path, record: serde_json::from_slice(&bytes).map_err(damaged)? })
+    }
+
+    /// Fails unless the store was filled by this model.
+    pub(super) fn check(&self, model: &str, dimensions: usize) -> Result<(), StoreError> {
+        let Record { model: stored, dimensions: stored_dimensions, .. } = &self.record;
+        if stored == model && *stored_dimensions == dimensions {
+            return Ok(());
+        }
+        let same = stored == model;
+        let name = |name: &str, dimensions: usize| match same {
+            true => format!("{name} with {dimensions} dimensions"),
+            false => name.to_owned(),
+        };
+        Err(StoreError::ModelMismatch {
+            stored: name(stored, *stored_dimensions),
+            wanted: name(model, dimensions),
+        })
+    }
+
+    /// Returns whether chunks and files must be dropped before the store is used.
+    pub(super) fn discarding(&self) -> bool {
+        self.record.discarding
+    }
+
+    /// Notes, on disk, that the store now belongs to `model` and that its chunks and files go.
+    pub(super) fn start_discarding(
+        &mut self,
+        model: &str,
+        dimensions: usize,
+    ) -> Result<(), StoreError> {
+        model.clone_into(&mut self.record.model);
+        self.record.dimensions = dimensions;
+        self.record.discarding = true;
+        self.save()
+    }
+
+    /// Notes that they are gone.
+    pub(super) fn finish_discarding(&mut self) -> Result<(), StoreError> {
+        self.record.discarding = false;
+        self.save()
+    }
+
+    /// Sets operation numbers aside and returns the first; on disk before any is used.
+    pub(super) fn reserve(&mut self) -> Result<Numbers, StoreError> {
+        let first = self.record.next_operation;
+        self.record.next_operation = first + RESERVED;
+        self.save()?;
+        Ok(Numbers { first, left: RESERVED - FOR_OPENING })
+    }
+
+    fn save(&self) -> Result<(), StoreError> {
+        atomic::replace(&self.path, &serde_json::to_vec_pretty(&self.record)?)
+    }
+}
+
+/// Operation numbers set aside for this process. Each collection counts on its own from the same
+/// first number, so the sum of all operations is an upper bound for each.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    pub(super) first: u64,
+    left: u64,
+}
+
+impl Numbers {
+    /// Accounts for one change, setting more numbers aside when they run out.
+    pub(super) fn take(&mut self, manifest: &mut Manifest) -> Result<(), StoreError> {
+        if self.left < PER_CHANGE {
+            // What is set aside follows on: only this process does so while the store is open.
+            self.left = manifest.reserve()?.left;
+        }
+        self.left -= PER_CHANGE;
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! One collection in the engine: opening, changing, reading, and tending its files.
+//!
+//! Everything here blocks. The engine reports some failures by panicking; each call that changes
+//! something or opens a shard turns that into an error, reads are caught where they are awaited.
+
+use std::{
+    fs, io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    thread,
+};
+
+use qdrant_edge::{
+    CreateIndex, Distance, EdgeConfig, EdgeConfigBuilder, EdgeOptimizersConfig, EdgeShard,
+    EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, HnswIndexConfig,
+    Modifier, OperationError, OperationResult, PayloadFieldSchema, PayloadSchemaType,
+    PointInsertOperations, PointOperations, UpdateOperation,
+};
+
+use tracing::warn;
+
+use super::{
+    super::{Collection, Field, Filter, Point, StoreError, atomic},
+    convert::{self, DENSE, Selection, TERMS},
+    entry::Entry,
+};
+
+/// Payload fields with a keyword index.
+const INDEXED: [Field; 3] = [Field::Root, Field::Path, Field::Version];
+
+/// How many segments a shard is merged down to.
+const SEGMENTS: usize = 2;
+/// Segments with fewer points are not rebuilt to get rid of deleted ones.
+const VACUUM_MIN_POINTS: usize = 1000;
+
+/// A collection in the engine.
+#[derive(Debug)]
+pub(super) struct Shard {
+    /// Taken only by `drop`.
+    engine: Option<EdgeShard>,
+    folder: PathBuf,
+    dimensions: usize,
+}
+
+impl Shard {
+    /// Opens or creates the shard of `collection` below `store`, numbering its operations from
+    /// `first_operation`, which must be above every number used before.
+    pub(super) fn open(
+        store: &Path,
+        collection: Collection,
+        dimensions: usize,
+        first_operation: u64,
+    ) -> Result<Self, StoreError> {
+        let folder = store.join(folder_name(collection));
+        fs::create_dir_all(&folder).map_err(|source| StoreError::io(&folder, source))?;
+        // Left behind when the process was killed while rebuilding a segment.
+        atomic::remove_folder(&folder.join("temp_segments"))?;
+        reset_log(&folder, first_operation)?;
+        let opened =
+            caught("open", || EdgeShard::load(&folder, Some(config(collection, dimensions))));
+        let engine = opened.map_err(|error| StoreError::Damaged {
+            path: store.to_owned(),
+            reason: format!("`{}`: {error}", folder_name(collection)),
+        })?;
+        let shard = Self { engine: Some(engine), folder, dimensions };
+        for field in INDEXED {
+            // A no-op for segments that have the index.
+            let schema = PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword);
+            let index =
+                CreateIndex { field_name: convert::key(field)?, field_schema: Some(schema) };
+            let index = FieldIndexOperations::CreateIndex(index);
+            shard.update("index payloads", UpdateOperation::FieldIndexOperation(index))?;
+        }
+        Ok(shard)
+    }
+
+    /// Applies a change. Applying it again, after whatever followed it, ends in the same state.
+    pub(super) fn apply(&self, entry: Entry) -> Result<(), StoreError> {
+        match entry {
+            Entry::Upsert(_, points) => self.upsert(points),
+            Entry::Delete(_, filter) => self.delete(&filter),
+        }
+    }
+
+    fn upsert(&self, points: Vec<Point>) -> Result<(), StoreError> {
+        let points = points.into_iter().map(convert::point).collect();
+        let points = PointOperations::UpsertPoints(PointInsertOperations::PointsList(points));
+        self.update("upsert points", UpdateOperation::PointOperation(points))
+    }
+
+    fn delete(&self, filter: &Filter) -> Result<(), StoreError> {
+        let filter = match convert::selection(filter)? {
+            Selection::Nothing => return Ok(()),
+            Selection::All => qdrant_edge::Filter::default(),
+            Selection::Some(filter) => filter,
+        };
+        let delete = PointOperations::DeletePointsByFilter(filter);
+        self.update("delete points", UpdateOperation::PointOperation(delete))
+    }
+
+    pub(super) fn update(
+        &self,
+        action: &'static str,
+        operation: UpdateOperation,
+    ) -> Result<(), StoreError> {
+        self.call(action, |engine| engine.update(operation))
+    }
+
+    /// Puts everything on disk and frees the engine's own log. Must not run beside a change or
+    /// [`Shard::optimize`]: the engine panics instead of waiting, and what is written while
+    /// segments are rebuilt is not complete on disk.
+    pub(super) fn flush(&self) -> Result<(), StoreError> {
+        self.call("flush", |engine| {
+            engine.flush();
+            Ok(())
+        })?;
+        trim_log(&self.folder)
+    }
+
+    /// Rebuilds segments that hold many deleted points, merges small ones, and, once there are
+    /// `hnsw_min_points`, builds an approximate index. Returns whether anything changed. May take
+    /// minutes; reads and changes go on meanwhile.
+    pub(super) fn optimize(&self, hnsw_min_points: usize) -> Result<bool, StoreError> {
+        let points = self.count(&Filter::default())?;
+        let bytes = self.dimensions.saturating_mul(size_of::<f32>());
+        let threshold = hnsw_min_points.saturating_mul(bytes) / 1024;
+        // The engine measures a segment by its largest vectors, which may be the sparse ones; so
+        // the threshold is given only when there are enough points. Zero switches the index off.
+        let enough = usize::try_from(points).is_ok_and(|points| hnsw_min_points <= points);
+        let threshold = if enough { threshold.max(1) } else { 0 };
+        self.call("optimize", |engine| {
+            engine.set_optimizers_config(optimizers(threshold))?;
+            engine.optimize()
+        })
+    }
+
+    /// Returns whether [`Shard::optimize`] might find something to do.
+    pub(super) fn may_optimize(&self, hnsw_min_points: usize) -> Result<bool, StoreError> {
+        let info = self.call("look at its segments", |engine| Ok(engine.info()))?;
+        let points = hnsw_min_points.min(VACUUM_MIN_POINTS);
+        Ok(SEGMENTS < info.segments_count || points <= info.points_count)
+    }
+
+    /// Runs a call of the engine, turning its errors and panics into ours.
+    pub(super) fn call<T>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&EdgeShard) -> OperationResult<T>,
+    ) -> Result<T, StoreError> {
+        caught(action, || match &self.engine {
+            Some(engine) => work(engine),
+            None => Err(OperationError::service_error("it is closed")),
+        })
+    }
+}
+
+impl Drop for Shard {
+    fn drop(&mut self) {
+        // The engine flushes when dropped, and panics if it cannot; two such panics would abort
+        // the process. The journal has whatever is lost.
+        let engine = self.engine.take();
+        let closed = caught("close", || {
+            drop(engine);
+            Ok(())
+        });
+        if let Err(error) = closed {
+            warn!(%error, folder = %self.folder.display(), "shard was not closed cleanly");
+        }
+    }
+}
+
+/// Returns the folder of a collection within the store's.
+pub(super) fn folder_name(collection: Collection) -> &'static str {
+    match collection {
+        Collection::Chunks => "chunks",
+        Collection::Files => "files",
+        Collection::Roots => "roots",
+    }
+}
+
+fn caught<T>(
+    action: &'static str,
+    work: impl FnOnce() -> OperationResult<T>,
+) -> Result<T, StoreError> {
+    let reason = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => error.to_string(),
+        Err(panic) => panic_message(panic.as_ref()),
+    };
+    Err(StoreError::Engine { action, reason })
+}
+
+/// Returns the text of a panic.
+pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the engine panicked: {}", text.unwrap_or("no message"))
+}
+
+fn config(collection: Collection, dimensions: usize) -> EdgeConfig {
+    // Half of the processors, so that searches go on while the index is built.
+    let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
+    let hnsw = HnswIndexConfig { max_indexing_threads: threads, ..HnswIndexConfig::default() };
+    let config = EdgeConfigBuilder::new().optimizers(optimizers(0)).hnsw_config(hnsw);
+    match collection {
+        // Segments without any vector are allowed; they keep payloads and their indexes.
+        Collection::Files | Collection::Roots => config.build(),
+        Collection::Chunks => {
+            let dense = EdgeVectorParamsBuilder::new(dimensions, Distance::Cosine).build();
+            let terms = EdgeSparseVectorParamsBuilder::new().modifier(Modifier::Idf).build();
+            config.vector(DENSE, dense).sparse_vector(TERMS, terms).build()
+        }
+    }
+}
+
+fn optimizers(indexing_threshold_kb: usize) -> EdgeOptimizersConfig {
+    EdgeOptimizersConfig {
+        // By default the engine derives both from the number of processors.
+        default_segment_number: Some(SEGMENTS),
+        max_segment_size: Some(usize::MAX / 1024),
+        indexing_threshold: Some(indexing_threshold_kb),
+        vacuum_min_vector_number: Some(VACUUM_MIN_POINTS),
+        ..EdgeOptimizersConfig::default()
+    }
+}
+
+/// Replaces the engine's log by an empty one whose next entry is `first_operation`.
+///
+/// The engine numbers operations by its log, but neither reads the log back nor shortens it. A
+/// closed log file without entries sets the number: its name is the number, its content a header
+/// ("wal", format 0, a seed).
+fn reset_log(shard: &Path, first_operation: u64) -> Result<(), StoreError> {
+    let log = shard.join("wal");
+    atomic::remove_folder(&log)?;
+    fs::create_dir(&log).map_err(|source| StoreError::io(&log, source))?;
+    let path = log.join(format!("closed-{first_operation}"));
+    fs::write(&path, b"wal\0seed\0\0\0\0\0\0\0\0").map_err(|source| StoreError::io(&path, source))
+}
+
+/// Empties and removes the engine's log files that it has closed, except the newest, to which it
+/// may still refer. They stay mapped until the shard is closed, so removing them alone would not
+/// free their space; nothing reads them again.
+fn trim_log(shard: &Path) -> Result<(), StoreError> {
+    let log = shard.join("wal");
+    let trim = || -> io::Result<()> {
+        let mut closed = Vec::new();
+        for entry in fs::read_dir(&log)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let start = name.to_str().and_then(|name| name.strip_prefix("closed-"));
+            if let Some(start) = start.and_then(|start| start.parse::<u64>().ok()) {
+                closed.push((start, entry.path()));
+            }
+        }
+        closed.sort_unstable();
+        closed.pop();
+        for (_, path) in closed {
+            fs::File::options().write(true).open(&path)?.set_len(0)?;
+            fs::remove_file(&path)?;
+        }
+        Ok(())
+    };
+    trim().map_err(|source| StoreError::io(&log, source))
+}

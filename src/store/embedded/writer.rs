@@ -1,0 +1,215 @@
+//! The one writer: journals a change, applies it, and from time to time lets the engine put
+//! everything on disk so that the journal can be forgotten.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tracing::warn;
+
+use super::{
+    super::{Collection, StoreError, atomic},
+    entry::Entry,
+    journal::Journal,
+    manifest::{Manifest, Numbers},
+    repair,
+    shard::Shard,
+};
+
+/// Journal size at which the engine is made to flush. Bounds what opening has to replay (a second
+/// or so) against flushing, which costs some tenths of a second.
+const CHECKPOINT_BYTES: u64 = 32 << 20;
+
+/// The three collections.
+#[derive(Debug)]
+pub(super) struct Shards {
+    pub(super) chunks: Shard,
+    pub(super) files: Shard,
+    pub(super) roots: Shard,
+}
+
+impl Shards {
+    pub(super) fn get(&self, collection: Collection) -> &Shard {
+        match collection {
+            Collection::Chunks => &self.chunks,
+            Collection::Files => &self.files,
+            Collection::Roots => &self.roots,
+        }
+    }
+}
+
+/// Makes changes durable. Owned by whoever writes; flushes when dropped.
+#[derive(Debug)]
+pub(super) struct Writer {
+    shards: Arc<Shards>,
+    journal: Journal,
+    manifest: Manifest,
+    numbers: Numbers,
+    /// Collections with changes that only the journal has on disk.
+    changed: Vec<Collection>,
+    /// Set while segments are rebuilt: then the engine must not flush, and the journal grows.
+    optimizing: bool,
+    /// Present on disk while segments are rebuilt: if the process is killed, a point may be in an
+    /// old segment and in a new one.
+    marker: PathBuf,
+    /// Set when rebuilding failed: old segments may still be on disk, to be found when opening.
+    marker_stays: bool,
+    /// Why the engine's state in memory may differ from the journal, if it may.
+    broken: Option<String>,
+}
+
+impl Writer {
+    /// Takes over opened shards: replays the journal and repairs what a crash left behind.
+    pub(super) fn recover(
+        folder: &Path,
+        shards: Arc<Shards>,
+        mut journal: Journal,
+        mut manifest: Manifest,
+        mut numbers: Numbers,
+    ) -> Result<Self, StoreError> {
+        let mut changed = Vec::new();
+        journal.replay(|entry| {
+            let collection = entry.collection();
+            if manifest.discarding() && collection != Collection::Roots {
+                // It belongs to a former model and went with it.
+                return Ok(());
+            }
+            numbers.take(&mut manifest)?;
+            note(&mut changed, collection);
+            shards.get(collection).apply(entry)
+        })?;
+        let marker = folder.join("optimizing");
+        let mut writer = Self {
+            shards,
+            journal,
+            manifest,
+            numbers,
+            changed,
+            optimizing: false,
+            marker,
+            marker_stays: false,
+            broken: None,
+        };
+        if atomic::read(&writer.marker)?.is_some() {
+            repair::remove_copies(&mut writer)?;
+        }
+        writer.checkpoint()?;
+        atomic::remove(&writer.marker)?;
+        if writer.manifest.discarding() {
+            writer.manifest.finish_discarding()?;
+        }
+        Ok(writer)
+    }
+
+    pub(super) fn shards(&self) -> &Arc<Shards> {
+        &self.shards
+    }
+
+    /// Makes a change; it survives `kill -9` once this returns.
+    pub(super) fn write(&mut self, entry: Entry) -> Result<(), StoreError> {
+        self.prepare(&entry)?;
+        let collection = entry.collection();
+        let applied = self.shards.get(collection).apply(entry);
+        self.settle(applied)?;
+        if CHECKPOINT_BYTES <= self.journal.bytes() { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Journals a change that the caller then applies, reporting to [`Writer::settle`].
+    pub(super) fn prepare(&mut self, entry: &Entry) -> Result<(), StoreError> {
+        if let Some(reason) = &self.broken {
+            let reason = format!("an earlier write failed ({reason}); restart to recover");
+            return Err(StoreError::Engine { action: "write", reason });
+        }
+        self.numbers.take(&mut self.manifest)?;
+        self.journal.append(entry)?;
+        note(&mut self.changed, entry.collection());
+        Ok(())
+    }
+
+    /// Stops writing after a change that was journaled but not applied: only replaying the journal
+    /// brings the two together again.
+    pub(super) fn settle(&mut self, applied: Result<(), StoreError>) -> Result<(), StoreError> {
+        if let Err(error) = &applied {
+            self.broken = Some(error.to_string());
+        }
+        applied
+    }
+
+    /// Puts everything on disk: in the engine, or in the journal while the engine must not flush.
+    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
+        match self.optimizing {
+            true => self.journal.sync(),
+            false => self.checkpoint(),
+        }
+    }
+
+    /// Returns whether the journal has grown so far that writers should wait for the optimizer.
+    pub(super) fn overfull(&self) -> bool {
+        self.optimizing && 8 * CHECKPOINT_BYTES <= self.journal.bytes()
+    }
+
+    /// Notes that segments are about to be rebuilt. Everything must have been flushed.
+    pub(super) fn start_optimizing(&mut self) -> Result<(), StoreError> {
+        atomic::replace(&self.marker, b"")?;
+        self.optimizing = true;
+        Ok(())
+    }
+
+    /// Notes that rebuilding ended, and which collections it changed.
+    pub(super) fn finish_optimizing(
+        &mut self,
+        rebuilt: Result<Vec<Collection>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.optimizing = false;
+        self.marker_stays |= rebuilt.is_err();
+        for collection in rebuilt? {
+            note(&mut self.changed, collection);
+        }
+        self.checkpoint()?;
+        if self.marker_stays { Ok(()) } else { atomic::remove(&self.marker) }
+    }
+
+    pub(super) fn optimizing(&self) -> bool {
+        self.optimizing
+    }
+
+    /// Returns whether rebuilding segments might find something to do.
+    pub(super) fn may_optimize(&self, hnsw_min_chunks: usize) -> Result<bool, StoreError> {
+        for collection in [Collection::Chunks, Collection::Files, Collection::Roots] {
+            if self.shards.get(collection).may_optimize(hnsw_min_chunks)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn checkpoint(&mut self) -> Result<(), StoreError> {
+        if self.optimizing || self.broken.is_some() {
+            return Ok(());
+        }
+        for collection in &self.changed {
+            self.shards.get(*collection).flush()?;
+        }
+        self.changed.clear();
+        match self.journal.bytes() {
+            0 => Ok(()),
+            _ => self.journal.clear(),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Err(error) = self.flush() {
+            // Nothing is lost: the journal is replayed when the store is opened again.
+            warn!(%error, "store was closed without flushing");
+        }
+    }
+}
+
+fn note(changed: &mut Vec<Collection>, collection: Collection) {
+    if !changed.contains(&collection) {
+        changed.push(collection);
+    }
+}

@@ -1,0 +1,116 @@
+//! Lets one process at a time use a data folder, and tells others who that is and where it listens.
+
+use std::{
+    fs::{self, File, TryLockError},
+    path::{Path, PathBuf},
+    process,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{StoreError, atomic};
+
+/// Locked exclusively by the holder, and never touched by those who only ask: asking must not make
+/// somebody's start fail.
+const LOCK: &str = "lock";
+/// Locked exclusively by the holder as long as it lives; probing it tells whether one does.
+const ALIVE: &str = "lock.alive";
+/// What the holder says of itself. Survives a `kill -9`, so it counts only while `ALIVE` is locked.
+const HOLDER: &str = "lock.json";
+
+/// The right to use a data folder, held until dropped. The system takes it back when the process
+/// ends, however it ends.
+#[derive(Debug)]
+pub struct Lock {
+    data_dir: PathBuf,
+    _lock: File,
+    _alive: File,
+}
+
+/// What the holder of a data folder says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Holder {
+    /// Its process id.
+    pub pid: u32,
+    /// Where its main HTTP API listens, once it does.
+    pub main_url: Option<String>,
+    /// Where its MCP server listens, once it does.
+    pub mcp_url: Option<String>,
+}
+
+impl Lock {
+    /// Takes the lock, creating the folder if needed. Fails with [`StoreError::Held`], naming the
+    /// holder, when another process has it. Blocks only for file access.
+    pub fn acquire(data_dir: &Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(data_dir).map_err(|source| StoreError::io(data_dir, source))?;
+        let path = data_dir.join(LOCK);
+        let lock = open(&path)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder = read(data_dir)?.map_or("another process".to_owned(), describe);
+                return Err(StoreError::Held { path: data_dir.to_owned(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(StoreError::io(&path, source)),
+        }
+        write(data_dir, &Holder { pid: process::id(), main_url: None, mcp_url: None })?;
+        let path = data_dir.join(ALIVE);
+        let alive = open(&path)?;
+        // Only somebody who asks can have this one now, and lets go of it at once.
+        alive.lock().map_err(|source| StoreError::io(&path, source))?;
+        Ok(Self { data_dir: data_dir.to_owned(), _lock: lock, _alive: alive })
+    }
+
+    /// Says who holds the lock and where it listens.
+    pub fn announce(&mut self, holder: &Holder) -> Result<(), StoreError> {
+        write(&self.data_dir, holder)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // The locks decide; a file that stays behind only lacks a holder.
+        drop(atomic::remove(&self.data_dir.join(HOLDER)));
+    }
+}
+
+/// Returns who holds `data_dir`: `None` when nobody does, be it that the last holder left a file
+/// behind. A lock of this very process counts as held.
+pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
+    let path = data_dir.join(ALIVE);
+    let alive = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(StoreError::io(&path, source)),
+    };
+    match alive.try_lock_shared() {
+        Ok(()) => Ok(None),
+        Err(TryLockError::WouldBlock) => read(data_dir),
+        Err(TryLockError::Error(source)) => Err(StoreError::io(&path, source)),
+    }
+}
+
+fn open(path: &Path) -> Result<File, StoreError> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    options.open(path).map_err(|source| StoreError::io(path, source))
+}
+
+fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
+    match atomic::read(&data_dir.join(HOLDER))? {
+        Some(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        None => Ok(None),
+    }
+}
+
+fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
+    atomic::replace(&data_dir.join(HOLDER), &serde_json::to_vec(holder)?)
+}
+
+fn describe(holder: Holder) -> String {
+    match holder.main_url {
+        Some(url) => format!("process {} at {url}", holder.pid),
+        None => format!("process {}", holder.pid),
+    }
+}

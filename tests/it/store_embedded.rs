@@ -1,0 +1,290 @@
+//! The embedded store: the suite, and what only it promises (lock, models, damage, reopening).
+
+use std::{fs, path::Path, sync::Arc};
+
+use codeinfo::{
+    config,
+    error::Code,
+    store::{Catalog, Collection, Embedded, Filter, Holder, Lock, OnMismatch, StoreError, holder},
+    task::Tasks,
+};
+use tempfile::TempDir;
+
+use crate::store_suite::{
+    DIMENSIONS, Store, a_file, a_root, all, chunk, numbers, put, root, store_suite,
+};
+
+store_suite!(fresh);
+
+#[tokio::test]
+async fn reopening_keeps_everything() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, (1..=200).map(|n| chunk(n, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)]))).await;
+    store.delete(Collection::Chunks, root(["b"])).await.unwrap();
+    put(&store, [chunk(5, "b", "y", [0.0, 1.0, 0.0, 0.0], &[(9, 1.0)])]).await;
+    let before = all(&store).await;
+    drop(store);
+    for flush in [true, false] {
+        let store = open(folder.path()).await.unwrap();
+        assert_eq!(all(&store).await, before);
+        let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], root(["b"]), 5).await.unwrap();
+        assert_eq!(found.len(), 1);
+        // A change after reopening must not look older than what it changes.
+        put(&store, [chunk(6, "c", "z", [0.0, 0.0, 1.0, 0.0], &[])]).await;
+        store.delete(Collection::Chunks, root(["c"])).await.unwrap();
+        put(&store, [chunk(6, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)])]).await;
+        if flush {
+            store.flush().await.unwrap();
+            until_optimized(&store, folder.path()).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn rebuilding_segments_loses_and_doubles_nothing() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    let point = |n: u64| chunk(n, if n % 2 == 0 { "a" } else { "b" }, "x", vector(n), &[(1, 1.0)]);
+    put(&store, (1..=1500).map(point)).await;
+    store.delete(Collection::Chunks, root(["a"])).await.unwrap();
+    store.flush().await.unwrap();
+    // Changes go on while segments are rebuilt.
+    put(&store, (1501..=1600).map(point)).await;
+    put(&store, (1..=21).step_by(2).map(|n| chunk(n, "c", "y", vector(n), &[]))).await;
+    until_optimized(&store, folder.path()).await;
+    let expected: Vec<u64> = (1..=1600).filter(|n| n % 2 == 1 || 1500 < *n).collect();
+    assert_eq!(numbers(&all(&store).await), expected);
+    let count = store.count(Collection::Chunks, Filter::default()).await.unwrap();
+    assert_eq!(count, expected.len() as u64);
+    assert_eq!(store.count(Collection::Chunks, root(["c"])).await.unwrap(), 11);
+    // There are enough chunks now for the approximate index; it must still find the same.
+    store.flush().await.unwrap();
+    until_optimized(&store, folder.path()).await;
+    let found = store.nearest(vector(777).to_vec(), Filter::default(), 1).await.unwrap();
+    assert_eq!(found[0].id, crate::store_suite::id(777));
+    drop(store);
+    let store = open(folder.path()).await.unwrap();
+    assert_eq!(numbers(&all(&store).await), expected);
+    assert_eq!(store.count(Collection::Chunks, root(["c"])).await.unwrap(), 11);
+}
+
+#[tokio::test]
+async fn copies_left_by_a_kill_while_rebuilding_are_removed() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, (1..=600).map(|n| chunk(n, "a", "x", vector(n), &[(2, 1.0)]))).await;
+    Catalog::new(Arc::clone(&store)).put_root(&a_root("one")).await.unwrap();
+    let before = all(&store).await;
+    drop(store);
+    let segments = folder.path().join("chunks/segments");
+    let segment = fs::read_dir(&segments).unwrap().next().unwrap().unwrap().path();
+    copy(&segment, &segments.join("0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17"));
+    fs::write(folder.path().join("optimizing"), "").unwrap();
+    for _ in 0..2 {
+        let store = open(folder.path()).await.unwrap();
+        assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 600);
+        assert_eq!(all(&store).await, before);
+        let query = codeinfo::domain::Sparse { indices: vec![2], values: vec![1.0] };
+        assert_eq!(store.lexical(query, root(["a"]), 1000).await.unwrap().len(), 600);
+    }
+    assert!(!folder.path().join("optimizing").try_exists().unwrap());
+}
+
+#[tokio::test]
+async fn another_model_is_refused_and_both_are_named() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    let error = open_as(folder.path(), "other@2", OnMismatch::Refuse).await.err().unwrap();
+    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(
+        error.to_string(),
+        "the store holds vectors of `test@1`, but the embedder is `other@2`; start with \
+         `--reembed` to embed every repository again, or use the former model"
+    );
+    let store = open(folder.path()).await.unwrap();
+    assert_eq!(numbers(&all(&store).await), [1]);
+}
+
+#[tokio::test]
+async fn discarding_a_model_keeps_the_roots_only() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    let one = a_root("one");
+    let catalog = Catalog::new(Arc::clone(&store));
+    catalog.put_root(&one).await.unwrap();
+    catalog.put_files(&[a_file(one.id, 1, "v1")]).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop((catalog, store));
+    for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
+        let store = open_as(folder.path(), "other@2", on_mismatch).await.unwrap();
+        assert_eq!(all(&store).await, []);
+        let catalog = Catalog::new(Arc::clone(&store));
+        assert_eq!(catalog.files(one.id).await.unwrap(), []);
+        assert_eq!(catalog.roots().await.unwrap(), [one.clone()]);
+    }
+    // And back again: what the first model embedded is gone.
+    let error = open(folder.path()).await.err().unwrap();
+    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    let store = open_as(folder.path(), "test@1", OnMismatch::Discard).await.unwrap();
+    assert_eq!(all(&store).await, []);
+    assert_eq!(Catalog::new(store).roots().await.unwrap(), [one]);
+}
+
+#[tokio::test]
+async fn a_layout_of_the_future_is_refused() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path()).await.unwrap());
+    fs::write(folder.path().join("manifest.json"), r#"{"layout":9,"all":"else"}"#).unwrap();
+    let error = open(folder.path()).await.err().unwrap();
+    assert_eq!(error.code(), Code::StoreUnavailable);
+    let message = error.to_string();
+    assert!(message.contains("has layout 9, but this version reads up to 1"), "{message}");
+    assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
+}
+
+#[tokio::test]
+async fn damage_is_reported_with_the_folder_and_what_to_do() {
+    let damages: [(&str, &[u8]); 4] = [
+        ("manifest.json", b"{"),
+        ("chunks/segments/*/segment.json", b"\xff\xff"),
+        ("files/edge_config.json/", b""),
+        ("chunks/segments/*/payload_index/config.json", b"nothing"),
+    ];
+    for (file, content) in damages {
+        let folder = TempDir::new().unwrap();
+        let store = open(folder.path()).await.unwrap();
+        put(&store, [chunk(1, "a", "x", vector(1), &[(1, 1.0)])]).await;
+        drop(store);
+        damage(folder.path(), file, content);
+        let error =
+            open(folder.path()).await.err().unwrap_or_else(|| panic!("{file} was not noticed"));
+        assert_eq!(error.code(), Code::StoreUnavailable);
+        let message = error.to_string();
+        assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
+        assert!(message.ends_with("move the folder away and ingest again"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn one_folder_has_one_open_store() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    let error = open(folder.path()).await.err().unwrap();
+    assert!(matches!(error, StoreError::Held { .. }), "{error}");
+    drop(store);
+    open(folder.path()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = open(&file.join("store")).await.err().unwrap();
+    assert!(error.to_string().contains(file.to_str().unwrap()), "{error}");
+}
+
+#[test]
+fn a_second_holder_is_told_who_has_the_lock() {
+    let folder = TempDir::new().unwrap();
+    let data_dir = folder.path().join("data");
+    assert_eq!(holder(&data_dir).unwrap(), None);
+    let mut lock = Lock::acquire(&data_dir).unwrap();
+    let unannounced = Holder { pid: std::process::id(), main_url: None, mcp_url: None };
+    assert_eq!(holder(&data_dir).unwrap(), Some(unannounced));
+    let announced = Holder {
+        pid: 4711,
+        main_url: Some("http://127.0.0.1:5010".to_owned()),
+        mcp_url: Some("http://127.0.0.1:5011".to_owned()),
+    };
+    lock.announce(&announced).unwrap();
+    assert_eq!(holder(&data_dir).unwrap(), Some(announced));
+    let error = Lock::acquire(&data_dir).unwrap_err();
+    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the store in `{}` is in use by process 4711 at http://127.0.0.1:5010",
+            data_dir.display()
+        )
+    );
+    drop(lock);
+    assert_eq!(holder(&data_dir).unwrap(), None);
+    drop(Lock::acquire(&data_dir).unwrap());
+}
+
+#[test]
+fn asking_for_the_holder_never_hinders_a_start() {
+    let folder = TempDir::new().unwrap();
+    drop(Lock::acquire(folder.path()).unwrap());
+    std::thread::scope(|scope| {
+        let ask = || (0..2000).for_each(|_| drop(holder(folder.path()).unwrap()));
+        let asking = [scope.spawn(ask), scope.spawn(ask)];
+        for _ in 0..20 {
+            drop(Lock::acquire(folder.path()).unwrap());
+        }
+        asking.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+async fn fresh() -> (Store, TempDir) {
+    let folder = TempDir::new().unwrap();
+    (open(folder.path()).await.unwrap(), folder)
+}
+
+pub(crate) async fn open(folder: &Path) -> Result<Store, StoreError> {
+    open_as(folder, "test@1", OnMismatch::Refuse).await
+}
+
+async fn open_as(folder: &Path, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
+    // Low, so that the tests that rebuild segments also build the approximate index.
+    let settings = config::Store { hnsw_min_chunks: 300 };
+    let tasks = Tasks::default();
+    let store = Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await?;
+    Ok(Arc::new(store))
+}
+
+/// Waits until no segment is being rebuilt, reading meanwhile.
+async fn until_optimized(store: &Store, folder: &Path) {
+    while folder.join("optimizing").try_exists().unwrap() {
+        assert!(store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap().len() == 1);
+    }
+}
+
+fn vector(number: u64) -> [f32; DIMENSIONS] {
+    let angle = number as f32;
+    [angle.cos(), angle.sin(), (angle * 1.7).cos(), (angle * 1.7).sin()]
+}
+
+/// Replaces a file; `*` is the first entry of its folder, a final `/` makes it a folder.
+fn damage(folder: &Path, file: &str, content: &[u8]) {
+    let mut path = folder.to_owned();
+    for part in file.trim_end_matches('/').split('/') {
+        path = match part {
+            "*" => fs::read_dir(&path).unwrap().next().unwrap().unwrap().path(),
+            part => path.join(part),
+        };
+    }
+    if file.ends_with('/') {
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+    } else {
+        fs::write(&path, content).unwrap();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
