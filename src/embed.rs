@@ -4,6 +4,7 @@
 mod builtin;
 mod error;
 pub mod lexical;
+pub mod words;
 
 use futures_util::future::BoxFuture;
 

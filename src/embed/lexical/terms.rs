@@ -1,0 +1,97 @@
+//! Collects the terms of texts and counts them.
+
+use super::super::words::{identifiers, parts};
+use crate::domain::Sparse;
+
+/// Longer identifiers are data, such as hashes or encoded images, not names.
+const LONGEST_IDENTIFIER: usize = 100;
+
+/// Terms with their weighted counts. A term is the 32-bit FNV-1a hash of a word: with a million
+/// distinct words, a word shares its hash with another one in 4,000 cases, and then only counts
+/// some chunks too many among several terms of a query.
+#[derive(Default)]
+pub(super) struct Terms {
+    counted: Vec<(u32, f32)>,
+}
+
+impl Terms {
+    /// Counts the terms of `text`, each occurrence as `weight`: every identifier as a whole, and
+    /// its parts where it has several. Case does not count, nor do underscores in a whole, so
+    /// that `read_file` and `readFile` are one.
+    pub(super) fn add(&mut self, text: &str, weight: f32) {
+        for identifier in identifiers(text) {
+            if LONGEST_IDENTIFIER < identifier.len() {
+                continue;
+            }
+            let mut found = 0;
+            for part in parts(identifier) {
+                found += 1;
+                // A one-letter part of a longer name says nothing.
+                if 1 < part.len() || part.len() == identifier.len() {
+                    self.counted.push((hash(part), weight));
+                }
+            }
+            if 1 < found {
+                self.counted.push((hash(identifier), weight));
+            }
+        }
+        if !text.is_ascii() {
+            self.add_foreign(text, weight);
+        }
+    }
+
+    /// Returns the number of occurrences counted so far.
+    pub(super) fn len(&self) -> usize {
+        self.counted.len()
+    }
+
+    /// Sums up the counts of each term and turns each sum into a weight.
+    pub(super) fn into_sparse(mut self, weight: impl Fn(f32) -> f32) -> Sparse {
+        self.counted.sort_unstable_by_key(|(term, _)| *term);
+        let mut sparse = Sparse::default();
+        for same in self.counted.chunk_by(|(a, _), (b, _)| a == b) {
+            let Some((term, _)) = same.first() else { continue };
+            sparse.indices.push(*term);
+            sparse.values.push(weight(same.iter().map(|(_, count)| count).sum()));
+        }
+        sparse
+    }
+
+    /// Counts words with letters beyond ASCII: each as a whole. Scripts without spaces between
+    /// words count every two neighbouring characters instead.
+    fn add_foreign(&mut self, text: &str, weight: f32) {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_ascii());
+        for word in words {
+            let lower = word.to_lowercase();
+            if !lower.chars().any(is_unspaced) {
+                self.counted.push((hash(lower.as_bytes()), weight));
+                continue;
+            }
+            let mut previous = None;
+            for (start, character) in lower.char_indices() {
+                let end = start + character.len_utf8();
+                if let Some(pair) = previous.and_then(|from: usize| lower.get(from..end)) {
+                    self.counted.push((hash(pair.as_bytes()), weight));
+                }
+                previous = Some(start);
+            }
+        }
+    }
+}
+
+/// Returns whether `character` belongs to a script written without spaces: Chinese and Japanese.
+fn is_unspaced(character: char) -> bool {
+    matches!(character, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{3FFFF}')
+}
+
+/// Returns the 32-bit FNV-1a hash of a word in lower case, without its underscores. Parameters:
+/// <https://datatracker.ietf.org/doc/draft-eastlake-fnv/>.
+fn hash(word: &[u8]) -> u32 {
+    const OFFSET: u32 = 0x811C_9DC5;
+    const PRIME: u32 = 0x0100_0193;
+    let letters = word.iter().filter(|byte| **byte != b'_');
+    letters.fold(OFFSET, |hash, byte| {
+        (hash ^ u32::from(byte.to_ascii_lowercase())).wrapping_mul(PRIME)
+    })
+}

@@ -1,0 +1,88 @@
+//! What every embedder must do, and what only the built-in model must do.
+
+use std::{fs, path::Path};
+
+use codeinfo::{
+    embed::{Builtin, EmbedError, Embedder},
+    error::Code,
+    task::Tasks,
+};
+use serde::Deserialize;
+
+fn builtin() -> Builtin {
+    Builtin::load(Tasks::default()).unwrap()
+}
+
+/// The contract of [`Embedder`]; call it with each embedder.
+async fn suite(embedder: &dyn Embedder) {
+    let texts =
+        ["fn read_config(path: &Path)", "", "open the socket", "fn read_config(path: &Path)"];
+    let texts: Vec<String> = texts.map(str::to_owned).to_vec();
+    let vectors = embedder.documents(texts.clone()).await.unwrap();
+    assert_eq!(vectors.len(), texts.len(), "one vector each");
+    for (text, vector) in texts.iter().zip(&vectors) {
+        assert_eq!(vector.len(), embedder.model().dimensions);
+        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+        let wanted = if text.is_empty() { 0.0 } else { 1.0 };
+        assert!((length - wanted).abs() < 1e-4, "`{text}` has length {length}");
+    }
+    assert_eq!(vectors[0], vectors[3], "the same text has the same vector");
+
+    let query = embedder.query("read the config".to_owned()).await.unwrap();
+    assert!(cosine(&query, &vectors[2]) < cosine(&query, &vectors[0]), "in order, by meaning");
+    assert_eq!(embedder.documents(Vec::new()).await.unwrap(), Vec::<Vec<f32>>::new());
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+#[tokio::test]
+async fn the_built_in_model_keeps_the_contract() {
+    suite(&builtin()).await;
+}
+
+#[derive(Deserialize)]
+struct Reference {
+    text: String,
+    vector: Vec<f32>,
+}
+
+#[tokio::test]
+async fn the_built_in_model_agrees_with_the_reference() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/reference_vectors.jsonl");
+    let references: Vec<Reference> = fs::read_to_string(file)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let texts = references.iter().map(|reference| reference.text.clone()).collect();
+    let vectors = builtin().documents(texts).await.unwrap();
+    assert!(5 < references.len());
+    for (reference, vector) in references.iter().zip(&vectors) {
+        for (wanted, got) in reference.vector.iter().zip(vector) {
+            assert!((wanted - got).abs() < 1e-4, "`{}`: {wanted} is {got}", reference.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_texts_come_back_in_order() {
+    let model = builtin();
+    // More than one slice of work.
+    let texts: Vec<String> = (0..300).map(|n| format!("{n} {}", "window ".repeat(200))).collect();
+    let vectors = model.documents(texts.clone()).await.unwrap();
+    for place in [0, 150, 299] {
+        assert_eq!(vectors[place], model.query(texts[place].clone()).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_stopping_process_embeds_no_more() {
+    let tasks = Tasks::default();
+    let model = Builtin::load(tasks.clone()).unwrap();
+    tasks.stopping().cancel();
+    let failure = model.documents(vec!["text".to_owned()]).await.unwrap_err();
+    assert!(matches!(failure, EmbedError::Stopped));
+    assert_eq!(failure.code(), Code::Cancelled);
+}
