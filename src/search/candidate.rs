@@ -1,0 +1,96 @@
+//! A chunk on its way to become a hit.
+
+use std::{cmp::Ordering, collections::HashMap};
+
+use uuid::Uuid;
+
+use crate::{
+    domain::{ChunkRecord, RootId},
+    store::Scored,
+};
+
+/// A found chunk with its score so far.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) id: Uuid,
+    pub(super) record: ChunkRecord,
+    pub(super) score: f32,
+}
+
+impl Candidate {
+    /// Reads a found point.
+    pub(super) fn new(scored: Scored, score: f32) -> Result<Self, serde_json::Error> {
+        let record = serde_json::from_value(scored.payload.into())?;
+        Ok(Self { id: scored.id, record, score })
+    }
+
+    /// Orders candidates best first; equal scores by path, line and id, so that the same search
+    /// always gives the same order.
+    pub(super) fn best_first(&self, other: &Self) -> Ordering {
+        let place = |c: &Self| (c.record.root, c.record.path.clone(), c.record.start_line, c.id);
+        other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
+    }
+}
+
+/// Keeps, of each file, only chunks of the version that was indexed last: while a file is being
+/// replaced, chunks of two versions are in the store.
+pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
+    fn version(candidate: &Candidate) -> (u64, &str) {
+        (candidate.record.indexed_at_ms, &candidate.record.version)
+    }
+    let mut latest: HashMap<(RootId, &str), (u64, &str)> = HashMap::new();
+    for candidate in candidates.iter() {
+        let file = (candidate.record.root, candidate.record.path.as_str());
+        let known = latest.entry(file).or_insert_with(|| version(candidate));
+        *known = (*known).max(version(candidate));
+    }
+    let current: Vec<bool> = candidates
+        .iter()
+        .map(|candidate| {
+            let file = (candidate.record.root, candidate.record.path.as_str());
+            latest.get(&file).is_some_and(|latest| *latest == version(candidate))
+        })
+        .collect();
+    let mut current = current.into_iter();
+    candidates.retain(|_| current.next().unwrap_or(true));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fixture::record, *};
+
+    fn candidate(id: u128, path: &str, indexed_at_ms: u64, version: &str) -> Candidate {
+        let record = ChunkRecord {
+            indexed_at_ms,
+            version: version.to_owned(),
+            ..record(path, None, "text")
+        };
+        Candidate { id: Uuid::from_u128(id), record, score: 0.5 }
+    }
+
+    #[test]
+    fn only_the_latest_version_of_a_file_is_kept() {
+        let mut candidates = vec![
+            candidate(1, "a.rs", 10, "old"),
+            candidate(2, "a.rs", 20, "new"),
+            candidate(3, "b.rs", 10, "old"),
+            candidate(4, "a.rs", 20, "new"),
+            candidate(5, "a.rs", 20, "more"),
+        ];
+        drop_stale(&mut candidates);
+        let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
+        assert_eq!(kept, [2, 3, 4]);
+    }
+
+    #[test]
+    fn equal_scores_are_ordered_by_place() {
+        let mut candidates = vec![
+            candidate(9, "b.rs", 1, "v"),
+            candidate(2, "a.rs", 1, "v"),
+            candidate(1, "a.rs", 1, "v"),
+        ];
+        candidates.sort_by(Candidate::best_first);
+        let order: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
+        assert_eq!(order, [1, 2, 9]);
+    }
+}

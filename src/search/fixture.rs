@@ -1,0 +1,38 @@
+//! Hits and candidates for the unit tests of this module.
+
+use std::ops::RangeInclusive;
+
+use crate::domain::{ChunkRecord, Hit, RootId};
+use uuid::Uuid;
+
+pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f32) -> Hit {
+    let chunk: Vec<String> = lines.clone().map(|line| format!("line {line}")).collect();
+    Hit {
+        repo: "demo".to_owned(),
+        rel_path: path.to_owned(),
+        path: format!("/repos/demo/{path}"),
+        start_line: *lines.start(),
+        end_line: *lines.end(),
+        symbol: Some("Store::open".to_owned()),
+        language: Some("rust".to_owned()),
+        score,
+        chunk: chunk.join("\n"),
+        chunk_id: format!("{path}:{}", lines.start()),
+        model_id: "code-static-0@1".to_owned(),
+        line_count: lines.end() - lines.start() + 1,
+    }
+}
+
+pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecord {
+    ChunkRecord {
+        root: RootId(Uuid::nil()),
+        path: path.to_owned(),
+        version: "v1".to_owned(),
+        indexed_at_ms: 1,
+        start_line: 1,
+        end_line: 1,
+        symbol: symbol.map(str::to_owned),
+        language: None,
+        text: text.to_owned(),
+    }
+}

@@ -1,0 +1,181 @@
+//! Reads from a query what kind of thing it looks for.
+
+use std::collections::HashSet;
+
+use crate::embed::words::{identifiers, parts};
+
+/// Words that questions are made of. They say nothing about the code that is looked for.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
+    "could", "did", "do", "does", "for", "from", "get", "gets", "has", "have", "how", "i", "if",
+    "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "should", "show", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "to", "used", "uses",
+    "using", "via", "was", "we", "what", "when", "where", "which", "while", "who", "why", "with",
+    "would", "you",
+];
+
+/// What a query is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Names only, such as `RootId::of` or `parse_config`.
+    Symbol,
+    /// A path or file name, such as `store/embedded.rs`.
+    Path,
+    /// Words of a language, perhaps with names among them.
+    Prose,
+}
+
+/// A query, read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Intent {
+    pub(super) kind: Kind,
+    /// Names in the query, folded; the last name of a path of names only.
+    pub(super) names: HashSet<String>,
+    /// The query's words, folded, without stop words.
+    pub(super) words: HashSet<String>,
+}
+
+impl Intent {
+    pub(super) fn of(query: &str) -> Self {
+        let tokens: Vec<&str> = query.split_whitespace().map(trimmed).collect();
+        let names: HashSet<String> = tokens
+            .iter()
+            .filter(|token| tokens.len() == 1 || is_name(token))
+            .filter_map(|token| identifiers(token).last().map(folded))
+            .collect();
+        let kind = if tokens.iter().any(|token| is_path(token)) {
+            Kind::Path
+        } else if tokens.iter().all(|token| is_name(token)) || tokens.len() == 1 {
+            Kind::Symbol
+        } else {
+            Kind::Prose
+        };
+        let words = plain_words(query)
+            .filter(|word| !STOP_WORDS.contains(&word.as_str()))
+            .map(stem)
+            .collect();
+        Self { kind, names, words }
+    }
+
+    /// Returns whether the query has one of these words.
+    pub(super) fn asks_for(&self, any_of: &[&str]) -> bool {
+        any_of.iter().any(|word| self.words.contains(*word))
+    }
+}
+
+/// Returns a name without its case and underscores.
+pub(super) fn folded(name: &[u8]) -> String {
+    name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
+}
+
+/// Returns the words of a text in lower case, each reduced to its stem in a simple way: a plural
+/// and a singular are one.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    plain_words(text).map(stem)
+}
+
+fn plain_words(text: &str) -> impl Iterator<Item = String> {
+    identifiers(text).flat_map(parts).filter(|part| 1 < part.len()).map(folded)
+}
+
+fn stem(mut word: String) -> String {
+    if 3 < word.len() && word.ends_with('s') && !word.ends_with("ss") {
+        word.pop();
+    }
+    word
+}
+
+fn trimmed(token: &str) -> &str {
+    token
+        .trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/' && c != '.')
+        .trim_end_matches('.')
+}
+
+/// Returns whether a token looks like a name in code rather than a word: it has an underscore, a
+/// capital behind its first letter, a digit, or joins names.
+fn is_name(token: &str) -> bool {
+    let joins = token.contains("::") || token.contains("()") || token.contains('_');
+    let inner_capital = token.chars().skip(1).any(|c| c.is_ascii_uppercase())
+        && token.chars().any(|c| c.is_ascii_lowercase());
+    let dotted = token.split('.').filter(|part| 1 < part.len()).count() > 1;
+    joins || inner_capital || dotted
+}
+
+/// Returns whether a token looks like a path or a file's name.
+fn is_path(token: &str) -> bool {
+    let has_folder =
+        token.matches('/').count() >= 2 || (token.contains('/') && token.contains('.'));
+    let Some((stem, extension)) = token.rsplit_once('.') else { return has_folder };
+    let known = matches!(
+        extension,
+        "bash"
+            | "c"
+            | "cc"
+            | "cpp"
+            | "cs"
+            | "css"
+            | "ex"
+            | "exs"
+            | "go"
+            | "h"
+            | "hpp"
+            | "hs"
+            | "html"
+            | "java"
+            | "js"
+            | "json"
+            | "jsx"
+            | "kt"
+            | "lua"
+            | "md"
+            | "mjs"
+            | "php"
+            | "py"
+            | "rb"
+            | "rs"
+            | "scala"
+            | "sh"
+            | "sql"
+            | "swift"
+            | "toml"
+            | "ts"
+            | "tsx"
+            | "yaml"
+            | "yml"
+            | "zig"
+    );
+    has_folder || (known && !stem.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_names_a_path_or_prose() {
+        for (query, kind) in [
+            ("RootId", Kind::Symbol),
+            ("backoff", Kind::Symbol),
+            ("RootId::of parse_config", Kind::Symbol),
+            ("http.Client", Kind::Symbol),
+            ("src/store/embedded.rs", Kind::Path),
+            ("what is in embedded.rs?", Kind::Path),
+            ("how does RootId::of work", Kind::Prose),
+            ("open and/or close the store.", Kind::Prose),
+            ("???", Kind::Symbol),
+        ] {
+            assert_eq!(Intent::of(query).kind, kind, "{query}");
+        }
+    }
+
+    #[test]
+    fn names_and_words_are_folded_and_stop_words_left_out() {
+        let intent = Intent::of("How does RootId::of_path() get the HTTP headers?");
+        let mut names: Vec<&str> = intent.names.iter().map(String::as_str).collect();
+        names.sort_unstable();
+        let mut words: Vec<&str> = intent.words.iter().map(String::as_str).collect();
+        words.sort_unstable();
+        assert_eq!(names, ["ofpath"]);
+        assert_eq!(words, ["header", "http", "id", "path", "root"]);
+    }
+}

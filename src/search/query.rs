@@ -1,0 +1,112 @@
+//! A search request that cannot be wrong.
+
+use super::SearchError;
+
+/// The most results one search gives.
+pub const MAX_LIMIT: usize = 20;
+/// The number of results when none is asked for.
+pub const DEFAULT_LIMIT: usize = 5;
+/// The most bytes a query may have: far more than any question, far less than a file.
+pub const MAX_QUERY_BYTES: usize = 8 * 1024;
+
+/// What to find, where, and how much of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    text: String,
+    repository: Option<String>,
+    limit: usize,
+}
+
+impl Query {
+    /// Checks a request: `text` trimmed, not blank, at most [`MAX_QUERY_BYTES`], without NUL;
+    /// `repository` a name, an id or a path, `None` for all repositories; `limit` 1 to
+    /// [`MAX_LIMIT`], `None` for [`DEFAULT_LIMIT`].
+    pub fn new(
+        text: &str,
+        repository: Option<&str>,
+        limit: Option<u64>,
+    ) -> Result<Self, SearchError> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(SearchError::BlankQuery);
+        }
+        if MAX_QUERY_BYTES < text.len() {
+            return Err(SearchError::LongQuery { bytes: text.len(), most: MAX_QUERY_BYTES });
+        }
+        if text.contains('\0') {
+            return Err(SearchError::Nul("query"));
+        }
+        Ok(Self {
+            text: text.to_owned(),
+            repository: repository.map(checked_repository).transpose()?,
+            limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
+        })
+    }
+
+    /// Returns the text, trimmed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the repository to search: a name, an id or a path. `None` means all.
+    pub fn repository(&self) -> Option<&str> {
+        self.repository.as_deref()
+    }
+
+    /// Returns the most results to give.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+}
+
+fn checked_repository(reference: &str) -> Result<String, SearchError> {
+    match reference.trim() {
+        "" => Err(SearchError::BlankRepository),
+        reference if reference.contains('\0') => Err(SearchError::Nul("repository")),
+        reference => Ok(reference.to_owned()),
+    }
+}
+
+fn checked_limit(limit: u64) -> Result<usize, SearchError> {
+    match usize::try_from(limit) {
+        Ok(limit @ 1..=MAX_LIMIT) => Ok(limit),
+        _ => Err(SearchError::Limit(limit)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_trimmed_and_has_defaults() {
+        let query = Query::new("  open the store\n", None, None).unwrap();
+        assert_eq!((query.text(), query.repository(), query.limit()), ("open the store", None, 5));
+        let query = Query::new("x", Some(" demo "), Some(20)).unwrap();
+        assert_eq!((query.text(), query.repository(), query.limit()), ("x", Some("demo"), 20));
+    }
+
+    #[test]
+    fn a_faulty_query_is_refused_with_the_reason() {
+        let long = "x".repeat(MAX_QUERY_BYTES + 1);
+        let faults = [
+            Query::new(" \n", None, None),
+            Query::new(&long, None, None),
+            Query::new("a\0b", None, None),
+            Query::new("a", Some(" "), None),
+            Query::new("a", Some("b\0"), None),
+            Query::new("a", None, Some(0)),
+            Query::new("a", None, Some(21)),
+        ];
+        let faults: Vec<String> = faults.into_iter().map(|f| f.unwrap_err().to_string()).collect();
+        insta::assert_snapshot!(faults.join("\n"), @r"
+        `query` is blank
+        `query` has 8193 bytes; at most 8192 are allowed
+        `query` holds a NUL character
+        `repository` is blank; leave it out to search all repositories
+        `repository` holds a NUL character
+        `limit` is 0; it must be between 1 and 20
+        `limit` is 21; it must be between 1 and 20
+        ");
+    }
+}

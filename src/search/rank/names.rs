@@ -1,0 +1,71 @@
+//! How well names fit a query.
+
+use std::collections::HashSet;
+
+use super::super::intent::{Intent, folded, words};
+
+/// Returns 1 where `symbol` is a name in the query, ½ where it is inside a definition of one.
+pub(super) fn definition(symbol: &str, intent: &Intent) -> f32 {
+    let is_asked = |name: &&str| intent.names.contains(&folded(name.as_bytes()));
+    let mut names =
+        symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty()).rev().peekable();
+    if names.next_if(is_asked).is_some() {
+        return 1.0;
+    }
+    if names.any(|name| is_asked(&name)) { 0.5 } else { 0.0 }
+}
+
+/// Returns how much of the file's name the query has, 0…1.
+pub(super) fn file(path: &str, intent: &Intent) -> f32 {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or_default();
+    if intent.names.contains(&folded(stem.as_bytes())) { 1.0 } else { share(stem, intent) }
+}
+
+/// Returns how much of the name of the file's folder the query has, 0…1.
+pub(super) fn folder(path: &str, intent: &Intent) -> f32 {
+    share(path.rsplit('/').nth(1).unwrap_or_default(), intent)
+}
+
+/// Returns the share of the words of `name` that the query has, 0…1.
+pub(super) fn share(name: &str, intent: &Intent) -> f32 {
+    let words: HashSet<String> = words(name).collect();
+    if words.is_empty() {
+        return 0.0;
+    }
+    let known = words.iter().filter(|word| intent.words.iter().any(|asked| same(asked, word)));
+    #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
+    let share = known.count() as f32 / words.len() as f32;
+    share
+}
+
+/// Returns whether two words are forms of one, such as `route` and `routing`: they begin with the
+/// same four letters or more, and these are most of the shorter one.
+fn same(a: &str, b: &str) -> bool {
+    let common = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let shorter = a.len().min(b.len());
+    a == b || (4 <= common && shorter * 3 <= common * 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_one_word_are_the_same() {
+        for (a, b) in [("route", "routing"), ("valid", "validate"), ("parser", "parse")] {
+            assert!(same(a, b), "{a} {b}");
+        }
+        for (a, b) in [("interface", "interceptor"), ("map", "mapper"), ("test", "text")] {
+            assert!(!same(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_share_counts_the_words_of_the_name() {
+        let intent = Intent::of("how are HTTP headers parsed");
+        for (name, wanted) in [("HeaderParser", 1.0), ("header_map", 0.5), ("x", 0.0), ("", 0.0)] {
+            assert!((share(name, &intent) - wanted).abs() < 1e-6, "{name}");
+        }
+    }
+}

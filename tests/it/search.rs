@@ -1,0 +1,391 @@
+//! Search end to end: the built-in model, a real store, a few dozen chunks.
+
+use std::{path::PathBuf, sync::Arc};
+
+use codeinfo::{
+    config::{self, PathMap},
+    domain::{ChunkRecord, Counts, Root, RootId},
+    embed::{Builtin, Embedder, lexical},
+    error::Code,
+    search::{Found, Query, Search, SearchError, excerpt},
+    store::{Catalog, Collection, Embedded, OnMismatch, Point, VectorStore, Vectors},
+    task::Tasks,
+};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// A store with indexed repositories.
+struct Library {
+    store: Arc<dyn VectorStore>,
+    embedder: Arc<Builtin>,
+    _folder: TempDir,
+}
+
+impl Library {
+    async fn empty() -> Self {
+        let tasks = Tasks::default();
+        let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
+        let folder = TempDir::new().unwrap();
+        let model = embedder.model().clone();
+        let settings = config::Store { hnsw_min_chunks: 200_000 };
+        let at = folder.path();
+        let refuse = OnMismatch::Refuse;
+        let store =
+            Embedded::open(at, &model.id(), model.dimensions, refuse, &settings, tasks).await;
+        Self { store: Arc::new(store.unwrap()), embedder, _folder: folder }
+    }
+
+    /// A shop's server in one repository, its web page in another.
+    async fn shop() -> Self {
+        let library = Self::empty().await;
+        library.index("server", 1, SERVER).await;
+        library.index("page", 1, PAGE).await;
+        library
+    }
+
+    /// Indexes `chunks`, each a path, a symbol and a text, as they were at `indexed_at_ms`.
+    async fn index(&self, name: &str, indexed_at_ms: u64, chunks: &[(&str, &str, &str)]) {
+        let path = PathBuf::from("/data/repos").join(name);
+        let root = Root {
+            id: RootId::of(&path),
+            name: name.to_owned(),
+            description: None,
+            path,
+            model_id: self.embedder.model().id(),
+            last_ingest_at: None,
+            counts: Counts::default(),
+            last_error: None,
+        };
+        Catalog::new(Arc::clone(&self.store)).put_root(&root).await.unwrap();
+        let mut points = Vec::new();
+        for ((path, symbol, text), line) in chunks.iter().zip((1..).step_by(10)) {
+            points.push(self.point(root.id, indexed_at_ms, line, (path, symbol, text)).await);
+        }
+        self.store.upsert(Collection::Chunks, points).await.unwrap();
+    }
+
+    async fn point(
+        &self,
+        root: RootId,
+        indexed_at_ms: u64,
+        start_line: u32,
+        (path, symbol, text): (&str, &str, &str),
+    ) -> Point {
+        let lines = u32::try_from(text.lines().count()).unwrap();
+        let record = ChunkRecord {
+            root,
+            path: path.to_owned(),
+            version: format!("version at {indexed_at_ms}"),
+            indexed_at_ms,
+            start_line,
+            end_line: start_line + lines - 1,
+            symbol: Some(symbol.to_owned()),
+            language: Some("rust".to_owned()),
+            text: text.to_owned(),
+        };
+        let place = format!("{path} {indexed_at_ms} {start_line}");
+        let fields = lexical::Fields { path, symbol: Some(symbol), text };
+        let dense = self.embedder.query(format!("{path}\n{symbol}\n{text}")).await.unwrap();
+        Point {
+            id: Uuid::new_v5(&root.0, place.as_bytes()),
+            payload: serde_json::to_value(record).unwrap().as_object().unwrap().clone(),
+            vectors: Some(Vectors { dense, sparse: lexical::document(&fields) }),
+        }
+    }
+
+    fn search(&self, path_map: Option<PathMap>) -> Search {
+        let embedder = Arc::clone(&self.embedder) as Arc<dyn Embedder>;
+        Search::new(Arc::clone(&self.store), embedder, path_map)
+    }
+
+    async fn find(&self, text: &str) -> Found {
+        self.search(None).find(&Query::new(text, None, None).unwrap()).await.unwrap()
+    }
+
+    async fn find_in(&self, text: &str, repository: &str) -> Result<Found, SearchError> {
+        self.search(None).find(&Query::new(text, Some(repository), Some(20)).unwrap()).await
+    }
+}
+
+fn symbols(found: &Found) -> Vec<&str> {
+    found.hits.iter().map(|hit| hit.symbol.as_deref().unwrap_or("")).collect()
+}
+
+const SERVER: &[(&str, &str, &str)] = &[
+    (
+        "src/basket.rs",
+        "Basket::add_item",
+        "pub fn add_item(&mut self, item: Item) {\n    self.items.push(item);\n    self.total += item.price;\n}",
+    ),
+    (
+        "src/basket.rs",
+        "Basket::remove_item",
+        "pub fn remove_item(&mut self, id: ItemId) {\n    self.items.retain(|item| item.id != id);\n}",
+    ),
+    (
+        "src/basket.rs",
+        "Basket::total",
+        "pub fn total(&self) -> Money {\n    self.items.iter().map(|item| item.price).sum()\n}",
+    ),
+    (
+        "src/payment/card.rs",
+        "charge_card",
+        "/// Takes the money from the customer's credit card.\nfn charge_card(card: &Card, amount: Money) -> Result<Receipt> {\n    gateway.authorize(card, amount)?.capture()\n}",
+    ),
+    (
+        "src/payment/refund.rs",
+        "refund",
+        "fn refund(receipt: &Receipt) -> Result<()> {\n    gateway.reverse(receipt.id)\n}",
+    ),
+    (
+        "src/payment/retry.rs",
+        "with_backoff",
+        "/// Repeats a failed call, waiting twice as long each time.\nfn with_backoff(attempts: u32, call: impl Fn() -> Result<()>) {\n    let mut delay = START;\n    delay *= 2;\n}",
+    ),
+    (
+        "src/login/session.rs",
+        "Session::open",
+        "fn open(user: &User, password: &str) -> Result<Session> {\n    verify_password(user, password)?;\n    Session::new(user)\n}",
+    ),
+    (
+        "src/login/password.rs",
+        "verify_password",
+        "fn verify_password(user: &User, password: &str) -> Result<()> {\n    argon2::verify(user.hash, password)\n}",
+    ),
+    (
+        "src/stock/warehouse.rs",
+        "Warehouse::reserve",
+        "fn reserve(&mut self, item: &Item, count: u32) -> Result<Reservation> {\n    self.shelves.take(item, count)\n}",
+    ),
+    (
+        "src/stock/warehouse.rs",
+        "Warehouse",
+        "struct Warehouse {\n    shelves: Shelves,\n    address: Address,\n}",
+    ),
+    (
+        "src/mail/template.rs",
+        "render_template",
+        "fn render_template(name: &str, values: &Values) -> String {\n    TEMPLATES.get(name).fill(values)\n}",
+    ),
+    (
+        "src/mail/send.rs",
+        "send_mail",
+        "fn send_mail(to: &Address, body: &str) -> Result<()> {\n    smtp.connect()?.deliver(to, body)\n}",
+    ),
+    (
+        "src/config.rs",
+        "Settings::read",
+        "fn read(path: &Path) -> Result<Settings> {\n    toml::from_str(&fs::read_to_string(path)?)\n}",
+    ),
+    (
+        "src/server.rs",
+        "serve",
+        "async fn serve(listener: TcpListener) {\n    loop { spawn(connection(listener.accept().await)); }\n}",
+    ),
+    (
+        "src/server.rs",
+        "connection",
+        "async fn connection(stream: TcpStream) {\n    let request = parse_request(&stream).await;\n    respond(route(request)).await;\n}",
+    ),
+    (
+        "tests/payment.rs",
+        "a_card_is_charged_once",
+        "#[test]\nfn a_card_is_charged_once() {\n    charge_card(&card(), money(5)).unwrap();\n}",
+    ),
+    (
+        "src/tax.rs",
+        "value_added_tax",
+        "fn value_added_tax(price: Money, country: Country) -> Money {\n    price * RATES[country]\n}",
+    ),
+    (
+        "src/currency.rs",
+        "convert_currency",
+        "fn convert_currency(amount: Money, to: Currency) -> Money {\n    amount * rate(to)\n}",
+    ),
+];
+
+const PAGE: &[(&str, &str, &str)] = &[
+    (
+        "web/basket.ts",
+        "BasketView",
+        "class BasketView {\n  render() { return this.items.map(row) }\n}",
+    ),
+    (
+        "web/login.ts",
+        "LoginForm",
+        "class LoginForm {\n  submit() { return post('/login', this.fields) }\n}",
+    ),
+    (
+        "web/http.ts",
+        "post",
+        "export async function post(url: string, body: object) {\n  return fetch(url, { method: 'POST', body: JSON.stringify(body) })\n}",
+    ),
+    ("web/theme.ts", "darkTheme", "export const darkTheme = { background: '#111', color: '#eee' }"),
+    (
+        "web/search.ts",
+        "SearchBox",
+        "class SearchBox {\n  suggest(prefix: string) { return this.index.startingWith(prefix) }\n}",
+    ),
+    (
+        "web/router.ts",
+        "navigate",
+        "export function navigate(path: string) {\n  history.pushState(null, '', path)\n  show(routes[path])\n}",
+    ),
+];
+
+#[tokio::test]
+async fn an_exact_name_finds_its_definition_first() {
+    let shop = Library::shop().await;
+    for (query, wanted) in [
+        ("charge_card", "charge_card"),
+        ("chargeCard", "charge_card"),
+        ("Warehouse", "Warehouse"),
+        ("Warehouse::reserve", "Warehouse::reserve"),
+        ("where is verify_password defined?", "verify_password"),
+        ("LoginForm", "LoginForm"),
+    ] {
+        assert_eq!(symbols(&shop.find(query).await).first(), Some(&wanted), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn prose_finds_by_meaning() {
+    let shop = Library::shop().await;
+    for (query, wanted) in [
+        ("exponential retry delay after an error", "with_backoff"),
+        ("dark mode colors", "darkTheme"),
+        ("how are users authenticated", "verify_password"),
+        ("load the configuration file", "Settings::read"),
+    ] {
+        let found = shop.find(query).await;
+        let best = symbols(&found);
+        assert!(best.iter().take(3).any(|symbol| *symbol == wanted), "{query}: {best:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_finds_its_file() {
+    let found = Library::shop().await.find("src/payment/refund.rs").await;
+    assert_eq!(found.hits[0].rel_path, "src/payment/refund.rs");
+}
+
+#[tokio::test]
+async fn a_hit_tells_all_of_its_chunk() {
+    let shop = Library::shop().await;
+    let found = shop.find("refund").await;
+    let mut hit = serde_json::to_value(&found.hits[0]).unwrap();
+    let score = hit["score"].take().as_f64().unwrap();
+    assert!(0.5 < score && score <= 1.0, "{score}");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&hit).unwrap(), @r#"
+    {
+      "repo": "server",
+      "relPath": "src/payment/refund.rs",
+      "path": "/data/repos/server/src/payment/refund.rs",
+      "startLine": 41,
+      "endLine": 43,
+      "symbol": "refund",
+      "language": "rust",
+      "score": null,
+      "chunk": "fn refund(receipt: &Receipt) -> Result<()> {\n    gateway.reverse(receipt.id)\n}",
+      "chunkId": "5349e11d-907b-56a3-9f45-1b3fc2604b71",
+      "modelId": "code-static-0@1",
+      "lineCount": 3
+    }
+    "#);
+    assert_eq!(found.model_id, "code-static-0@1");
+}
+
+#[tokio::test]
+async fn scores_fall_with_the_rank_and_the_order_never_changes() {
+    let shop = Library::shop().await;
+    let first = shop.find_in("item price total", "server").await.unwrap();
+    assert!(5 < first.hits.len());
+    assert!(first.hits.iter().all(|hit| (0.0..=1.0).contains(&hit.score)));
+    assert!(first.hits.is_sorted_by(|a, b| b.score <= a.score));
+    for _ in 0..5 {
+        assert_eq!(shop.find_in("item price total", "server").await.unwrap(), first);
+    }
+}
+
+#[tokio::test]
+async fn files_sum_up_the_hits() {
+    let found = Library::shop().await.find_in("basket items", "server").await.unwrap();
+    let basket = &found.files[0];
+    assert_eq!(basket.rel_path, "src/basket.rs");
+    assert_eq!((basket.chunks, basket.lines), (3, 10));
+    assert!((basket.best - found.hits[0].score).abs() < 1e-6);
+    let chunks: u32 = found.files.iter().map(|file| file.chunks).sum();
+    assert_eq!(usize::try_from(chunks).unwrap(), found.hits.len());
+}
+
+#[tokio::test]
+async fn a_repository_is_chosen_by_name_id_or_path() {
+    let shop = Library::shop().await;
+    let id = RootId::of(&PathBuf::from("/data/repos/page")).to_string();
+    for reference in ["page", id.as_str(), "/data/repos/page", "/data/repos/page/"] {
+        let found = shop.find_in("basket", reference).await.unwrap();
+        assert!(!found.hits.is_empty());
+        assert!(found.hits.iter().all(|hit| hit.repo == "page"), "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn paths_are_shown_as_clients_see_them() {
+    let shop = Library::shop().await;
+    let map = PathMap { server: PathBuf::from("/data"), client: PathBuf::from("/home/me") };
+    let search = shop.search(Some(map));
+    let found = search.find(&Query::new("refund", None, None).unwrap()).await.unwrap();
+    assert_eq!(found.hits[0].path, "/home/me/repos/server/src/payment/refund.rs");
+    assert_eq!(found.files[0].path, found.hits[0].path);
+    let query = Query::new("refund", Some("/home/me/repos/page"), None).unwrap();
+    assert!(search.find(&query).await.unwrap().hits.iter().all(|hit| hit.repo == "page"));
+}
+
+#[tokio::test]
+async fn an_unknown_repository_is_refused_with_the_known_ones() {
+    let shop = Library::shop().await;
+    let failure = shop.find_in("basket", "sever").await.unwrap_err();
+    assert_eq!(failure.code(), Code::RepoNotFound);
+    let message = "no repository `sever` is indexed; known are `page`, `server`";
+    assert_eq!(failure.to_string(), message);
+}
+
+#[tokio::test]
+async fn nothing_indexed_asks_for_an_ingest() {
+    let library = Library::empty().await;
+    let failure = library.find_in("basket", "server").await.unwrap_err();
+    assert_eq!(failure.code(), Code::IngestRequired);
+}
+
+#[tokio::test]
+async fn a_query_without_any_known_word_finds_nothing() {
+    let shop = Library::shop().await;
+    let found = shop.find("¿?").await;
+    assert_eq!((found.hits, found.files), (vec![], vec![]));
+    assert!(excerpt(&shop.find("~~").await, 12_000).text.starts_with("No indexed code"));
+}
+
+#[tokio::test]
+async fn a_replaced_version_is_not_shown() {
+    let shop = Library::shop().await;
+    let rewritten = ("src/payment/refund.rs", "refund", "fn refund(id: Id) {\n    later(id)\n}");
+    shop.index("server", 2, &[rewritten]).await;
+    let found = shop.find_in("refund", "server").await.unwrap();
+    let of_file: Vec<&str> = found
+        .hits
+        .iter()
+        .filter(|hit| hit.rel_path == "src/payment/refund.rs")
+        .map(|hit| hit.chunk.as_str())
+        .collect();
+    assert_eq!(of_file, ["fn refund(id: Id) {\n    later(id)\n}"]);
+}
+
+#[tokio::test]
+async fn an_excerpt_shows_whole_chunks_within_its_limit() {
+    let found = Library::shop().await.find_in("customer money", "server").await.unwrap();
+    let whole = excerpt(&found, 12_000);
+    assert_eq!((whole.left_out, &whole.files), (0, &found.files));
+    let short = excerpt(&found, 900);
+    assert!(short.text.len() <= 900);
+    assert!(0 < short.left_out && short.text.contains(&format!("({} more", short.left_out)));
+}

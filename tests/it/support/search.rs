@@ -1,0 +1,124 @@
+//! A scripted stand-in for the main listener's `/mcp`: every search finds the same file.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Method, Request, Response, body::Incoming, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+/// A listening search server. It ends with the test.
+pub(crate) struct Search {
+    /// URL of its MCP endpoint.
+    pub(crate) url: String,
+    messages: Arc<Mutex<Vec<Value>>>,
+    accepting: JoinHandle<()>,
+}
+
+impl Search {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let messages = Arc::default();
+        let accepting = tokio::task::spawn(accept(listener, Arc::clone(&messages)));
+        Self { url, messages, accepting }
+    }
+
+    /// Returns the queries so far.
+    pub(crate) fn queries(&self) -> Vec<String> {
+        let messages = self.messages.lock().unwrap();
+        let calls = messages.iter().filter(|message| message["method"] == "tools/call");
+        calls.map(|call| call["params"]["arguments"]["query"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Returns how many messages came.
+    pub(crate) fn messages(&self) -> usize {
+        self.messages.lock().unwrap().len()
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, messages: Arc<Mutex<Vec<Value>>>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let messages = Arc::clone(&messages);
+        tokio::task::spawn(async move {
+            let service = service_fn(|request| respond(request, Arc::clone(&messages)));
+            // Codex drops connections when it ends.
+            drop(
+                hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await,
+            );
+        });
+    }
+}
+
+async fn respond(
+    request: Request<Incoming>,
+    messages: Arc<Mutex<Vec<Value>>>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    if request.method() != Method::POST {
+        return Ok(reply(405, String::new()));
+    }
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let message: Value = serde_json::from_slice(&body).unwrap();
+    messages.lock().unwrap().push(message.clone());
+    if message.get("id").is_none() {
+        return Ok(reply(202, String::new()));
+    }
+    let result = match message["method"].as_str().unwrap() {
+        "initialize" => json!({
+            "protocolVersion": "2025-06-18",
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": "codeinfo", "version": "0" },
+            "instructions": "Searches indexed repositories.",
+        }),
+        "tools/list" => json!({ "tools": [{
+            "name": "VectorSearch",
+            "description": "Finds code.",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "query": { "type": "string" } },
+                "required": ["query"],
+            },
+            "annotations": { "readOnlyHint": true },
+        }] }),
+        "tools/call" => search(&message["params"]["arguments"]["query"]),
+        _ => json!({}),
+    };
+    let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    Ok(reply(200, answer.to_string()))
+}
+
+fn search(query: &Value) -> Value {
+    if query == "fail" {
+        let content = json!([{ "type": "text", "text": "nothing is indexed" }]);
+        return json!({ "isError": true, "content": content });
+    }
+    let file = json!({
+        "path": "/r/src/parse.rs", "relPath": "src/parse.rs", "repo": "r",
+        "match": 0.75, "chunks": 1, "lines": 3, "ranges": ["1-3"],
+    });
+    json!({
+        "content": [{ "type": "text", "text": "/r/src/parse.rs:1-3 fn parse() {}" }],
+        "_meta": { "codeinfo/files": [file] },
+    })
+}
+
+fn reply(status: u16, body: String) -> Response<Full<Bytes>> {
+    Response::builder()
+        .status(status)
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body)))
+        .unwrap()
+}
