@@ -1,1 +1,174 @@
 //! Fills the store: discover, chunk, embed, write.
+//!
+//! One worker takes runs one after the other. What a run finds is compared with what the store
+//! knows; only what changed is read, embedded and written, the new before the old is deleted. There
+//! is no watching of folders: a run happens when somebody asks for it.
+
+pub mod chunk;
+mod clock;
+pub mod discover;
+mod error;
+mod hash;
+mod inspect;
+mod language;
+mod names;
+mod pipeline;
+pub mod plan;
+mod root;
+mod runs;
+mod secret;
+mod skip;
+mod status;
+mod worker;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+use self::{
+    pipeline::{Job, Tools},
+    plan::Mode,
+    runs::{Bounds, Runs},
+};
+use crate::{
+    config,
+    domain::{Root, RunId},
+    embed::Embedder,
+    store::{Catalog, VectorStore},
+    task::Tasks,
+};
+
+pub use error::IngestError;
+pub use language::language;
+pub use root::{Request, RootStatus};
+pub use skip::{Reason, Skipped};
+pub use status::{RunCounts, State, Status};
+
+/// Starts and follows runs. Clones share the queue.
+#[derive(Clone)]
+pub struct Ingest {
+    shared: Arc<Shared>,
+}
+
+/// What the worker and all clones share.
+struct Shared {
+    tools: Tools,
+    runs: Mutex<Runs>,
+    /// Wakes the worker.
+    queued: Notify,
+}
+
+impl Shared {
+    /// No change of the table can be left half made, so that a poisoned lock still guards a whole
+    /// one.
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ingest {
+    /// Starts the worker, which ends when `tasks` stop. Must be called on a runtime.
+    pub fn new(
+        store: Arc<dyn VectorStore>,
+        embedder: Arc<dyn Embedder>,
+        limits: config::Ingest,
+        tasks: Tasks,
+    ) -> Self {
+        let bounds = Bounds { queued: limits.max_queued_runs, finished: limits.max_finished_runs };
+        let tools = Tools {
+            catalog: Catalog::new(Arc::clone(&store)),
+            store,
+            embedder,
+            max_file_bytes: limits.max_file_bytes,
+            tasks: tasks.clone(),
+        };
+        let runs = Mutex::new(Runs::new(bounds));
+        let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
+        drop(tasks.spawn(worker::work(Arc::clone(&shared))));
+        Self { shared }
+    }
+
+    /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
+    pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
+        let folder = root::folder(&self.shared.tools.tasks, request.path.clone()).await?;
+        let known = self.shared.tools.catalog.roots().await?;
+        let model_id = self.shared.tools.embedder.model().id();
+        let mut runs = self.shared.runs();
+        let root = root::requested(request, folder, model_id, &known, &runs)?;
+        self.admit(&mut runs, Job { root, mode: Mode::Changes })
+    }
+
+    /// Starts a run that embeds every file of a known root again, found by name, id or path.
+    pub async fn reembed(&self, root: &str) -> Result<RunId, IngestError> {
+        let root = self.find(root).await?;
+        let folder = root::folder(&self.shared.tools.tasks, root.path.clone()).await?;
+        let model_id = self.shared.tools.embedder.model().id();
+        let root = Root { path: folder, model_id, last_error: None, ..root };
+        self.admit(&mut self.shared.runs(), Job { root, mode: Mode::Everything })
+    }
+
+    fn admit(&self, runs: &mut Runs, job: Job) -> Result<RunId, IngestError> {
+        let stopping = self.shared.tools.tasks.stopping();
+        if stopping.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        let run = runs.admit(job, stopping.child_token())?;
+        self.shared.queued.notify_one();
+        Ok(run)
+    }
+
+    /// Returns how far a run is.
+    pub fn status(&self, run: RunId) -> Result<Status, IngestError> {
+        self.shared.runs().status(run)
+    }
+
+    /// Follows a run; its last status has a final state.
+    pub fn watch(&self, run: RunId) -> Result<watch::Receiver<Status>, IngestError> {
+        self.shared.runs().watch(run)
+    }
+
+    /// Cancels a run, which ends soon; one that has ended stays as it is.
+    pub fn cancel(&self, run: RunId) -> Result<Status, IngestError> {
+        self.shared.runs().cancel(run)
+    }
+
+    /// Cancels the run of a root, waits for its end, and forgets the root with everything indexed
+    /// for it. Goes on when the caller goes away.
+    pub async fn remove(&self, root: &str) -> Result<Root, IngestError> {
+        let root = self.find(root).await?;
+        let ending = self.shared.runs().close(&root)?;
+        let shared = Arc::clone(&self.shared);
+        let id = root.id;
+        let removal = self.shared.tools.tasks.spawn(async move {
+            if let Some(mut ending) = ending {
+                // The sender lives until the run has ended.
+                drop(ending.wait_for(|status| status.state.is_final()).await);
+            }
+            let removed = shared.tools.catalog.remove_root(id).await;
+            shared.runs().reopen(id);
+            removed
+        });
+        removal.await??;
+        Ok(root)
+    }
+
+    /// Returns every root, those with a waiting first run included, ordered by name.
+    pub async fn roots(&self) -> Result<Vec<RootStatus>, IngestError> {
+        let known = self.shared.tools.catalog.roots().await?;
+        Ok(root::statuses(known, &self.shared.runs()))
+    }
+
+    /// Finds a root by name, id or path, among those in the store, then among those whose first run
+    /// waits.
+    async fn find(&self, reference: &str) -> Result<Root, IngestError> {
+        if let Some(root) = self.shared.tools.catalog.root(reference).await? {
+            return Ok(root);
+        }
+        let runs = self.shared.runs();
+        let mut active = runs.active_roots();
+        active
+            .find(|(root, ..)| root::is_called(root, reference))
+            .map(|(root, ..)| root.clone())
+            .ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))
+    }
+}

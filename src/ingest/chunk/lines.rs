@@ -1,0 +1,69 @@
+//! A text as lines, with the measures the chunker asks for.
+
+use std::ops::Range;
+
+/// The lines of a text, counted from 0. Only `\n` ends a line, as in the parser.
+pub(super) struct Lines<'a> {
+    text: &'a str,
+    /// Where each line starts, and the end of the text.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Self {
+        let mut starts = vec![0];
+        let mut end = 0;
+        for line in text.split_inclusive('\n') {
+            end += line.len();
+            starts.push(end);
+        }
+        Self { text, starts }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Bytes of the lines in `range`, line ends included.
+    pub(super) fn bytes(&self, range: Range<usize>) -> usize {
+        self.start(range.end).saturating_sub(self.start(range.start))
+    }
+
+    /// Whether a run of lines has at most so many lines and bytes.
+    pub(super) fn fits(&self, range: &Range<usize>, (lines, bytes): (usize, usize)) -> bool {
+        range.len() <= lines && self.bytes(range.clone()) <= bytes
+    }
+
+    /// The lines in `range`, without the last line end.
+    pub(super) fn text(&self, range: Range<usize>) -> &'a str {
+        // Lines start behind `\n` or at an end of the text, so the bounds are character boundaries.
+        let text = self.text.get(self.start(range.start)..self.start(range.end));
+        let text = text.unwrap_or_default();
+        text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))
+    }
+
+    pub(super) fn is_blank(&self, line: usize) -> bool {
+        self.text(line..line + 1).trim().is_empty()
+    }
+
+    /// Bytes of white space that a line starts with.
+    pub(super) fn indent(&self, line: usize) -> usize {
+        let text = self.text(line..line + 1);
+        text.len() - text.trim_start().len()
+    }
+
+    /// Narrows `range` until neither its first nor its last line is blank; empty if all are.
+    pub(super) fn trim(&self, mut range: Range<usize>) -> Range<usize> {
+        while !range.is_empty() && self.is_blank(range.start) {
+            range.start += 1;
+        }
+        while !range.is_empty() && self.is_blank(range.end - 1) {
+            range.end -= 1;
+        }
+        range
+    }
+
+    fn start(&self, line: usize) -> usize {
+        self.starts.get(line).copied().unwrap_or(self.text.len())
+    }
+}

@@ -1,0 +1,149 @@
+//! Finds the files of a root that are worth indexing, by path alone; what needs a look inside is
+//! decided when a file is read.
+//!
+//! Ignore files above the root are deliberately not read: who asks for a folder wants it, even when
+//! a repository around it ignores it, and the same folder gives the same files wherever it lies.
+//! Links are left out: their targets are either inside, and found there, or none of the root's.
+
+mod names;
+mod vendored;
+
+use std::{
+    fs::Metadata,
+    path::{Path, PathBuf},
+};
+
+use ignore::{DirEntry, WalkBuilder};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    clock,
+    error::IngestError,
+    secret,
+    skip::{Reason, Skipped},
+};
+
+/// The most files one root may have; keeps the list of them within a few hundred megabytes.
+const MAX_FILES: usize = 1_000_000;
+
+/// A file that may be indexed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Path below the root, with `/` between parts.
+    pub path: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since the Unix epoch.
+    pub modified_ns: u64,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Discovered {
+    /// In order of path.
+    pub files: Vec<Found>,
+    /// Files and folders that should have been looked at but could not be, and files too large.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Walks `root`, a canonical path. Blocks on the file system; ends early when `cancel` is
+/// cancelled.
+pub fn discover(
+    root: &Path,
+    max_file_bytes: u64,
+    cancel: &CancellationToken,
+) -> Result<Discovered, IngestError> {
+    let mut discovered = Discovered::default();
+    for entry in walk(root) {
+        if cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        match entry {
+            Ok(entry) => sort(root, &entry, max_file_bytes, &mut discovered),
+            Err(error) => discovered.skipped.push(unreadable(root, &error)?),
+        }
+        if MAX_FILES < discovered.files.len() + discovered.skipped.len() {
+            return Err(IngestError::TooManyFiles { path: root.to_owned(), limit: MAX_FILES });
+        }
+    }
+    discovered.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(discovered)
+}
+
+fn walk(root: &Path) -> ignore::Walk {
+    WalkBuilder::new(root)
+        .hidden(true)
+        .parents(false)
+        .require_git(false)
+        .git_global(false)
+        .follow_links(false)
+        .add_custom_ignore_filename(".codeinfoignore")
+        .filter_entry(|entry| {
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.depth() == 0 || !is_folder || !vendored::is_vendored(entry.path())
+        })
+        .build()
+}
+
+/// Puts one entry where it belongs: among the files, among the skipped, or nowhere.
+fn sort(root: &Path, entry: &DirEntry, max_file_bytes: u64, into: &mut Discovered) {
+    if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+        return;
+    }
+    let Some(path) = below(root, entry.path()) else {
+        let path = entry.path().to_string_lossy().into_owned();
+        into.skipped.push(Skipped { path, reason: Reason::PathNotUtf8 });
+        return;
+    };
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    if names::is_left_out(name) || secret::is_secret_path(&path) {
+        return;
+    }
+    match entry.metadata() {
+        Ok(metadata) if max_file_bytes < metadata.len() => {
+            into.skipped.push(Skipped { path, reason: Reason::TooLarge });
+        }
+        Ok(metadata) => {
+            let modified_ns = modified_ns(&metadata);
+            into.files.push(Found { path, size: metadata.len(), modified_ns });
+        }
+        Err(_) => into.skipped.push(Skipped { path, reason: Reason::Unreadable }),
+    }
+}
+
+/// Returns 0 where the platform keeps no modification time; such files are always read.
+pub(super) fn modified_ns(metadata: &Metadata) -> u64 {
+    metadata.modified().map_or(0, clock::nanoseconds)
+}
+
+/// Returns the path below the root with `/` between its parts, if it is UTF-8.
+fn below(root: &Path, path: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> =
+        path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
+    parts.map(|parts| parts.join("/"))
+}
+
+/// Names what could not be read; fails when that is the root itself.
+fn unreadable(root: &Path, error: &ignore::Error) -> Result<Skipped, IngestError> {
+    match path_of(error) {
+        Some(path) if path != root => {
+            let path = below(root, &path).unwrap_or_else(|| path.to_string_lossy().into_owned());
+            Ok(Skipped { path, reason: Reason::Unreadable })
+        }
+        _ => Err(IngestError::Path { path: root.to_owned(), fault: "cannot be read" }),
+    }
+}
+
+/// The path an error is about, if it says.
+fn path_of(error: &ignore::Error) -> Option<PathBuf> {
+    let mut error = error;
+    loop {
+        match error {
+            ignore::Error::WithPath { path, .. } => return Some(path.clone()),
+            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+                error = err;
+            }
+            _ => return None,
+        }
+    }
+}

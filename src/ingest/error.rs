@@ -1,0 +1,62 @@
+//! What can go wrong while indexing.
+
+use std::path::PathBuf;
+
+use crate::{domain::RunId, embed::EmbedError, error::Code, store::StoreError};
+
+/// An ingest failure.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// The path does not name a folder that can be indexed.
+    #[error("`path` `{}` {fault}", .path.display())]
+    Path { path: PathBuf, fault: &'static str },
+    /// The name cannot be used for a root.
+    #[error("`name` {0}")]
+    Name(String),
+    /// The folder holds more files than one root may have.
+    #[error("`{}` holds more than {limit} files; ingest a folder below it", .path.display())]
+    TooManyFiles { path: PathBuf, limit: usize },
+    /// No root has that name, id or path.
+    #[error("no indexed repository is called `{0}`")]
+    RootNotFound(String),
+    /// No run has that id, or it ended so long ago that its status is no longer kept.
+    #[error("no ingest run has the id `{0}`")]
+    RunNotFound(RunId),
+    /// As many runs wait as may wait.
+    #[error("{0} ingest runs are waiting already; try again when one has ended")]
+    QueueFull(usize),
+    /// Another kind of work on the same root is under way.
+    #[error("`{root}` is being {action}; try again when that has ended")]
+    RootBusy { root: String, action: &'static str },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The embedder failed.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// The embedder returned another number of vectors than it was given texts.
+    #[error("the embedder returned {got} vectors for {wanted} texts")]
+    VectorCount { got: usize, wanted: usize },
+    /// The run was cancelled, or the process is stopping.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// A task of ours ended without an answer.
+    #[error("an indexing task failed")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+impl IngestError {
+    /// Returns the kind of failure.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Path { .. } | Self::Name(_) | Self::TooManyFiles { .. } => Code::ValidationFailed,
+            Self::RootNotFound(_) => Code::RepoNotFound,
+            Self::RunNotFound(_) => Code::RunNotFound,
+            Self::QueueFull(_) | Self::RootBusy { .. } => Code::Busy,
+            Self::Store(error) => error.code(),
+            Self::Embed(error) => error.code(),
+            Self::Cancelled => Code::Cancelled,
+            Self::VectorCount { .. } | Self::Task(_) => Code::Internal,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Content hashes that name file versions.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// How a file was cut into chunks. The same content cut in another way is another version, so that
+/// chunks of two cuts never mix under one version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The way the current chunker cuts.
+    Planned,
+    /// By lines, because parsing took too long.
+    Fallback,
+}
+
+/// Changes whenever the chunker cuts the same text in another way.
+const CHUNKER: u8 = 1;
+
+/// Returns the version of a file: SHA-256 over its bytes and the way it was cut, as 64 hex digits.
+pub(super) fn version(content: &[u8], cut: Cut) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(content);
+    // Behind the content and of fixed length, so no two inputs run together.
+    hasher.update([CHUNKER, cut as u8]);
+    let mut hex = String::with_capacity(64);
+    for byte in hasher.finalize() {
+        // Writing to a `String` cannot fail.
+        let _infallible = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_differ_by_content_and_by_cut() {
+        let versions = [
+            version(b"", Cut::Planned),
+            version(b"", Cut::Fallback),
+            version(b"a", Cut::Planned),
+            version(b"b", Cut::Planned),
+        ];
+        for (at, version) in versions.iter().enumerate() {
+            assert_eq!(version.len(), 64);
+            assert!(!versions[..at].contains(version));
+        }
+        assert_eq!(versions[2], version(b"a", Cut::Planned));
+    }
+}

@@ -1,0 +1,64 @@
+//! Names of roots: what may be one, and how a folder gets its own.
+
+use std::path::Path;
+
+use super::error::IngestError;
+
+/// The longest name, in bytes.
+const MAX_BYTES: usize = 200;
+
+/// Returns a name that a user asked for, trimmed, if it can be one.
+pub(super) fn requested(name: &str) -> Result<String, IngestError> {
+    let fault = |fault: &str| Err(IngestError::Name(fault.to_owned()));
+    match name.trim() {
+        "" => fault("is blank"),
+        name if MAX_BYTES < name.len() => fault("is longer than 200 bytes"),
+        name if name.contains('/') => fault("contains `/`"),
+        name if name.chars().any(char::is_control) => fault("contains a control character"),
+        name => Ok(name.to_owned()),
+    }
+}
+
+/// Returns the folder's own name, or that name with a number behind it when it is taken.
+pub(super) fn of_folder(folder: &Path, is_taken: impl Fn(&str) -> bool) -> String {
+    let name = folder.file_name().map(|name| name.to_string_lossy());
+    let name: String =
+        name.as_deref().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let name = match name.trim() {
+        "" => "root".to_owned(),
+        name => name.to_owned(),
+    };
+    if !is_taken(&name) {
+        return name;
+    }
+    let mut number = 2_u64;
+    loop {
+        let numbered = format!("{name}-{number}");
+        if !is_taken(&numbered) {
+            return numbered;
+        }
+        number += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        assert_eq!(requested(" demo ").unwrap(), "demo");
+        for name in ["", "  ", "a/b", "a\nb", &"a".repeat(201)] {
+            assert!(requested(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn folders_give_unique_names() {
+        let taken = ["demo", "demo-2"];
+        let name = |folder: &str| of_folder(Path::new(folder), |name| taken.contains(&name));
+        assert_eq!(name("/a/demo"), "demo-3");
+        assert_eq!(name("/a/other"), "other");
+        assert_eq!(name("/"), "root");
+    }
+}

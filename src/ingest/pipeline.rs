@@ -1,0 +1,273 @@
+//! One run: scan, plan, then read, embed and write as a stream, so that memory stays bounded.
+
+mod batch;
+mod ledger;
+mod read;
+mod readers;
+mod repair;
+mod write;
+
+use std::{sync::Arc, time::SystemTime};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, info, warn};
+
+use self::{batch::Embedded, ledger::Ledger, readers::Reading};
+use super::{
+    clock,
+    discover::{self, Discovered, Found},
+    error::IngestError,
+    plan::{self, Mode, Plan, Records},
+    skip::Reason,
+    status::{Progress, State},
+};
+use crate::{
+    domain::{Root, RootId},
+    embed::Embedder,
+    store::{Catalog, VectorStore},
+    task::Tasks,
+};
+
+/// How many read files may wait for the embedder.
+const READ_AHEAD: usize = 32;
+/// How many embedded batches may wait for the store.
+const WRITE_AHEAD: usize = 1;
+/// What a root says of its last run from its first write on until its end, so that a run that was
+/// killed is known to have been.
+pub(super) const INTERRUPTED: &str = "the last run was interrupted; ingest again to complete it";
+
+/// What runs work with.
+#[derive(Clone)]
+pub(super) struct Tools {
+    pub(super) store: Arc<dyn VectorStore>,
+    pub(super) catalog: Catalog,
+    pub(super) embedder: Arc<dyn Embedder>,
+    pub(super) max_file_bytes: u64,
+    pub(super) tasks: Tasks,
+}
+
+/// What one run is to do.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    /// The root as it is to be; counts and times are filled in by the run.
+    pub(super) root: Root,
+    pub(super) mode: Mode,
+}
+
+/// What the stages of one run share.
+#[derive(Clone)]
+struct Target {
+    root: RootId,
+    store: Arc<dyn VectorStore>,
+    catalog: Catalog,
+    embedder: Arc<dyn Embedder>,
+}
+
+/// Runs a job to its end. Returns the final state; a failure is also noted in the root.
+pub(super) async fn run(
+    tools: &Tools,
+    job: Job,
+    progress: Progress,
+    cancel: CancellationToken,
+) -> Result<State, IngestError> {
+    let id = job.root.id;
+    let before = tools.catalog.roots().await?.into_iter().find(|root| root.id == id);
+    let mut run = Run {
+        target: Target {
+            root: id,
+            store: Arc::clone(&tools.store),
+            catalog: tools.catalog.clone(),
+            embedder: Arc::clone(&tools.embedder),
+        },
+        root: job.root,
+        ledger: Ledger::new(Records::new()),
+        has_begun: false,
+        progress,
+        cancel,
+    };
+    let ended = run.run(tools, before.as_ref(), job.mode).await;
+    let noted = run.note_end(before, &ended).await;
+    let state = ended?;
+    noted?;
+    Ok(state)
+}
+
+struct Run {
+    target: Target,
+    root: Root,
+    ledger: Ledger,
+    /// Whether the root says that it is being changed.
+    has_begun: bool,
+    progress: Progress,
+    cancel: CancellationToken,
+}
+
+impl Run {
+    async fn run(
+        &mut self,
+        tools: &Tools,
+        before: Option<&Root>,
+        mode: Mode,
+    ) -> Result<State, IngestError> {
+        self.progress.update(|status| status.state = State::Scanning);
+        if before.is_none() {
+            self.begin().await?;
+        }
+        let discovered = self.scan(tools).await?;
+        let mut records = self.records().await?;
+        if before.is_some_and(|root| root.last_error.is_some()) {
+            self.begin().await?;
+            repair::repair(&self.target, &mut records, &self.cancel).await?;
+        }
+        self.ledger = Ledger::new(records);
+        let untouchable: Vec<String> = discovered
+            .skipped
+            .iter()
+            .filter(|file| file.reason == Reason::Unreadable)
+            .map(|file| file.path.clone())
+            .collect();
+        for skipped in discovered.skipped {
+            self.ledger.skips.add(skipped);
+        }
+        let plan = plan::plan(discovered.files, self.ledger.records(), &untouchable, mode);
+        debug!(
+            read = plan.read.len(),
+            gone = plan.gone.len(),
+            unchanged = plan.unchanged,
+            "planned"
+        );
+        self.carry_out(tools, plan, mode).await?;
+        self.target.store.flush().await?;
+        let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
+        let has_changed = is_first || mode == Mode::Everything || self.ledger.has_changed();
+        Ok(if has_changed { State::Completed } else { State::Skipped })
+    }
+
+    async fn scan(&self, tools: &Tools) -> Result<Discovered, IngestError> {
+        let (folder, limit) = (self.root.path.clone(), tools.max_file_bytes);
+        let cancel = self.cancel.clone();
+        tools.tasks.spawn_blocking(move || discover::discover(&folder, limit, &cancel)).await?
+    }
+
+    async fn records(&self) -> Result<Records, IngestError> {
+        let records = self.target.catalog.files(self.root.id).await?;
+        Ok(records.into_iter().map(|record| (record.path.clone(), record)).collect())
+    }
+
+    /// Reads, embeds and writes what the plan names, then takes out what is gone: a moved file is
+    /// found at its new place before it is lost at its old one.
+    async fn carry_out(
+        &mut self,
+        tools: &Tools,
+        plan: Plan,
+        mode: Mode,
+    ) -> Result<(), IngestError> {
+        self.progress.embedding(plan.read.len());
+        self.progress.done(0, self.ledger.counts());
+        let mut gone = plan.gone;
+        if !plan.read.is_empty() {
+            self.stream(tools, plan.read, mode, &mut gone).await?;
+        }
+        if !gone.is_empty() {
+            self.begin().await?;
+            write::remove(&self.target, &mut self.ledger, &gone).await?;
+        }
+        self.progress.done(0, self.ledger.counts());
+        Ok(())
+    }
+
+    /// Runs the three stages side by side. A stage that fails or is cancelled drops its end of a
+    /// channel, which ends the others.
+    async fn stream(
+        &mut self,
+        tools: &Tools,
+        files: Vec<Found>,
+        mode: Mode,
+        gone: &mut Vec<String>,
+    ) -> Result<(), IngestError> {
+        let (read_to, read_from) = mpsc::channel(READ_AHEAD);
+        let (embedded_to, mut embedded_from) = mpsc::channel::<Embedded>(WRITE_AHEAD);
+        let reading = Reading::new(self, tools, files, mode).start(&tools.tasks, read_to);
+        let (target, cancel) = (self.target.clone(), self.cancel.clone());
+        let embedding = batch::embed_all(&target, read_from, embedded_to, &cancel);
+        let writing = async {
+            while let Some(batch) = embedded_from.recv().await {
+                self.write(batch, gone).await?;
+            }
+            drop(embedded_from);
+            Ok(())
+        };
+        let (embedded, written) = tokio::join!(embedding, writing);
+        for reader in reading {
+            reader.await?;
+        }
+        written.and(embedded)
+    }
+
+    async fn write(&mut self, batch: Embedded, gone: &mut Vec<String>) -> Result<(), IngestError> {
+        if !batch.changed.is_empty() {
+            self.begin().await?;
+        }
+        gone.extend_from_slice(&batch.gone);
+        for skipped in &batch.skipped {
+            // What could not be read now may be readable next time, so its chunks stay.
+            if skipped.reason != Reason::Unreadable && self.ledger.get(&skipped.path).is_some() {
+                gone.push(skipped.path.clone());
+            }
+            self.ledger.skips.add(skipped.clone());
+        }
+        self.ledger.fallbacks += batch.fallbacks;
+        let files = batch.files;
+        write::write(&self.target, &mut self.ledger, batch).await?;
+        self.progress.done(files, self.ledger.counts());
+        Ok(())
+    }
+
+    /// Says in the root that it is being changed, once, before the first change.
+    async fn begin(&mut self) -> Result<(), IngestError> {
+        if !self.has_begun {
+            self.has_begun = true;
+            let root = Root { last_error: Some(INTERRUPTED.to_owned()), ..self.root.clone() };
+            self.target.catalog.put_root(&root).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the root as the run leaves it.
+    async fn note_end(
+        &mut self,
+        before: Option<Root>,
+        ended: &Result<State, IngestError>,
+    ) -> Result<(), IngestError> {
+        if let Some(notes) = self.ledger.notes() {
+            info!(root.name = %self.root.name, notes, "files not indexed as they should be");
+            self.progress.update(|status| status.message = Some(notes));
+        }
+        let root = match ended {
+            Ok(_) => Root {
+                last_ingest_at: Some(clock::rfc3339(SystemTime::now())),
+                counts: self.ledger.totals(),
+                last_error: None,
+                ..self.root.clone()
+            },
+            Err(IngestError::Cancelled) => match before {
+                Some(before) if self.has_begun => before,
+                Some(_) => return Ok(()),
+                None => Root { counts: self.ledger.totals(), ..self.root.clone() },
+            },
+            Err(error) => {
+                let root = before.unwrap_or_else(|| self.root.clone());
+                Root { last_error: Some(error.to_string()), ..root }
+            }
+        };
+        let noted = self.target.catalog.put_root(&root).await;
+        if let (Err(error), Err(_)) = (&noted, ended) {
+            // The store is away: the run's own failure is what the caller hears of.
+            warn!(root.name = %self.root.name, %error, "failure not noted in the store");
+            return Ok(());
+        }
+        noted?;
+        Ok(self.target.store.flush().await?)
+    }
+}

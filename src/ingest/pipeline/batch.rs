@@ -1,0 +1,151 @@
+//! Gathers files into batches and embeds them.
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Target,
+    read::{Outcome, Piece},
+    write,
+};
+use crate::{
+    domain::{ChunkRecord, FileRecord, Sparse},
+    ingest::{error::IngestError, hash::Cut, skip::Skipped},
+    store::{Point, StoreError, Vectors},
+};
+
+/// A batch is sent on when it has this many chunks. One more file may follow the last but one
+/// chunk, so that a batch is at most this and the chunks of the largest file.
+const CHUNKS: usize = 256;
+/// A batch is sent on when it has this many files, with chunks or without.
+const FILES: usize = 512;
+
+/// Files read, on their way to the embedder.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pieces: Vec<(usize, Piece)>,
+    changed: Vec<FileRecord>,
+    same: Vec<FileRecord>,
+    skipped: Vec<Skipped>,
+    gone: Vec<String>,
+    fallbacks: u64,
+}
+
+/// A batch with its vectors, ready to be written.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    pub(super) points: Vec<Result<Point, StoreError>>,
+    pub(super) changed: Vec<FileRecord>,
+    pub(super) same: Vec<FileRecord>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) gone: Vec<String>,
+    /// How many files were cut by lines because parsing took too long.
+    pub(super) fallbacks: u64,
+    /// How many files of the plan it settles.
+    pub(super) files: u64,
+}
+
+impl Batch {
+    pub(super) fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Same(record) => self.same.push(record),
+            Outcome::Changed(record, pieces, cut) => {
+                self.changed.push(record);
+                self.fallbacks += u64::from(cut == Cut::Fallback);
+                self.pieces.extend(pieces.into_iter().enumerate());
+            }
+            Outcome::Skipped(path, reason) => self.skipped.push(Skipped { path, reason }),
+            Outcome::Gone(path) => self.gone.push(path),
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        CHUNKS <= self.pieces.len() || FILES <= self.files()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.files() == 0
+    }
+
+    fn files(&self) -> usize {
+        self.changed.len() + self.same.len() + self.skipped.len() + self.gone.len()
+    }
+
+    /// Embeds the chunks. The text a chunk is embedded by names its path and symbol too.
+    pub(super) async fn embed(self, target: &Target) -> Result<Embedded, IngestError> {
+        let files = self.files() as u64;
+        let texts: Vec<String> = self.pieces.iter().map(|(_, piece)| text(&piece.chunk)).collect();
+        let wanted = texts.len();
+        let dense = match wanted {
+            0 => Vec::new(),
+            _ => target.embedder.documents(texts).await?,
+        };
+        if dense.len() != wanted {
+            return Err(IngestError::VectorCount { got: dense.len(), wanted });
+        }
+        let points = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
+            write::point(&piece.chunk, ordinal, vectors(dense, piece.sparse))
+        });
+        Ok(Embedded {
+            points: points.collect(),
+            changed: self.changed,
+            same: self.same,
+            skipped: self.skipped,
+            gone: self.gone,
+            fallbacks: self.fallbacks,
+            files,
+        })
+    }
+}
+
+/// Embeds batch after batch until the readers are done.
+pub(super) async fn embed_all(
+    target: &Target,
+    mut from: mpsc::Receiver<Outcome>,
+    to: mpsc::Sender<Embedded>,
+    cancel: &CancellationToken,
+) -> Result<(), IngestError> {
+    loop {
+        let mut batch = Batch::default();
+        while !batch.is_full() {
+            let received = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(IngestError::Cancelled),
+                received = from.recv() => received,
+            };
+            match received {
+                Some(outcome) => batch.add(outcome),
+                None => break,
+            }
+        }
+        if batch.is_empty() {
+            // The readers also end when they are cancelled.
+            return if cancel.is_cancelled() { Err(IngestError::Cancelled) } else { Ok(()) };
+        }
+        let embedded = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(IngestError::Cancelled),
+            embedded = batch.embed(target) => embedded?,
+        };
+        if to.send(embedded).await.is_err() {
+            // The writer failed and says why.
+            return Ok(());
+        }
+    }
+}
+
+fn vectors(dense: Vec<f32>, sparse: Sparse) -> Vectors {
+    Vectors { dense, sparse }
+}
+
+fn text(chunk: &ChunkRecord) -> String {
+    let symbol = chunk.symbol.as_deref().unwrap_or_default();
+    let mut text = String::with_capacity(chunk.path.len() + symbol.len() + chunk.text.len() + 2);
+    for part in [&chunk.path, symbol, &chunk.text] {
+        if !text.is_empty() && !part.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(part);
+    }
+    text
+}

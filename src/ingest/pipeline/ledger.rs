@@ -1,0 +1,114 @@
+//! What the store holds of a root, kept in step with every write of a run.
+
+use crate::{
+    domain::{Counts, FileRecord},
+    ingest::{plan::Records, skip::Skips, status::RunCounts},
+};
+
+/// The file records of the root and what the run did so far.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    records: Records,
+    totals: Counts,
+    deleted: u64,
+    has_changed: bool,
+    pub(super) skips: Skips,
+    /// Files that were cut by lines because parsing took too long.
+    pub(super) fallbacks: u64,
+}
+
+impl Ledger {
+    pub(super) fn new(records: Records) -> Self {
+        let mut totals = Counts::default();
+        for record in records.values() {
+            add(&mut totals, record);
+        }
+        Self {
+            records,
+            totals,
+            deleted: 0,
+            has_changed: false,
+            skips: Skips::default(),
+            fallbacks: 0,
+        }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&FileRecord> {
+        self.records.get(path)
+    }
+
+    pub(super) fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// Notes records that were written, and how many chunks with them.
+    pub(super) fn wrote(&mut self, records: Vec<FileRecord>, embedded: u64) {
+        self.totals.embedded += embedded;
+        for record in records {
+            add(&mut self.totals, &record);
+            let (version, chunks) = (record.version.clone(), record.chunks);
+            let old = self.records.insert(record.path.clone(), record);
+            self.has_changed |= match old {
+                Some(old) => {
+                    subtract(&mut self.totals, &old);
+                    old.version != version && 0 < old.chunks.max(chunks)
+                }
+                None => 0 < chunks,
+            };
+        }
+    }
+
+    /// Notes files that were taken out.
+    pub(super) fn removed(&mut self, paths: &[String]) {
+        for path in paths {
+            if let Some(old) = self.records.remove(path) {
+                subtract(&mut self.totals, &old);
+                self.deleted += 1;
+                self.has_changed |= 0 < old.chunks;
+            }
+        }
+    }
+
+    /// Whether the run changed what a search can find.
+    pub(super) fn has_changed(&self) -> bool {
+        self.has_changed
+    }
+
+    /// What a completed run records.
+    pub(super) fn totals(&self) -> Counts {
+        self.totals
+    }
+
+    /// What people should know of the run, if anything.
+    pub(super) fn notes(&self) -> Option<String> {
+        let fallbacks = match self.fallbacks {
+            0 => None,
+            1 => Some("cut 1 file by lines, because parsing it took too long".to_owned()),
+            count => {
+                Some(format!("cut {count} files by lines, because parsing them took too long"))
+            }
+        };
+        let notes: Vec<String> = self.skips.message().into_iter().chain(fallbacks).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    pub(super) fn counts(&self) -> RunCounts {
+        RunCounts {
+            files: self.totals.files,
+            chunks: self.totals.chunks,
+            embedded: self.totals.embedded,
+            skipped: self.skips.count,
+            deleted: self.deleted,
+        }
+    }
+}
+
+fn add(totals: &mut Counts, record: &FileRecord) {
+    totals.files += u64::from(0 < record.chunks);
+    totals.chunks += u64::from(record.chunks);
+}
+
+fn subtract(totals: &mut Counts, record: &FileRecord) {
+    totals.files -= u64::from(0 < record.chunks);
+    totals.chunks -= u64::from(record.chunks);
+}

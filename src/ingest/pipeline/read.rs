@@ -1,0 +1,131 @@
+//! Reads one file and cuts it; runs on blocking threads.
+
+use std::{fs::File, io::Read, path::Path, time::SystemTime};
+
+use crate::{
+    domain::{ChunkRecord, FileRecord, RootId, Sparse},
+    embed::lexical,
+    ingest::{
+        chunk::{self, Chunked},
+        clock, discover,
+        discover::Found,
+        hash::{self, Cut},
+        inspect::{self, Verdict},
+        plan::Mode,
+        skip::Reason,
+    },
+};
+
+/// A file changed this recently may change again without its modification time moving: file
+/// systems keep times as coarse as two seconds.
+const RACY_NS: u64 = 2_000_000_000;
+
+/// What reading needs to know of the run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) root: RootId,
+    pub(super) folder: &'a Path,
+    pub(super) max_file_bytes: u64,
+    pub(super) mode: Mode,
+}
+
+/// What came of one file.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// The store has this content already; only size or time are new.
+    Same(FileRecord),
+    /// New content, perhaps without any chunk.
+    Changed(FileRecord, Vec<Piece>, Cut),
+    /// Cannot be indexed.
+    Skipped(String, Reason),
+    /// Was there when the folder was walked, and is gone now.
+    Gone(String),
+}
+
+/// One chunk on its way to the store.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) chunk: ChunkRecord,
+    pub(super) sparse: Sparse,
+}
+
+impl Reader<'_> {
+    /// Reads and cuts a file, unless the store has its content.
+    pub(super) fn read(self, file: &Found, known: Option<&FileRecord>) -> Outcome {
+        let path = || file.path.clone();
+        let (content, size, modified_ns) = match self.content(file) {
+            Ok(Some(read)) => read,
+            Ok(None) => return Outcome::Skipped(path(), Reason::TooLarge),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Outcome::Gone(path());
+            }
+            Err(_) => return Outcome::Skipped(path(), Reason::Unreadable),
+        };
+        let record = |version: String, chunks: usize| FileRecord {
+            root: self.root,
+            path: path(),
+            version,
+            size,
+            modified_ns,
+            chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
+        };
+        let version = hash::version(&content, Cut::Planned);
+        let has_it = known.filter(|known| known.version == version);
+        if let (Mode::Changes, Some(known)) = (self.mode, has_it) {
+            return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
+        }
+        let (text, language) = match inspect::inspect(&file.path, &content) {
+            Verdict::Text { text, language } => (text, language),
+            Verdict::LeftOut => {
+                return Outcome::Changed(record(version, 0), Vec::new(), Cut::Planned);
+            }
+            Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
+        };
+        let chunked = chunk::chunks(language, text);
+        let (version, cut) = match chunked.gave_up {
+            false => (version, Cut::Planned),
+            true => (hash::version(&content, Cut::Fallback), Cut::Fallback),
+        };
+        let record = record(version, chunked.chunks.len());
+        let pieces = pieces(&record, language, chunked);
+        Outcome::Changed(record, pieces, cut)
+    }
+
+    /// Returns a file's content, size and modification time, or `None` if it is too large.
+    fn content(self, file: &Found) -> std::io::Result<Option<(Vec<u8>, u64, u64)>> {
+        let opened = File::open(self.folder.join(&file.path))?;
+        let metadata = opened.metadata()?;
+        let mut content = Vec::new();
+        // The file may grow meanwhile; one byte above the limit proves that it is too large.
+        opened.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut content)?;
+        let size = content.len() as u64;
+        if self.max_file_bytes < size {
+            return Ok(None);
+        }
+        let modified_ns = discover::modified_ns(&metadata);
+        let settled = clock::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
+        let is_racy = settled <= modified_ns || metadata.len() != size;
+        Ok(Some((content, size, if is_racy { 0 } else { modified_ns })))
+    }
+}
+
+fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> Vec<Piece> {
+    let indexed_at_ms = clock::milliseconds(SystemTime::now());
+    let piece = |chunk: chunk::Chunk<'_>| {
+        let (symbol, text) = (chunk.symbol.as_deref(), chunk.text);
+        let sparse = lexical::document(&lexical::Fields { path: &record.path, symbol, text });
+        let chunk = ChunkRecord {
+            root: record.root,
+            path: record.path.clone(),
+            version: record.version.clone(),
+            indexed_at_ms,
+            start_line: chunk.start_line,
+            end_line: chunk.end_line,
+            text: text.to_owned(),
+            symbol: chunk.symbol,
+            language: language.map(str::to_owned),
+        };
+        Piece { chunk, sparse }
+    };
+    chunked.chunks.into_iter().map(piece).collect()
+}

@@ -1,0 +1,125 @@
+//! Decides which files must be read, which are gone, and which are known to be unchanged.
+
+use std::collections::{HashMap, HashSet};
+
+use super::discover::Found;
+use crate::domain::FileRecord;
+
+/// What the store knows of a root's files, by path.
+pub type Records = HashMap<String, FileRecord>;
+
+/// How much of a root a run does again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Only what changed.
+    Changes,
+    /// Every file, whether it changed or not.
+    Everything,
+}
+
+/// What a run has to do.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Files to read, in order of path: new, perhaps changed, or all of them.
+    pub read: Vec<Found>,
+    /// Paths in the store that are no longer there, in order.
+    pub gone: Vec<String>,
+    /// How many files need no look.
+    pub unchanged: usize,
+}
+
+/// Compares what was found with what is known. A file of the same size and modification time is
+/// unchanged; a time of 0 says that the time proves nothing.
+///
+/// Paths in `untouchable`, or below it, were there but could not be looked at; what the store has
+/// of them stays.
+pub fn plan(found: Vec<Found>, known: &Records, untouchable: &[String], mode: Mode) -> Plan {
+    let mut plan = Plan::default();
+    let mut there: HashSet<&str> = HashSet::with_capacity(found.len());
+    for file in &found {
+        there.insert(&file.path);
+    }
+    plan.gone = known
+        .keys()
+        .filter(|path| !there.contains(path.as_str()) && !is_untouchable(path, untouchable))
+        .cloned()
+        .collect();
+    plan.gone.sort_unstable();
+    for file in found {
+        let is_same = known.get(&file.path).is_some_and(|record| {
+            record.size == file.size
+                && record.modified_ns == file.modified_ns
+                && record.modified_ns != 0
+        });
+        match mode {
+            Mode::Changes if is_same => plan.unchanged += 1,
+            Mode::Changes | Mode::Everything => plan.read.push(file),
+        }
+    }
+    plan
+}
+
+fn is_untouchable(path: &str, untouchable: &[String]) -> bool {
+    untouchable.iter().any(|unread| {
+        let below = path.strip_prefix(unread.as_str());
+        unread.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::RootId;
+
+    fn found(path: &str, size: u64, modified_ns: u64) -> Found {
+        Found { path: path.to_owned(), size, modified_ns }
+    }
+
+    fn known(files: &[(&str, u64, u64)]) -> Records {
+        let root = RootId::of(std::path::Path::new("/r"));
+        let record = |&(path, size, modified_ns): &(&str, u64, u64)| {
+            let version = "v".to_owned();
+            let path = path.to_owned();
+            (path.clone(), FileRecord { root, path, version, size, modified_ns, chunks: 1 })
+        };
+        files.iter().map(record).collect()
+    }
+
+    #[test]
+    fn new_and_changed_files_are_read_and_missing_ones_are_gone() {
+        let known = known(&[
+            ("gone", 1, 1),
+            ("same", 1, 1),
+            ("size", 1, 1),
+            ("time", 1, 1),
+            ("racy", 1, 0),
+        ]);
+        let files = vec![
+            found("new", 1, 1),
+            found("racy", 1, 0),
+            found("same", 1, 1),
+            found("size", 2, 1),
+            found("time", 1, 2),
+        ];
+        let plan = plan(files, &known, &[], Mode::Changes);
+        let read: Vec<&str> = plan.read.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(read, ["new", "racy", "size", "time"]);
+        assert_eq!(plan.gone, ["gone"]);
+        assert_eq!(plan.unchanged, 1);
+    }
+
+    #[test]
+    fn everything_is_read_again_when_asked() {
+        let known = known(&[("same", 1, 1)]);
+        let plan = plan(vec![found("same", 1, 1)], &known, &[], Mode::Everything);
+        assert_eq!(plan, Plan { read: vec![found("same", 1, 1)], gone: vec![], unchanged: 0 });
+    }
+
+    #[test]
+    fn what_could_not_be_looked_at_is_not_gone() {
+        let known = known(&[("a/b", 1, 1), ("ab", 1, 1), ("c", 1, 1)]);
+        let unread = ["a".to_owned(), "c".to_owned()];
+        assert_eq!(plan(vec![], &known, &unread, Mode::Changes).gone, ["ab"]);
+        assert!(plan(vec![], &known, &[String::new()], Mode::Changes).gone.is_empty());
+    }
+}

@@ -1,0 +1,131 @@
+//! Roots as users ask for them and as they see them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{error::IngestError, names, pipeline::INTERRUPTED, runs::Runs, status::State};
+use crate::{
+    domain::{Counts, Root, RootId, RunId},
+    task::Tasks,
+};
+
+/// What a user asks to be ingested.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its name; `None` keeps the former one or takes the folder's.
+    pub name: Option<String>,
+    /// What it is; `None` keeps what was said before.
+    pub description: Option<String>,
+}
+
+/// A root and what happens to it. Field names are a wire promise of `GET /ingest/roots`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RootStatus {
+    #[serde(flatten)]
+    pub root: Root,
+    /// Of the run that waits or works, else how the last one ended.
+    pub state: State,
+    /// The run that waits or works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+}
+
+/// Returns the canonical path of an existing folder.
+pub(super) async fn folder(tasks: &Tasks, path: PathBuf) -> Result<PathBuf, IngestError> {
+    tasks.spawn_blocking(move || canonical(&path)).await?
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
+    let fault = |fault| IngestError::Path { path: path.to_owned(), fault };
+    let canonical = path.canonicalize().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => fault("does not exist"),
+        std::io::ErrorKind::PermissionDenied => fault("cannot be read: permission denied"),
+        _ => fault("cannot be read"),
+    })?;
+    if canonical.to_str().is_none() {
+        return Err(fault("is not UTF-8"));
+    }
+    match canonical.is_dir() {
+        true => Ok(canonical),
+        false => Err(fault("is not a folder")),
+    }
+}
+
+/// Returns the root that a request asks for, named so that no two roots share a name.
+pub(super) fn requested(
+    request: Request,
+    folder: PathBuf,
+    model_id: String,
+    known: &[Root],
+    runs: &Runs,
+) -> Result<Root, IngestError> {
+    let id = RootId::of(&folder);
+    let before = known.iter().find(|root| root.id == id);
+    let is_taken = |name: &str| {
+        known.iter().any(|root| root.id != id && root.name == name) || runs.is_name_taken(name, id)
+    };
+    let name = match request.name {
+        Some(name) => names::requested(&name)?,
+        None => match runs.name(id).or_else(|| before.map(|root| root.name.as_str())) {
+            Some(name) => name.to_owned(),
+            None => names::of_folder(&folder, is_taken),
+        },
+    };
+    if is_taken(&name) {
+        let fault = format!("`{name}` is the name of another repository");
+        return Err(IngestError::Name(fault));
+    }
+    let former = runs.active_root(id).or(before);
+    let description = request.description.map(|text| text.trim().to_owned());
+    Ok(Root {
+        id,
+        name,
+        description: match description.filter(|text| !text.is_empty()) {
+            Some(description) => Some(description),
+            None => former.and_then(|root| root.description.clone()),
+        },
+        path: folder,
+        model_id,
+        last_ingest_at: before.and_then(|root| root.last_ingest_at.clone()),
+        counts: before.map_or_else(Counts::default, |root| root.counts),
+        last_error: None,
+    })
+}
+
+/// Joins what the store knows of roots with what the runs know.
+pub(super) fn statuses(known: Vec<Root>, runs: &Runs) -> Vec<RootStatus> {
+    let mut statuses: Vec<RootStatus> =
+        known.into_iter().map(|root| known_root(root, runs)).collect();
+    for (root, run, state) in runs.active_roots() {
+        match statuses.iter_mut().find(|status| status.root.id == root.id) {
+            Some(status) => {
+                status.state = state;
+                status.run_id = Some(run);
+                // What a run says of itself until it ends is no failure while it works.
+                status.root.last_error.take_if(|error| error == INTERRUPTED);
+            }
+            None => statuses.push(RootStatus { root: root.clone(), state, run_id: Some(run) }),
+        }
+    }
+    statuses.sort_by(|a, b| a.root.name.cmp(&b.root.name));
+    statuses
+}
+
+fn known_root(root: Root, runs: &Runs) -> RootStatus {
+    let state =
+        runs.last_state(root.id).unwrap_or(match (&root.last_error, &root.last_ingest_at) {
+            (Some(_), _) => State::Error,
+            (None, Some(_)) => State::Completed,
+            (None, None) => State::Cancelled,
+        });
+    RootStatus { root, state, run_id: None }
+}
+
+/// Whether a user may mean `root`.
+pub(super) fn is_called(root: &Root, reference: &str) -> bool {
+    root.name == reference || root.id.to_string() == reference || root.path == Path::new(reference)
+}

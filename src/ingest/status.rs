@@ -1,0 +1,157 @@
+//! What clients see of a run, and how a run reports it.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::domain::RunId;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Waits for the runs before it.
+    Queued,
+    /// Looks for files and compares them with the store.
+    Scanning,
+    /// Reads, embeds and writes.
+    Embedding,
+    /// Ended; the store holds what the folder holds.
+    Completed,
+    /// Ended; there was nothing to do.
+    Skipped,
+    /// Was stopped. What was indexed before is still there.
+    Cancelled,
+    /// Failed. What was indexed before is still there.
+    Error,
+}
+
+impl State {
+    /// Whether nothing will change any more.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Queued | Self::Scanning | Self::Embedding => false,
+            Self::Completed | Self::Skipped | Self::Cancelled | Self::Error => true,
+        }
+    }
+}
+
+/// What a run did so far. Field names are a wire promise of `GET /ingest/status`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunCounts {
+    /// Files of the root with at least one chunk in the store.
+    pub files: u64,
+    /// Chunks of the root in the store.
+    pub chunks: u64,
+    /// Chunks that this run embedded and wrote.
+    pub embedded: u64,
+    /// Files that could not be indexed: unreadable, not UTF-8, too large, or with a private key.
+    pub skipped: u64,
+    /// Files that were taken out of the store because they are gone or are skipped now.
+    pub deleted: u64,
+}
+
+/// A run as clients see it. Field names are a wire promise of `GET /ingest/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub run_id: RunId,
+    pub state: State,
+    /// Name of the root.
+    pub root: String,
+    pub counts: RunCounts,
+    /// Path below the root of the file that was read last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_file: Option<String>,
+    /// How many of the files to read are done.
+    pub file_index: u64,
+    /// How many files are to be read.
+    pub file_total: u64,
+    /// 0 to 100.
+    pub percent: u8,
+    /// Milliseconds that the rest will take, by the pace so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta_ms: Option<u64>,
+    /// What is worth knowing, such as which files were skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Why the run failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+impl Status {
+    pub(super) fn queued(run_id: RunId, root: String) -> Self {
+        Self {
+            run_id,
+            state: State::Queued,
+            root,
+            counts: RunCounts::default(),
+            current_file: None,
+            file_index: 0,
+            file_total: 0,
+            percent: 0,
+            eta_ms: None,
+            message: None,
+            last_error: None,
+        }
+    }
+
+    /// Moves to a final state.
+    pub(super) fn end(&mut self, state: State) {
+        self.state = state;
+        self.current_file = None;
+        self.eta_ms = None;
+        if matches!(state, State::Completed | State::Skipped) {
+            self.percent = 100;
+        }
+    }
+}
+
+/// The reporting end of a status. Clones report to the same one.
+#[derive(Debug, Clone)]
+pub(super) struct Progress {
+    sender: watch::Sender<Status>,
+    started: Instant,
+}
+
+impl Progress {
+    pub(super) fn new(sender: watch::Sender<Status>) -> Self {
+        Self { sender, started: Instant::now() }
+    }
+
+    pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
+        self.sender.send_modify(change);
+    }
+
+    /// Says that reading begins.
+    pub(super) fn embedding(&mut self, files: usize) {
+        self.started = Instant::now();
+        self.update(|status| {
+            status.state = State::Embedding;
+            status.file_total = files as u64;
+        });
+    }
+
+    /// Says that a file was read.
+    pub(super) fn reading(&self, path: &str) {
+        self.update(|status| status.current_file = Some(path.to_owned()));
+    }
+
+    /// Says that further files are done.
+    pub(super) fn done(&self, files: u64, counts: RunCounts) {
+        let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.update(|status| {
+            status.counts = counts;
+            status.file_index += files;
+            let (index, total) = (status.file_index, status.file_total);
+            // 100 is kept for the end.
+            let percent = (index * 100).checked_div(total).unwrap_or(0).min(99);
+            status.percent = u8::try_from(percent).unwrap_or(99);
+            let left = total.saturating_sub(index);
+            status.eta_ms = elapsed_ms.saturating_mul(left).checked_div(index);
+        });
+    }
+}

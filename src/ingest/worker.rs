@@ -1,0 +1,63 @@
+//! The one worker that takes runs off the queue.
+
+use std::sync::Arc;
+
+use tracing::{error, info};
+
+use super::{
+    Shared,
+    error::IngestError,
+    pipeline,
+    runs::Next,
+    status::{Progress, State},
+};
+
+/// Works until the process stops; then ends what waits as cancelled.
+pub(super) async fn work(shared: Arc<Shared>) {
+    let stopping = shared.tools.tasks.stopping().clone();
+    while !stopping.is_cancelled() {
+        let next = shared.runs().next();
+        match next {
+            Some(next) => run(&shared, next).await,
+            None => tokio::select! {
+                () = stopping.cancelled() => break,
+                () = shared.queued.notified() => {}
+            },
+        }
+    }
+    shared.runs().cancel_queued();
+}
+
+/// Carries out one run and notes how it ended. A run is a task of its own, so that a panic in it
+/// ends the run and not the worker.
+async fn run(shared: &Arc<Shared>, next: Next) {
+    let Next { run, job, sender, cancel } = next;
+    let name = job.root.name.clone();
+    info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
+    let progress = Progress::new(sender.clone());
+    let tools = shared.tools.clone();
+    let running = async move { pipeline::run(&tools, job, progress, cancel).await };
+    let ended = shared.tools.tasks.spawn(running).await.unwrap_or_else(|panic| Err(panic.into()));
+    let (state, failure) = match ended {
+        Ok(state) => (state, None),
+        Err(IngestError::Cancelled) => (State::Cancelled, None),
+        Err(failure) => {
+            let cause = std::error::Error::source(&failure).map(ToString::to_string);
+            error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");
+            (State::Error, Some(failure.to_string()))
+        }
+    };
+    let counts = sender.borrow().counts;
+    info!(
+        run.id = %run,
+        root.name = %name,
+        ?state,
+        files = counts.files,
+        chunks = counts.chunks,
+        embedded = counts.embedded,
+        skipped = counts.skipped,
+        deleted = counts.deleted,
+        "run ended"
+    );
+    shared.runs().end(run, state, failure);
+}
