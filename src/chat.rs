@@ -1,1 +1,141 @@
 //! Questions in, ordered segments out: the one chat pipeline.
+
+mod assemble;
+mod conversations;
+mod error;
+mod event;
+mod prompt;
+mod turn;
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::{Stream, StreamExt};
+use tokio::sync::{mpsc, oneshot};
+use tracing::{Instrument, Span};
+
+use self::conversations::Conversations;
+pub use self::{
+    error::ChatError,
+    event::{Event, Failure, Outcome, Stage, Usage},
+};
+use crate::{
+    codex::{Codex, CodexError, Model, Presence},
+    config,
+    domain::{ConversationId, Question},
+    task::Tasks,
+};
+
+/// Asks questions of Codex. Clones share conversations and bounds.
+#[derive(Clone)]
+pub struct Chat {
+    codex: Codex,
+    search_url: String,
+    turn_timeout: Duration,
+    conversations: Conversations,
+    tasks: Tasks,
+}
+
+/// A question and how to answer it.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub question: Question,
+    /// The conversation to continue; `None` starts one.
+    pub conversation: Option<ConversationId>,
+    /// The model; `None` takes the one of the settings.
+    pub model: Option<String>,
+    /// The reasoning effort; `None` takes the one of the settings.
+    pub effort: Option<String>,
+}
+
+impl Chat {
+    /// `search_url` is the MCP endpoint that Codex searches with, such as
+    /// `http://127.0.0.1:5010/mcp`.
+    pub fn new(codex: Codex, settings: &config::Codex, search_url: String, tasks: Tasks) -> Self {
+        Self {
+            codex,
+            search_url,
+            turn_timeout: settings.turn_timeout,
+            conversations: Conversations::new(settings.max_turns, settings.max_waiting),
+            tasks,
+        }
+    }
+
+    /// Asks a question. Returns once its conversation exists; dropping the future or the turn
+    /// interrupts Codex.
+    pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
+        if let Presence::Unavailable(unavailable) = self.codex.usable().await {
+            return Err(ChatError::Unavailable(unavailable, ask.conversation));
+        }
+        let place = tokio::select! {
+            () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),
+            place = self.conversations.place(ask.conversation) => place?,
+        };
+        let (opened, turn) = oneshot::channel();
+        let running = turn::run(self.clone(), ask, place, opened);
+        drop(self.tasks.spawn(running.instrument(Span::current())));
+        // A task that ends without a word was dropped by the runtime's end.
+        turn.await.unwrap_or(Err(ChatError::Stopping))
+    }
+
+    /// Returns whether a question would be accepted now. Waits for a look at Codex only while Codex
+    /// is not known to be usable.
+    pub async fn presence(&self) -> Presence {
+        self.codex.usable().await
+    }
+
+    /// Returns the models that Codex offers.
+    pub async fn models(&self) -> Result<Vec<Model>, CodexError> {
+        self.codex.models().await
+    }
+}
+
+/// A turn under way: its events, [`Event::Ended`] last. Dropping it interrupts Codex.
+#[derive(Debug)]
+pub struct Turn {
+    conversation: ConversationId,
+    events: mpsc::Receiver<Event>,
+}
+
+impl Turn {
+    fn new(conversation: ConversationId, events: mpsc::Receiver<Event>) -> Self {
+        Self { conversation, events }
+    }
+
+    pub fn conversation(&self) -> ConversationId {
+        self.conversation
+    }
+}
+
+impl Stream for Turn {
+    type Item = Event;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        self.events.poll_recv(context)
+    }
+}
+
+/// Waits for the end of `turn`.
+pub async fn collect(mut turn: Turn) -> Outcome {
+    let conversation = turn.conversation();
+    while let Some(event) = turn.next().await {
+        if let Event::Ended(outcome) = event {
+            return outcome;
+        }
+    }
+    // The task ends without an outcome only when the whole server is being dropped.
+    Outcome {
+        conversation,
+        model_id: String::new(),
+        segments: Vec::new(),
+        usage: None,
+        failure: Some(Failure {
+            code: crate::error::Code::Cancelled,
+            message: "the server is stopping".to_owned(),
+            hint: "ask again when it is back".to_owned(),
+        }),
+    }
+}

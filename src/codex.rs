@@ -1,1 +1,204 @@
 //! Drives one long-lived `codex app-server` over its standard streams.
+
+mod error;
+mod event;
+mod fault;
+mod files;
+mod idle;
+mod lines;
+mod look;
+mod pipes;
+mod presence;
+mod protocol;
+mod redact;
+mod server;
+mod settings;
+mod slot;
+mod thread;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{sync::Mutex, time::timeout};
+use tracing::{info, warn};
+
+pub use self::{
+    error::CodexError,
+    event::{Ending, Event, Tool, Usage},
+    fault::{Fault, FaultKind},
+    presence::{Presence, Unavailable},
+    protocol::Model,
+    settings::is_search,
+    thread::{Opening, Running, Thread},
+};
+use self::{
+    presence::{Age, Known},
+    server::Counters,
+    slot::{Need, Slot},
+};
+use crate::{config, task::Tasks};
+
+/// Longest look whether Codex can be used.
+const MAX_LOOK: Duration = Duration::from_secs(15);
+
+/// Codex as this program uses it. Clones share the process, which is started on first need, started
+/// again when it died, and ends with `tasks`.
+#[derive(Clone)]
+pub struct Codex(Arc<Inner>);
+
+struct Inner {
+    settings: config::Codex,
+    tasks: Tasks,
+    counters: Arc<Counters>,
+    slot: Slot,
+    known: Known,
+    /// Held while looking, so that many callers cost one look.
+    looking: Mutex<()>,
+    /// Whether a look in the background is under way.
+    refreshing: AtomicBool,
+}
+
+/// What was counted since the start, for `/metrics`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Processes started.
+    pub starts: u64,
+    /// Lines of Codex that were too long or not JSON.
+    pub malformed_lines: u64,
+    /// Notifications and item kinds that this program does not know.
+    pub unknown_notifications: u64,
+    /// Requests of Codex for approval or input, each declined.
+    pub refused_requests: u64,
+}
+
+impl Codex {
+    pub fn new(settings: config::Codex, tasks: Tasks) -> Self {
+        let counters = Arc::new(Counters::default());
+        let slot = Slot::new(settings.clone(), tasks.clone(), Arc::clone(&counters));
+        Self(Arc::new(Inner {
+            settings,
+            tasks,
+            counters,
+            slot,
+            known: Known::default(),
+            looking: Mutex::new(()),
+            refreshing: AtomicBool::new(false),
+        }))
+    }
+
+    /// Returns what is known, at once; starts a look in the background when that is old.
+    pub fn presence(&self) -> Presence {
+        let (presence, age) = self.0.known.get(self.0.settings.presence_ttl);
+        if age == Age::Stale {
+            self.refresh();
+        }
+        presence
+    }
+
+    /// Looks now whether Codex can be used. Callers at the same time share one look.
+    pub async fn check(&self) -> Presence {
+        let asked = Instant::now();
+        let _looking = self.0.looking.lock().await;
+        if let Some(presence) = self.0.known.since(asked) {
+            return presence;
+        }
+        let began = Instant::now();
+        let presence = match timeout(MAX_LOOK, self.look()).await {
+            Ok(Ok(presence)) => presence,
+            Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
+            Err(_) => Presence::Unavailable(CodexError::TimedOut("a look").unavailable()),
+        };
+        self.note(&presence);
+        self.0.known.set(presence.clone(), began);
+        presence
+    }
+
+    /// Returns the presence to decide by: what is known while it says that Codex can be used, else
+    /// the result of a look. So Codex coming back is seen by the next question.
+    pub async fn usable(&self) -> Presence {
+        match self.presence() {
+            available @ Presence::Available { .. } => available,
+            Presence::Unavailable(_) => self.check().await,
+        }
+    }
+
+    /// Returns the models that Codex offers.
+    pub async fn models(&self) -> Result<Vec<Model>, CodexError> {
+        let server = self.0.slot.server(Need::Any).await?;
+        Ok(server.models().await?.to_vec())
+    }
+
+    /// Opens a thread.
+    pub async fn open(&self, opening: Opening) -> Result<Thread, CodexError> {
+        let server = self.0.slot.server(Need::Any).await?;
+        Thread::open(server, &self.0.settings, opening).await
+    }
+
+    /// Takes note that a turn failed because Codex, or the service behind it, is away; looks anew in
+    /// the background. When the sign-in was not accepted, the process is replaced before it is used
+    /// again, because a running Codex does not see that somebody signed in meanwhile.
+    pub async fn lost(&self, kind: Option<FaultKind>) {
+        if kind == Some(FaultKind::Unauthorized) {
+            self.0.slot.distrust().await;
+        }
+        self.refresh();
+    }
+
+    pub fn counts(&self) -> Counts {
+        let counters = &self.0.counters;
+        Counts {
+            starts: counters.starts.load(Ordering::Relaxed),
+            malformed_lines: counters.malformed_lines.load(Ordering::Relaxed),
+            unknown_notifications: counters.unknown_notifications.load(Ordering::Relaxed),
+            refused_requests: counters.refused_requests.load(Ordering::Relaxed),
+        }
+    }
+
+    async fn look(&self) -> Result<Presence, CodexError> {
+        let settings = &self.0.settings;
+        let asked = Instant::now();
+        let server = self.0.slot.server(Need::Any).await?;
+        match look::look(&server, settings).await {
+            // A running Codex knows only what it read at its start; ask one that starts now.
+            Err(_) if server.started < asked => {
+                drop(server);
+                look::look(&*self.0.slot.server(Need::StartedNow).await?, settings).await
+            }
+            known => known,
+        }
+    }
+
+    /// Starts a look in the background, one at a time.
+    fn refresh(&self) {
+        if self.0.refreshing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let codex = self.clone();
+        drop(self.0.tasks.spawn(async move {
+            tokio::select! {
+                () = codex.0.tasks.stopping().cancelled() => {}
+                _ = codex.check() => {}
+            }
+            codex.0.refreshing.store(false, Ordering::Release);
+        }));
+    }
+
+    /// Logs a change of presence, once.
+    fn note(&self, presence: &Presence) {
+        let (before, _) = self.0.known.get(Duration::MAX);
+        match presence {
+            same if *same == before => {}
+            Presence::Available { version, model } => {
+                info!(codex.version = version, codex.model = model, "codex can be used");
+            }
+            Presence::Unavailable(unavailable) => {
+                warn!(unavailable.reason, unavailable.hint, "codex cannot be used");
+            }
+        }
+    }
+}

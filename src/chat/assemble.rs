@@ -1,0 +1,275 @@
+//! Turns Codex's events into ours, whole items only, in Codex's order. Pure.
+#![warn(clippy::wildcard_enum_match_arm)]
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::event::{Event, Stage, Usage};
+use crate::{
+    codex::{self, Tool},
+    domain::{FileSummary, Segment},
+};
+
+/// Where a search leaves the files it found, beside what the model sees.
+const FILES: &str = "codeinfo/files";
+/// The tool whose results are summarised.
+const SEARCH_TOOL: &str = "VectorSearch";
+
+/// The pieces of one turn so far.
+///
+/// An item counts when Codex says that it is complete; tool calls that run at the same time stand in
+/// the order of their completion. When a response breaks off and is asked for again, Codex tells the
+/// finished items once more: those are left out, as often as they were told before. An unfinished item
+/// whose text the repetition does not bring back is kept.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    segments: Vec<Segment>,
+    usage: Option<Usage>,
+    rerouted: Option<String>,
+    /// The thread's tokens at the last confirmed response; Codex repeats a count when one fails.
+    thread_total: Option<u64>,
+    /// Items that have begun and are not complete, oldest first.
+    open: Vec<Partial>,
+    /// Unfinished items of a response that broke off.
+    cut: Vec<Partial>,
+    /// Items told since the last confirmed response.
+    told: Vec<Key>,
+    /// Items that a repeated response may tell again.
+    repeatable: Vec<Key>,
+    /// Tool calls that run: the number of the response that made them, or `None` if left out.
+    running: BTreeMap<String, Option<u32>>,
+    response: u32,
+}
+
+/// What makes two items the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Key {
+    Thinking(String),
+    Answer(String),
+    Tool(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Thinking,
+    Answer,
+}
+
+#[derive(Debug)]
+struct Partial {
+    item: String,
+    kind: Kind,
+    parts: BTreeMap<u64, String>,
+}
+
+impl Assembly {
+    /// Begins a turn of a thread that has spent `tokens`, where known.
+    pub(super) fn new(tokens: Option<u64>) -> Self {
+        Self { thread_total: tokens, ..Self::default() }
+    }
+
+    /// Takes one event of Codex; returns what is to be told for it.
+    pub(super) fn take(&mut self, event: codex::Event) -> Vec<Event> {
+        match event {
+            codex::Event::ThinkingDelta { item, part, text } => {
+                self.extend(Kind::Thinking, item, part, &text);
+                Vec::new()
+            }
+            codex::Event::AnswerDelta { item, text } => {
+                self.extend(Kind::Answer, item, 0, &text);
+                Vec::new()
+            }
+            codex::Event::Thinking { item, text } => self.complete(Kind::Thinking, &item, text),
+            codex::Event::Answer { item, text } => self.complete(Kind::Answer, &item, text),
+            codex::Event::ToolStarted(tool) => self.begin(tool).into_iter().collect(),
+            codex::Event::ToolEnded(tool) => self.end(tool),
+            codex::Event::Counted { thread_total, last } => {
+                self.confirm(thread_total, last);
+                Vec::new()
+            }
+            codex::Event::Rerouted { model } => {
+                self.rerouted = Some(model);
+                Vec::new()
+            }
+            codex::Event::Retrying => {
+                self.repeatable.clone_from(&self.told);
+                self.cut.append(&mut self.open);
+                Vec::new()
+            }
+            codex::Event::Ended(_) => self.rest(),
+        }
+    }
+
+    /// Whether the model has said anything to the person who asked.
+    pub(super) fn has_answer(&self) -> bool {
+        self.segments.iter().any(|segment| matches!(segment, Segment::Answer { .. }))
+    }
+
+    /// Returns the segments, the tokens spent, and the model that took over, if one did.
+    pub(super) fn finish(self) -> (Vec<Segment>, Option<Usage>, Option<String>) {
+        (self.segments, self.usage, self.rerouted)
+    }
+
+    fn extend(&mut self, kind: Kind, item: String, part: u64, text: &str) {
+        let at = match self.open.iter().position(|partial| partial.item == item) {
+            Some(at) => at,
+            None => {
+                self.open.push(Partial { item, kind, parts: BTreeMap::new() });
+                self.open.len() - 1
+            }
+        };
+        if let Some(partial) = self.open.get_mut(at) {
+            partial.parts.entry(part).or_default().push_str(text);
+        }
+    }
+
+    fn complete(&mut self, kind: Kind, item: &str, text: String) -> Vec<Event> {
+        let at = self.open.iter().position(|partial| partial.item == item);
+        let deltas = at.map(|at| self.open.remove(at).text()).unwrap_or_default();
+        let text = if text.trim().is_empty() { deltas } else { text };
+        if text.trim().is_empty() || self.is_repeated(&kind.key(&text)) {
+            return Vec::new();
+        }
+        // What the broken response had of this item is in it; what it is not in, stands before it.
+        self.cut.retain(|partial| partial.kind != kind || !text.starts_with(&partial.text()));
+        let mut events = self.flush_cut();
+        self.told.push(kind.key(&text));
+        events.push(self.say(kind, text));
+        events
+    }
+
+    fn begin(&mut self, tool: Tool) -> Option<Event> {
+        if self.repeatable.contains(&key(&tool)) {
+            self.running.insert(tool.call_id, None);
+            return None;
+        }
+        self.running.insert(tool.call_id.clone(), Some(self.response));
+        let Tool { call_id, source, name, parameters, outcome: _ } = tool;
+        Some(Event::ToolRequest { call_id, name, source, parameters })
+    }
+
+    fn end(&mut self, tool: Tool) -> Vec<Event> {
+        let mut events = Vec::new();
+        let response = match self.running.remove(&tool.call_id) {
+            Some(response) => response,
+            // Told whole: the request comes with the result.
+            None => {
+                events.extend(self.begin(tool.clone()));
+                self.running.remove(&tool.call_id).flatten()
+            }
+        };
+        let Some(response) = response else {
+            self.is_repeated(&key(&tool));
+            return Vec::new();
+        };
+        let mut before = self.flush_cut();
+        before.append(&mut events);
+        events = before;
+        if response == self.response {
+            self.told.push(key(&tool));
+        }
+        let files = files(&tool);
+        let Tool { call_id, source, name, parameters: _, outcome } = tool;
+        let (stage, result, error) = match outcome {
+            Some(Ok(result)) => (Stage::Success, Some(without_meta(result)), None),
+            Some(Err(error)) => (Stage::Error, None, Some(error)),
+            None => (Stage::Error, None, Some("the call has no result".to_owned())),
+        };
+        events.push(Event::ToolResult { call_id, name, source, stage, result, error });
+        if let Some(files) = files {
+            self.segments.push(Segment::VectorSummary { files: files.clone() });
+            events.push(Event::VectorSummary { files });
+        }
+        events
+    }
+
+    /// Takes `key` from what may be repeated; returns whether it was there.
+    fn is_repeated(&mut self, key: &Key) -> bool {
+        let at = self.repeatable.iter().position(|told| told == key);
+        at.map(|at| self.repeatable.swap_remove(at)).is_some()
+    }
+
+    fn confirm(&mut self, thread_total: u64, last: Usage) {
+        if self.thread_total == Some(thread_total) {
+            return;
+        }
+        self.thread_total = Some(thread_total);
+        *self.usage.get_or_insert_default() += last;
+        self.told.clear();
+        self.repeatable.clear();
+        self.response += 1;
+    }
+
+    /// Tells what is left when nothing more will come.
+    fn rest(&mut self) -> Vec<Event> {
+        let mut events = self.flush_cut();
+        self.cut.append(&mut self.open);
+        events.append(&mut self.flush_cut());
+        events
+    }
+
+    fn flush_cut(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        for partial in std::mem::take(&mut self.cut) {
+            let text = partial.text();
+            if !text.trim().is_empty() {
+                events.push(self.say(partial.kind, text));
+            }
+        }
+        events
+    }
+
+    fn say(&mut self, kind: Kind, text: String) -> Event {
+        match kind {
+            Kind::Thinking => {
+                self.segments.push(Segment::Thinking { text: text.clone() });
+                Event::Thinking { text }
+            }
+            Kind::Answer => {
+                self.segments.push(Segment::Answer { text: text.clone() });
+                Event::Answer { text }
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn key(self, text: &str) -> Key {
+        match self {
+            Self::Thinking => Key::Thinking(text.to_owned()),
+            Self::Answer => Key::Answer(text.to_owned()),
+        }
+    }
+}
+
+impl Partial {
+    fn text(&self) -> String {
+        self.parts.values().map(String::as_str).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+fn key(tool: &Tool) -> Key {
+    Key::Tool(format!("{} {} {}", tool.source, tool.name, tool.parameters))
+}
+
+/// The files that a successful search found; `None` for any other call.
+fn files(tool: &Tool) -> Option<Vec<FileSummary>> {
+    if !codex::is_search(&tool.source) || tool.name != SEARCH_TOOL {
+        return None;
+    }
+    let result = tool.outcome.as_ref()?.as_ref().ok()?;
+    let files = result.get("_meta").and_then(|meta| meta.get(FILES))?;
+    serde::Deserialize::deserialize(files).ok()
+}
+
+/// The result as the model got it.
+fn without_meta(mut result: Value) -> Value {
+    if let Some(fields) = result.as_object_mut() {
+        fields.remove("_meta");
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests;

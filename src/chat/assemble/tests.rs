@@ -1,0 +1,201 @@
+//! What becomes of Codex's events, each case as a short script.
+
+use serde_json::json;
+
+use super::*;
+use crate::codex::{Ending, Event as Heard};
+
+/// Plays events and returns what was told, one line each.
+fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
+    play_on(Assembly::new(Some(0)), events)
+}
+
+fn play_on(mut assembly: Assembly, events: impl IntoIterator<Item = Heard>) -> Vec<String> {
+    let told = events.into_iter().flat_map(|event| assembly.take(event)).collect::<Vec<_>>();
+    let lines = told.into_iter().map(|event| match event {
+        Event::Thread { .. } | Event::Ended(_) => "?".to_owned(),
+        Event::Thinking { text } => format!("thinking {text}"),
+        Event::ToolRequest { call_id, name, .. } => format!("request {call_id} {name}"),
+        Event::ToolResult { call_id, stage, error, .. } => {
+            format!("result {call_id} {}{}", stage.as_str(), error.unwrap_or_default())
+        }
+        Event::VectorSummary { files } => format!("summary {}", files.len()),
+        Event::Answer { text } => format!("answer {text}"),
+    });
+    lines.collect()
+}
+
+fn thinking(item: &str, text: &str) -> Heard {
+    Heard::Thinking { item: item.to_owned(), text: text.to_owned() }
+}
+
+fn answer(item: &str, text: &str) -> Heard {
+    Heard::Answer { item: item.to_owned(), text: text.to_owned() }
+}
+
+fn delta(item: &str, part: u64, text: &str) -> Heard {
+    Heard::ThinkingDelta { item: item.to_owned(), part, text: text.to_owned() }
+}
+
+fn answer_delta(item: &str, text: &str) -> Heard {
+    Heard::AnswerDelta { item: item.to_owned(), text: text.to_owned() }
+}
+
+fn counted(thread_total: u64) -> Heard {
+    Heard::Counted { thread_total, last: Usage { total_tokens: 10, ..Usage::default() } }
+}
+
+fn search(call_id: &str, query: &str, outcome: Option<Result<Value, String>>) -> Tool {
+    Tool {
+        call_id: call_id.to_owned(),
+        source: "codeinfo_search".to_owned(),
+        name: "VectorSearch".to_owned(),
+        parameters: json!({ "query": query }),
+        outcome,
+    }
+}
+
+fn searching(call_id: &str, query: &str) -> Heard {
+    Heard::ToolStarted(search(call_id, query, None))
+}
+
+fn found(call_id: &str, query: &str) -> Heard {
+    let file = json!({
+        "path": "/r/a.rs", "relPath": "a.rs", "repo": "r",
+        "match": 0.5, "chunks": 1, "lines": 3, "ranges": ["1-3"],
+    });
+    let result = json!({ "content": [], "_meta": { "codeinfo/files": [file] } });
+    Heard::ToolEnded(search(call_id, query, Some(Ok(result))))
+}
+
+const END: Heard = Heard::Ended(Ending::Completed);
+
+#[test]
+fn items_are_told_whole_and_in_order() {
+    let told = play([
+        delta("r1", 0, "lo"),
+        delta("r1", 0, "ng"),
+        thinking("r1", "long thought"),
+        searching("c1", "x"),
+        searching("c2", "y"),
+        found("c2", "y"),
+        found("c1", "x"),
+        counted(10),
+        thinking("r2", "short"),
+        answer("m1", "on my way"),
+        answer("m2", "done"),
+        counted(20),
+        END,
+    ]);
+    assert_eq!(
+        told,
+        [
+            "thinking long thought",
+            "request c1 VectorSearch",
+            "request c2 VectorSearch",
+            "result c2 success",
+            "summary 1",
+            "result c1 success",
+            "summary 1",
+            "thinking short",
+            "answer on my way",
+            "answer done",
+        ]
+    );
+}
+
+#[test]
+fn equal_thoughts_stay_two_unless_a_retry_repeats_them() {
+    assert_eq!(play([thinking("r1", "a"), thinking("r2", "a"), END]), ["thinking a", "thinking a"]);
+    assert_eq!(
+        play([thinking("r1", "a"), counted(10), Heard::Retrying, thinking("r2", "a"), END]),
+        ["thinking a", "thinking a"]
+    );
+}
+
+#[test]
+fn a_retried_response_repeats_nothing_however_often_it_is_retried() {
+    let response = |n: u32| {
+        [
+            thinking(&format!("r{n}"), "a"),
+            thinking(&format!("s{n}"), "a"),
+            searching(&format!("c{n}"), "x"),
+            found(&format!("c{n}"), "x"),
+            answer(&format!("m{n}"), "half"),
+        ]
+    };
+    let mut events = Vec::from(response(1));
+    for n in 2..4 {
+        // Codex counts the tokens of the failed response again.
+        events.extend([counted(0), Heard::Retrying]);
+        events.extend(response(n));
+    }
+    events.extend([answer("m9", "whole"), counted(10), END]);
+    assert_eq!(
+        play(events),
+        [
+            "thinking a",
+            "thinking a",
+            "request c1 VectorSearch",
+            "result c1 success",
+            "summary 1",
+            "answer half",
+            "answer whole",
+        ]
+    );
+}
+
+#[test]
+fn a_search_that_fails_has_no_summary() {
+    let failed = Heard::ToolEnded(search("c1", "x", Some(Err(": no store".to_owned()))));
+    assert_eq!(
+        play([searching("c1", "x"), failed, END]),
+        ["request c1 VectorSearch", "result c1 error: no store"]
+    );
+}
+
+#[test]
+fn a_call_told_only_at_its_end_has_its_request() {
+    let told = play([found("c1", "x"), END]);
+    assert_eq!(told, ["request c1 VectorSearch", "result c1 success", "summary 1"]);
+}
+
+#[test]
+fn unfinished_items_are_kept_at_the_end() {
+    let told = play([
+        delta("r1", 0, "one"),
+        delta("r1", 1, "two"),
+        answer_delta("m1", "half an ans"),
+        END,
+    ]);
+    assert_eq!(told, ["thinking one\n\ntwo", "answer half an ans"]);
+}
+
+#[test]
+fn an_unfinished_item_gives_way_to_its_repetition_and_else_stays_before_it() {
+    assert_eq!(
+        play([delta("r1", 0, "I sha"), Heard::Retrying, thinking("r2", "I shall"), END]),
+        ["thinking I shall"]
+    );
+    assert_eq!(
+        play([delta("r1", 0, "I sha"), Heard::Retrying, thinking("r2", "Let me"), END]),
+        ["thinking I sha", "thinking Let me"]
+    );
+    assert_eq!(play([answer_delta("m1", "It "), Heard::Retrying, END]), ["answer It "]);
+}
+
+#[test]
+fn an_item_completed_without_text_has_the_text_of_its_pieces() {
+    assert_eq!(play([delta("r1", 0, "a"), thinking("r1", ""), END]), ["thinking a"]);
+    assert_eq!(play([thinking("r1", " "), END]), Vec::<String>::new());
+}
+
+#[test]
+fn tokens_are_those_of_this_turn() {
+    let mut assembly = Assembly::new(Some(100));
+    for event in [counted(100), counted(110), counted(110), counted(120)] {
+        drop(assembly.take(event));
+    }
+    let (_, usage, _) = assembly.finish();
+    assert_eq!(usage.map(|usage| usage.total_tokens), Some(20));
+}

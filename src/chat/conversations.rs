@@ -1,0 +1,97 @@
+//! Who may ask when: one turn at a time in a conversation, a bounded number in all.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, TryAcquireError};
+
+use super::error::ChatError;
+use crate::domain::ConversationId;
+
+type Lock = tokio::sync::Mutex<()>;
+
+/// The places for turns. Clones share them.
+#[derive(Debug, Clone)]
+pub(super) struct Conversations {
+    turns: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+    max_waiting: usize,
+    /// One lock for each conversation that somebody holds or waits for.
+    locks: Arc<Mutex<HashMap<ConversationId, Weak<Lock>>>>,
+}
+
+/// A place for one turn, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    conversation: Option<OwnedMutexGuard<()>>,
+    _turn: OwnedSemaphorePermit,
+}
+
+impl Conversations {
+    pub(super) fn new(max_turns: usize, max_waiting: usize) -> Self {
+        Self {
+            turns: Arc::new(Semaphore::new(max_turns.min(Semaphore::MAX_PERMITS))),
+            waiting: Arc::new(Semaphore::new(max_waiting.min(Semaphore::MAX_PERMITS))),
+            max_waiting,
+            locks: Arc::default(),
+        }
+    }
+
+    /// Waits for a place, first come, first served, in `conversation` if one is named. A question
+    /// that waits for its conversation does not take a place from others.
+    pub(super) async fn place(
+        &self,
+        conversation: Option<ConversationId>,
+    ) -> Result<Place, ChatError> {
+        let lock = conversation.map(|id| self.lock(id));
+        if let Some(place) = self.free_place(lock.as_ref()) {
+            return Ok(place);
+        }
+        let waiting = Arc::clone(&self.waiting).try_acquire_owned();
+        let _waiting = waiting.map_err(|_| ChatError::Busy(self.max_waiting))?;
+        let conversation = match lock {
+            Some(lock) => Some(lock.lock_owned().await),
+            None => None,
+        };
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = turn.map_err(|_| ChatError::Stopping)?;
+        Ok(Place { conversation, _turn: turn })
+    }
+
+    /// Takes a place that is free now.
+    fn free_place(&self, lock: Option<&Arc<Lock>>) -> Option<Place> {
+        let conversation = match lock {
+            Some(lock) => Some(Arc::clone(lock).try_lock_owned().ok()?),
+            None => None,
+        };
+        match Arc::clone(&self.turns).try_acquire_owned() {
+            Ok(turn) => Some(Place { conversation, _turn: turn }),
+            Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => None,
+        }
+    }
+
+    /// Makes `place` the one of a conversation that is new, so that follow-ups wait for its end.
+    pub(super) fn claim(&self, place: &mut Place, conversation: ConversationId) {
+        if place.conversation.is_none() {
+            // Nobody else can know the id yet.
+            place.conversation = self.lock(conversation).try_lock_owned().ok();
+        }
+    }
+
+    fn lock(&self, conversation: ConversationId) -> Arc<Lock> {
+        let mut locks = self.locks();
+        if let Some(lock) = locks.get(&conversation).and_then(Weak::upgrade) {
+            return lock;
+        }
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        let lock = Arc::new(Lock::new(()));
+        locks.insert(conversation, Arc::downgrade(&lock));
+        lock
+    }
+
+    fn locks(&self) -> MutexGuard<'_, HashMap<ConversationId, Weak<Lock>>> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

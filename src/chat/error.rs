@@ -1,0 +1,49 @@
+//! Why a question could not be asked.
+
+use crate::{
+    codex::{CodexError, Unavailable},
+    domain::ConversationId,
+    error::Code,
+};
+
+/// Why a question could not be asked. A turn that fails later says so in its outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// Codex cannot be used; the conversation is the one that was asked to go on.
+    #[error("Codex cannot be used: {}", .0.reason)]
+    Unavailable(Unavailable, Option<ConversationId>),
+    /// No conversation of ours has that id.
+    #[error("there is no conversation `{0}`")]
+    UnknownConversation(ConversationId),
+    /// Too many questions wait already.
+    #[error("{0} questions wait already; ask again later")]
+    Busy(usize),
+    /// The server is stopping.
+    #[error("the server is stopping")]
+    Stopping,
+    /// Codex refused to open the thread.
+    #[error("Codex could not open the conversation: {}", .0.unavailable().reason)]
+    Refused(#[source] CodexError),
+}
+
+impl ChatError {
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Unavailable(..) => Code::LlmUnavailable,
+            Self::UnknownConversation(_) => Code::ConversationNotFound,
+            Self::Busy(_) => Code::Busy,
+            Self::Stopping => Code::Cancelled,
+            Self::Refused(error) => error.code(),
+        }
+    }
+
+    /// Sorts a failure to open the thread of `conversation`.
+    pub(super) fn open(error: CodexError, conversation: Option<ConversationId>) -> Self {
+        match (error.code(), conversation) {
+            (Code::LlmUnavailable, _) => Self::Unavailable(error.unavailable(), conversation),
+            (Code::ConversationNotFound, Some(id)) => Self::UnknownConversation(id),
+            (Code::Cancelled, _) => Self::Stopping,
+            _ => Self::Refused(error),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a turn tells its caller.
+
+use serde_json::Value;
+
+pub use crate::codex::Usage;
+use crate::{
+    domain::{ConversationId, FileSummary, Segment},
+    error::Code,
+};
+
+/// One thing that happened in a turn, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The conversation exists.
+    Thread { conversation: ConversationId, model_id: String },
+    /// A reasoning summary.
+    Thinking { text: String },
+    /// A tool call began.
+    ToolRequest { call_id: String, name: String, source: String, parameters: Value },
+    /// A tool call ended. `result` holds what the model was given, `error` why there is nothing.
+    ToolResult {
+        call_id: String,
+        name: String,
+        source: String,
+        stage: Stage,
+        result: Option<Value>,
+        error: Option<String>,
+    },
+    /// What one search showed to the model; follows the search's [`Event::ToolResult`].
+    VectorSummary { files: Vec<FileSummary> },
+    /// A message of the model.
+    Answer { text: String },
+    /// The turn is over; the last event.
+    Ended(Outcome),
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Success,
+    Error,
+}
+
+impl Stage {
+    /// Returns the wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// How a turn ended, with everything it said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    pub conversation: ConversationId,
+    /// The model that answered.
+    pub model_id: String,
+    /// In the order of Codex's events. Without a failure, at least one is an answer.
+    pub segments: Vec<Segment>,
+    /// Tokens spent by this turn, where Codex counted them.
+    pub usage: Option<Usage>,
+    pub failure: Option<Failure>,
+}
+
+/// Why a turn failed, in words that are safe to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    pub code: Code,
+    /// What happened.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}

@@ -1,0 +1,267 @@
+//! Runs one turn in a task of its own, so that it is interrupted however its caller goes away.
+
+use std::{future::Future, time::Duration};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until, timeout},
+};
+use tracing::{debug, info, warn};
+
+use super::{
+    Ask, Chat, ChatError, Turn,
+    assemble::Assembly,
+    conversations::Place,
+    event::{Event, Failure, Outcome},
+    prompt::prompt,
+};
+use crate::{
+    codex::{CodexError, Ending, Fault, FaultKind, Opening, Running, Thread},
+    domain::ConversationId,
+    error::Code,
+};
+
+/// Events that the caller may be behind before the turn waits for it.
+const QUEUED_EVENTS: usize = 64;
+/// How long an interrupted turn may take to end; Codex takes 10 ms.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+
+/// Opens the thread, reports that, and runs the turn to its end.
+pub(super) async fn run(
+    chat: Chat,
+    ask: Ask,
+    mut place: Place,
+    opened: oneshot::Sender<Result<Turn, ChatError>>,
+) {
+    let opening = Opening {
+        thread: ask.conversation,
+        model: ask.model,
+        prompt: prompt().to_owned(),
+        search_url: chat.search_url.clone(),
+    };
+    let thread = match chat.codex.open(opening).await {
+        Ok(thread) => thread,
+        Err(error) => {
+            let error = refuse(&chat, error, ask.conversation).await;
+            // Whoever asked may be gone.
+            drop(opened.send(Err(error)));
+            return;
+        }
+    };
+    let conversation = thread.id();
+    chat.conversations.claim(&mut place, conversation);
+    let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
+    if opened.send(Ok(Turn::new(conversation, receiver))).is_err() {
+        debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
+        return;
+    }
+    let turn = Runner { chat: &chat, conversation, model_id: thread.model().to_owned(), events };
+    let outcome = turn.run(thread, ask.question.as_str(), ask.effort).await;
+    // The place is free before the caller hears the end, so that its follow-up need not wait.
+    drop(place);
+    turn.tell_end(outcome).await;
+}
+
+/// Logs why a thread could not be opened, and sorts it.
+async fn refuse(chat: &Chat, error: CodexError, conversation: Option<ConversationId>) -> ChatError {
+    match error.code() {
+        Code::ConversationNotFound | Code::Cancelled => debug!(%error, "thread not opened"),
+        _ => warn!(error = &error as &dyn std::error::Error, "thread not opened"),
+    }
+    let error = ChatError::open(error, conversation);
+    if let ChatError::Unavailable(..) = error {
+        chat.codex.lost(None).await;
+    }
+    error
+}
+
+struct Runner<'a> {
+    chat: &'a Chat,
+    conversation: ConversationId,
+    model_id: String,
+    events: mpsc::Sender<Event>,
+}
+
+/// Why a turn is ended from our side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    CallerGone,
+    Deadline,
+    Stopping,
+}
+
+impl Runner<'_> {
+    async fn run(&self, thread: Thread, question: &str, effort: Option<String>) -> Outcome {
+        let began = Instant::now();
+        let deadline = began + self.chat.turn_timeout;
+        info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
+        let mut assembly = Assembly::new(thread.tokens());
+        let model_id = self.model_id.clone();
+        self.tell(vec![Event::Thread { conversation: self.conversation, model_id }]).await;
+        let failure = match thread.run(question, effort).await {
+            Ok(running) => self.follow(running, &mut assembly, deadline).await,
+            Err(error) => Some(self.not_started(&error).await),
+        };
+        let failure = failure.or_else(|| {
+            (!assembly.has_answer()).then(|| {
+                failing(
+                    Code::TurnFailed,
+                    "the model gave no answer",
+                    "ask again, or ask differently",
+                )
+            })
+        });
+        let (segments, usage, rerouted) = assembly.finish();
+        let elapsed_ms = began.elapsed().as_millis();
+        let code = failure.as_ref().map(|failure| failure.code.as_str());
+        let segment_count = segments.len();
+        info!(
+            conversation.id = %self.conversation,
+            segment_count, elapsed_ms, failure.code = code, "turn ended"
+        );
+        Outcome {
+            conversation: self.conversation,
+            model_id: rerouted.unwrap_or_else(|| self.model_id.clone()),
+            segments,
+            usage,
+            failure,
+        }
+    }
+
+    /// Hears the turn to its end; returns why it failed, if it did.
+    async fn follow(
+        &self,
+        mut running: Running,
+        assembly: &mut Assembly,
+        deadline: Instant,
+    ) -> Option<Failure> {
+        loop {
+            let event = match self.unless_stopped(deadline, running.next()).await {
+                Ok(event) => event,
+                Err(stop) => return Some(self.stop(running, assembly, stop).await),
+            };
+            let ending = match &event {
+                crate::codex::Event::Ended(ending) => Some(ending.clone()),
+                _ => None,
+            };
+            let told = self.unless_stopped(deadline, self.tell(assembly.take(event))).await;
+            match (ending, told) {
+                (None, Ok(())) => {}
+                (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
+                (Some(ending), _) => {
+                    if ending != Ending::Lost {
+                        running.keep().await;
+                    }
+                    return self.failure(ending).await;
+                }
+            }
+        }
+    }
+
+    /// Waits for `work`, unless the turn has to stop first.
+    async fn unless_stopped<T>(
+        &self,
+        deadline: Instant,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stop> {
+        tokio::select! {
+            biased;
+            () = self.events.closed() => Err(Stop::CallerGone),
+            () = self.chat.tasks.stopping().cancelled() => Err(Stop::Stopping),
+            () = sleep_until(deadline) => Err(Stop::Deadline),
+            done = work => Ok(done),
+        }
+    }
+
+    /// Interrupts the turn and hears what it still has to say.
+    async fn stop(&self, mut running: Running, assembly: &mut Assembly, stop: Stop) -> Failure {
+        debug!(conversation.id = %self.conversation, ?stop, "turn interrupted");
+        let ended = timeout(INTERRUPT_GRACE, async {
+            running.interrupt().await;
+            loop {
+                let event = running.next().await;
+                let ended = matches!(event, crate::codex::Event::Ended(_));
+                // Only the outcome takes these: the caller is gone, or no longer in time.
+                drop(assembly.take(event));
+                if ended {
+                    break;
+                }
+            }
+        })
+        .await;
+        match ended {
+            Ok(()) => running.keep().await,
+            Err(_) => warn!(conversation.id = %self.conversation, "interrupted turn does not end"),
+        }
+        match stop {
+            Stop::Deadline => {
+                let limit = self.chat.turn_timeout.as_secs();
+                let message = format!("the turn reached its time limit of {limit} s");
+                failing(Code::TurnTimedOut, &message, "ask a narrower question")
+            }
+            Stop::CallerGone => failing(Code::Cancelled, "the caller is gone", "ask again"),
+            Stop::Stopping => {
+                failing(Code::Cancelled, "the server is stopping", "ask again when it is back")
+            }
+        }
+    }
+
+    async fn failure(&self, ending: Ending) -> Option<Failure> {
+        match ending {
+            Ending::Completed => None,
+            Ending::Interrupted => {
+                Some(failing(Code::TurnFailed, "Codex interrupted the turn", "ask again"))
+            }
+            Ending::Failed(fault) => Some(self.failed(&fault).await),
+            Ending::Lost => {
+                warn!(conversation.id = %self.conversation, "codex was lost in the middle of a turn");
+                self.chat.codex.lost(None).await;
+                let reason = "the Codex process ended in the middle of the turn";
+                Some(failing(Code::LlmUnavailable, reason, "ask again: Codex is started anew"))
+            }
+        }
+    }
+
+    async fn failed(&self, fault: &Fault) -> Failure {
+        warn!(
+            conversation.id = %self.conversation,
+            codex.message = fault.detail, fault.kind = ?fault.kind, "turn failed"
+        );
+        if fault.code() == Code::LlmUnavailable {
+            self.chat.codex.lost(Some(fault.kind)).await;
+        }
+        failing(fault.code(), &fault.reason(), fault.hint())
+    }
+
+    async fn not_started(&self, error: &CodexError) -> Failure {
+        warn!(
+            conversation.id = %self.conversation,
+            error = error as &dyn std::error::Error, "turn not started"
+        );
+        if error.code() == Code::LlmUnavailable {
+            self.chat.codex.lost(None::<FaultKind>).await;
+        }
+        let told = error.unavailable();
+        failing(error.code(), &told.reason, &told.hint)
+    }
+
+    async fn tell(&self, events: Vec<Event>) {
+        for event in events {
+            // A caller that is gone is noticed by `unless_stopped`.
+            drop(self.events.send(event).await);
+        }
+    }
+
+    /// Tells the end without waiting for a caller that does not take it.
+    async fn tell_end(&self, outcome: Outcome) {
+        let end = self.events.send(Event::Ended(outcome));
+        tokio::select! {
+            () = self.chat.tasks.stopping().cancelled() => {}
+            sent = timeout(self.chat.turn_timeout, end) => drop(sent),
+        }
+    }
+}
+
+fn failing(code: Code, message: &str, hint: &str) -> Failure {
+    Failure { code, message: message.to_owned(), hint: hint.to_owned() }
+}

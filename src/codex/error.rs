@@ -1,0 +1,140 @@
+//! Why Codex could not be used.
+
+use std::{io, path::PathBuf};
+
+use super::{presence::Unavailable, redact::redact};
+use crate::error::Code;
+
+/// A failure of the Codex process or of what it needs.
+#[derive(Debug, thiserror::Error)]
+pub enum CodexError {
+    /// No binary.
+    #[error("no Codex binary: {0}")]
+    NotFound(String),
+    /// The binary cannot be run.
+    #[error("`{path}` cannot be started")]
+    Start {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The process ended; its last words on standard error, if any.
+    #[error("the Codex process ended: {0}")]
+    Gone(String),
+    /// It ended again and again; the next start waits.
+    #[error("the Codex process ended {ends} times in a row: {last}")]
+    Unstable { ends: u32, last: String },
+    /// The server is stopping.
+    #[error("the server is stopping")]
+    Stopping,
+    /// No answer in time.
+    #[error("Codex did not answer `{0}` in time")]
+    TimedOut(&'static str),
+    /// Codex refused a request.
+    #[error("Codex refused `{method}` ({code}): {message}")]
+    Refused { method: &'static str, code: i64, message: String },
+    /// Codex's answer, or our request, is not in the known form.
+    #[error("`{method}` of Codex is not in the known form")]
+    Form {
+        method: &'static str,
+        #[source]
+        source: serde_json::Error,
+    },
+    /// Codex cannot read its configuration.
+    #[error("Codex's configuration cannot be used: {0}")]
+    Configuration(String),
+    /// Nobody is signed in.
+    #[error("nobody is signed in to Codex")]
+    SignedOut,
+    /// The key that the model provider names is not set.
+    #[error("`{variable}`, the key of model provider `{provider}`, is not set")]
+    MissingKey { provider: String, variable: String },
+    /// The scratch folder cannot be made.
+    #[error("the scratch folder `{path}` cannot be made")]
+    Workdir {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The thread does not exist, or is not one of ours.
+    #[error("Codex has no thread of ours with that id")]
+    UnknownThread,
+}
+
+impl CodexError {
+    pub fn code(&self) -> Code {
+        match self {
+            Self::NotFound(_)
+            | Self::Start { .. }
+            | Self::Gone(_)
+            | Self::Unstable { .. }
+            | Self::TimedOut(_)
+            | Self::Configuration(_)
+            | Self::SignedOut
+            | Self::MissingKey { .. }
+            | Self::Workdir { .. } => Code::LlmUnavailable,
+            Self::Stopping => Code::Cancelled,
+            Self::Refused { .. } | Self::Form { .. } => Code::TurnFailed,
+            Self::UnknownThread => Code::ConversationNotFound,
+        }
+    }
+
+    /// Says what is wrong and what to do, in words that are safe to show.
+    pub fn unavailable(&self) -> Unavailable {
+        let (reason, hint) = match self {
+            Self::NotFound(looked) => (
+                format!("the Codex command line is not found: {looked}"),
+                "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of \
+                 the binary",
+            ),
+            Self::Start { source, .. } => (
+                format!("the Codex binary cannot be started: {source}"),
+                "set CODEX_BIN to a working Codex binary; `codex --version` must print a version",
+            ),
+            Self::Gone(last) | Self::Unstable { last, .. } => (
+                match redact(last) {
+                    last if last.is_empty() => "the Codex process ended".to_owned(),
+                    last => format!("the Codex process ended, saying: {last}"),
+                },
+                "run `codex doctor` as the user who runs the server, then ask again",
+            ),
+            Self::TimedOut(_) => (
+                "Codex does not answer".to_owned(),
+                "see the server's log, and raise CODEX_REQUEST_TIMEOUT_SECS if the machine is slow",
+            ),
+            Self::Configuration(fault) => (
+                format!("Codex cannot use its configuration: {}", redact(fault)),
+                "repair config.toml in CODEX_HOME; `codex doctor` checks it",
+            ),
+            Self::SignedOut => (
+                "Codex is signed out".to_owned(),
+                "run `codex login` (or `codex login --with-api-key`) as the user who runs the \
+                 server, with the same CODEX_HOME",
+            ),
+            Self::MissingKey { provider, variable } => (
+                format!(
+                    "the model provider `{provider}` needs the environment variable `{variable}`, \
+                     which is not set"
+                ),
+                "set it where the server starts and start the server again, or put it into `.env` \
+                 in CODEX_HOME",
+            ),
+            Self::Workdir { source, .. } => (
+                format!("the scratch folder of Codex cannot be made: {source}"),
+                "set CODEX_WORKDIR to a folder that the server may write",
+            ),
+            Self::Stopping => ("the server is stopping".to_owned(), "ask again when it is back"),
+            Self::Refused { method, message, .. } => (
+                format!("Codex refused `{method}`: {}", redact(message)),
+                "see the server's log; Codex 0.169 is the version this server was made for",
+            ),
+            Self::Form { method, .. } => (
+                format!("the installed Codex answers `{method}` in an unknown form"),
+                "install the version this server was made for: \
+                 `npm install -g @openai/codex@0.169.0`",
+            ),
+            Self::UnknownThread => (self.to_string(), "start a new conversation"),
+        };
+        Unavailable { reason, hint: hint.to_owned() }
+    }
+}

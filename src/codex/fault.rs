@@ -1,0 +1,166 @@
+//! Why a turn failed, in words that are safe to show.
+
+use serde_json::Value;
+
+use super::redact::redact;
+use crate::error::Code;
+
+/// A failed turn. [`Fault::detail`] is for the log; the rest may reach clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub kind: FaultKind,
+    /// Codex's own words: may hold URLs and paths.
+    pub detail: String,
+}
+
+/// The kinds of failure that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultKind {
+    /// The model service cannot be reached, or answered with this HTTP status.
+    Unreachable(Option<u16>),
+    /// The sign-in or key is not accepted.
+    Unauthorized,
+    /// Out of quota.
+    UsageLimit,
+    /// The service is overloaded or fails by itself.
+    Overloaded,
+    /// The answer broke off, again and again.
+    Disconnected,
+    /// The conversation is too long for the model.
+    ContextWindow,
+    /// The model service refused the request, or Codex gave up for another reason.
+    Other,
+}
+
+impl Fault {
+    /// Reads `turn.error`.
+    pub(super) fn read(error: &Value) -> Self {
+        let detail = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let info = error.get("codexErrorInfo").unwrap_or(&Value::Null);
+        Self { kind: kind(info, &detail), detail }
+    }
+
+    pub fn code(&self) -> Code {
+        match self.kind {
+            FaultKind::Unreachable(_)
+            | FaultKind::Unauthorized
+            | FaultKind::UsageLimit
+            | FaultKind::Overloaded
+            | FaultKind::Disconnected => Code::LlmUnavailable,
+            FaultKind::ContextWindow => Code::ContextWindowExceeded,
+            FaultKind::Other => Code::TurnFailed,
+        }
+    }
+
+    /// What happened, without keys, paths or addresses.
+    pub fn reason(&self) -> String {
+        match self.kind {
+            FaultKind::Unreachable(None) => "Codex cannot reach its model service".to_owned(),
+            FaultKind::Unreachable(Some(status)) => {
+                format!("the model service answered Codex with HTTP status {status}")
+            }
+            FaultKind::Unauthorized => {
+                "the model service does not accept Codex's sign-in or key".to_owned()
+            }
+            FaultKind::UsageLimit => "the usage limit of the Codex account is reached".to_owned(),
+            FaultKind::Overloaded => "the model service is overloaded".to_owned(),
+            FaultKind::Disconnected => {
+                "the model service broke off its answer and did so again when retried".to_owned()
+            }
+            FaultKind::ContextWindow => {
+                "the conversation no longer fits the model's context window".to_owned()
+            }
+            FaultKind::Other => match redact(&self.detail) {
+                detail if detail.is_empty() => "Codex gave up without saying why".to_owned(),
+                detail => format!("Codex gave up: {detail}"),
+            },
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self.kind {
+            FaultKind::Unreachable(_) => {
+                "check the network and `base_url` in Codex's config.toml, then ask again"
+            }
+            FaultKind::Unauthorized => {
+                "run `codex login` as the user who runs the server, then ask again"
+            }
+            FaultKind::UsageLimit => {
+                "wait until the limit resets, or sign in with another account: `codex login`"
+            }
+            FaultKind::Overloaded | FaultKind::Disconnected => "ask again in a while",
+            FaultKind::ContextWindow => "start a new conversation",
+            FaultKind::Other => "see the server's log, then ask again",
+        }
+    }
+}
+
+fn kind(info: &Value, detail: &str) -> FaultKind {
+    if let Some(name) = info.as_str() {
+        return named(name, detail);
+    }
+    // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and its siblings.
+    let Some((name, fields)) = info.as_object().and_then(|info| info.iter().next()) else {
+        return FaultKind::Other;
+    };
+    let status = fields.get("httpStatusCode").and_then(Value::as_u64);
+    match (name.as_str(), status.and_then(|status| u16::try_from(status).ok())) {
+        ("activeTurnNotSteerable", _) => FaultKind::Other,
+        (_, Some(401 | 403)) => FaultKind::Unauthorized,
+        (_, Some(429)) => FaultKind::UsageLimit,
+        ("responseStreamDisconnected", None) => FaultKind::Disconnected,
+        ("responseTooManyFailedAttempts", None) => FaultKind::Overloaded,
+        (_, status) => FaultKind::Unreachable(status),
+    }
+}
+
+fn named(name: &str, detail: &str) -> FaultKind {
+    match name {
+        "contextWindowExceeded" => FaultKind::ContextWindow,
+        "unauthorized" => FaultKind::Unauthorized,
+        "usageLimitExceeded" | "rateLimitExceeded" | "sessionBudgetExceeded" => {
+            FaultKind::UsageLimit
+        }
+        "serverOverloaded"
+        | "internalServerError"
+        | "flexUnavailable"
+        | "policyCapacityUnavailable" => FaultKind::Overloaded,
+        // Codex 0.169 calls a stream that broke off for the last time `other`; only its words tell.
+        "other" if detail.starts_with("stream disconnected") => FaultKind::Disconnected,
+        _ => FaultKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fault(info: Value, message: &str) -> (FaultKind, Code) {
+        let fault = Fault::read(&json!({ "message": message, "codexErrorInfo": info }));
+        (fault.kind, fault.code())
+    }
+
+    #[test]
+    fn a_service_that_is_away_is_unavailability_and_a_refusal_is_not() {
+        use FaultKind::{
+            ContextWindow, Disconnected, Other, Overloaded, Unauthorized, Unreachable, UsageLimit,
+        };
+        let failed =
+            |status: Value| json!({ "httpConnectionFailed": { "httpStatusCode": status } });
+        let away = Code::LlmUnavailable;
+        assert_eq!(fault(failed(json!(null)), ""), (Unreachable(None), away));
+        assert_eq!(fault(failed(json!(503)), ""), (Unreachable(Some(503)), away));
+        assert_eq!(fault(failed(json!(401)), ""), (Unauthorized, away));
+        assert_eq!(fault(json!("usageLimitExceeded"), ""), (UsageLimit, away));
+        assert_eq!(fault(json!("internalServerError"), ""), (Overloaded, away));
+        assert_eq!(fault(json!("other"), "stream disconnected before"), (Disconnected, away));
+        assert_eq!(fault(json!("other"), "bad request"), (Other, Code::TurnFailed));
+        assert_eq!(fault(json!("newKind"), ""), (Other, Code::TurnFailed));
+        assert_eq!(fault(json!(null), ""), (Other, Code::TurnFailed));
+        let full = Code::ContextWindowExceeded;
+        assert_eq!(fault(json!("contextWindowExceeded"), ""), (ContextWindow, full));
+    }
+}

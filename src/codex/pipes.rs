@@ -1,0 +1,149 @@
+//! The three pipes of the Codex process, each with an owned task, and its end.
+
+use std::{path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+    time::timeout,
+};
+use tracing::{debug, warn};
+
+use super::{
+    error::CodexError,
+    lines::{Line, Lines},
+    server::Shared,
+    settings,
+};
+use crate::{config, task::Tasks};
+
+/// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
+/// byte as six.
+const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// Longest line of standard error that is kept.
+const MAX_WORDS_BYTES: usize = 16 * 1024;
+/// How long the process may take to end after its input is closed; it takes 0.1 s.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The queue of lines to write: a handle for replies that does not keep the process alive, and the
+/// queue's end.
+pub(super) type Queue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
+
+/// Starts the process and the tasks that serve its pipes.
+pub(super) fn start(
+    binary: PathBuf,
+    settings: &config::Codex,
+    tasks: &Tasks,
+    (replies, queue): Queue,
+    shared: &Arc<Shared>,
+) -> Result<(), CodexError> {
+    let mut command = Command::new(&binary);
+    command
+        .args(settings::arguments(settings))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    // Ctrl-C in a terminal must reach us only: we interrupt turns first, then close the input.
+    #[cfg(unix)]
+    command.process_group(0);
+    if let Some(home) = &settings.home {
+        command.env("CODEX_HOME", home);
+    }
+    let failed = |source| CodexError::Start { path: binary.clone(), source };
+    let mut child = command.spawn().map_err(failed)?;
+    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err(failed(std::io::Error::other("a pipe is missing")));
+    };
+    debug!(process.id = child.id(), "Codex started");
+    drop(tasks.spawn(write(stdin, queue, Arc::clone(shared))));
+    drop(tasks.spawn(read(child, stdout, replies, Arc::clone(shared))));
+    drop(tasks.spawn(read_words(stderr, Arc::clone(shared))));
+    Ok(())
+}
+
+/// Writes queued lines until nobody can queue any more, or the process is to end. Ending closes the
+/// process's input, which makes it end.
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared: Arc<Shared>) {
+    loop {
+        let line = tokio::select! {
+            () = shared.closing.cancelled() => break,
+            line = queue.recv() => line,
+        };
+        let Some(line) = line else { break };
+        let written = tokio::select! {
+            () = shared.closing.cancelled() => break,
+            written = stdin.write_all(&line) => written,
+        };
+        if let Err(error) = written {
+            debug!(%error, "Codex takes no more input");
+            break;
+        }
+    }
+    shared.closing.cancel();
+}
+
+/// Reads the process's lines until it ends, then waits for it.
+async fn read(
+    mut child: Child,
+    stdout: ChildStdout,
+    replies: mpsc::WeakSender<Vec<u8>>,
+    shared: Arc<Shared>,
+) {
+    let mut lines = Lines::new(stdout, MAX_LINE_BYTES);
+    tokio::select! {
+        () = read_lines(&mut lines, &replies, &shared) => {}
+        () = async { shared.closing.cancelled().await; tokio::time::sleep(GRACE).await } => {
+            warn!("Codex does not end by itself");
+        }
+    }
+    shared.end();
+    match timeout(GRACE, child.wait()).await {
+        Ok(Ok(status)) => debug!(%status, "Codex ended"),
+        Ok(Err(error)) => warn!(%error, "the end of Codex cannot be awaited"),
+        Err(_) => {
+            if let Err(error) = child.kill().await {
+                warn!(%error, "Codex cannot be killed");
+            }
+        }
+    }
+    shared.gone.cancel();
+}
+
+async fn read_lines(
+    lines: &mut Lines<ChildStdout>,
+    replies: &mpsc::WeakSender<Vec<u8>>,
+    shared: &Shared,
+) {
+    loop {
+        let reply = match lines.next().await {
+            Ok(Some(Line::Whole(line))) => shared.take(&line),
+            // Not JSON either, so it is counted as such.
+            Ok(Some(Line::TooLong)) => shared.take(b""),
+            Ok(None) => return,
+            Err(error) => {
+                warn!(%error, "the output of Codex cannot be read");
+                return;
+            }
+        };
+        // A full queue means that Codex does not read; its request then goes without an answer.
+        if let (Some(reply), Some(queue)) = (reply, replies.upgrade()) {
+            drop(queue.try_send(reply));
+        }
+    }
+}
+
+/// Drains standard error, so that the process never blocks on it, and keeps its last line.
+async fn read_words(stderr: ChildStderr, shared: Arc<Shared>) {
+    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next().await {
+        let Line::Whole(line) = line else { continue };
+        let words = String::from_utf8_lossy(&line).trim().to_owned();
+        if !words.is_empty() {
+            debug!(codex.stderr = words, "Codex says");
+            shared.set_last_words(words);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The wire of `codex app-server`: envelopes, parameters and results, as far as they are used.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Any line that Codex writes; which fields are set tells what it is.
+#[derive(Debug, Deserialize)]
+pub(super) struct Incoming {
+    pub(super) id: Option<Value>,
+    pub(super) method: Option<String>,
+    #[serde(default)]
+    pub(super) params: Value,
+    pub(super) result: Option<Value>,
+    pub(super) error: Option<RpcError>,
+}
+
+/// Why Codex refused a request.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct RpcError {
+    pub(super) code: i64,
+    pub(super) message: String,
+}
+
+/// The name that Codex records with each thread it makes for us. A thread of another originator is
+/// not a conversation of ours.
+pub(super) const ORIGINATOR: &str = "codeinfo";
+
+/// Codex's code for a request that it does not accept, an unknown thread among them.
+pub(super) const INVALID_REQUEST: i64 = -32600;
+
+pub(super) fn initialize() -> Value {
+    json!({
+        "clientInfo": {
+            "name": ORIGINATOR,
+            "title": "CodeInfo",
+            "version": env!("CARGO_PKG_VERSION"),
+        },
+        "capabilities": null,
+    })
+}
+
+/// Answers what Codex asks of its client. Nobody is there to approve or to type: every approval is
+/// declined, and anything else is not supported (`None`).
+pub(super) fn refusal(method: &str) -> Option<Value> {
+    match method {
+        "item/commandExecution/requestApproval" | "item/fileChange/requestApproval" => {
+            Some(json!({ "decision": "decline" }))
+        }
+        "execCommandApproval" | "applyPatchApproval" => Some(json!({ "decision": "denied" })),
+        "item/permissions/requestApproval" => Some(json!({ "permissions": {} })),
+        "mcpServer/elicitation/request" => Some(json!({ "action": "decline", "content": null })),
+        "item/tool/requestUserInput" => Some(json!({ "answers": {} })),
+        _ => None,
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Initialized {
+    /// `codeinfo/0.169.0 (…)`.
+    pub(super) user_agent: String,
+    pub(super) codex_home: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AccountRead {
+    pub(super) account: Option<Value>,
+    pub(super) requires_openai_auth: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ConfigRead {
+    pub(super) config: UserConfig,
+}
+
+/// What the user's own configuration says, as far as it concerns us.
+#[derive(Debug, Deserialize)]
+pub(super) struct UserConfig {
+    pub(super) model: Option<String>,
+    pub(super) model_provider: Option<String>,
+    #[serde(default)]
+    pub(super) mcp_servers: Option<BTreeMap<String, Value>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProviderList {
+    pub(super) data: Vec<Provider>,
+    pub(super) default_provider_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Provider {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) settings: Value,
+}
+
+impl Provider {
+    /// The environment variable that holds the provider's key, if it needs one.
+    pub(super) fn env_key(&self) -> Option<&str> {
+        self.settings.pointer("/auth/envKey").and_then(Value::as_str)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ModelList {
+    pub(super) data: Vec<Model>,
+    pub(super) next_cursor: Option<String>,
+}
+
+/// A model that Codex offers.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Model {
+    /// What `CODEX_MODEL` and a question's `model` take.
+    pub id: String,
+    pub display_name: String,
+    #[serde(default)]
+    pub description: String,
+    pub is_default: bool,
+}
+
+/// Parameters of `thread/start`; `thread/resume` takes the same, because Codex restores only part.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadSettings {
+    pub(super) cwd: PathBuf,
+    pub(super) sandbox: &'static str,
+    pub(super) approval_policy: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    pub(super) base_instructions: String,
+    pub(super) developer_instructions: &'static str,
+    pub(super) config: Value,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ThreadResume {
+    pub(super) thread_id: String,
+    pub(super) exclude_turns: bool,
+    #[serde(flatten)]
+    pub(super) settings: ThreadSettings,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ThreadOpened {
+    pub(super) thread: ThreadInfo,
+    pub(super) model: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ThreadRead {
+    pub(super) thread: ThreadInfo,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct ThreadInfo {
+    pub(super) id: String,
+    #[serde(default)]
+    pub(super) originator: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TurnStart {
+    pub(super) thread_id: String,
+    pub(super) input: [Value; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<String>,
+    pub(super) effort: String,
+    pub(super) summary: &'static str,
+    pub(super) approval_policy: &'static str,
+    pub(super) sandbox_policy: Value,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TurnStarted {
+    pub(super) turn: TurnInfo,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct TurnInfo {
+    pub(super) id: String,
+}

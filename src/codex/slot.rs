@@ -1,0 +1,120 @@
+//! Holds the Codex process in use: started on need, replaced when it died or went stale.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::Mutex;
+use tracing::{info, warn};
+
+use super::{
+    error::CodexError,
+    files::{self, Stamp},
+    server::{Counters, Server},
+};
+use crate::{config, task::Tasks};
+
+/// A process that lived this long has started well; its end does not slow the next start.
+const STEADY: Duration = Duration::from_secs(30);
+/// Wait after the second end in a row; it doubles with each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// Longest wait between two starts.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// Which process will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// The one that runs, if it has read the present sign-in and configuration.
+    Any,
+    /// One that starts now.
+    StartedNow,
+}
+
+/// The process in use. Former processes live on until their last turn ends.
+pub(super) struct Slot {
+    settings: config::Codex,
+    tasks: Tasks,
+    counters: Arc<Counters>,
+    /// Held across a start on purpose: those who need the process meanwhile wait for that start.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    current: Option<Arc<Server>>,
+    distrusted: bool,
+    /// Processes that ended soon after their start, in a row.
+    ends: u32,
+    not_before: Option<Instant>,
+    last_words: String,
+}
+
+impl Slot {
+    pub(super) fn new(settings: config::Codex, tasks: Tasks, counters: Arc<Counters>) -> Self {
+        Self { settings, tasks, counters, state: Mutex::default() }
+    }
+
+    /// Returns a process to talk to.
+    pub(super) async fn server(&self, need: Need) -> Result<Arc<Server>, CodexError> {
+        if self.tasks.stopping().is_cancelled() {
+            return Err(CodexError::Stopping);
+        }
+        let mut state = self.state.lock().await;
+        if let Some(server) = state.current.take() {
+            if !server.is_running() {
+                state.ended(&server.last_words(), server.started);
+            } else if need == Need::Any && !state.distrusted && !self.is_stale(&server).await {
+                state.current = Some(Arc::clone(&server));
+                return Ok(server);
+            } else {
+                info!("codex is started anew");
+                // With turns still on it, it lives until the last of them ends.
+                if let Some(idle) = Arc::into_inner(server) {
+                    idle.stop().await;
+                }
+            }
+        }
+        let server = Arc::new(self.start(&mut state).await?);
+        state.current = Some(Arc::clone(&server));
+        state.distrusted = false;
+        Ok(server)
+    }
+
+    /// Has the process replaced before it is used again.
+    pub(super) async fn distrust(&self) {
+        self.state.lock().await.distrusted = true;
+    }
+
+    async fn is_stale(&self, server: &Server) -> bool {
+        Stamp::of(&server.home).await != server.stamp
+    }
+
+    async fn start(&self, state: &mut State) -> Result<Server, CodexError> {
+        let binary = files::binary(&self.settings).await?;
+        if state.not_before.is_some_and(|moment| Instant::now() < moment) {
+            let (ends, last) = (state.ends, state.last_words.clone());
+            return Err(CodexError::Unstable { ends, last });
+        }
+        let began = Instant::now();
+        let counters = Arc::clone(&self.counters);
+        let started = Server::start(binary, &self.settings, counters, &self.tasks).await;
+        if let Err(error) = &started {
+            warn!(error = error as &dyn std::error::Error, "codex does not start");
+            state.ended(&error.unavailable().reason, began);
+        }
+        started
+    }
+}
+
+impl State {
+    /// Notes that a process ended, and when the next may start: at once after the first end, so
+    /// that one crash costs no question.
+    fn ended(&mut self, last_words: &str, started: Instant) {
+        self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
+        self.last_words = last_words.to_owned();
+        let doublings = self.ends.saturating_sub(2).min(16);
+        let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(MAX_WAIT);
+        self.not_before = (self.ends > 1).then(|| Instant::now() + wait);
+    }
+}

@@ -1,0 +1,278 @@
+//! Threads of Codex: opened for a question, run for one turn, kept loaded afterwards.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::sync::mpsc;
+use tracing::{debug, warn};
+
+use super::{
+    error::CodexError,
+    event::{Ending, Event},
+    fault::FaultKind,
+    protocol::{
+        ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
+        ThreadSettings, TurnStart, TurnStarted, UserConfig,
+    },
+    server::{Heard, Server},
+    settings,
+};
+use crate::{config, domain::ConversationId};
+
+/// What a thread is opened with.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// The thread to continue; `None` starts a new one.
+    pub thread: Option<ConversationId>,
+    /// The model asked for; `None` takes the one of the settings, or the default.
+    pub model: Option<String>,
+    /// The instructions.
+    pub prompt: String,
+    /// Address of the MCP endpoint that searches.
+    pub search_url: String,
+}
+
+/// A thread that is loaded and about to run a turn.
+pub struct Thread {
+    server: Arc<Server>,
+    settings: config::Codex,
+    id: ConversationId,
+    model: String,
+    /// The model that each turn must ask for, because a loaded thread keeps its own.
+    asked_model: Option<String>,
+    tokens: Option<u64>,
+    events: mpsc::Receiver<Heard>,
+}
+
+impl Thread {
+    /// Opens a thread on `server`.
+    pub(super) async fn open(
+        server: Arc<Server>,
+        settings: &config::Codex,
+        opening: Opening,
+    ) -> Result<Self, CodexError> {
+        match opening.thread {
+            None => Self::start(server, settings, opening).await,
+            Some(id) => Self::resume(server, settings, opening, id).await,
+        }
+    }
+
+    async fn start(
+        server: Arc<Server>,
+        settings: &config::Codex,
+        opening: Opening,
+    ) -> Result<Self, CodexError> {
+        let asked = settings_of(&server, settings, &opening).await?;
+        let opened: ThreadOpened = server.call("thread/start", &asked).await?;
+        let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
+            method: "thread/start",
+            code: 0,
+            message: "the thread's id is not a UUID".to_owned(),
+        })?;
+        let events = server.hear(id);
+        Ok(Self {
+            server,
+            settings: settings.clone(),
+            id,
+            model: opened.model,
+            asked_model: asked.model,
+            tokens: Some(0),
+            events,
+        })
+    }
+
+    async fn resume(
+        server: Arc<Server>,
+        settings: &config::Codex,
+        opening: Opening,
+        id: ConversationId,
+    ) -> Result<Self, CodexError> {
+        let thread_id = id.to_string();
+        let read: Result<ThreadRead, CodexError> =
+            server.call("thread/read", &json!({ "threadId": thread_id })).await;
+        let thread = match read {
+            Ok(read) => read.thread,
+            Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
+                debug!(codex.message = message, "thread not found");
+                return Err(CodexError::UnknownThread);
+            }
+            Err(error) => return Err(error),
+        };
+        // The user's own sessions are in the same place, and are not ours to open.
+        if thread.id != thread_id || thread.originator.as_deref() != Some(ORIGINATOR) {
+            return Err(CodexError::UnknownThread);
+        }
+        let asked = settings_of(&server, settings, &opening).await?;
+        let asked_model = asked.model.clone();
+        let tokens = server.idle.take(id).flatten();
+        let events = server.hear(id);
+        let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
+        let opened: ThreadOpened = match server.call("thread/resume", &resume).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                server.unhear(id);
+                return Err(error);
+            }
+        };
+        let model = asked_model.clone().unwrap_or(opened.model);
+        Ok(Self { server, settings: settings.clone(), id, model, asked_model, tokens, events })
+    }
+
+    pub fn id(&self) -> ConversationId {
+        self.id
+    }
+
+    /// The model that answers.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Tokens that the thread has spent so far, where known.
+    pub fn tokens(&self) -> Option<u64> {
+        self.tokens
+    }
+
+    /// Starts a turn with `question`.
+    pub async fn run(self, question: &str, effort: Option<String>) -> Result<Running, CodexError> {
+        let start = TurnStart {
+            thread_id: self.id.to_string(),
+            input: [json!({ "type": "text", "text": question })],
+            model: self.asked_model.clone(),
+            effort: effort.unwrap_or_else(|| self.settings.effort.clone()),
+            summary: "auto",
+            approval_policy: settings::approval(&self.settings),
+            sandbox_policy: settings::sandbox_policy(&self.settings),
+        };
+        let started: TurnStarted = self.server.call("turn/start", &start).await?;
+        Ok(Running { turn: started.turn.id, retried: false, thread: self })
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.server.unhear(self.id);
+    }
+}
+
+/// A turn that runs. Whoever holds it must hear its end, or interrupt it.
+pub struct Running {
+    thread: Thread,
+    turn: String,
+    /// Whether the present response was asked for again.
+    retried: bool,
+}
+
+impl Running {
+    /// Waits for the next event. After [`Event::Ended`] there is none.
+    pub async fn next(&mut self) -> Event {
+        loop {
+            let Some((turn, event)) = self.thread.events.recv().await else {
+                return Event::Ended(Ending::Lost);
+            };
+            if turn.as_ref().is_some_and(|turn| *turn != self.turn) {
+                // An earlier turn of the thread; only its count of tokens still matters.
+                if let Event::Counted { .. } = event {
+                    return event;
+                }
+                continue;
+            }
+            return self.note(event);
+        }
+    }
+
+    fn note(&mut self, event: Event) -> Event {
+        match event {
+            Event::Retrying => self.retried = true,
+            Event::Counted { thread_total, .. } => {
+                self.retried &= self.thread.tokens == Some(thread_total);
+                self.thread.tokens = Some(thread_total);
+            }
+            // Codex names no cause when its retries are used up by failures of the service.
+            Event::Ended(Ending::Failed(mut fault))
+                if self.retried && fault.kind == FaultKind::Other =>
+            {
+                fault.kind = FaultKind::Overloaded;
+                return Event::Ended(Ending::Failed(fault));
+            }
+            _ => {}
+        }
+        event
+    }
+
+    /// Tells Codex to stop the turn. The end still comes as an event.
+    pub async fn interrupt(&self) {
+        let turn = json!({ "threadId": self.thread.id.to_string(), "turnId": self.turn });
+        let stopped: Result<serde_json::Value, CodexError> =
+            self.thread.server.call("turn/interrupt", &turn).await;
+        if let Err(error) = stopped {
+            // It may have ended by itself meanwhile.
+            debug!(%error, "turn not interrupted");
+        }
+    }
+
+    /// Keeps the thread loaded for a follow-up. To be called once the turn has ended.
+    pub async fn keep(self) {
+        let server = Arc::clone(&self.thread.server);
+        let (id, tokens) = (self.thread.id, self.thread.tokens);
+        drop(self);
+        let Some(oldest) = server.idle.put(id, tokens) else { return };
+        let left: Result<serde_json::Value, CodexError> =
+            server.call("thread/unsubscribe", &json!({ "threadId": oldest.to_string() })).await;
+        if let Err(error) = left {
+            warn!(%error, "an idle thread stays loaded");
+        }
+    }
+}
+
+/// Works out what the thread is given, from the user's configuration as it is now.
+async fn settings_of(
+    server: &Server,
+    settings: &config::Codex,
+    opening: &Opening,
+) -> Result<ThreadSettings, CodexError> {
+    let folder = &settings.workdir;
+    tokio::fs::create_dir_all(folder)
+        .await
+        .map_err(|source| CodexError::Workdir { path: folder.clone(), source })?;
+    let config = user_config(server, settings).await?;
+    let model = match &opening.model {
+        Some(model) => Some(model.clone()),
+        None => model(server, settings, &config).await?,
+    };
+    let theirs = config.mcp_servers.unwrap_or_default();
+    let name = settings::search_name(&theirs).ok_or_else(|| {
+        CodexError::Configuration("every name for the search server is taken in mcp_servers".into())
+    })?;
+    Ok(settings::thread(settings, &theirs, (name, &opening.search_url), model, &opening.prompt))
+}
+
+/// Reads the configuration that applies in the scratch folder.
+pub(super) async fn user_config(
+    server: &Server,
+    settings: &config::Codex,
+) -> Result<UserConfig, CodexError> {
+    let asked = json!({ "includeLayers": false, "cwd": settings.workdir });
+    match server.call::<ConfigRead>("config/read", &asked).await {
+        Ok(read) => Ok(read.config),
+        Err(CodexError::Refused { message, .. }) => Err(CodexError::Configuration(message)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Chooses the model: the one that is set; else the preferred one while Codex offers it. `None`
+/// leaves it to Codex, which is right for a provider of the user's own: its models are its own.
+pub(super) async fn model(
+    server: &Server,
+    settings: &config::Codex,
+    config: &UserConfig,
+) -> Result<Option<String>, CodexError> {
+    if let Some(model) = &settings.model {
+        return Ok(Some(model.clone()));
+    }
+    let own_provider = config.model_provider.as_ref().is_some_and(|id| id != "openai");
+    if own_provider && config.model.is_some() {
+        return Ok(None);
+    }
+    let offered = server.models().await?.iter().any(|model| model.id == settings::PREFERRED_MODEL);
+    Ok(offered.then(|| settings::PREFERRED_MODEL.to_owned()))
+}

@@ -1,0 +1,412 @@
+//! The chat pipeline with the real Codex and a model that replays scripts.
+
+use std::time::{Duration, Instant};
+
+use codeinfo::{
+    chat::{Event, collect},
+    domain::ConversationId,
+    error::Code,
+};
+use futures_util::StreamExt;
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::support::{
+    house::{House, shown},
+    model::{Item, Model, Reply, says, searches, thinks},
+};
+
+#[tokio::test]
+async fn segments_keep_the_order_of_events() {
+    let house = House::new([
+        Reply::Items(vec![
+            Item::Thinks(vec!["look for the parser".into(), "by meaning".into()]),
+            searches("parser"),
+        ]),
+        Reply::Items(vec![thinks("and callers"), searches("callers")]),
+        Reply::Items(vec![thinks("ok"), says("It is in src/parse.rs.")]),
+    ])
+    .await;
+    let outcome = house.ask("Where is the parser?").await;
+    assert_snapshot!(shown(&outcome), @r"
+    thinking: look for the parser
+
+    by meaning
+    vector_summary: src/parse.rs
+    thinking: and callers
+    vector_summary: src/parse.rs
+    thinking: ok
+    answer: It is in src/parse.rs.
+    ");
+    assert_eq!(outcome.model_id, "mock-model");
+    assert_eq!(outcome.usage.unwrap().total_tokens, 330);
+    assert_eq!(house.search.queries(), ["parser", "callers"]);
+    assert_eq!(house.codex.counts().malformed_lines, 0);
+    assert_eq!(house.codex.counts().unknown_notifications, 0);
+}
+
+#[tokio::test]
+async fn the_stream_tells_tool_calls_too() {
+    let house = House::new([
+        Reply::Items(vec![searches("parser"), searches("fail")]),
+        Reply::Items(vec![says("Done.")]),
+    ])
+    .await;
+    let turn = house.begin("Where?", None).await.unwrap();
+    let told: Vec<String> = turn
+        .map(|event| match event {
+            Event::Thread { model_id, .. } => format!("thread {model_id}"),
+            Event::Thinking { text } => format!("thinking {text}"),
+            Event::ToolRequest { name, source, parameters, .. } => {
+                format!("request {source} {name} {parameters}")
+            }
+            Event::ToolResult { stage, result, error, .. } => {
+                format!("result {} {result:?} {error:?}", stage.as_str())
+            }
+            Event::VectorSummary { files } => format!("summary {}", files.len()),
+            Event::Answer { text } => format!("answer {text}"),
+            Event::Ended(outcome) => format!("ended {:?}", outcome.failure),
+        })
+        .collect()
+        .await;
+    // Calls that run at the same time end in any order.
+    let (mut calls, ends): (Vec<String>, Vec<String>) =
+        told.into_iter().partition(|line| line.starts_with('r') || line.starts_with('s'));
+    calls.sort();
+    assert_snapshot!(calls.join("\n"), @r#"
+    request codeinfo_search VectorSearch {"query":"fail"}
+    request codeinfo_search VectorSearch {"query":"parser"}
+    result error None Some("nothing is indexed")
+    result success Some(Object {"content": Array [Object {"text": String("/r/src/parse.rs:1-3 fn parse() {}"), "type": String("text")}], "structuredContent": Null}) None
+    summary 1
+    "#);
+    assert_eq!(ends, ["thread mock-model", "answer Done.", "ended None"]);
+}
+
+#[tokio::test]
+async fn a_cut_stream_is_retried_without_repeating_itself() {
+    let response = || vec![thinks("same"), searches("x"), says("half")];
+    let mut whole = response();
+    whole.push(says("whole"));
+    let house = House::new([
+        Reply::Cut(response()),
+        Reply::Items(whole),
+        Reply::Items(vec![thinks("same"), says("end")]),
+    ])
+    .await;
+    assert_snapshot!(shown(&house.ask("What?").await), @r"
+    thinking: same
+    vector_summary: src/parse.rs
+    answer: half
+    answer: whole
+    thinking: same
+    answer: end
+    ");
+}
+
+#[tokio::test]
+async fn a_stream_cut_for_good_is_unavailability_and_keeps_what_was_said() {
+    let unfinished = || Reply::Cut(vec![thinks("first"), Item::BeginsToThink("and th".into())]);
+    let house = House::new([unfinished(), unfinished()]).await;
+    let outcome = house.ask("What?").await;
+    assert_snapshot!(shown(&outcome), @r"
+    thinking: first
+    thinking: and th
+    thinking: and th
+    failure: CODE_INFO_LLM_UNAVAILABLE: the model service broke off its answer and did so again when retried
+    ");
+}
+
+#[tokio::test]
+async fn a_failing_service_is_told_from_a_refused_request() {
+    let status = |status: u16, error: serde_json::Value| Reply::Status(status, json!({ "error": error }));
+    let secret = "see https://u:p@host/x with sk-0123456789 in /home/me/x/y";
+    let house = House::with(
+        Model::replay([
+            status(401, json!({ "message": secret })),
+            status(401, json!({ "message": secret })),
+            status(429, json!({ "type": "usage_limit_reached", "message": "" })),
+            status(400, json!({ "message": secret })),
+            status(400, json!({ "code": "context_length_exceeded", "message": "too long" })),
+            Reply::Items(vec![says("Back.")]),
+        ])
+        .await,
+        "",
+        |_| (),
+    )
+    .await;
+    let mut told = Vec::new();
+    for _ in 0..5 {
+        told.push(shown(&house.ask("What?").await));
+    }
+    assert_snapshot!(told.join("\n"), @r#"
+    failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
+    failure: CODE_INFO_LLM_UNAVAILABLE: the usage limit of the Codex account is reached
+    failure: TURN_FAILED: Codex gave up: { "error": { "message": "see [address] with [key] in [path] } }
+    failure: CONTEXT_WINDOW_EXCEEDED: the conversation no longer fits the model's context window
+    answer: Back.
+    "#);
+}
+
+#[tokio::test]
+async fn a_service_that_cannot_be_reached_fails_in_bounded_time() {
+    let nobody = Model::replay([]).await;
+    let house = House::with(nobody, "", |_| ()).await;
+    let config = house.home().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text.replace(&house.model.url, "http://127.0.0.1:1/v1")).unwrap();
+    assert_snapshot!(
+        shown(&house.ask("What?").await),
+        @"failure: CODE_INFO_LLM_UNAVAILABLE: Codex cannot reach its model service"
+    );
+}
+
+#[tokio::test]
+async fn a_turn_without_an_answer_is_a_failure() {
+    let house = House::new([Reply::Items(vec![thinks("hm")])]).await;
+    assert_snapshot!(shown(&house.ask("What?").await), @r"
+    thinking: hm
+    failure: TURN_FAILED: the model gave no answer
+    ");
+}
+
+#[tokio::test]
+async fn a_silent_model_ends_at_the_deadline_with_what_was_said() {
+    let model = Model::replay([
+        Reply::Silent(vec![thinks("first"), Item::BeginsToThink("and th".into())]),
+        Reply::Items(vec![says("Here.")]),
+    ])
+    .await;
+    let house =
+        House::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(3)).await;
+    let outcome = house.ask("What?").await;
+    assert_snapshot!(shown(&outcome), @r"
+    thinking: first
+    thinking: and th
+    failure: TURN_TIMED_OUT: the turn reached its time limit of 3 s
+    ");
+    house.model.left(1).await;
+    let next = house.follow_up(outcome.conversation, "Still there?").await;
+    assert_eq!(shown(&next), "answer: Here.");
+}
+
+#[tokio::test]
+async fn dropping_a_turn_interrupts_codex_and_frees_its_place() {
+    let model =
+        Model::replay([Reply::Silent(vec![thinks("hm")]), Reply::Items(vec![says("Next.")])]).await;
+    let house = House::with(model, "", |settings| {
+        settings.max_turns = 1;
+        settings.max_waiting = 1;
+    })
+    .await;
+    let turn = house.begin("What?", None).await.unwrap();
+    let conversation = turn.conversation();
+    house.model.asked(1).await;
+    drop(turn);
+    house.model.left(1).await;
+    assert_eq!(shown(&house.follow_up(conversation, "And now?").await), "answer: Next.");
+}
+
+#[tokio::test]
+async fn dropping_the_question_itself_leaves_no_turn_behind() {
+    let house = House::new([Reply::Items(vec![says("Mine.")])]).await;
+    let mut asking = Box::pin(house.begin("Never mind", None));
+    // Polled once, it is under way; then its caller goes away.
+    assert!(futures_util::poll!(&mut asking).is_pending());
+    drop(asking);
+    assert_eq!(shown(&house.ask("What?").await), "answer: Mine.");
+    assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_follow_up_reaches_the_model_with_earlier_turns() {
+    let house = House::new([
+        Reply::Items(vec![thinks("hm"), says("The first answer.")]),
+        Reply::Items(vec![says("The second answer.")]),
+    ])
+    .await;
+    let first = house.ask("The first question?").await;
+    let second = house.follow_up(first.conversation, "The second question?").await;
+    assert_eq!(second.conversation, first.conversation);
+    assert_eq!(shown(&second), "answer: The second answer.");
+    assert_eq!(second.usage.unwrap().total_tokens, 110);
+    let latest = house.model.latest();
+    for text in ["The first question?", "The first answer.", "The second question?"] {
+        assert!(latest.contains(text), "`{text}` is missing in {latest}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_after_a_restart() {
+    let mut house = House::new([
+        Reply::Items(vec![says("The first answer.")]),
+        Reply::Cut(vec![thinks("again")]),
+        Reply::Items(vec![thinks("again"), searches("x")]),
+        Reply::Items(vec![says("The second answer.")]),
+    ])
+    .await;
+    let first = house.ask("The first question?").await;
+    house.restart().await;
+    let second = house.follow_up(first.conversation, "The second question?").await;
+    assert_eq!(second.conversation, first.conversation);
+    assert_eq!(
+        shown(&second),
+        "thinking: again\nvector_summary: src/parse.rs\nanswer: The second answer."
+    );
+    assert_eq!(second.usage.unwrap().total_tokens, 220);
+    assert!(house.model.latest().contains("The first answer."));
+}
+
+#[tokio::test]
+async fn two_conversations_stay_apart() {
+    let model = Model::answer(|request| {
+        let input = request["input"].to_string();
+        let mut seen: Vec<&str> =
+            ["red", "blue"].into_iter().filter(|colour| input.contains(colour)).collect();
+        seen.sort_unstable();
+        Reply::Items(vec![says(&seen.join(" "))])
+    })
+    .await;
+    let house = House::with(model, "", |_| ()).await;
+    let (red, blue) = tokio::join!(house.ask("Is it red?"), house.ask("Is it blue?"));
+    assert_ne!(red.conversation, blue.conversation);
+    let (red, blue) = tokio::join!(
+        house.follow_up(red.conversation, "Sure?"),
+        house.follow_up(blue.conversation, "Sure?")
+    );
+    assert_eq!([shown(&red), shown(&blue)], ["answer: red", "answer: blue"]);
+}
+
+#[tokio::test]
+async fn two_questions_in_one_conversation_run_one_after_the_other() {
+    let house = House::new([
+        Reply::Items(vec![says("One.")]),
+        Reply::Items(vec![says("Two.")]),
+        Reply::Items(vec![says("Three.")]),
+    ])
+    .await;
+    let conversation = house.ask("First?").await.conversation;
+    let (second, third) = tokio::join!(
+        house.follow_up(conversation, "Second?"),
+        house.follow_up(conversation, "Third?")
+    );
+    let mut answers = [shown(&second), shown(&third)];
+    answers.sort();
+    assert_eq!(answers, ["answer: Three.", "answer: Two."]);
+    assert!(house.model.latest().contains("Two."), "the later question knows the earlier answer");
+}
+
+#[tokio::test]
+async fn an_unknown_conversation_is_refused_and_starts_nothing() {
+    let house = House::new([]).await;
+    let unknown: ConversationId = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17".parse().unwrap();
+    let error = house.begin("What?", Some(unknown)).await.unwrap_err();
+    assert_eq!(error.code(), Code::ConversationNotFound);
+    assert_eq!(house.model.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_session_of_the_users_own_is_not_a_conversation() {
+    let house = House::new([Reply::Items(vec![says("For the user.")])]).await;
+    let ran = tokio::process::Command::new(house.settings.bin.as_ref().unwrap())
+        .args(["exec", "--json", "--skip-git-repo-check", "-c", "features.plugins=false", "Hi"])
+        .env("CODEX_HOME", house.home())
+        .current_dir(house.home())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .await
+        .unwrap();
+    let first = ran.stdout.split(|byte| *byte == b'\n').next().unwrap();
+    let started: serde_json::Value = serde_json::from_slice(first).unwrap();
+    let theirs: ConversationId = started["thread_id"].as_str().unwrap().parse().unwrap();
+    let error = house.begin("What did I say?", Some(theirs)).await.unwrap_err();
+    assert_eq!(error.code(), Code::ConversationNotFound);
+    assert_eq!(house.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn questions_over_the_bound_are_refused() {
+    let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
+    let house = House::with(model, "", |settings| {
+        settings.max_turns = 1;
+        settings.max_waiting = 1;
+    })
+    .await;
+    let running = house.begin("One?", None).await.unwrap();
+    let mut waiting = Box::pin(house.begin("Two?", None));
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    let error = house.begin("Three?", None).await.unwrap_err();
+    assert_eq!(error.code(), Code::Busy);
+    drop(running);
+    let outcome = waiting.await.unwrap();
+    drop(outcome);
+}
+
+#[tokio::test]
+async fn the_model_gets_our_prompt_our_search_and_no_server_of_the_users() {
+    let theirs = crate::support::search::Search::start().await;
+    let more = format!(
+        r#"
+[mcp_servers.codeinfo]
+url = "{url}"
+bearer_token_env_var = "NO_SUCH_VARIABLE"
+required = true
+[mcp_servers."with.dot"]
+url = "{url}"
+[mcp_servers.codeinfo_search]
+command = "no-such-program"
+"#,
+        url = theirs.url
+    );
+    let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
+    let house = House::with(model, &more, |_| ()).await;
+    assert_eq!(shown(&house.ask("What?").await), "answer: Done.");
+    assert_eq!(theirs.messages(), 0);
+    let request = &house.model.requests()[0];
+    let names: Vec<&str> = request["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().or(tool["type"].as_str()).unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "exec_command",
+            "write_stdin",
+            "list_mcp_resources",
+            "list_mcp_resource_templates",
+            "read_mcp_resource",
+            "request_user_input",
+            "view_image",
+            "mcp__codeinfo_vector_search",
+            "web_search",
+        ]
+    );
+    let prompt = request["input"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(prompt.starts_with("You answer questions about source code repositories"));
+    assert_eq!(request["reasoning"], json!({ "effort": "high", "summary": "auto" }));
+}
+
+/// Prints what a turn costs beyond the model; the bound is loose, for machines under load.
+#[tokio::test]
+async fn a_turn_costs_little_beyond_the_model() {
+    let replies =
+        (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);
+    let house = House::new(replies).await;
+    let conversation = house.ask("Warm up").await.conversation;
+    let mut follow_ups = Vec::new();
+    let mut fresh = Vec::new();
+    for _ in 0..5 {
+        let began = Instant::now();
+        drop(collect(house.begin("What?", Some(conversation)).await.unwrap()).await);
+        follow_ups.push(began.elapsed());
+        let began = Instant::now();
+        drop(house.ask("What?").await);
+        fresh.push(began.elapsed());
+    }
+    follow_ups.sort();
+    fresh.sort();
+    eprintln!("follow-up {:?}, new conversation {:?}", follow_ups[2], fresh[2]);
+    assert!(fresh[2] < Duration::from_secs(10));
+}

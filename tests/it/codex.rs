@@ -1,0 +1,208 @@
+//! Whether Codex is there: found, started, signed in, lost and found again.
+
+use std::{fs, path::Path, time::Duration};
+
+use codeinfo::{
+    codex::{Codex, Presence, Unavailable},
+    config,
+    error::Code,
+    task::Tasks,
+};
+
+use crate::support::{
+    codex::{binary, home},
+    house::{House, folder, settings, shown},
+    model::{Model, Reply, says, thinks},
+};
+
+fn codex(settings: config::Codex) -> Codex {
+    Codex::new(settings, Tasks::default())
+}
+
+fn reason(presence: Presence) -> String {
+    match presence {
+        Presence::Available { .. } => "available".to_owned(),
+        Presence::Unavailable(Unavailable { reason, .. }) => reason,
+    }
+}
+
+#[tokio::test]
+async fn a_binary_that_appears_is_found_without_a_restart() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    settings.bin = None;
+    settings.path = folder.path().join("bin").into();
+    settings.home = Some(home(folder.path(), "http://127.0.0.1:1/v1", ""));
+    let codex = codex(settings);
+    assert_eq!(
+        codex.check().await,
+        Presence::Unavailable(Unavailable {
+            reason: "the Codex command line is not found: no `codex` on PATH".to_owned(),
+            hint: "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of \
+                   the binary"
+                .to_owned(),
+        })
+    );
+    fs::create_dir(folder.path().join("bin")).unwrap();
+    link(binary(), &folder.path().join("bin/codex"));
+    assert_eq!(
+        codex.usable().await,
+        Presence::Available { version: "0.169.0".to_owned(), model: Some("mock-model".to_owned()) }
+    );
+}
+
+#[tokio::test]
+async fn a_binary_that_is_none_is_said_to_be_none() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    settings.bin = Some(folder.path().join("nowhere"));
+    let reason_of = |settings: &config::Codex| {
+        let codex = codex(settings.clone());
+        async move { reason(codex.check().await) }
+    };
+    assert_eq!(
+        reason_of(&settings).await,
+        "the Codex command line is not found: CODEX_BIN does not name a program"
+    );
+    let program = folder.path().join("codex");
+    fs::write(&program, "#!/bin/sh\necho 'no such subcommand' >&2\nexit 1\n").unwrap();
+    make_runnable(&program);
+    settings.bin = Some(program);
+    assert_eq!(
+        reason_of(&settings).await,
+        "the Codex process ended, saying: no such subcommand"
+    );
+}
+
+#[tokio::test]
+async fn signing_in_and_out_is_seen_without_a_restart() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    let home = folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    settings.home = Some(home.clone());
+    let codex = codex(settings);
+    assert_eq!(reason(codex.check().await), "Codex is signed out");
+    let sign_in = r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-none"}"#;
+    fs::write(home.join("auth.json"), sign_in).unwrap();
+    // The default model of this Codex, since it does not offer the preferred one.
+    let available =
+        Presence::Available { version: "0.169.0".to_owned(), model: Some("gpt-6.1-sol".to_owned()) };
+    assert_eq!(codex.usable().await, available);
+    assert_eq!(codex.presence(), available);
+    fs::remove_file(home.join("auth.json")).unwrap();
+    assert_eq!(reason(codex.check().await), "Codex is signed out");
+}
+
+#[tokio::test]
+async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    let home = home(folder.path(), "http://127.0.0.1:1/v1", "env_key = \"MODEL_KEY\"\n");
+    settings.home = Some(home.clone());
+    let missing = codex(settings.clone());
+    assert_eq!(
+        reason(missing.check().await),
+        "the model provider `mock` needs the environment variable `MODEL_KEY`, which is not set"
+    );
+    fs::write(home.join(".env"), "MODEL_KEY=k\n").unwrap();
+    assert_eq!(reason(missing.usable().await), "available");
+    fs::remove_file(home.join(".env")).unwrap();
+    settings.variables.insert("MODEL_KEY".to_owned());
+    assert_eq!(reason(codex(settings).check().await), "available");
+}
+
+#[tokio::test]
+async fn a_broken_configuration_is_told_and_its_repair_seen() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    let home = home(folder.path(), "http://127.0.0.1:1/v1", "");
+    let config = home.join("config.toml");
+    let good = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{good}\n[mcp_servers.x]\nurl = 1\n")).unwrap();
+    settings.home = Some(home);
+    let codex = codex(settings);
+    let told = reason(codex.check().await);
+    assert!(told.starts_with("Codex cannot use its configuration: "), "{told}");
+    fs::write(&config, good).unwrap();
+    assert_eq!(reason(codex.usable().await), "available");
+}
+
+#[tokio::test]
+async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
+    let house = House::new([
+        Reply::Items(vec![says("Before.")]),
+        Reply::Silent(vec![thinks("hm")]),
+        Reply::Items(vec![says("After.")]),
+    ])
+    .await;
+    let before = house.ask("Before?").await;
+    let turn = house.begin("What?", None).await.unwrap();
+    house.model.asked(2).await;
+    kill_children(&house.home());
+    let outcome = codeinfo::chat::collect(turn).await;
+    assert_eq!(outcome.failure.unwrap().code, Code::LlmUnavailable);
+    assert_eq!(shown(&house.follow_up(before.conversation, "And now?").await), "answer: After.");
+    assert!(house.model.latest().contains("Before."));
+    assert_eq!(house.codex.counts().starts, 2);
+}
+
+#[tokio::test]
+async fn a_process_that_dies_again_and_again_is_not_started_in_a_loop() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    let (program, runs) = (folder.path().join("codex"), folder.path().join("runs"));
+    fs::write(&program, format!("#!/bin/sh\necho run >> '{}'\n", runs.display())).unwrap();
+    make_runnable(&program);
+    settings.bin = Some(program);
+    let codex = codex(settings);
+    for _ in 0..20 {
+        drop(codex.check().await);
+    }
+    let runs = fs::read_to_string(runs).unwrap().lines().count();
+    assert!((2..8).contains(&runs), "{runs} starts");
+}
+
+#[tokio::test]
+async fn stopping_ends_the_process_and_its_turns() {
+    let house = House::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
+    let turn = house.begin("What?", None).await.unwrap();
+    house.model.asked(1).await;
+    let collecting = codeinfo::chat::collect(turn);
+    let (stopped, outcome) = tokio::join!(house.tasks.stop(Duration::from_secs(20)), collecting);
+    assert!(stopped);
+    assert_eq!(outcome.failure.unwrap().code, Code::Cancelled);
+    assert_eq!(children(&house.home()), Vec::<String>::new());
+}
+
+/// Process ids of Codex processes whose home is `home`.
+fn children(home: &Path) -> Vec<String> {
+    let wanted = format!("CODEX_HOME={}", home.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        // Processes of others, and such that end meanwhile, cannot be read.
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let is_codex = command.windows(10).any(|part| part == b"app-server");
+        if is_codex && environment.split(|byte| *byte == 0).any(|pair| pair == wanted.as_bytes()) {
+            found.push(entry.file_name().into_string().unwrap());
+        }
+    }
+    found
+}
+
+fn kill_children(home: &Path) {
+    let found = children(home);
+    assert!(!found.is_empty(), "no Codex process");
+    let killed = std::process::Command::new("kill").arg("-9").args(found).status().unwrap();
+    assert!(killed.success());
+}
+
+fn link(to: &Path, at: &Path) {
+    std::os::unix::fs::symlink(to, at).unwrap();
+}
+
+fn make_runnable(program: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+}

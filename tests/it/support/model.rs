@@ -1,0 +1,303 @@
+//! A model service that replays scripts: the OpenAI Responses API over server-sent events.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
+use hyper::{Request, Response, body::Frame, body::Incoming, service::service_fn};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::{net::TcpListener, sync::mpsc, sync::watch, task::JoinHandle};
+use tokio_stream::wrappers::ReceiverStream;
+
+/// What the model does with one request.
+#[derive(Debug, Clone)]
+pub(crate) enum Reply {
+    /// Streams the items and completes.
+    Items(Vec<Item>),
+    /// Streams the items, then drops the connection.
+    Cut(Vec<Item>),
+    /// Streams the items, then stays silent until the client goes away.
+    Silent(Vec<Item>),
+    /// Answers with an error status and body.
+    Status(u16, Value),
+}
+
+/// One output item of the model.
+#[derive(Debug, Clone)]
+pub(crate) enum Item {
+    /// A reasoning item with these summary parts.
+    Thinks(Vec<String>),
+    /// A reasoning item that is never finished.
+    BeginsToThink(String),
+    /// A call of the search tool.
+    Searches(Value),
+    /// A call of any function: namespace (may be blank), name, arguments.
+    Calls(String, String, Value),
+    /// A message.
+    Says(String),
+}
+
+pub(crate) fn thinks(text: &str) -> Item {
+    Item::Thinks(vec![text.to_owned()])
+}
+
+pub(crate) fn searches(query: &str) -> Item {
+    Item::Searches(json!({ "query": query }))
+}
+
+pub(crate) fn says(text: &str) -> Item {
+    Item::Says(text.to_owned())
+}
+
+type Script = Box<dyn FnMut(&Value) -> Reply + Send>;
+
+/// A listening model service. It ends with the test.
+pub(crate) struct Model {
+    /// Base URL for Codex's `model_providers.*.base_url`.
+    pub(crate) url: String,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+struct Shared {
+    script: Mutex<Script>,
+    requests: Mutex<Vec<Value>>,
+    responses: AtomicUsize,
+    /// How many requests came.
+    asked: watch::Sender<usize>,
+    /// How many streams the client left before their end.
+    left: watch::Sender<usize>,
+}
+
+impl Model {
+    /// Replays one reply for each request, in order; afterwards requests fail with 400.
+    pub(crate) async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let mut replies: VecDeque<Reply> = replies.into_iter().collect();
+        Self::answer(move |_| {
+            let over = || Reply::Status(400, json!({ "error": { "message": "script is over" } }));
+            replies.pop_front().unwrap_or_else(over)
+        })
+        .await
+    }
+
+    /// Answers each request with what `script` makes of its body.
+    pub(crate) async fn answer(script: impl FnMut(&Value) -> Reply + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let shared = Arc::new(Shared {
+            script: Mutex::new(Box::new(script)),
+            requests: Mutex::default(),
+            responses: AtomicUsize::new(0),
+            asked: watch::Sender::new(0),
+            left: watch::Sender::new(0),
+        });
+        let accepting = tokio::task::spawn(accept(listener, Arc::clone(&shared)));
+        Self { url, shared, accepting }
+    }
+
+    /// Returns the bodies of all requests so far.
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        self.shared.requests.lock().unwrap().clone()
+    }
+
+    /// Returns the whole text that the latest request carried, for looking for earlier turns.
+    pub(crate) fn latest(&self) -> String {
+        self.requests().last().unwrap()["input"].to_string()
+    }
+
+    /// Waits until `count` requests came.
+    pub(crate) async fn asked(&self, count: usize) {
+        let mut asked = self.shared.asked.subscribe();
+        asked.wait_for(|seen| *seen >= count).await.unwrap();
+    }
+
+    /// Waits until the client left `count` streams before their end.
+    pub(crate) async fn left(&self, count: usize) {
+        let mut left = self.shared.left.subscribe();
+        left.wait_for(|seen| *seen >= count).await.unwrap();
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let shared = Arc::clone(&shared);
+        tokio::task::spawn(async move {
+            let service = service_fn(|request| respond(request, Arc::clone(&shared)));
+            // A client that goes away in mid-stream is part of the scripts.
+            drop(
+                hyper::server::conn::http1::Builder::new()
+                    .serve_connection(TokioIo::new(stream), service)
+                    .await,
+            );
+        });
+    }
+}
+
+type Body = BoxBody<Bytes, std::io::Error>;
+
+async fn respond(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+) -> Result<Response<Body>, Infallible> {
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let Ok(body) = serde_json::from_slice::<Value>(&body) else {
+        return Ok(status(404, &json!({ "error": { "message": "not a model request" } })));
+    };
+    let reply = (shared.script.lock().unwrap())(&body);
+    shared.requests.lock().unwrap().push(body);
+    shared.asked.send_modify(|asked| *asked += 1);
+    let number = shared.responses.fetch_add(1, Ordering::SeqCst);
+    if let Reply::Status(code, body) = &reply {
+        return Ok(status(*code, body));
+    }
+    let (frames, stream) = mpsc::channel(64);
+    tokio::task::spawn(stream_reply(number, reply, frames, shared));
+    let body = StreamBody::new(ReceiverStream::new(stream)).boxed();
+    Ok(Response::builder().header("content-type", "text/event-stream").body(body).unwrap())
+}
+
+type Frames = mpsc::Sender<Result<Frame<Bytes>, std::io::Error>>;
+
+async fn stream_reply(number: usize, reply: Reply, frames: Frames, shared: Arc<Shared>) {
+    let id = format!("resp_{number}");
+    let created = json!({ "type": "response.created", "response": { "id": id } });
+    send(&frames, &created).await;
+    let (items, end) = match reply {
+        Reply::Items(items) => (items, End::Completed),
+        Reply::Cut(items) => (items, End::Cut),
+        Reply::Silent(items) => (items, End::Silent),
+        Reply::Status(..) => return,
+    };
+    for (index, item) in items.iter().enumerate() {
+        for event in events(&id, index, item) {
+            send(&frames, &event).await;
+        }
+    }
+    match end {
+        End::Completed => {
+            let usage = json!({
+                "input_tokens": 100, "input_tokens_details": { "cached_tokens": 0 },
+                "output_tokens": 10, "output_tokens_details": { "reasoning_tokens": 5 },
+                "total_tokens": 110,
+            });
+            let response = json!({ "id": id, "usage": usage });
+            send(&frames, &json!({ "type": "response.completed", "response": response })).await;
+        }
+        End::Cut => {
+            let cut = std::io::Error::other("the script cuts the stream");
+            drop(frames.send(Err(cut)).await);
+        }
+        End::Silent => {
+            frames.closed().await;
+            shared.left.send_modify(|left| *left += 1);
+        }
+    }
+}
+
+enum End {
+    Completed,
+    Cut,
+    Silent,
+}
+
+async fn send(frames: &Frames, event: &Value) {
+    let name = event["type"].as_str().unwrap();
+    let text = format!("event: {name}\ndata: {event}\n\n");
+    drop(frames.send(Ok(Frame::data(Bytes::from(text)))).await);
+}
+
+/// Returns the events of one item, the way the Responses API streams it.
+fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
+    let added = |item: &Value| {
+        json!({ "type": "response.output_item.added", "output_index": index, "item": item })
+    };
+    let done = |item: &Value| {
+        json!({ "type": "response.output_item.done", "output_index": index, "item": item })
+    };
+    match item {
+        Item::Thinks(parts) => {
+            let id = format!("rs_{response}_{index}");
+            let mut events =
+                vec![added(&json!({ "type": "reasoning", "id": id, "summary": [] }))];
+            for (part, text) in parts.iter().enumerate() {
+                events.push(json!({
+                    "type": "response.reasoning_summary_part.added", "item_id": id,
+                    "output_index": index, "summary_index": part,
+                    "part": { "type": "summary_text", "text": "" },
+                }));
+                events.push(json!({
+                    "type": "response.reasoning_summary_text.delta", "item_id": id,
+                    "output_index": index, "summary_index": part, "delta": text,
+                }));
+            }
+            let summary: Vec<Value> = parts
+                .iter()
+                .map(|text| json!({ "type": "summary_text", "text": text }))
+                .collect();
+            events.push(done(&json!({
+                "type": "reasoning", "id": id, "summary": summary, "encrypted_content": "sealed",
+            })));
+            events
+        }
+        Item::BeginsToThink(text) => {
+            let mut events = events(response, index, &Item::Thinks(vec![text.clone()]));
+            events.pop();
+            events
+        }
+        Item::Searches(arguments) => {
+            let call = Item::Calls(SEARCH.to_owned(), "VectorSearch".to_owned(), arguments.clone());
+            events(response, index, &call)
+        }
+        Item::Calls(namespace, name, arguments) => {
+            let mut call = json!({
+                "type": "function_call", "id": format!("fc_{response}_{index}"),
+                "call_id": format!("call_{response}_{index}"), "name": name,
+                "arguments": arguments.to_string(),
+            });
+            if !namespace.is_empty() {
+                call["namespace"] = namespace.as_str().into();
+            }
+            vec![added(&call), done(&call)]
+        }
+        Item::Says(text) => {
+            let id = format!("msg_{response}_{index}");
+            let message = |content: Value| {
+                json!({ "type": "message", "id": id, "role": "assistant", "content": content })
+            };
+            vec![
+                added(&message(json!([]))),
+                json!({
+                    "type": "response.output_text.delta", "item_id": id, "output_index": index,
+                    "content_index": 0, "delta": text,
+                }),
+                done(&message(json!([{ "type": "output_text", "text": text }]))),
+            ]
+        }
+    }
+}
+
+/// The namespace under which Codex knows our search.
+const SEARCH: &str = "mcp__codeinfo_search";
+
+fn status(code: u16, body: &Value) -> Response<Body> {
+    let body = Full::from(body.to_string()).map_err(|never| match never {}).boxed();
+    Response::builder()
+        .status(code)
+        .header("content-type", "application/json")
+        .body(body)
+        .unwrap()
+}
