@@ -1,1 +1,172 @@
 //! The main HTTP API (port 5010).
+
+mod chat;
+mod fault;
+mod health;
+mod ingest;
+mod mcp;
+mod repos;
+mod route;
+mod tools;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+
+use hyper::StatusCode;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use crate::{
+    chat::Chat,
+    codex::Codex,
+    config::{Http, PathMap},
+    embed::Embedder,
+    ingest::Ingest,
+    net::{self, Handler, Request, Response, reply, sse},
+    rpc::{self, Endpoint, Post, Schema, SchemaError},
+    search::Search,
+    store::VectorStore,
+};
+use fault::Fault;
+use route::{Route, route};
+
+/// What the API stands on.
+pub struct Services {
+    pub chat: Chat,
+    pub ingest: Ingest,
+    pub search: Search,
+    pub store: Arc<dyn VectorStore>,
+    pub embedder: Arc<dyn Embedder>,
+    pub codex: Codex,
+    /// How the server's paths look to clients, when they differ.
+    pub path_map: Option<PathMap>,
+    /// Port of the MCP server, as `GET /health` tells it.
+    pub mcp_port: u16,
+}
+
+/// The handler of the main listener.
+#[derive(Clone)]
+pub struct Api {
+    parts: Arc<Parts>,
+}
+
+struct Parts {
+    services: Arc<Services>,
+    http: Http,
+    started: Instant,
+    start_schema: Schema,
+    search_schema: Schema,
+    chat_schema: Schema,
+    mcp: Arc<dyn Endpoint>,
+}
+
+impl Api {
+    /// Builds the handler; fails only when a schema of ours is invalid.
+    pub fn new(services: Services, http: &Http) -> Result<Self, SchemaError> {
+        let services = Arc::new(services);
+        let parts = Parts {
+            http: http.clone(),
+            started: Instant::now(),
+            start_schema: Schema::new(ingest::start_schema())?,
+            search_schema: Schema::new(tools::search_schema())?,
+            chat_schema: Schema::new(chat::chat_schema())?,
+            mcp: Arc::new(mcp::RawSearch::new(Arc::clone(&services))?),
+            services,
+        };
+        Ok(Self { parts: Arc::new(parts) })
+    }
+}
+
+impl Handler for Api {
+    async fn answer(&self, request: &mut Request) -> Response {
+        let answered = self.parts.answer(request).await;
+        answered.unwrap_or_else(Response::from)
+    }
+}
+
+impl Parts {
+    async fn answer(&self, request: &mut Request) -> Result<Response, Fault> {
+        let path = net::segments(request.path())?;
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        let services = &*self.services;
+        match route(request.method(), &path) {
+            Route::Health => Ok(quiet(self.health().await)),
+            Route::Ready => Ok(quiet(health::ready(services).await?)),
+            Route::Version => Ok(version()),
+            Route::StartIngest => {
+                let start = arguments(request, &self.start_schema).await?;
+                ingest::start(services, start).await
+            }
+            Route::IngestStatus { run } => ingest::status(services, run),
+            Route::CancelIngest { run } => {
+                request.refuse_other_than_json()?;
+                ingest::cancel(services, run)
+            }
+            Route::Reembed { root } => {
+                request.refuse_other_than_json()?;
+                ingest::reembed(services, root).await
+            }
+            Route::Remove { root } => {
+                request.refuse_other_than_json()?;
+                ingest::remove(services, root).await
+            }
+            Route::Roots => ingest::roots(services).await,
+            Route::IngestedRepos => tools::ingested_repos(services).await,
+            Route::VectorSearch => {
+                let search = arguments(request, &self.search_schema).await?;
+                tools::vector_search(services, search).await
+            }
+            Route::Chat => {
+                let ask = arguments(request, &self.chat_schema).await?;
+                chat::chat(services, ask, self.http.keep_alive).await
+            }
+            Route::ChatProviders => Ok(chat::providers(services).await),
+            Route::ChatModels => chat::models(services).await,
+            Route::Mcp => self.mcp(request).await,
+            Route::NotAllowed { allow } => Err(net::Fault::MethodNotAllowed { allow }.into()),
+            Route::NotFound => Err(net::Fault::RouteNotFound.into()),
+        }
+    }
+
+    async fn mcp(&self, request: &mut Request) -> Result<Response, Fault> {
+        let body = request.json().await?;
+        let post = Post::new(|name| request.header(name), &body);
+        Ok(match rpc::answer(&self.mcp, post, &self.http).await {
+            rpc::Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
+            rpc::Reply::Json { status, text } => reply::json_text(status, text),
+            rpc::Reply::Late(text) => net::late(text, self.http.keep_alive).await,
+            rpc::Reply::Events(messages) => sse::messages(messages, self.http.keep_alive),
+        })
+    }
+}
+
+impl Services {
+    /// Returns a path of the server as clients see it.
+    fn shown(&self, path: &Path) -> PathBuf {
+        self.path_map.as_ref().map_or_else(|| path.to_owned(), |map| map.shown(path))
+    }
+}
+
+fn version() -> Response {
+    let version = json!({ "app": "codeinfo", "version": env!("CARGO_PKG_VERSION") });
+    reply::json(StatusCode::OK, &version)
+}
+
+/// Reads a JSON body and validates it.
+async fn arguments<T: DeserializeOwned>(
+    request: &mut Request,
+    schema: &Schema,
+) -> Result<T, Fault> {
+    let body = request.json().await?;
+    let value = serde_json::from_slice(&body)
+        .map_err(|error| net::Fault::InvalidJson(error.to_string()))?;
+    schema.read(value).map_err(Fault::Arguments)
+}
+
+fn quiet(mut response: Response) -> Response {
+    response.extensions_mut().insert(net::Quiet);
+    response
+}

@@ -1,1 +1,55 @@
-//! The MCP server (port 5011) with its one tool.
+//! The MCP server (port 5011): one tool, `codebase_question`.
+
+mod fault;
+mod progress;
+mod protocol;
+mod tool;
+
+use std::sync::Arc;
+
+use hyper::{Method, StatusCode};
+
+use crate::{
+    chat::Chat,
+    codex::Codex,
+    config::Http,
+    net::{self, Handler, Request, Response, reply, sse},
+    rpc::{self, Endpoint, Post, SchemaError},
+};
+use protocol::Questions;
+
+/// The handler of the MCP listener.
+#[derive(Clone)]
+pub struct Mcp {
+    endpoint: Arc<dyn Endpoint>,
+    http: Http,
+}
+
+impl Mcp {
+    /// Builds the handler; fails only when the tool's schema is invalid.
+    pub fn new(chat: Chat, codex: Codex, http: &Http) -> Result<Self, SchemaError> {
+        Ok(Self { endpoint: Arc::new(Questions::new(chat, codex)?), http: http.clone() })
+    }
+
+    async fn post(&self, request: &mut Request) -> Result<Response, net::Fault> {
+        match (request.method(), request.path()) {
+            (&Method::POST, "/" | "/mcp") => {}
+            (_, "/" | "/mcp") => return Err(net::Fault::MethodNotAllowed { allow: "POST" }),
+            _ => return Err(net::Fault::RouteNotFound),
+        }
+        let body = request.json().await?;
+        let post = Post::new(|name| request.header(name), &body);
+        Ok(match rpc::answer(&self.endpoint, post, &self.http).await {
+            rpc::Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
+            rpc::Reply::Json { status, text } => reply::json_text(status, text),
+            rpc::Reply::Late(text) => net::late(text, self.http.keep_alive).await,
+            rpc::Reply::Events(messages) => sse::messages(messages, self.http.keep_alive),
+        })
+    }
+}
+
+impl Handler for Mcp {
+    async fn answer(&self, request: &mut Request) -> Response {
+        self.post(request).await.unwrap_or_else(Response::from)
+    }
+}

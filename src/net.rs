@@ -1,1 +1,40 @@
-//! HTTP plumbing both listeners share.
+//! HTTP/1.1 on a bound listener: connections, limits, guards and replies.
+//!
+//! Deliberately absent: routes and JSON-RPC. A handler gets a [`Request`] that passed the guard and
+//! returns a [`Response`]; everything a stranger can do to a socket is dealt with here.
+
+mod body;
+mod fault;
+mod guard;
+mod late;
+mod path;
+mod record;
+pub mod reply;
+mod request;
+mod serve;
+pub mod sse;
+
+use std::{convert::Infallible, future::Future};
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+
+pub use fault::Fault;
+pub use late::late;
+pub use path::segments;
+pub use record::Quiet;
+pub use request::{Request, RequestId};
+pub use serve::serve;
+
+/// The one body type of replies.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A reply on its way out.
+pub type Response = hyper::Response<Body>;
+
+/// Answers requests. Both listeners are handlers.
+pub trait Handler: Clone + Send + Sync + 'static {
+    /// Answers one request. The future is dropped as soon as the client goes away, and so is the
+    /// body of a streamed reply: whatever work it owns must end with it.
+    fn answer(&self, request: &mut Request) -> impl Future<Output = Response> + Send;
+}

@@ -1,1 +1,21 @@
-//! JSON-RPC and MCP wire rules both MCP endpoints share.
+//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol, for both endpoints.
+//!
+//! Deliberately absent: HTTP types and tools. An edge hands over headers and a body, names its tools
+//! through [`Endpoint`], and sends what [`answer`] returns.
+
+mod accept;
+mod endpoint;
+mod era;
+mod message;
+mod method;
+mod modern;
+mod post;
+mod progress;
+mod schema;
+mod tool;
+
+pub use endpoint::{About, Call, Endpoint, Refusal, Update};
+pub use message::Error;
+pub use post::{Post, Reply, answer};
+pub use schema::{Schema, SchemaError};
+pub use tool::{Openness, Tool, ToolResult};

@@ -1,0 +1,136 @@
+//! `GET /health` and `GET /ready`: what works, answered fast whatever does not.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde::Serialize;
+use serde_json::json;
+use tracing::warn;
+
+use super::{Parts, Services, fault, fault::Fault};
+use crate::{
+    codex::Presence,
+    net::{Response, reply},
+    store::{Collection, Filter},
+};
+
+/// How long a part may take to prove that it works before it counts as failed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Health {
+    status: &'static str,
+    version: &'static str,
+    uptime_seconds: u64,
+    codex: CodexHealth,
+    store: StoreHealth,
+    embedder: EmbedderHealth,
+    mcp: McpHealth,
+}
+
+#[derive(Serialize)]
+struct CodexHealth {
+    available: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
+#[derive(Serialize)]
+struct StoreHealth {
+    backend: &'static str,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// `null` when the store cannot tell.
+    chunks: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct EmbedderHealth {
+    name: String,
+    dimensions: usize,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct McpHealth {
+    port: u16,
+}
+
+impl Parts {
+    /// Answers 200 while the process lives; `status` is `degraded` when any part fails.
+    pub(super) async fn health(&self) -> Response {
+        let services = &*self.services;
+        let (store, embedder) = tokio::join!(store(services), embedder(services));
+        let codex = codex(services);
+        let is_whole = codex.available && store.ok && embedder.ok;
+        let health = Health {
+            status: if is_whole { "ok" } else { "degraded" },
+            version: env!("CARGO_PKG_VERSION"),
+            uptime_seconds: self.started.elapsed().as_secs(),
+            codex,
+            store,
+            embedder,
+            mcp: McpHealth { port: services.mcp_port },
+        };
+        reply::json(StatusCode::OK, &health)
+    }
+}
+
+/// Answers 200 when a question would be accepted.
+pub(super) async fn ready(services: &Services) -> Result<Response, Fault> {
+    match services.codex.usable().await {
+        Presence::Available { .. } => Ok(reply::json(StatusCode::OK, &json!({ "ready": true }))),
+        Presence::Unavailable(why) => Err(Fault::Unavailable(why)),
+    }
+}
+
+fn codex(services: &Services) -> CodexHealth {
+    match services.codex.presence() {
+        Presence::Available { version, model } => {
+            CodexHealth { available: true, reason: None, version: Some(version), model }
+        }
+        Presence::Unavailable(why) => {
+            CodexHealth { available: false, reason: Some(why.reason), version: None, model: None }
+        }
+    }
+}
+
+async fn store(services: &Services) -> StoreHealth {
+    let counting = services.store.count(Collection::Chunks, Filter::default());
+    let backend = services.store.backend();
+    match tokio::time::timeout(PATIENCE, counting).await {
+        Ok(Ok(chunks)) => StoreHealth { backend, ok: true, reason: None, chunks: Some(chunks) },
+        Ok(Err(error)) => {
+            warn!(error = %fault::chain(&error), "store failed its check");
+            StoreHealth { backend, ok: false, reason: Some(error.to_string()), chunks: None }
+        }
+        Err(_) => StoreHealth { backend, ok: false, reason: Some(slow()), chunks: None },
+    }
+}
+
+async fn embedder(services: &Services) -> EmbedderHealth {
+    let model = services.embedder.model();
+    let (name, dimensions) = (model.name.clone(), model.dimensions);
+    let embedding = services.embedder.query("health".to_owned());
+    let reason = match tokio::time::timeout(PATIENCE, embedding).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => {
+            warn!(error = %fault::chain(&error), "embedder failed its check");
+            Some(error.to_string())
+        }
+        Err(_) => Some(slow()),
+    };
+    EmbedderHealth { name, dimensions, ok: reason.is_none(), reason }
+}
+
+fn slow() -> String {
+    format!("no answer within {} s", PATIENCE.as_secs())
+}

@@ -1,0 +1,79 @@
+//! Starting, watching and undoing ingest runs.
+
+use std::path::PathBuf;
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tracing::info;
+
+use super::{Services, fault::Fault};
+use crate::{
+    domain::RunId,
+    ingest::{self, RootStatus},
+    net::{Response, reply},
+};
+
+/// The body of `POST /ingest/start`.
+#[derive(Deserialize)]
+pub(super) struct Start {
+    path: PathBuf,
+    name: Option<String>,
+    description: Option<String>,
+}
+
+pub(super) fn start_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["path"],
+        "properties": {
+            "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
+            "name": { "type": "string", "minLength": 1, "maxLength": 200 },
+            "description": { "type": "string", "maxLength": 4000 },
+        },
+    })
+}
+
+pub(super) async fn start(services: &Services, start: Start) -> Result<Response, Fault> {
+    let Start { path, name, description } = start;
+    let run = services.ingest.start(ingest::Request { path, name, description }).await?;
+    info!(run.id = %run, "ingest run queued");
+    Ok(accepted(run))
+}
+
+pub(super) fn status(services: &Services, run: &str) -> Result<Response, Fault> {
+    let status = services.ingest.status(run.parse()?)?;
+    Ok(reply::json(StatusCode::OK, &status))
+}
+
+/// Asks a run to stop and answers with its status at that moment.
+pub(super) fn cancel(services: &Services, run: &str) -> Result<Response, Fault> {
+    let status = services.ingest.cancel(run.parse()?)?;
+    Ok(reply::json(StatusCode::OK, &status))
+}
+
+pub(super) async fn reembed(services: &Services, root: &str) -> Result<Response, Fault> {
+    let run = services.ingest.reembed(root).await?;
+    info!(run.id = %run, "ingest run queued");
+    Ok(accepted(run))
+}
+
+pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, Fault> {
+    let root = services.ingest.remove(root).await?;
+    info!(root.id = %root.id, "root removed");
+    let removed = json!({ "id": root.id, "name": root.name, "path": services.shown(&root.path) });
+    Ok(reply::json(StatusCode::OK, &json!({ "removed": removed })))
+}
+
+pub(super) async fn roots(services: &Services) -> Result<Response, Fault> {
+    let mut roots: Vec<RootStatus> = services.ingest.roots().await?;
+    for status in &mut roots {
+        status.root.path = services.shown(&status.root.path);
+    }
+    Ok(reply::json(StatusCode::OK, &json!({ "roots": roots })))
+}
+
+fn accepted(run: RunId) -> Response {
+    reply::json(StatusCode::ACCEPTED, &json!({ "runId": run }))
+}

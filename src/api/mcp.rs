@@ -1,0 +1,175 @@
+//! `POST /mcp` of the main listener: raw search for Codex and for any agent that wants it.
+
+use std::{fmt::Write, sync::Arc};
+
+use futures_util::{FutureExt, future, future::BoxFuture};
+use serde_json::{Value, json};
+use tracing::{error, info, warn};
+
+use super::{Services, fault::chain, repos, tools};
+use crate::{
+    error::Code,
+    rpc::{About, Call, Endpoint, Error, Openness, Refusal, SchemaError, Tool, ToolResult},
+    search,
+};
+
+const SEARCH: &str = "VectorSearch";
+const LIST: &str = "ListIngestedRepositories";
+
+/// Most bytes of a reply. Codex cuts the middle out of longer ones.
+const MAX_TEXT_BYTES: usize = 12_000;
+
+/// Where the files of a search stand in the `_meta` of its result, for programs to read.
+const FILES_KEY: &str = "codeinfo/files";
+
+const INSTRUCTIONS: &str = "\
+Search the code of indexed repositories by meaning and by name: call VectorSearch first, then read the files it points to.
+Use several focused searches instead of one broad one. Results are whole chunks of code, best first, each with its absolute path and line range. \
+ListIngestedRepositories says which repositories can be searched.";
+
+const SEARCH_DESCRIPTION: &str = "\
+Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: \
+it is faster than listing or grepping files and searches every repository at once. Returns whole chunks, best first, each under \
+`[repository] /absolute/path:first-last symbol language (score)`; open the file at these lines to see more. If nothing fits, try other words.";
+
+const LIST_DESCRIPTION: &str = "\
+Lists the repositories that VectorSearch covers: name, path, size and description. Call it to find the name to pass as `repository`, \
+or to see whether a repository is indexed at all.";
+
+/// The endpoint with the two read-only tools. Never gated by Codex: Codex itself calls it.
+pub(super) struct RawSearch {
+    services: Arc<Services>,
+    about: About,
+}
+
+impl RawSearch {
+    pub(super) fn new(services: Arc<Services>) -> Result<Self, SchemaError> {
+        let nothing = json!({ "type": "object", "additionalProperties": false, "properties": {} });
+        let repeatable = Openness::Idempotent;
+        let tools = vec![
+            Tool::new(LIST, "List indexed repositories", LIST_DESCRIPTION, nothing, repeatable)?,
+            Tool::new(
+                SEARCH,
+                "Search code",
+                SEARCH_DESCRIPTION,
+                tools::search_schema(),
+                repeatable,
+            )?,
+        ];
+        let about = About { title: "CodeInfo search", instructions: INSTRUCTIONS, tools };
+        Ok(Self { services, about })
+    }
+
+    async fn list(&self) -> Result<ToolResult, Refusal> {
+        match repos::repos(&self.services).await {
+            Ok(repos) => Ok(ToolResult::text(listed(&repos.repos))),
+            Err(failure) => failed(failure.code(), &failure),
+        }
+    }
+
+    async fn search(&self, arguments: &tools::SearchArguments) -> Result<ToolResult, Refusal> {
+        let query =
+            arguments.query().map_err(|fault| Refusal::Arguments(vec![fault.to_string()]))?;
+        let found = match self.services.search.find(&query).await {
+            Ok(found) => found,
+            Err(failure) => return failed(failure.code(), &failure),
+        };
+        let excerpt = search::excerpt(&found, MAX_TEXT_BYTES);
+        info!(
+            search.hits = found.hits.len(),
+            search.files = excerpt.files.len(),
+            search.left_out = excerpt.left_out,
+            search.bytes = excerpt.text.len(),
+            "search answered"
+        );
+        Ok(ToolResult::text(excerpt.text).with_meta(FILES_KEY, json!(excerpt.files)))
+    }
+}
+
+impl Endpoint for RawSearch {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
+        future::ready(Ok(())).boxed()
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a Tool,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<Call, Refusal>> {
+        async move {
+            let result = if tool.name() == SEARCH {
+                let arguments = tool.arguments().read(arguments).map_err(Refusal::Arguments)?;
+                self.search(&arguments).await?
+            } else {
+                tool.arguments().read::<Value>(arguments).map_err(Refusal::Arguments)?;
+                self.list().await?
+            };
+            Ok(Call::Done(result))
+        }
+        .boxed()
+    }
+}
+
+/// Maps a failure to what the calling model should read. A bug is hidden; the log has it.
+fn failed(code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, Refusal> {
+    let advice = match code {
+        Code::Internal => {
+            error!(error = %chain(failure), "tool failed");
+            return Err(Refusal::Error(Error::internal()));
+        }
+        Code::RepoNotFound => "Leave `repository` out to search all.",
+        Code::IngestRequired => {
+            "Ask the user to index one with `codeinfo ingest PATH`, and read files directly meanwhile."
+        }
+        Code::Busy => "Try again in a moment.",
+        _ => {
+            warn!(error = %chain(failure), "tool failed");
+            "Try once more; if it fails again, tell the user and read files directly."
+        }
+    };
+    Ok(ToolResult::error(format!("{code}: {failure}. {advice}")))
+}
+
+/// One line for each repository, as many as fit.
+fn listed(repos: &[repos::Repo]) -> String {
+    /// Room for the last line.
+    const RESERVE: usize = 100;
+    if repos.is_empty() {
+        return "No repository is indexed yet. The user can index one with `codeinfo ingest PATH`."
+            .to_owned();
+    }
+    let mut text = String::new();
+    for (place, repo) in repos.iter().enumerate() {
+        let line = line(repo);
+        if MAX_TEXT_BYTES < text.len() + line.len() + RESERVE {
+            let rest = repos.len() - place;
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "({rest} more are indexed; VectorSearch finds in them, too)");
+            break;
+        }
+        text.push_str(&line);
+    }
+    text.trim_end().to_owned()
+}
+
+fn line(repo: &repos::Repo) -> String {
+    let counts = repo.counts;
+    let mut line = format!(
+        "{}: {} ({} files, {} chunks)",
+        repo.name,
+        repo.path.display(),
+        counts.files,
+        counts.chunks
+    );
+    if let Some(description) = &repo.description {
+        line.extend([" ", description]);
+    }
+    // Names and descriptions come from people; none may start a line of its own.
+    let mut line: String = line.replace(char::is_control, " ").chars().take(400).collect();
+    line.push('\n');
+    line
+}

@@ -1,0 +1,59 @@
+//! The repositories that are indexed, as tools show them.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::Services;
+use crate::{
+    domain::{Counts, Root, RootId},
+    ingest::IngestError,
+};
+
+/// What `GET /tools/ingested-repos` answers. Field names are a wire promise.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Repos {
+    pub(super) repos: Vec<Repo>,
+    /// The embedding model that the store is bound to; `null` while it is empty.
+    pub(super) locked_model_id: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Repo {
+    id: RootId,
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    pub(super) path: PathBuf,
+    last_ingest_at: Option<String>,
+    model_id: String,
+    pub(super) counts: Counts,
+    last_error: Option<String>,
+}
+
+/// Lists what is indexed, ordered by name.
+pub(super) async fn repos(services: &Services) -> Result<Repos, IngestError> {
+    let repos: Vec<Repo> = services
+        .ingest
+        .roots()
+        .await?
+        .into_iter()
+        .map(|status| repo(status.root, services))
+        .collect();
+    let locked_model_id = repos.first().map(|repo| repo.model_id.clone());
+    Ok(Repos { repos, locked_model_id })
+}
+
+fn repo(root: Root, services: &Services) -> Repo {
+    Repo {
+        id: root.id,
+        name: root.name,
+        description: root.description,
+        path: services.shown(&root.path),
+        last_ingest_at: root.last_ingest_at,
+        model_id: root.model_id,
+        counts: root.counts,
+        last_error: root.last_error,
+    }
+}

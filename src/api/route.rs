@@ -1,0 +1,84 @@
+//! The whole API at a glance.
+
+use hyper::Method;
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Route<'a> {
+    Health,
+    Ready,
+    Version,
+    StartIngest,
+    IngestStatus { run: &'a str },
+    CancelIngest { run: &'a str },
+    Reembed { root: &'a str },
+    Remove { root: &'a str },
+    Roots,
+    IngestedRepos,
+    VectorSearch,
+    Chat,
+    ChatProviders,
+    ChatModels,
+    Mcp,
+    NotAllowed { allow: &'static str },
+    NotFound,
+}
+
+/// Returns the route of a method and the decoded parts of a path.
+pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
+    match (method, path) {
+        (&Method::GET | &Method::HEAD, ["health"]) => Route::Health,
+        (&Method::GET | &Method::HEAD, ["ready"]) => Route::Ready,
+        (&Method::GET | &Method::HEAD, ["version"]) => Route::Version,
+        (&Method::POST, ["ingest", "start"]) => Route::StartIngest,
+        (&Method::GET | &Method::HEAD, ["ingest", "status", run]) => Route::IngestStatus { run },
+        (&Method::POST, ["ingest", "cancel", run]) => Route::CancelIngest { run },
+        (&Method::POST, ["ingest", "reembed", root]) => Route::Reembed { root },
+        (&Method::POST, ["ingest", "remove", root]) => Route::Remove { root },
+        (&Method::GET | &Method::HEAD, ["ingest", "roots"]) => Route::Roots,
+        (&Method::GET | &Method::HEAD, ["tools", "ingested-repos"]) => Route::IngestedRepos,
+        (&Method::POST, ["tools", "vector-search"]) => Route::VectorSearch,
+        (&Method::POST, ["chat"]) => Route::Chat,
+        (&Method::GET | &Method::HEAD, ["chat", "providers"]) => Route::ChatProviders,
+        (&Method::GET | &Method::HEAD, ["chat", "models"]) => Route::ChatModels,
+        (&Method::POST, ["mcp"]) => Route::Mcp,
+        (
+            _,
+            ["health" | "ready" | "version"]
+            | ["ingest", "status", _]
+            | ["ingest", "roots"]
+            | ["tools", "ingested-repos"]
+            | ["chat", "providers" | "models"],
+        ) => Route::NotAllowed { allow: "GET, HEAD" },
+        (
+            _,
+            ["ingest", "start"]
+            | ["ingest", "cancel" | "reembed" | "remove", _]
+            | ["tools", "vector-search"]
+            | ["chat"]
+            | ["mcp"],
+        ) => Route::NotAllowed { allow: "POST" },
+        _ => Route::NotFound,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Method;
+
+    use super::{Route, route};
+
+    #[test]
+    fn a_known_path_with_another_method_names_the_right_one() {
+        assert_eq!(route(&Method::HEAD, &["health"]), Route::Health);
+        assert_eq!(route(&Method::DELETE, &["health"]), Route::NotAllowed { allow: "GET, HEAD" });
+        assert_eq!(route(&Method::GET, &["mcp"]), Route::NotAllowed { allow: "POST" });
+        assert_eq!(
+            route(&Method::GET, &["ingest", "remove", "x"]),
+            Route::NotAllowed { allow: "POST" }
+        );
+        assert_eq!(route(&Method::GET, &[]), Route::NotFound);
+        assert_eq!(route(&Method::POST, &["ingest", "remove"]), Route::NotFound);
+        assert_eq!(route(&Method::POST, &["ingest", "remove", "a", "b"]), Route::NotFound);
+    }
+}

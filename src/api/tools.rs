@@ -1,0 +1,73 @@
+//! Raw search and the list of repositories, as plain HTTP.
+
+use hyper::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{Services, fault::Fault, repos::repos};
+use crate::{
+    domain::{FileSummary, Hit},
+    net::{Response, reply},
+    search::{DEFAULT_LIMIT, Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
+};
+
+/// What to search for, over HTTP and over MCP.
+#[derive(Deserialize)]
+pub(super) struct SearchArguments {
+    query: String,
+    repository: Option<String>,
+    limit: Option<u64>,
+}
+
+impl SearchArguments {
+    pub(super) fn query(&self) -> Result<Query, SearchError> {
+        Query::new(&self.query, self.repository.as_deref(), self.limit)
+    }
+}
+
+/// Returns the schema of [`SearchArguments`]; its descriptions are for models.
+pub(super) fn search_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["query"],
+        "properties": {
+            "query": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MAX_QUERY_BYTES,
+                "description": "What the code does, or names and words that it contains. One topic per search.",
+            },
+            "repository": {
+                "type": "string",
+                "minLength": 1,
+                "description": "Search one repository only: its name, as ListIngestedRepositories gives it. Leave out to search all.",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MAX_LIMIT,
+                "description": format!("Most chunks to return; {DEFAULT_LIMIT} if left out."),
+            },
+        },
+    })
+}
+
+pub(super) async fn ingested_repos(services: &Services) -> Result<Response, Fault> {
+    Ok(reply::json(StatusCode::OK, &repos(services).await?))
+}
+
+pub(super) async fn vector_search(
+    services: &Services,
+    arguments: SearchArguments,
+) -> Result<Response, Fault> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Wire {
+        results: Vec<Hit>,
+        files: Vec<FileSummary>,
+        model_id: String,
+    }
+    let Found { hits, files, model_id } = services.search.find(&arguments.query()?).await?;
+    Ok(reply::json(StatusCode::OK, &Wire { results: hits, files, model_id }))
+}

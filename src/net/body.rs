@@ -1,0 +1,54 @@
+//! Reads the body of a request within bounds.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+
+use super::Fault;
+
+/// How much of an unwanted body is taken in before the refusal. A client that is still sending
+/// would otherwise see a reset instead of the reply; one that sends more than this gets the reset.
+const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
+
+/// Reads at most `limit` bytes within `timeout`.
+pub(super) async fn read(
+    body: &mut Incoming,
+    limit: usize,
+    timeout: Duration,
+) -> Result<Bytes, Fault> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if limit < announced {
+        return Err(Fault::BodyTooLarge { limit });
+    }
+    tokio::time::timeout(timeout, collect(body, limit)).await.unwrap_or(Err(Fault::Timeout))
+}
+
+async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, Fault> {
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        // Trailers are not data and are passed over.
+        let Ok(piece) = frame.map_err(|_| Fault::Incomplete)?.into_data() else { continue };
+        if limit - whole.len() < piece.len() {
+            return Err(Fault::BodyTooLarge { limit });
+        }
+        whole.extend_from_slice(&piece);
+    }
+    Ok(whole.freeze())
+}
+
+/// Takes in the rest of the body and forgets it.
+pub(super) async fn discard(body: &mut Incoming, timeout: Duration) {
+    let rest = async {
+        let mut discarded = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            discarded += frame.data_ref().map_or(0, Bytes::len);
+            if MAX_DISCARDED_BYTES < discarded {
+                return;
+            }
+        }
+    };
+    // Running out of time is as good as the end: the refusal follows in either case.
+    drop(tokio::time::timeout(timeout, rest).await);
+}

@@ -1,0 +1,74 @@
+//! Why a request is refused before anything of the product sees it.
+
+use hyper::{
+    StatusCode,
+    header::{ALLOW, HeaderValue},
+};
+
+use super::{Response, reply};
+
+/// A refusal by the HTTP layer. The message is for the client.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("there is nothing at this path")]
+    RouteNotFound,
+    #[error("this path answers {allow} only")]
+    MethodNotAllowed { allow: &'static str },
+    #[error("{0}")]
+    BadRequest(&'static str),
+    #[error("the body is not JSON: {0}")]
+    InvalidJson(String),
+    #[error("the body ended before its announced length")]
+    Incomplete,
+    #[error("the body has more than {limit} bytes")]
+    BodyTooLarge { limit: usize },
+    #[error("the body must be sent as `application/json`")]
+    UnsupportedMediaType,
+    #[error("{0}")]
+    Forbidden(String),
+    #[error("the body did not arrive in time")]
+    Timeout,
+    #[error("an internal error happened; the log of the server says more")]
+    Internal,
+}
+
+impl Fault {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::RouteNotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BadRequest(_) | Self::InvalidJson(_) | Self::Incomplete => {
+                StatusCode::BAD_REQUEST
+            }
+            Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::RouteNotFound => "ROUTE_NOT_FOUND",
+            Self::MethodNotAllowed { .. } => "METHOD_NOT_ALLOWED",
+            Self::BadRequest(_) => "BAD_REQUEST",
+            Self::InvalidJson(_) | Self::Incomplete => "INVALID_JSON",
+            Self::BodyTooLarge { .. } => "BODY_TOO_LARGE",
+            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::Forbidden(_) => "FORBIDDEN",
+            Self::Timeout => "REQUEST_TIMEOUT",
+            Self::Internal => "INTERNAL",
+        }
+    }
+}
+
+impl From<Fault> for Response {
+    fn from(fault: Fault) -> Self {
+        let mut response = reply::error(fault.status(), fault.code(), &fault.to_string(), &[]);
+        if let Fault::MethodNotAllowed { allow } = fault {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+        }
+        response
+    }
+}

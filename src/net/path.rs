@@ -1,0 +1,55 @@
+//! Takes the path of a request apart.
+
+use super::Fault;
+
+/// Returns the decoded parts of a path between its slashes; `/` has none. An encoded slash (`%2F`)
+/// stays inside its part, so a file path can be one part.
+pub fn segments(path: &str) -> Result<Vec<String>, Fault> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    if path.is_empty() {
+        return Ok(Vec::new());
+    }
+    path.split('/').map(decoded).collect()
+}
+
+fn decoded(part: &str) -> Result<String, Fault> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        let decoded = match byte {
+            b'%' => {
+                let digits = (hex(rest.next()), hex(rest.next()));
+                let (Some(high), Some(low)) = digits else {
+                    return Err(Fault::BadRequest("the path holds a broken `%` escape"));
+                };
+                high * 16 + low
+            }
+            byte => byte,
+        };
+        if decoded == 0 {
+            return Err(Fault::BadRequest("the path holds a NUL character"));
+        }
+        bytes.push(decoded);
+    }
+    String::from_utf8(bytes).map_err(|_| Fault::BadRequest("the path is not UTF-8"))
+}
+
+fn hex(digit: Option<u8>) -> Option<u8> {
+    char::from(digit?).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segments;
+
+    #[test]
+    fn parts_are_decoded_one_by_one() {
+        assert_eq!(segments("/").unwrap(), Vec::<String>::new());
+        assert_eq!(segments("/a/b").unwrap(), ["a", "b"]);
+        assert_eq!(segments("/remove/%2Fsrv%2Fa%20b/").unwrap(), ["remove", "/srv/a b", ""]);
+        assert_eq!(segments("/%C3%A9+").unwrap(), ["é+"]);
+        for broken in ["/%", "/%4", "/%zz", "/%00", "/%ff"] {
+            assert!(segments(broken).is_err(), "{broken}");
+        }
+    }
+}

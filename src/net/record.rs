@@ -1,0 +1,105 @@
+//! One log line for each request, written when the last byte of its reply has left.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use hyper::{
+    StatusCode,
+    body::{Body as HttpBody, Frame, SizeHint},
+};
+use tracing::{Span, debug, info};
+
+use super::Body;
+
+/// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often.
+#[derive(Debug, Clone, Copy)]
+pub struct Quiet;
+
+/// What is known of a request; dropping it writes the line. Held by the handler's future and then by
+/// the body of the reply, so it also sees clients that go away.
+pub(super) struct Record {
+    span: Span,
+    started: Instant,
+    status: Option<StatusCode>,
+    sent_bytes: usize,
+    whole: bool,
+    quiet: bool,
+}
+
+impl Record {
+    pub(super) fn new(span: Span) -> Self {
+        Self {
+            span,
+            started: Instant::now(),
+            status: None,
+            sent_bytes: 0,
+            whole: false,
+            quiet: false,
+        }
+    }
+
+    /// Goes on with the reply.
+    pub(super) fn answered(mut self, reply: hyper::Response<Body>) -> hyper::Response<Recorded> {
+        self.status = Some(reply.status());
+        self.quiet = reply.extensions().get::<Quiet>().is_some();
+        self.whole = reply.body().is_end_stream();
+        reply.map(|inner| Recorded { inner, record: self })
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let Self { span, started, status, sent_bytes, whole, quiet } = self;
+        let elapsed_ms = started.elapsed().as_millis();
+        let status = status.map_or(0, |status| status.as_u16());
+        match (whole, quiet) {
+            (false, _) => {
+                info!(parent: &*span, http.status = status, http.sent_bytes = *sent_bytes, elapsed_ms, "client went away");
+            }
+            (true, true) => {
+                debug!(parent: &*span, http.status = status, http.sent_bytes = *sent_bytes, elapsed_ms, "answered");
+            }
+            (true, false) => {
+                info!(parent: &*span, http.status = status, http.sent_bytes = *sent_bytes, elapsed_ms, "answered");
+            }
+        }
+    }
+}
+
+/// A body that counts what leaves. It is polled inside the span of its request.
+pub(super) struct Recorded {
+    inner: Body,
+    record: Record,
+}
+
+impl HttpBody for Recorded {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Self { inner, record } = &mut *self;
+        let _inside = record.span.enter();
+        let frame = ready!(Pin::new(&mut *inner).poll_frame(context));
+        record.whole = frame.is_none() || inner.is_end_stream();
+        if let Some(Ok(frame)) = &frame {
+            record.sent_bytes += frame.data_ref().map_or(0, Bytes::len);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,81 @@
+//! Replies that are there at once: JSON, the one error shape, and nothing at all.
+
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::{
+    StatusCode,
+    body::Frame,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+};
+use serde::Serialize;
+use tracing::error;
+
+use super::{Fault, Response};
+
+/// Returns `value` as JSON.
+pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(body) => bytes(status, body.into()),
+        Err(cause) => {
+            error!(%cause, "reply cannot be written as JSON");
+            Fault::Internal.into()
+        }
+    }
+}
+
+/// Returns text that is JSON already. A number that is no status is a bug and answered as one.
+pub fn json_text(status: u16, text: String) -> Response {
+    match StatusCode::from_u16(status) {
+        Ok(status) => bytes(status, text.into()),
+        Err(cause) => {
+            error!(%cause, "reply has no valid status");
+            Fault::Internal.into()
+        }
+    }
+}
+
+/// Returns the one error shape: `{"error":CODE,"message":…,"details":[…]?}`.
+pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) -> Response {
+    #[derive(Serialize)]
+    struct Wire<'a> {
+        error: &'a str,
+        message: &'a str,
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        details: &'a [String],
+    }
+    json(status, &Wire { error: code, message, details })
+}
+
+/// Returns a reply without a body and without a content type.
+pub fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Empty::new().boxed_unsync());
+    *response.status_mut() = status;
+    response
+}
+
+/// Returns a reply whose body comes piece by piece.
+pub(super) fn streamed(
+    content_type: &'static str,
+    pieces: impl Stream<Item = Bytes> + Send + 'static,
+) -> Response {
+    let frames = pieces.map(|piece| Ok::<_, Infallible>(Frame::data(piece)));
+    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Asks proxies not to hold pieces back.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+fn bytes(status: StatusCode, body: Bytes) -> Response {
+    let mut response = Response::new(Full::new(body).boxed_unsync());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

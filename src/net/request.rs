@@ -1,0 +1,139 @@
+//! A request that passed the guard, with its id and its body still to be read.
+
+use std::{fmt, time::Duration};
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, Method,
+    body::Incoming,
+    header::{CONTENT_TYPE, EXPECT, HeaderValue},
+    http::request::Parts,
+};
+use uuid::Uuid;
+
+use super::{Fault, body};
+
+/// The longest id taken over from a client.
+const MAX_ID_BYTES: usize = 128;
+
+/// Names a request in the log and in `x-request-id`, in and out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The header that carries it.
+    pub const HEADER: &'static str = "x-request-id";
+
+    /// Takes over the client's id if it is short and plain, else makes one.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let given = headers.get(Self::HEADER).and_then(|value| value.to_str().ok());
+        match given.filter(|text| is_plain(text)) {
+            Some(text) => Self(text.to_owned()),
+            None => Self(Uuid::new_v4().to_string()),
+        }
+    }
+
+    pub(super) fn header_value(&self) -> Option<HeaderValue> {
+        HeaderValue::from_str(&self.0).ok()
+    }
+}
+
+/// Nothing that could forge a log line or a header.
+fn is_plain(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(allowed)
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// A request whose origin and host were checked.
+#[derive(Debug)]
+pub struct Request {
+    pub(super) head: Parts,
+    pub(super) body: Incoming,
+    /// Largest body, in bytes.
+    pub(super) max_body_bytes: usize,
+    /// How long the body may take to arrive.
+    pub(super) read_timeout: Duration,
+}
+
+impl Request {
+    pub fn method(&self) -> &Method {
+        &self.head.method
+    }
+
+    /// Returns the path as sent, without the query.
+    pub fn path(&self) -> &str {
+        self.head.uri.path()
+    }
+
+    /// Returns the first header of that name. One that is not text is present but equals nothing.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+    }
+
+    /// Refuses a body that announces something else than JSON. Browsers cannot send JSON to another
+    /// site without asking it first, so this keeps web pages from driving the server.
+    pub fn refuse_other_than_json(&self) -> Result<(), Fault> {
+        match self.header(CONTENT_TYPE.as_str()) {
+            Some(kind) if !is_json(kind) => Err(Fault::UnsupportedMediaType),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
+    /// time. What is in it is not looked at.
+    pub async fn json(&mut self) -> Result<Bytes, Fault> {
+        if !self.header(CONTENT_TYPE.as_str()).is_some_and(is_json) {
+            return Err(Fault::UnsupportedMediaType);
+        }
+        body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await
+    }
+
+    /// Takes in what the client is still sending, so that it reads the refusal instead of a reset
+    /// connection. A client that waits for `100 Continue` sends nothing and is not waited for.
+    pub(super) async fn discard(&mut self) {
+        if !self.head.headers.contains_key(EXPECT) {
+            body::discard(&mut self.body, self.read_timeout).await;
+        }
+    }
+}
+
+fn is_json(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case("application/json")
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{HeaderMap, header::HeaderValue};
+
+    use super::{RequestId, is_json};
+
+    #[test]
+    fn only_plain_ids_are_taken_over() {
+        let id = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RequestId::HEADER, HeaderValue::from_static(text));
+            RequestId::of(&headers).to_string() == text
+        };
+        assert!(id("client-42_a.b:c"));
+        assert!(!id(""));
+        assert!(!id("a b"));
+        assert!(!id("a\"b"));
+        assert!(!id(Box::leak("x".repeat(129).into_boxed_str())));
+    }
+
+    #[test]
+    fn json_may_carry_parameters() {
+        assert!(is_json("application/json"));
+        assert!(is_json("Application/JSON; charset=utf-8"));
+        assert!(!is_json("text/plain"));
+        assert!(!is_json("application/jsonp"));
+        assert!(!is_json(""));
+    }
+}

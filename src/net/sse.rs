@@ -1,0 +1,79 @@
+//! Server-sent events with keep-alive comments. No event ids: a stream cannot be resumed, and ids
+//! would make clients try.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, stream};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::{Response, reply};
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// What `event:` says; `None` leaves the line out.
+    pub name: Option<&'static str>,
+    /// The payload, usually JSON.
+    pub data: String,
+}
+
+/// Streams `events` until they end, with a comment every `keep_alive`.
+pub fn reply(events: impl Stream<Item = Event> + Send + 'static, keep_alive: Duration) -> Response {
+    let pieces = events.map(|event| Bytes::from(written(&event)));
+    let comment = Bytes::from_static(b": keep-alive\n\n");
+    reply::streamed("text/event-stream", with_ticks(pieces, keep_alive, comment))
+}
+
+/// Streams unnamed events, one for each text.
+pub fn messages(
+    texts: impl Stream<Item = String> + Send + 'static,
+    keep_alive: Duration,
+) -> Response {
+    reply(texts.map(|data| Event { name: None, data }), keep_alive)
+}
+
+/// Puts `tick` between the pieces every `period` until the pieces end.
+pub(super) fn with_ticks(
+    pieces: impl Stream<Item = Bytes> + Send + 'static,
+    period: Duration,
+    tick: Bytes,
+) -> impl Stream<Item = Bytes> + Send + 'static {
+    let mut ticks = interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    stream::unfold((Box::pin(pieces), ticks), move |(mut pieces, mut ticks)| {
+        let tick = tick.clone();
+        async move {
+            let piece = tokio::select! {
+                biased;
+                piece = pieces.next() => piece?,
+                _ = ticks.tick() => tick,
+            };
+            Some((piece, (pieces, ticks)))
+        }
+    })
+}
+
+/// Writes an event. A line break of any kind in the payload starts a further `data:` line.
+fn written(event: &Event) -> String {
+    let mut text = String::with_capacity(event.data.len() + 32);
+    if let Some(name) = event.name {
+        text.extend(["event: ", name, "\n"]);
+    }
+    for line in event.data.replace("\r\n", "\n").split(['\n', '\r']) {
+        text.extend(["data: ", line, "\n"]);
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, written};
+
+    #[test]
+    fn a_payload_of_several_lines_stays_one_event() {
+        let event = Event { name: Some("answer"), data: "one\r\ntwo\rthree\n".to_owned() };
+        assert_eq!(written(&event), "event: answer\ndata: one\ndata: two\ndata: three\ndata: \n\n");
+    }
+}

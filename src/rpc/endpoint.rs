@@ -1,0 +1,55 @@
+//! What an MCP endpoint brings: its name, its tools, and what they do.
+
+use futures_util::{future::BoxFuture, stream::BoxStream};
+use serde_json::Value;
+
+use super::{Error, Tool, ToolResult};
+
+/// What an endpoint says of itself.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// Title shown to people.
+    pub title: &'static str,
+    /// For a model. Its first line alone says what the server is for, since some clients show no
+    /// more than that.
+    pub instructions: &'static str,
+    pub tools: Vec<Tool>,
+}
+
+/// Why a call is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refusal {
+    /// The arguments are at fault, one sentence each. Each era has its own form for this.
+    Arguments(Vec<String>),
+    /// Anything else.
+    Error(Error),
+}
+
+/// A call that was let through.
+pub enum Call {
+    /// Already answered.
+    Done(ToolResult),
+    /// Takes its time. Dropping the stream stops the work.
+    Running(BoxStream<'static, Update>),
+}
+
+/// News of a running call. `Done` is the last.
+#[derive(Debug)]
+pub enum Update {
+    /// Something for a person to read meanwhile.
+    Progress(String),
+    Done(Result<ToolResult, Refusal>),
+}
+
+/// An MCP endpoint. Two are shipped: raw search on the main listener, and the question server.
+pub trait Endpoint: Send + Sync + 'static {
+    /// Returns what never changes while the server runs.
+    fn about(&self) -> &About;
+
+    /// Refuses to list and call tools while they cannot work. Asked before arguments are looked at.
+    fn gate(&self) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated.
+    fn call<'a>(&'a self, tool: &'a Tool, arguments: Value)
+    -> BoxFuture<'a, Result<Call, Refusal>>;
+}

@@ -1,0 +1,155 @@
+//! The methods of both eras and what they return.
+
+use futures_util::stream::BoxStream;
+use serde_json::{Map, Value, json};
+
+use super::{
+    endpoint::{About, Call, Endpoint, Refusal, Update},
+    era::{self, Era},
+    message::{Error, Request},
+    modern::{self, Keep},
+    tool::{Tool, ToolResult},
+};
+
+/// How both endpoints introduce themselves.
+pub(super) const NAME: &str = "codeinfo";
+
+type Members = Map<String, Value>;
+
+/// A request that was understood.
+pub(super) enum Answer {
+    Now(Result<Members, Error>),
+    /// A call that takes its time; its news come on the stream.
+    Later(BoxStream<'static, Update>),
+}
+
+/// Answers a request, or starts to.
+pub(super) async fn answer(endpoint: &dyn Endpoint, era: Era, request: Request) -> Answer {
+    match (era, request.method.as_str()) {
+        (_, "tools/call") => call(endpoint, era, request.params).await,
+        (_, "tools/list") => match endpoint.gate().await {
+            Ok(()) => Answer::Now(tools(endpoint, era, &request.params)),
+            Err(error) => Answer::Now(Err(error)),
+        },
+        _ => Answer::Now(fixed(endpoint.about(), era, &request)),
+    }
+}
+
+/// Answers what depends on nothing but the program.
+fn fixed(about: &About, era: Era, request: &Request) -> Result<Members, Error> {
+    let params = &request.params;
+    match (era, request.method.as_str()) {
+        (Era::Legacy, "initialize") => Ok(initialized(about, params)),
+        (Era::Legacy, "ping") => Ok(Members::new()),
+        (Era::Modern, "server/discover") => Ok(modern::complete(discovered(about), Keep::Public)),
+        (_, "resources/list") => list(era, params, "resources", json!([])),
+        (_, "resources/templates/list") => list(era, params, "resourceTemplates", json!([])),
+        (Era::Legacy, "resources/listTemplates") => {
+            Ok(members([("resourceTemplates", json!([])), ("resource_templates", json!([]))]))
+        }
+        (_, "prompts/list") => list(era, params, "prompts", json!([])),
+        (_, "prompts/get") => Err(Error::invalid_params(&["there are no prompts".to_owned()])),
+        (_, "resources/read") => Err(unknown_resource(era, params)),
+        (_, method) => Err(Error::method_not_found(method)),
+    }
+}
+
+fn initialized(about: &About, params: &Members) -> Members {
+    members([
+        ("protocolVersion", json!(era::negotiated(params.get("protocolVersion")))),
+        ("capabilities", capabilities()),
+        (
+            "serverInfo",
+            json!({ "name": NAME, "title": about.title, "version": env!("CARGO_PKG_VERSION") }),
+        ),
+        ("instructions", json!(about.instructions)),
+    ])
+}
+
+fn discovered(about: &About) -> Members {
+    members([
+        ("supportedVersions", json!(era::supported())),
+        ("capabilities", capabilities()),
+        ("instructions", json!(about.instructions)),
+    ])
+}
+
+/// Resources and prompts are declared, and empty: some clients ask anyway and give up on an error.
+fn capabilities() -> Value {
+    json!({ "tools": {}, "resources": {}, "prompts": {} })
+}
+
+fn tools(endpoint: &dyn Endpoint, era: Era, params: &Members) -> Result<Members, Error> {
+    let listed = endpoint.about().tools.iter().map(|tool| tool.listed().clone()).collect();
+    list(era, params, "tools", Value::Array(listed))
+}
+
+/// Returns the only page of a list.
+fn list(era: Era, params: &Members, name: &str, entries: Value) -> Result<Members, Error> {
+    if params.contains_key("cursor") {
+        return Err(Error::invalid_params(
+            &["`cursor` is unknown: lists have one page".to_owned()],
+        ));
+    }
+    let page = members([(name, entries)]);
+    match era {
+        Era::Legacy => Ok(page),
+        Era::Modern => Ok(modern::complete(page, Keep::Public)),
+    }
+}
+
+fn unknown_resource(era: Era, params: &Members) -> Error {
+    let code = match era {
+        Era::Legacy => -32002,
+        Era::Modern => -32602,
+    };
+    let uri = params.get("uri").cloned().unwrap_or_default();
+    Error::new(code, "Resource not found").with(json!({ "uri": uri }))
+}
+
+async fn call(endpoint: &dyn Endpoint, era: Era, mut params: Members) -> Answer {
+    if let Err(error) = endpoint.gate().await {
+        return Answer::Now(Err(error));
+    }
+    let tool = match named(endpoint.about(), params.get("name")) {
+        Ok(tool) => tool,
+        Err(error) => return Answer::Now(Err(error)),
+    };
+    let arguments = params.remove("arguments").unwrap_or_else(|| json!({}));
+    match endpoint.call(tool, arguments).await {
+        Ok(Call::Done(result)) => Answer::Now(finished(era, Ok(result))),
+        Ok(Call::Running(updates)) => Answer::Later(updates),
+        Err(refusal) => Answer::Now(finished(era, Err(refusal))),
+    }
+}
+
+fn named<'a>(about: &'a About, name: Option<&Value>) -> Result<&'a Tool, Error> {
+    let Some(name) = name.and_then(Value::as_str) else {
+        return Err(Error::invalid_params(&["`name` must be there and a string".to_owned()]));
+    };
+    about.tools.iter().find(|tool| tool.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = about.tools.iter().map(Tool::name).collect();
+        let name: String = name.chars().take(80).collect();
+        let fault = format!("there is no tool `{name}`; there is {}", known.join(", "));
+        Error::invalid_params(&[fault])
+    })
+}
+
+/// Puts what a call ended with into the form of its era.
+pub(super) fn finished(era: Era, ended: Result<ToolResult, Refusal>) -> Result<Members, Error> {
+    match (era, ended) {
+        (Era::Legacy, Ok(result)) => Ok(result.into_members()),
+        (Era::Modern, Ok(result)) => Ok(modern::complete(result.into_members(), Keep::Unsaid)),
+        (Era::Legacy, Err(Refusal::Arguments(faults))) => Err(Error::invalid_params(&faults)),
+        // A model can correct what it reads; it never sees protocol errors.
+        (Era::Modern, Err(Refusal::Arguments(faults))) => {
+            let text = format!("Invalid params: {}", faults.join("; "));
+            Ok(modern::complete(ToolResult::error(text).into_members(), Keep::Unsaid))
+        }
+        (_, Err(Refusal::Error(error))) => Err(error),
+    }
+}
+
+fn members<const N: usize>(pairs: [(&str, Value); N]) -> Members {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

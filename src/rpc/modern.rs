@@ -1,0 +1,134 @@
+//! What the revision 2026-07-28 asks of a request and adds to a result.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    era::{self, MODERN, VERSION_KEY},
+    message::{Error, Request},
+    post::Post,
+};
+
+/// Where a request names the abilities of its client.
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Where a result names its server.
+const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+
+/// How long lists may be kept: they change only with the program.
+const LIST_TTL_MS: u64 = 300_000;
+
+/// Whether a result may be kept by whoever sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// A list, the same for every client.
+    Public,
+    /// Not a list: nothing is said about keeping it.
+    Unsaid,
+}
+
+/// Checks metadata and headers in the order that clients rely on. Every fault means status 400.
+pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
+    let version = match request.meta(VERSION_KEY) {
+        Some(Value::String(version)) => version.as_str(),
+        Some(_) | None => return Err(missing(VERSION_KEY, "string")),
+    };
+    if post.protocol_version != Some(version) {
+        return Err(mismatch("MCP-Protocol-Version", VERSION_KEY));
+    }
+    if version != MODERN {
+        return Err(era::unsupported(version));
+    }
+    if !request.meta(CAPABILITIES_KEY).is_some_and(Value::is_object) {
+        return Err(missing(CAPABILITIES_KEY, "object"));
+    }
+    if post.method.and_then(decoded).as_deref() != Some(request.method.as_str()) {
+        return Err(mismatch("Mcp-Method", "method"));
+    }
+    let named = match request.method.as_str() {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return Ok(()),
+    };
+    let name = request.params.get(named).and_then(Value::as_str);
+    if post.name.and_then(decoded).as_deref() != name {
+        return Err(mismatch("Mcp-Name", named));
+    }
+    Ok(())
+}
+
+/// Adds what every result of this revision carries.
+pub(super) fn complete(result: Map<String, Value>, keep: Keep) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("resultType".to_owned(), json!("complete"));
+    members.extend(result);
+    if keep == Keep::Public {
+        members.insert("ttlMs".to_owned(), json!(LIST_TTL_MS));
+        members.insert("cacheScope".to_owned(), json!("public"));
+    }
+    let server = json!({ "name": super::method::NAME, "version": env!("CARGO_PKG_VERSION") });
+    match members.get_mut("_meta") {
+        Some(Value::Object(meta)) => {
+            meta.insert(SERVER_KEY.to_owned(), server);
+        }
+        Some(_) | None => {
+            members.insert("_meta".to_owned(), json!({ SERVER_KEY: server }));
+        }
+    }
+    members
+}
+
+fn missing(key: &str, kind: &str) -> Error {
+    Error::new(-32602, "Invalid params")
+        .with(json!({ "faults": [format!("`_meta.{key}` must be there and a JSON {kind}")] }))
+}
+
+fn mismatch(header: &str, member: &str) -> Error {
+    Error::new(-32020, format!("Header mismatch: `{header}` must be there and equal `{member}`"))
+}
+
+/// Decodes a header value: trimmed, and `=?base64?…?=` when it holds more than plain text.
+fn decoded(value: &str) -> Option<String> {
+    let value = value.trim_matches([' ', '\t']);
+    match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        None => Some(value.to_owned()),
+        Some(text) => String::from_utf8(base64(text)?).ok(),
+    }
+}
+
+/// Decodes standard base64 (RFC 4648 section 4), padded or not.
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let mut held: u32 = 0;
+    let mut bits = 0;
+    for symbol in text.trim_end_matches('=').bytes() {
+        let value = match symbol {
+            b'A'..=b'Z' => symbol - b'A',
+            b'a'..=b'z' => symbol - b'a' + 26,
+            b'0'..=b'9' => symbol - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        held = (held << 6 | u32::from(value)) & 0xFFFF;
+        bits += 6;
+        if 8 <= bits {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xFF).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoded;
+
+    #[test]
+    fn header_values_are_trimmed_and_decoded() {
+        assert_eq!(decoded("\t tools/call "), Some("tools/call".to_owned()));
+        assert_eq!(decoded("=?base64?Z3LDvMOfZQ==?="), Some("grüße".to_owned()));
+        assert_eq!(decoded("=?base64?Zm9v?="), Some("foo".to_owned()));
+        assert_eq!(decoded("=?base64?Zm9vYg==?="), Some("foob".to_owned()));
+        assert_eq!(decoded("=?base64?*?="), None);
+        assert_eq!(decoded("=?base64?/w==?="), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! Calls that take their time: their news as they come, then the one answer.
+
+use std::time::Duration;
+
+use futures_util::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
+use serde_json::{Value, json};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+
+use super::{
+    endpoint::{Refusal, Update},
+    era::Era,
+    message::{Error, Id, Request, answered},
+    method::finished,
+};
+
+/// Whom the answer is for and how it is to look.
+#[derive(Debug, Clone)]
+pub(super) struct Caller {
+    pub(super) id: Id,
+    pub(super) era: Era,
+    /// What the client wants progress notifications marked with, if it wants them.
+    token: Option<Value>,
+}
+
+impl Caller {
+    pub(super) fn of(request: &Request, era: Era) -> Self {
+        let token = request.meta("progressToken");
+        let token = token.filter(|token| token.is_string() || token.is_i64() || token.is_u64());
+        Self { id: request.id.clone(), era, token: token.cloned() }
+    }
+
+    fn progress(&self, number: u64, message: &str) -> Option<String> {
+        let notification = json!({
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": { "progressToken": self.token.as_ref()?, "progress": number, "message": message },
+        });
+        Some(notification.to_string())
+    }
+}
+
+/// Waits for the end and returns the answer.
+pub(super) async fn ended(caller: Caller, mut updates: BoxStream<'static, Update>) -> Value {
+    while let Some(update) = updates.next().await {
+        match update {
+            Update::Progress(_) => {}
+            Update::Done(end) => return answered(&caller.id, finished(caller.era, end)),
+        }
+    }
+    answered(&caller.id, Err(Error::internal()))
+}
+
+/// Returns the messages of a running call: progress if it is wanted, with a sign of life every
+/// `keep_alive`, and the answer as the last one. Many clients give up on a call after a minute
+/// without progress, whatever else they receive.
+pub(super) fn messages(
+    caller: Caller,
+    updates: BoxStream<'static, Update>,
+    keep_alive: Duration,
+) -> impl Stream<Item = String> + Send + 'static {
+    let mut ticks = interval_at(Instant::now() + keep_alive, keep_alive);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let started = Instant::now();
+    let running = Running { caller, updates, ticks, started, sent: 0, over: false };
+    stream::unfold(running, |mut running| async move {
+        let message = running.next().await?;
+        Some((message, running))
+    })
+}
+
+struct Running {
+    caller: Caller,
+    updates: BoxStream<'static, Update>,
+    ticks: Interval,
+    started: Instant,
+    /// Progress notifications so far; their numbers must rise.
+    sent: u64,
+    over: bool,
+}
+
+impl Running {
+    async fn next(&mut self) -> Option<String> {
+        while !self.over {
+            let news = tokio::select! {
+                biased;
+                update = self.updates.next() => match update {
+                    Some(Update::Progress(news)) => news,
+                    Some(Update::Done(end)) => return Some(self.end(end)),
+                    None => return Some(self.end(Err(Refusal::Error(Error::internal())))),
+                },
+                _ = self.ticks.tick() => {
+                    format!("working for {} s", self.started.elapsed().as_secs())
+                }
+            };
+            self.sent += 1;
+            if let Some(message) = self.caller.progress(self.sent, &news) {
+                return Some(message);
+            }
+        }
+        None
+    }
+
+    fn end(&mut self, end: Result<super::ToolResult, Refusal>) -> String {
+        self.over = true;
+        answered(&self.caller.id, finished(self.caller.era, end)).to_string()
+    }
+}

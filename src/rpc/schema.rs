@@ -1,0 +1,123 @@
+//! JSON schemas that are published and validate: one value for both.
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{ValidationError, Validator};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// Most faults reported of one value, and most characters of a name in them.
+const MAX_FAULTS: usize = 20;
+const MAX_NAME_CHARS: usize = 80;
+
+/// A schema of ours is not a schema: a bug, found when the server starts.
+#[derive(Debug, thiserror::Error)]
+#[error("a published schema is invalid: {0}")]
+pub struct SchemaError(String);
+
+/// A JSON schema with its validator, built once.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    value: Value,
+    validator: Validator,
+}
+
+impl Schema {
+    pub fn new(value: Value) -> Result<Self, SchemaError> {
+        let validator =
+            jsonschema::validator_for(&value).map_err(|error| SchemaError(error.to_string()))?;
+        Ok(Self { value, validator })
+    }
+
+    /// Returns the schema as it is published.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// Validates and reads `instance`. Each fault is a sentence that names the offending member;
+    /// none repeats the value, which may be long or private.
+    pub fn read<T: DeserializeOwned>(&self, instance: Value) -> Result<T, Vec<String>> {
+        let mut faults: Vec<String> =
+            self.validator.iter_errors(&instance).flat_map(|error| sentences(&error)).collect();
+        faults.truncate(MAX_FAULTS);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        // What a schema lets pass and a type does not is a number such as `5.0` for `5`.
+        serde_json::from_value(instance).map_err(|error| vec![error.to_string()])
+    }
+}
+
+fn sentences(error: &ValidationError<'_>) -> Vec<String> {
+    let pointer = error.instance_path().to_string();
+    let subject = match pointer.strip_prefix('/') {
+        Some(name) => format!("`{}`", shortened(name)),
+        None => "the value".to_owned(),
+    };
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => unexpected
+            .iter()
+            .take(MAX_FAULTS)
+            .map(|name| format!("`{}` is not known here", shortened(name)))
+            .collect(),
+        ValidationErrorKind::Required { property } => {
+            vec![format!("`{}` is missing", property.as_str().unwrap_or_default())]
+        }
+        ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => {
+            let article = if kind.as_str().starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+            vec![format!("{subject} must be {article} {kind}")]
+        }
+        ValidationErrorKind::MinLength { limit: 1 } => vec![format!("{subject} is empty")],
+        ValidationErrorKind::MaxLength { limit } => {
+            vec![format!("{subject} has more than {limit} characters")]
+        }
+        ValidationErrorKind::Minimum { limit } => {
+            vec![format!("{subject} must be at least {limit}")]
+        }
+        ValidationErrorKind::Maximum { limit } => {
+            vec![format!("{subject} must be at most {limit}")]
+        }
+        _ => vec![format!("{subject}: {}", error.masked())],
+    }
+}
+
+fn shortened(name: &str) -> String {
+    name.chars().take(MAX_NAME_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Schema;
+
+    #[test]
+    fn every_fault_is_named_without_its_value() {
+        let schema = Schema::new(json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["query"],
+            "properties": {
+                "query": {"type": "string", "minLength": 1, "maxLength": 3},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 20},
+            },
+        }))
+        .unwrap();
+        let faults = |instance: Value| schema.read::<Value>(instance).unwrap_err();
+        assert_eq!(faults(json!(null)), ["the value must be an object"]);
+        assert_eq!(faults(json!([])), ["the value must be an object"]);
+        assert_eq!(faults(json!({})), ["`query` is missing"]);
+        assert_eq!(faults(json!({"query": ""})), ["`query` is empty"]);
+        assert_eq!(faults(json!({"query": "long"})), ["`query` has more than 3 characters"]);
+        assert_eq!(
+            faults(json!({"query": 1, "limit": 21, "repo": 1, "x": 2})),
+            [
+                "`repo` is not known here",
+                "`x` is not known here",
+                "`query` must be a string",
+                "`limit` must be at most 20",
+            ]
+        );
+        assert_eq!(faults(json!({"query": "a", "limit": "5"})), ["`limit` must be an integer"]);
+        assert_eq!(schema.read::<Value>(json!({"query": "a"})), Ok(json!({"query": "a"})));
+    }
+}

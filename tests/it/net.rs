@@ -1,0 +1,259 @@
+//! Connections: what happens when clients leave, dawdle, crowd in, or the server stops.
+
+use std::{net::SocketAddr, time::Duration};
+
+use codeinfo::{
+    config::{Guard, Http},
+    net::{self, Handler, Request, Response, reply, sse},
+    task::Tasks,
+};
+use futures_util::{StreamExt, stream};
+use hyper::StatusCode;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
+
+use crate::wire::{self, head};
+
+/// Long enough that only a hanging test meets it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Tells when work begins and when it is dropped.
+#[derive(Clone)]
+struct Work {
+    news: mpsc::UnboundedSender<&'static str>,
+    release: tokio_util::sync::CancellationToken,
+}
+
+struct Dropped(mpsc::UnboundedSender<&'static str>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.send("dropped");
+    }
+}
+
+impl Handler for Work {
+    async fn answer(&self, request: &mut Request) -> Response {
+        let path = request.path().to_owned();
+        if path == "/panic" {
+            panic!("a bug");
+        }
+        if request.method() == hyper::Method::POST
+            && let Err(fault) = request.json().await
+        {
+            return fault.into();
+        }
+        if path == "/fast" {
+            return reply::json(StatusCode::OK, &json!("done"));
+        }
+        let dropped = Dropped(self.news.clone());
+        self.news.send("begun").unwrap();
+        let release = self.release.clone();
+        let work = async move {
+            release.cancelled().await;
+            drop(dropped);
+            "\"done\"".to_owned()
+        };
+        match path.as_str() {
+            "/events" => sse::messages(stream::once(work).boxed(), Duration::from_millis(20)),
+            "/late" => net::late(work, Duration::from_millis(20)).await,
+            _ => reply::json_text(200, work.await),
+        }
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    news: mpsc::UnboundedReceiver<&'static str>,
+    release: tokio_util::sync::CancellationToken,
+    tasks: Tasks,
+}
+
+impl Server {
+    async fn start(change: impl FnOnce(&mut Http)) -> Self {
+        let mut http = Http {
+            max_body_bytes: 1024,
+            max_connections: 64,
+            max_batch: 4,
+            read_timeout: PATIENCE,
+            keep_alive: PATIENCE,
+        };
+        change(&mut http);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let tasks = Tasks::default();
+        let (sender, news) = mpsc::unbounded_channel();
+        let release = tokio_util::sync::CancellationToken::new();
+        let work = Work { news: sender, release: release.clone() };
+        net::serve(listener, work, &http, &Guard::default(), tasks.clone());
+        Self { address, news, release, tasks }
+    }
+
+    async fn hears(&mut self, expected: &str) {
+        let news = tokio::time::timeout(PATIENCE, self.news.recv()).await.unwrap();
+        assert_eq!(news, Some(expected));
+    }
+
+    async fn connect(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+}
+
+fn keep_alive(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test]
+async fn work_is_dropped_when_its_client_leaves() {
+    for path in ["/plain", "/events", "/late"] {
+        let mut server = Server::start(|_| {}).await;
+        let mut client = server.connect(&keep_alive("POST", "/fast", "{}")).await;
+        let mut answered = vec![0; 64];
+        client.read_exact(&mut answered).await.unwrap();
+        client.write_all(keep_alive("POST", path, "{}").as_bytes()).await.unwrap();
+        server.hears("begun").await;
+        drop(client);
+        server.hears("dropped").await;
+    }
+}
+
+#[tokio::test]
+async fn long_replies_show_signs_of_life() {
+    for (path, sign) in [("/events", ": keep-alive\n\n"), ("/late", " ")] {
+        let server = Server::start(|_| {}).await;
+        let mut client = server.connect(&head("GET", path, &[], 0)).await;
+        let mut bytes = Vec::new();
+        let silent = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+            body.unwrap_or_default().matches(sign).count() < 3
+        };
+        while silent(&bytes) {
+            assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0);
+        }
+        server.release.cancel();
+        client.read_to_end(&mut bytes).await.unwrap();
+        let reply = wire::parsed(&bytes);
+        assert_eq!(reply.status, 200);
+        let rest = reply.body.replace(sign, "");
+        assert_eq!(rest.trim(), if path == "/events" { "data: \"done\"" } else { "\"done\"" });
+    }
+}
+
+#[tokio::test]
+async fn stopping_finishes_what_is_under_way_and_closes_the_rest() {
+    let mut server = Server::start(|_| {}).await;
+    let mut idle = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let mut silent = server.connect("").await;
+    let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
+    server.hears("begun").await;
+    let tasks = server.tasks.clone();
+    let stopped = tokio::spawn(async move { tasks.stop(PATIENCE).await });
+    let mut bytes = Vec::new();
+    idle.read_to_end(&mut bytes).await.unwrap();
+    assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+    assert_eq!(silent.read(&mut [0; 8]).await.unwrap(), 0);
+    server.release.cancel();
+    bytes.clear();
+    busy.read_to_end(&mut bytes).await.unwrap();
+    assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+    assert!(stopped.await.unwrap());
+    assert!(TcpStream::connect(server.address).await.is_err());
+}
+
+#[tokio::test]
+async fn connections_over_the_bound_wait_for_their_turn() {
+    let mut server = Server::start(|http| http.max_connections = 1).await;
+    let mut first = server.connect(&head("GET", "/plain", &[], 0)).await;
+    server.hears("begun").await;
+    let mut second = server.connect(&head("GET", "/plain", &[], 0)).await;
+    let early = tokio::time::timeout(Duration::from_millis(200), server.news.recv()).await;
+    assert!(early.is_err(), "the second is not begun before the first is done");
+    server.release.cancel();
+    for client in [&mut first, &mut second] {
+        let mut bytes = Vec::new();
+        client.read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(wire::parsed(&bytes).status, 200);
+    }
+    server.hears("dropped").await;
+    server.hears("begun").await;
+}
+
+#[tokio::test]
+async fn a_slow_head_or_body_is_given_up() {
+    let server = Server::start(|http| http.read_timeout = Duration::from_millis(100)).await;
+    let mut silent = server.connect("").await;
+    let mut slow = server.connect("GET /fast HTTP/1.1\r\nhost: loc").await;
+    let mut bytes = Vec::new();
+    silent.read_to_end(&mut bytes).await.unwrap();
+    slow.read_to_end(&mut bytes).await.unwrap();
+    let json = [("content-type", "application/json")];
+    let mut trickling = server.connect(&(head("POST", "/fast", &json, 10) + "{")).await;
+    bytes.clear();
+    trickling.read_to_end(&mut bytes).await.unwrap();
+    insta::assert_snapshot!(wire::parsed(&bytes).shown(), @r#"
+    408 content-type: application/json
+    {
+      "error": "REQUEST_TIMEOUT",
+      "message": "the body did not arrive in time"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_bug_in_a_handler_is_answered_and_stays_alone() {
+    let server = Server::start(|_| {}).await;
+    let reply = wire::get(server.address, "/panic").await;
+    insta::assert_snapshot!(reply.shown(), @r#"
+    500 content-type: application/json
+    {
+      "error": "INTERNAL",
+      "message": "an internal error happened; the log of the server says more"
+    }
+    "#);
+    assert_eq!(wire::get(server.address, "/fast").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_request_id_is_taken_over_or_made() {
+    let server = Server::start(|_| {}).await;
+    let with = async |id: &str| {
+        let reply =
+            wire::request(server.address, "GET", "/fast", &[("x-request-id", id)], "").await;
+        reply.header("x-request-id").unwrap().to_owned()
+    };
+    assert_eq!(with("client-1").await, "client-1");
+    assert_eq!(with("a b").await.len(), 36);
+    let made = wire::get(server.address, "/fast").await;
+    assert_ne!(with("").await, made.header("x-request-id").unwrap());
+}
+
+#[tokio::test]
+async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
+    let server = Server::start(|_| {}).await;
+    let fits = wire::post(server.address, "/fast", &"x".repeat(1024)).await;
+    assert_eq!(fits.status, 200);
+    let over = wire::post(server.address, "/fast", &"x".repeat(1025)).await;
+    insta::assert_snapshot!(over.shown(), @r#"
+    413 content-type: application/json
+    {
+      "error": "BODY_TOO_LARGE",
+      "message": "the body has more than 1024 bytes"
+    }
+    "#);
+    let chunks = format!("{:x}\r\n{}\r\n0\r\n\r\n", 1025, "x".repeat(1025));
+    let chunked = "POST /fast HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+                   content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let streamed = wire::send(server.address, (chunked.to_owned() + &chunks).as_bytes()).await;
+    assert_eq!(streamed.status, 413);
+}

@@ -1,0 +1,134 @@
+//! A chat with the real Codex, a scripted model and a scripted search, in a folder of its own.
+
+use std::{path::PathBuf, time::Duration};
+
+use codeinfo::{
+    chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
+    codex::Codex,
+    config,
+    domain::{ConversationId, Segment},
+    task::Tasks,
+};
+use tempfile::TempDir;
+
+use super::{
+    codex,
+    model::{Model, Reply},
+    search::Search,
+};
+
+pub(crate) struct House {
+    pub(crate) model: Model,
+    pub(crate) search: Search,
+    pub(crate) codex: Codex,
+    pub(crate) chat: Chat,
+    pub(crate) tasks: Tasks,
+    pub(crate) settings: config::Codex,
+    _folder: TempDir,
+}
+
+impl House {
+    /// A house whose model gives these replies, one for each request.
+    pub(crate) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::with(Model::replay(replies).await, "", |_| ()).await
+    }
+
+    /// A house with `more` in the user's `config.toml`, and settings changed by `change`.
+    pub(crate) async fn with(
+        model: Model,
+        more: &str,
+        change: impl FnOnce(&mut config::Codex),
+    ) -> Self {
+        let folder = folder();
+        let mut settings = settings(&folder);
+        settings.home = Some(codex::home(folder.path(), &model.url, more));
+        change(&mut settings);
+        let search = Search::start().await;
+        let tasks = Tasks::default();
+        let codex = Codex::new(settings.clone(), tasks.clone());
+        let chat = Chat::new(codex.clone(), &settings, search.url.clone(), tasks.clone());
+        Self { model, search, codex, chat, tasks, settings, _folder: folder }
+    }
+
+    /// Stops everything of ours and begins anew in the same folder.
+    pub(crate) async fn restart(&mut self) {
+        assert!(self.tasks.stop(Duration::from_secs(20)).await, "stopping takes too long");
+        self.tasks = Tasks::default();
+        self.codex = Codex::new(self.settings.clone(), self.tasks.clone());
+        let (codex, url) = (self.codex.clone(), self.search.url.clone());
+        self.chat = Chat::new(codex, &self.settings, url, self.tasks.clone());
+    }
+
+    pub(crate) async fn begin(
+        &self,
+        question: &str,
+        conversation: Option<ConversationId>,
+    ) -> Result<Turn, ChatError> {
+        let question = question.parse().unwrap();
+        self.chat.ask(Ask { question, conversation, model: None, effort: None }).await
+    }
+
+    /// Asks in a new conversation and waits for the outcome.
+    pub(crate) async fn ask(&self, question: &str) -> Outcome {
+        collect(self.begin(question, None).await.unwrap()).await
+    }
+
+    /// Asks in `conversation` and waits for the outcome.
+    pub(crate) async fn follow_up(
+        &self,
+        conversation: ConversationId,
+        question: &str,
+    ) -> Outcome {
+        collect(self.begin(question, Some(conversation)).await.unwrap()).await
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.settings.home.clone().unwrap()
+    }
+}
+
+/// A folder outside the system's temporary folder, where Codex does not like to live.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+pub(crate) fn settings(folder: &TempDir) -> config::Codex {
+    config::Codex {
+        bin: Some(codex::binary().to_owned()),
+        path: std::ffi::OsString::new(),
+        variables: std::collections::BTreeSet::new(),
+        home: None,
+        workdir: folder.path().join("workdir"),
+        model: None,
+        effort: "high".to_owned(),
+        sandbox: config::Sandbox::WorkspaceWrite,
+        approval: config::Approval::OnFailure,
+        network: true,
+        web_search: config::WebSearch::Live,
+        turn_timeout: Duration::from_secs(120),
+        request_timeout: Duration::from_secs(60),
+        presence_ttl: Duration::from_secs(30),
+        max_turns: 4,
+        max_waiting: 4,
+    }
+}
+
+/// Shows an outcome in a line for each segment.
+pub(crate) fn shown(outcome: &Outcome) -> String {
+    let mut lines: Vec<String> = outcome.segments.iter().map(segment).collect();
+    if let Some(failure) = &outcome.failure {
+        lines.push(format!("failure: {}: {}", failure.code, failure.message));
+    }
+    lines.join("\n")
+}
+
+fn segment(segment: &Segment) -> String {
+    match segment {
+        Segment::Thinking { text } => format!("thinking: {text}"),
+        Segment::VectorSummary { files } => {
+            let names: Vec<&str> = files.iter().map(|file| file.rel_path.as_str()).collect();
+            format!("vector_summary: {}", names.join(" "))
+        }
+        Segment::Answer { text } => format!("answer: {text}"),
+    }
+}
