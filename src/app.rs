@@ -1,1 +1,222 @@
-//! Starts and stops the whole server.
+//! Puts the parts together, starts both listeners, and stops everything in order.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::net::TcpListener;
+use tracing::{info, warn};
+
+use crate::{
+    api::{self, Api},
+    chat::Chat,
+    codex::Codex,
+    config::Config,
+    embed::{Builtin, EmbedError, Embedder},
+    ingest::Ingest,
+    mcp::Mcp,
+    net,
+    rpc::SchemaError,
+    search::Search,
+    store::{Embedded, Holder, Lock, OnMismatch, StoreError, VectorStore},
+    task::Tasks,
+};
+
+/// Whether other processes may find the server through the data folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    /// The lock file says where the listeners are.
+    Announced,
+    /// For one command of this process only.
+    Private,
+}
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A folder could not be made.
+    #[error("cannot make the folder `{}`", .path.display())]
+    Folder {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
+    /// A listener could not be opened.
+    #[error("cannot listen on {address} (set `{variable}` to another port, or stop its user)")]
+    Listen {
+        address: SocketAddr,
+        variable: &'static str,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+}
+
+/// A running server. Stop it with [`Server::stop`]; dropping it leaves its tasks running.
+pub struct Server {
+    main: SocketAddr,
+    mcp: SocketAddr,
+    store: Arc<dyn VectorStore>,
+    groups: Groups,
+    grace: Duration,
+    /// Held until the store is closed, so that no second process opens it too early.
+    _lock: Lock,
+}
+
+/// The tasks of each layer: edges stop first, adapters last.
+#[derive(Default)]
+struct Groups {
+    edges: Tasks,
+    services: Tasks,
+    adapters: Tasks,
+}
+
+impl Server {
+    /// Opens the store and both listeners.
+    pub async fn start(
+        config: &Config,
+        on_mismatch: OnMismatch,
+        visibility: Visibility,
+    ) -> Result<Self, StartError> {
+        tokio::fs::create_dir_all(&config.data_dir).await.map_err(|source| {
+            StartError::Folder { path: config.data_dir.clone(), source }
+        })?;
+        let mut lock = Lock::acquire(&config.data_dir)?;
+        let main = listen(config.main_address(), "PORT").await?;
+        let mcp = listen(config.mcp_address(), "MCP_PORT").await?;
+        let (main_address, mcp_address) = (bound(&main, config)?, bound(&mcp, config)?);
+
+        let groups = Groups::default();
+        let store = open(config, on_mismatch, &groups).await?;
+        let services = services(config, &store, (main_address, mcp_address), &groups);
+        serve(config, services, (main, mcp), &groups)?;
+        if visibility == Visibility::Announced {
+            lock.announce(&Holder {
+                pid: std::process::id(),
+                main_url: Some(url(main_address)),
+                mcp_url: Some(url(mcp_address)),
+            })?;
+        }
+        info!(main.address = %main_address, mcp.address = %mcp_address, "listening");
+        Ok(Self {
+            main: main_address,
+            mcp: mcp_address,
+            store: store.0,
+            groups,
+            grace: config.shutdown_grace,
+            _lock: lock,
+        })
+    }
+
+    /// Returns the base URL of the main HTTP API, as this machine reaches it.
+    pub fn main_url(&self) -> String {
+        url(self.main)
+    }
+
+    /// Returns the base URL of the MCP server, as this machine reaches it.
+    pub fn mcp_url(&self) -> String {
+        url(self.mcp)
+    }
+
+    /// Stops in order: no new connections, running requests finish or are interrupted, then Codex
+    /// ends, then the store is written out. Takes at most about the grace period.
+    pub async fn stop(self) {
+        let share = self.grace / 4;
+        if !self.groups.edges.stop(share * 2).await {
+            // Requests still run: ending the turns and ingest runs below lets them answer.
+            info!("interrupting what still runs");
+        }
+        let services = self.groups.services.stop(share).await;
+        let edges = self.groups.edges.stop(share).await;
+        let flushed = self.store.flush().await;
+        let adapters = self.groups.adapters.stop(share).await;
+        if let Err(error) = flushed {
+            warn!(%error, "the store was not written out");
+        }
+        if !(services && edges && adapters) {
+            warn!("stopped before everything ended");
+        }
+    }
+}
+
+type Opened = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
+
+async fn open(
+    config: &Config,
+    on_mismatch: OnMismatch,
+    groups: &Groups,
+) -> Result<Opened, StartError> {
+    let embedder = Builtin::load(groups.adapters.clone())?;
+    let model = embedder.model().clone();
+    let folder = config.data_dir.join("store");
+    let tasks = groups.adapters.clone();
+    let (id, dimensions) = (model.id(), model.dimensions);
+    let store =
+        Embedded::open(&folder, &id, dimensions, on_mismatch, &config.store, tasks).await?;
+    Ok((Arc::new(store), Arc::new(embedder)))
+}
+
+fn services(
+    config: &Config,
+    (store, embedder): &Opened,
+    (main, mcp): (SocketAddr, SocketAddr),
+    groups: &Groups,
+) -> api::Services {
+    let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
+    let search_url = format!("{}/mcp", url(main));
+    let work = groups.services.clone();
+    api::Services {
+        chat: Chat::new(codex.clone(), &config.codex, search_url, work.clone()),
+        ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest.clone(), work),
+        search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
+        store: Arc::clone(store),
+        embedder: Arc::clone(embedder),
+        codex,
+        path_map: config.path_map.clone(),
+        mcp_port: mcp.port(),
+    }
+}
+
+fn serve(
+    config: &Config,
+    services: api::Services,
+    (main, mcp): (TcpListener, TcpListener),
+    groups: &Groups,
+) -> Result<(), StartError> {
+    let http = &config.http;
+    let mcp_handler = Mcp::new(services.chat.clone(), services.codex.clone(), http)?;
+    let main_handler = Api::new(services, http)?;
+    net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
+    net::serve(main, main_handler, http, &config.guard, groups.edges.clone());
+    Ok(())
+}
+
+async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListener, StartError> {
+    let listening = TcpListener::bind(address).await;
+    listening.map_err(|source| StartError::Listen { address, variable, source })
+}
+
+/// Returns the address at which this machine reaches the listener.
+fn bound(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartError> {
+    let mut address = listener.local_addr().map_err(|source| StartError::Listen {
+        address: config.main_address(),
+        variable: "HOST",
+        source,
+    })?;
+    if address.ip().is_unspecified() {
+        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    Ok(address)
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("http://{address}")
+}

@@ -1,1 +1,36 @@
-//! The command line.
+//! The command line: reads arguments, talks to a server over its HTTP API, and prints for people.
+
+mod answer;
+mod args;
+mod client;
+mod doctor;
+mod error;
+mod ingest;
+mod print;
+mod serve;
+
+pub use args::{Arguments, Command};
+pub use client::Client;
+pub use doctor::check;
+pub use error::CliError;
+pub use ingest::reembed;
+pub use serve::banner;
+
+/// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.
+pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
+    match command {
+        Command::Serve { paths, .. } => ingest::all(client, &paths).await,
+        Command::Ingest { path, name, description } => {
+            ingest::one(client, &path, name, description).await
+        }
+        Command::Search { query, repository, limit, json } => {
+            print::search(client, &query, repository, limit, json).await
+        }
+        Command::Ask { question, conversation, json } => {
+            answer::ask(client, question, conversation, json).await
+        }
+        Command::Repos { json } => print::repos(client, json).await,
+        Command::Remove { name } => print::remove(client, &name).await,
+        Command::Doctor => doctor::server(client).await,
+    }
+}

@@ -15,6 +15,7 @@ pub mod ingest;
 pub mod mcp;
 pub mod net;
 pub mod rpc;
+pub mod run;
 pub mod search;
 pub mod store;
 pub mod task;

@@ -2,4 +2,9 @@
 //! end to end with the real Codex.
 #![cfg(test)]
 
+mod command_line;
+mod embed_suite;
+mod settings;
+mod store_suite;
+mod support;
 mod tidy;

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["ingest", "search", "chat"],
     &["api", "mcp", "cli"],
     &["app"],
+    &["run"],
     &["lib", "main"],
 ];
 /// Outside crates that only some modules may name.

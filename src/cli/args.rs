@@ -1,0 +1,79 @@
+//! What can be typed after `codeinfo`.
+#![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Answers questions about your repositories, grounded in an index of their code.
+///
+/// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …); README.md
+/// lists them. Commands use the server that already runs on DATA_DIR, or else work alone.
+#[derive(Debug, Parser)]
+#[command(name = "codeinfo", version, propagate_version = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One command with its arguments.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Index the given folders and serve: HTTP API on PORT (5010), MCP on MCP_PORT (5011)
+    Serve {
+        /// Folders to index first
+        paths: Vec<PathBuf>,
+        /// If the store was filled with another embedding model, embed every repository again
+        #[arg(long)]
+        reembed: bool,
+    },
+    /// Index a folder, or bring its index up to date
+    Ingest {
+        /// The folder
+        path: PathBuf,
+        /// Name to show instead of the folder's
+        #[arg(long)]
+        name: Option<String>,
+        /// What the repository is, for agents that choose among several
+        #[arg(long)]
+        description: Option<String>,
+    },
+    /// Find code by meaning, words or symbol names
+    Search {
+        /// What to look for
+        query: String,
+        /// Only in this repository (name, id or path)
+        #[arg(long, short)]
+        repository: Option<String>,
+        /// How many results, 1 to 20
+        #[arg(long, short)]
+        limit: Option<u64>,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Ask Codex a question about the indexed repositories
+    Ask {
+        /// The question
+        question: String,
+        /// Go on with this conversation
+        #[arg(long, short)]
+        conversation: Option<String>,
+        /// Print the final result as JSON instead of the stream
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the indexed repositories
+    Repos {
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a repository from the index (its files are not touched)
+    Remove {
+        /// Name, id or path
+        name: String,
+    },
+    /// Check Codex, the store, the embedder and the ports, and say what to do
+    Doctor,
+}

@@ -1,0 +1,123 @@
+//! Talks to a server over the main HTTP API.
+
+use std::time::Duration;
+
+use reqwest::{Method, Response, Url};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::CliError;
+
+/// How long any single reply may take; streams of `/chat` are not bound by it.
+const TIMEOUT: Duration = Duration::from_mins(2);
+
+/// A connection to one server.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: Url,
+}
+
+/// The error body of the main HTTP API.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+    message: String,
+    #[serde(default)]
+    details: Vec<String>,
+}
+
+impl Client {
+    /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`.
+    pub fn new(base: &str) -> Result<Self, CliError> {
+        // A proxy of the environment is for the outside world, not for this machine.
+        let built = reqwest::Client::builder().no_proxy().build();
+        let http = built.map_err(|error| unreachable(base, &error))?;
+        let base = Url::parse(base).map_err(|error| CliError::Unreachable {
+            url: base.to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Self { http, base })
+    }
+
+    /// Returns the server's base URL.
+    pub fn base(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
+    }
+
+    /// Reads `path`, given as its segments.
+    pub async fn get<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
+        self.json(self.request(Method::GET, path).timeout(TIMEOUT)).await
+    }
+
+    /// Sends `body` to `path`.
+    pub async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, CliError> {
+        self.json(self.request(Method::POST, path).timeout(TIMEOUT).json(body)).await
+    }
+
+    /// Sends `body` to `path` and returns the reply as soon as its headers are there.
+    pub async fn stream(&self, path: &[&str], body: &Value) -> Result<Response, CliError> {
+        let request = self.request(Method::POST, path).header("accept", "text/event-stream");
+        self.accepted(request.json(body)).await
+    }
+
+    /// Wraps a failure of the connection.
+    pub fn lost(&self, error: &reqwest::Error) -> CliError {
+        unreachable(self.base(), error)
+    }
+
+    fn request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
+        let mut url = self.base.clone();
+        // An `http` URL always has segments, so there is no other case to speak of.
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.clear().extend(path);
+        }
+        self.http.request(method, url)
+    }
+
+    async fn json<T: DeserializeOwned>(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> Result<T, CliError> {
+        let reply = self.accepted(request).await?;
+        reply.json().await.map_err(|error| self.lost(&error))
+    }
+
+    async fn accepted(&self, request: reqwest::RequestBuilder) -> Result<Response, CliError> {
+        let reply = request.send().await.map_err(|error| self.lost(&error))?;
+        if reply.status().is_success() {
+            return Ok(reply);
+        }
+        let status = reply.status();
+        match reply.json::<Refusal>().await {
+            Ok(refusal) => Err(CliError::Refused {
+                code: refusal.error,
+                message: said(refusal.message, refusal.details),
+            }),
+            Err(_) => Err(CliError::Unreachable {
+                url: self.base().to_owned(),
+                reason: format!("unexpected reply {status}; is another program on that port?"),
+            }),
+        }
+    }
+}
+
+/// Joins a message and its details, which for a single fault say the same.
+fn said(message: String, details: Vec<String>) -> String {
+    let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
+    let more: Vec<String> = more.collect();
+    match more.is_empty() {
+        true => message,
+        false => format!("{message}; {}", more.join("; ")),
+    }
+}
+
+fn unreachable(base: &str, error: &reqwest::Error) -> CliError {
+    let mut reason = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        reason = format!("{reason}: {inner}");
+        cause = inner.source();
+    }
+    CliError::Unreachable { url: base.to_owned(), reason }
+}

@@ -1,0 +1,31 @@
+//! What can go wrong on the command line.
+
+/// A failed command, in words for the person who typed it.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The server could not be reached or broke off.
+    #[error("cannot talk to the server at {url}: {reason}")]
+    Unreachable { url: String, reason: String },
+    /// The server answered with an error.
+    #[error("{message}")]
+    Refused { code: String, message: String },
+    /// A path cannot be made absolute.
+    #[error("cannot use the path `{path}`: {source}")]
+    Path {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+    /// A run did not complete.
+    #[error("indexing `{path}` ended as {state}: {reason}")]
+    Run { path: String, state: String, reason: String },
+    /// A question was not answered.
+    #[error("no answer ({code}): {message}")]
+    Unanswered { code: String, message: String },
+    /// Something needs the person's attention; what, is already printed.
+    #[error("some checks failed")]
+    Checks,
+    /// The terminal is gone.
+    #[error("cannot write to the terminal: {0}")]
+    Terminal(#[from] std::io::Error),
+}

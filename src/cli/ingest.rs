@@ -1,0 +1,159 @@
+//! Starts ingest runs and shows their progress until they end.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CliError, Client};
+
+/// How often the progress is read.
+const POLL: Duration = Duration::from_millis(100);
+
+#[derive(Deserialize)]
+struct Started {
+    #[serde(rename = "runId")]
+    run: String,
+}
+
+#[derive(Deserialize)]
+struct Known {
+    id: String,
+    path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    state: String,
+    counts: Counts,
+    current_file: Option<String>,
+    file_index: u64,
+    file_total: u64,
+    message: Option<String>,
+    last_error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    files: u64,
+    chunks: u64,
+    embedded: u64,
+    skipped: u64,
+    deleted: u64,
+}
+
+/// Indexes folders one after the other.
+pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliError> {
+    for path in paths {
+        one(client, path, None, None).await?;
+    }
+    Ok(())
+}
+
+/// Indexes one folder with a progress bar, and stops the run when the person interrupts.
+pub(super) async fn one(
+    client: &Client,
+    path: &Path,
+    name: Option<String>,
+    description: Option<String>,
+) -> Result<(), CliError> {
+    let absolute = std::path::absolute(path)
+        .map_err(|source| CliError::Path { path: path.display().to_string(), source })?;
+    let mut body = json!({ "path": absolute });
+    for (key, value) in [("name", name), ("description", description)] {
+        if let (Some(value), Some(body)) = (value, body.as_object_mut()) {
+            body.insert(key.to_owned(), value.into());
+        }
+    }
+    let started: Started = client.post(&["ingest", "start"], &body).await?;
+    finish(client, &absolute.display().to_string(), &started).await
+}
+
+/// Embeds every repository again.
+pub async fn reembed(client: &Client) -> Result<(), CliError> {
+    let roots: Vec<Known> = client.get(&["ingest", "roots"]).await?;
+    for root in roots {
+        let started: Started =
+            client.post(&["ingest", "reembed", &root.id], &json!({})).await?;
+        finish(client, &root.path, &started).await?;
+    }
+    Ok(())
+}
+
+async fn finish(client: &Client, path: &str, started: &Started) -> Result<(), CliError> {
+    let bar = bar();
+    let ended = tokio::select! {
+        ended = follow(client, &started.run, &bar) => ended,
+        _ = tokio::signal::ctrl_c() => {
+            let path = ["ingest", "cancel", &started.run];
+            client.post::<serde_json::Value>(&path, &json!({})).await?;
+            follow(client, &started.run, &bar).await
+        }
+    };
+    let elapsed = bar.elapsed();
+    bar.finish_and_clear();
+    report(path, &ended?, elapsed)
+}
+
+async fn follow(client: &Client, run: &str, bar: &ProgressBar) -> Result<Status, CliError> {
+    loop {
+        let status: Status = client.get(&["ingest", "status", run]).await?;
+        bar.set_length(status.file_total);
+        bar.set_position(status.file_index);
+        bar.set_prefix(status.state.clone());
+        bar.set_message(status.current_file.clone().unwrap_or_default());
+        match status.state.as_str() {
+            "queued" | "scanning" | "embedding" => tokio::time::sleep(POLL).await,
+            _ => return Ok(status),
+        }
+    }
+}
+
+fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError> {
+    let Counts { files, chunks, embedded, skipped, deleted } = status.counts;
+    let seconds = elapsed.as_secs_f64();
+    match status.state.as_str() {
+        "completed" => super::print::line(&format!(
+            "indexed {path}: {files} files, {chunks} chunks ({embedded} embedded, {deleted} \
+             files deleted, {skipped} files skipped) in {seconds:.1} s"
+        ))?,
+        "skipped" => super::print::line(&format!(
+            "indexed {path}: {files} files, {chunks} chunks, nothing changed ({seconds:.1} s)"
+        ))?,
+        state => {
+            let reason = status.last_error.as_ref().or(status.message.as_ref());
+            return Err(CliError::Run {
+                path: path.to_owned(),
+                state: state.to_owned(),
+                reason: reason.cloned().unwrap_or_else(|| "earlier content is kept".to_owned()),
+            });
+        }
+    }
+    match &status.message {
+        Some(message) => super::print::note(message),
+        None => Ok(()),
+    }
+}
+
+/// Makes a bar on standard error; where that is no terminal, nothing is drawn.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let template = "{prefix:9} [{bar:30}] {pos}/{len} files {per_sec} {left} {wide_msg}";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        let left = |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
+            let text = match state.pos() {
+                0 => String::new(),
+                _ => format!("{} left", HumanDuration(state.eta())),
+            };
+            // Writing to indicatif's own buffer cannot fail.
+            out.write_str(&text).ok();
+        };
+        bar.set_style(style.with_key("left", left).progress_chars("=> "));
+    }
+    bar
+}

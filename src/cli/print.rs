@@ -1,0 +1,130 @@
+//! Prints search results and repositories, for people or as JSON.
+
+use std::io::{IsTerminal, Write};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{CliError, Client};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Repo {
+    name: String,
+    path: String,
+    description: Option<String>,
+    last_ingest_at: Option<String>,
+    counts: Counts,
+    last_error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    files: u64,
+    chunks: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Hit {
+    path: String,
+    start_line: u32,
+    end_line: u32,
+    symbol: Option<String>,
+    score: f32,
+    chunk: String,
+}
+
+/// Writes a line to standard output.
+pub(super) fn line(text: &str) -> Result<(), CliError> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// Writes a line to standard error, dimmed on a terminal.
+pub(super) fn note(text: &str) -> Result<(), CliError> {
+    let mut err = std::io::stderr().lock();
+    if err.is_terminal() {
+        writeln!(err, "\u{1b}[2m{text}\u{1b}[0m")?;
+    } else {
+        writeln!(err, "{text}")?;
+    }
+    Ok(())
+}
+
+/// Writes a value as indented JSON to standard output.
+pub(super) fn json(value: &Value) -> Result<(), CliError> {
+    line(&format!("{value:#}"))
+}
+
+pub(super) async fn search(
+    client: &Client,
+    query: &str,
+    repository: Option<String>,
+    limit: Option<u64>,
+    as_json: bool,
+) -> Result<(), CliError> {
+    let mut body = json!({ "query": query });
+    if let Some(body) = body.as_object_mut() {
+        body.extend(repository.map(|name| ("repository".to_owned(), name.into())));
+        body.extend(limit.map(|limit| ("limit".to_owned(), limit.into())));
+    }
+    let reply: Value = client.post(&["tools", "vector-search"], &body).await?;
+    if as_json {
+        return json(&reply);
+    }
+    let hits: Vec<Hit> = parsed(client, reply.get("results"))?;
+    if hits.is_empty() {
+        return note("nothing found");
+    }
+    for hit in hits {
+        let symbol = hit.symbol.map(|symbol| format!("  {symbol}")).unwrap_or_default();
+        line(&format!(
+            "{}:{}-{}  {:.2}{symbol}",
+            hit.path, hit.start_line, hit.end_line, hit.score
+        ))?;
+        for text in hit.chunk.lines() {
+            line(&format!("    {text}"))?;
+        }
+        line("")?;
+    }
+    Ok(())
+}
+
+pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError> {
+    let reply: Value = client.get(&["tools", "ingested-repos"]).await?;
+    if as_json {
+        return json(&reply);
+    }
+    let repos: Vec<Repo> = parsed(client, reply.get("repos"))?;
+    if repos.is_empty() {
+        return note("nothing is indexed yet: `codeinfo ingest PATH`");
+    }
+    for repo in repos {
+        let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
+        line(&format!(
+            "{}  {}  {} files, {} chunks, indexed {when}",
+            repo.name, repo.path, repo.counts.files, repo.counts.chunks
+        ))?;
+        let error = repo.last_error.map(|error| format!("error: {error}"));
+        for detail in repo.description.into_iter().chain(error) {
+            line(&format!("    {detail}"))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn remove(client: &Client, name: &str) -> Result<(), CliError> {
+    client.post::<Value>(&["ingest", "remove", name], &json!({})).await?;
+    line(&format!("removed {name} from the index"))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(
+    client: &Client,
+    value: Option<&Value>,
+) -> Result<T, CliError> {
+    let value = value.cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| CliError::Unreachable {
+        url: client.base().to_owned(),
+        reason: format!("unexpected reply: {error}"),
+    })
+}

@@ -1,0 +1,45 @@
+//! What `codeinfo serve` says once it is up.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{CliError, Client, print};
+
+#[derive(Deserialize)]
+struct Health {
+    codex: Codex,
+    store: Store,
+}
+
+#[derive(Deserialize)]
+struct Codex {
+    version: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Store {
+    chunks: Option<u64>,
+}
+
+/// Says where the listeners are, what is indexed, and whether Codex can be used.
+pub async fn banner(client: &Client, mcp_url: &str) -> Result<(), CliError> {
+    // `/ready` looks for Codex anew, so `/health` then knows it.
+    let ready = client.get::<Value>(&["ready"]).await;
+    let health: Health = client.get(&["health"]).await?;
+    print::line(&format!("HTTP API    {}", client.base()))?;
+    print::line(&format!("MCP server  {mcp_url}/mcp  (tool: codebase_question)"))?;
+    print::line(&match health.store.chunks {
+        None | Some(0) => "Index       empty; `codeinfo ingest PATH` fills it".to_owned(),
+        Some(chunks) => format!("Index       {chunks} chunks"),
+    })?;
+    match ready {
+        Ok(_) => print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?,
+        Err(CliError::Refused { message, .. }) => {
+            print::line(&format!("Codex       cannot be used: {message}"))?;
+            print::line("            Search works without it; questions answer")?;
+            print::line("            CODE_INFO_LLM_UNAVAILABLE until this is done.")?;
+        }
+        Err(error) => return Err(error),
+    }
+    print::line("Ctrl-C stops the server.")
+}

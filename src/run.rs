@@ -1,0 +1,94 @@
+//! Runs one command: against the server that holds the data folder, or one of its own.
+
+use std::{error::Error, net::Ipv4Addr};
+
+use crate::{
+    app::{Server, Visibility},
+    cli::{self, Client, Command},
+    config::Config,
+    store::{self, OnMismatch},
+};
+
+/// Any failure, for printing.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// Runs `command` to its end. `serve` ends when the process is told to stop.
+pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
+    if let Command::Serve { reembed, .. } = command {
+        return serve(command, &config, reembed).await;
+    }
+    if let Command::Doctor = command {
+        ports(&config).await?;
+    }
+    match store::holder(&config.data_dir)?.and_then(|holder| holder.main_url) {
+        Some(url) => Ok(cli::run(command, &Client::new(&url)?).await?),
+        None => alone(command, config).await,
+    }
+}
+
+async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), Failure> {
+    let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
+    let server = Server::start(config, on_mismatch, Visibility::Announced).await?;
+    let client = Client::new(&server.main_url())?;
+    let mcp_url = server.mcp_url();
+    let served = async {
+        if reembed {
+            cli::reembed(&client).await?;
+        }
+        cli::run(command, &client).await?;
+        cli::banner(&client, &mcp_url).await?;
+        std::future::pending::<Result<(), Failure>>().await
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        told = told_to_stop() => Ok(told?),
+    };
+    server.stop().await;
+    ended
+}
+
+/// Works on the store itself: a server on free loopback ports serves this one command.
+async fn alone(command: Command, mut config: Config) -> Result<(), Failure> {
+    config.host = Ipv4Addr::LOCALHOST.into();
+    config.port = 0;
+    config.mcp_port = 0;
+    let server = Server::start(&config, OnMismatch::Refuse, Visibility::Private).await?;
+    let client = Client::new(&server.main_url())?;
+    let ended = cli::run(command, &client).await;
+    server.stop().await;
+    Ok(ended?)
+}
+
+/// Says whether the configured ports can be had, or who has them.
+async fn ports(config: &Config) -> Result<(), Failure> {
+    let held = store::holder(&config.data_dir)?;
+    for (variable, address) in
+        [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
+    {
+        let ours = held.as_ref().map(|holder| format!("in use by process {}", holder.pid));
+        let free = tokio::net::TcpListener::bind(address).await;
+        let (ok, detail) = match (&ours, &free) {
+            (Some(ours), _) => (true, ours.clone()),
+            (None, Ok(_)) => (true, "free".to_owned()),
+            (None, Err(error)) => (false, error.to_string()),
+        };
+        let trouble = format!("{detail}; set `{variable}` to another port, or stop its user");
+        cli::check(&format!("{variable} {address}"), ok, &detail, &trouble)?;
+    }
+    Ok(())
+}
+
+/// Waits for Ctrl-C or, where there is one, SIGTERM.
+async fn told_to_stop() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminated = signal(SignalKind::terminate())?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = terminated.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}

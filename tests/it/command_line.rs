@@ -1,0 +1,134 @@
+//! The program as a person runs it: usage, exit codes, commands with and without a server.
+
+use std::{fs, path::Path, process::Output};
+
+use serde_json::Value;
+
+use crate::support::process::{Environment, Program, fresh, run};
+
+/// No Codex anywhere, so that nothing of this machine's user is touched.
+fn without_codex() -> Environment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+fn repository() -> tempfile::TempDir {
+    let folder = fresh();
+    fs::create_dir(folder.path().join("src")).unwrap();
+    let code = "/// Opens the valve when the pressure is too high.\nfn relieve_pressure() {}\n";
+    fs::write(folder.path().join("src/valve.rs"), code).unwrap();
+    fs::write(folder.path().join("README.md"), "# Boiler\n\nHeats water.\n").unwrap();
+    folder
+}
+
+fn text(output: &Output) -> (Option<i32>, String, String) {
+    let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
+}
+
+async fn codeinfo(data: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    text(&run(data, &without_codex(), arguments).await)
+}
+
+#[tokio::test]
+async fn wrong_usage_and_bad_settings_exit_with_2() {
+    let data = fresh();
+    let (code, _, said) = codeinfo(data.path(), &["serv"]).await;
+    assert_eq!(code, Some(2));
+    assert!(said.contains("serve"), "{said}");
+
+    let bad = vec![("MAX_BATCH".to_owned(), "many".to_owned())];
+    let (code, _, said) = text(&run(data.path(), &bad, &["repos"]).await);
+    assert_eq!(code, Some(2));
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("MAX_BATCH"), "{said}");
+}
+
+#[tokio::test]
+async fn help_and_version_succeed() {
+    let data = fresh();
+    let (code, help, _) = codeinfo(data.path(), &["--help"]).await;
+    assert_eq!(code, Some(0));
+    for command in ["serve", "ingest", "search", "ask", "repos", "remove", "doctor"] {
+        assert!(help.contains(command), "{help}");
+    }
+    let (code, version, _) = codeinfo(data.path(), &["--version"]).await;
+    assert_eq!((code, version.trim()), (Some(0), concat!("codeinfo ", env!("CARGO_PKG_VERSION"))));
+}
+
+#[tokio::test]
+async fn commands_work_without_a_server() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path().to_str().unwrap();
+    let (code, said, trouble) = codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
+    assert_eq!(code, Some(0), "{trouble}");
+    assert!(said.contains("2 files"), "{said}");
+
+    let (code, said, _) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0));
+    assert!(said.contains("nothing changed"), "{said}");
+
+    let (code, said, trouble) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    assert_eq!(code, Some(0), "{trouble}");
+    assert!(said.lines().next().unwrap().contains("src/valve.rs:1-2"), "{said}");
+
+    let (code, said, _) = codeinfo(data.path(), &["repos", "--json"]).await;
+    assert_eq!(code, Some(0));
+    let repos: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(repos["repos"][0]["name"], "boiler");
+
+    let (code, said, _) = codeinfo(data.path(), &["remove", "boiler"]).await;
+    assert_eq!((code, said.trim()), (Some(0), "removed boiler from the index"));
+    let (code, _, said) = codeinfo(data.path(), &["search", "valve"]).await;
+    assert_eq!(code, Some(1));
+    assert!(said.contains("ingest"), "{said}");
+}
+
+#[tokio::test]
+async fn commands_use_the_server_that_runs() {
+    let (data, repository) = (fresh(), repository());
+    let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
+    let (code, said, trouble) = codeinfo(data.path(), &["search", "valve", "--limit", "1"]).await;
+    assert_eq!(code, Some(0), "{trouble}");
+    assert!(said.contains("relieve_pressure"), "{said}");
+
+    let (code, said, _) = codeinfo(data.path(), &["ask", "what opens the valve?"]).await;
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(server.terminate().await.success());
+}
+
+#[tokio::test]
+async fn a_second_server_names_the_first() {
+    let data = fresh();
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let (code, _, said) = codeinfo(data.path(), &["serve"]).await;
+    assert_eq!(code, Some(1));
+    assert!(said.contains(&server.pid().to_string()) && said.contains(&server.main), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn serve_says_where_it_listens_and_what_codex_lacks() {
+    let data = fresh();
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let said = server.said.join("\n");
+    assert!(said.contains("/mcp"), "{said}");
+    assert!(said.contains("cannot be used") && said.contains("CODEX_BIN"), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn doctor_fails_and_says_what_to_do_when_codex_is_missing() {
+    let data = fresh();
+    let (code, said, trouble) = codeinfo(data.path(), &["doctor"]).await;
+    assert_eq!(code, Some(1), "{trouble}");
+    assert!(said.contains("ok    store") && said.contains("ok    embedder"), "{said}");
+    assert!(said.contains("FAIL  codex"), "{said}");
+}
+
+#[tokio::test]
+async fn indexing_what_is_not_a_folder_fails_clearly() {
+    let data = fresh();
+    let (code, _, said) = codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;
+    assert_eq!(code, Some(1));
+    assert!(said.contains("/nonexistent/folder"), "{said}");
+}

@@ -1,0 +1,165 @@
+//! Runs the real `codeinfo` program, as a server or for one command.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{ExitStatus, Output, Stdio},
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+/// Environment of a server under test, beside what every test needs.
+pub(crate) type Environment = Vec<(String, String)>;
+
+/// A running `codeinfo serve`. Dropping it kills it.
+pub(crate) struct Program {
+    child: Child,
+    /// What it printed until it said that it was up.
+    pub(crate) said: Vec<String>,
+    /// Base URL of the main HTTP API.
+    pub(crate) main: String,
+    /// URL of the MCP endpoint.
+    pub(crate) mcp: String,
+    http: reqwest::Client,
+}
+
+impl Program {
+    /// Starts `codeinfo serve PATHS…` on free ports and waits until it is up.
+    pub(crate) async fn serve(data_dir: &Path, paths: &[&Path], environment: &Environment) -> Self {
+        let mut command = command(data_dir, environment);
+        command.arg("serve").args(paths).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let last = line.starts_with("Ctrl-C");
+            said.push(line);
+            if last {
+                break;
+            }
+        }
+        let url = |label: &str| {
+            let line = said.iter().find_map(|line| line.strip_prefix(label));
+            let line = line.unwrap_or_else(|| panic!("no `{label}` in {said:#?}"));
+            line.split_whitespace().next().unwrap().to_owned()
+        };
+        let (main, mcp) = (url("HTTP API"), url("MCP server"));
+        Self { child, said, main, mcp, http: http() }
+    }
+
+    /// Calls a JSON-RPC method of the MCP server and returns the whole reply.
+    pub(crate) async fn rpc(&self, method: &str, params: Value) -> Value {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        self.post(&self.mcp, &body).await
+    }
+
+    /// Asks a question over the MCP server and returns the whole reply.
+    pub(crate) async fn question(&self, arguments: Value) -> Value {
+        let params = json!({ "name": "codebase_question", "arguments": arguments });
+        self.rpc("tools/call", params).await
+    }
+
+    /// Posts to a route of the main HTTP API.
+    pub(crate) async fn api(&self, path: &str, body: &Value) -> Value {
+        self.post(&format!("{}{path}", self.main), body).await
+    }
+
+    /// Reads a route of the main HTTP API.
+    pub(crate) async fn read(&self, path: &str) -> Value {
+        self.http.get(format!("{}{path}", self.main)).send().await.unwrap().json().await.unwrap()
+    }
+
+    async fn post(&self, url: &str, body: &Value) -> Value {
+        let request = self.http.post(url).header("accept", "application/json").json(body);
+        request.send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Starts an ingest run and returns its last status.
+    pub(crate) async fn ingest(&self, path: &Path) -> Value {
+        let started = self.api("/ingest/start", &json!({ "path": path })).await;
+        let run = started["runId"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned();
+        loop {
+            let status = self.read(&format!("/ingest/status/{run}")).await;
+            match status["state"].as_str().unwrap() {
+                "queued" | "scanning" | "embedding" => tokio::task::yield_now().await,
+                _ => return status,
+            }
+        }
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    pub(crate) async fn terminate(mut self) -> ExitStatus {
+        signal("TERM", self.pid()).await;
+        self.child.wait().await.unwrap()
+    }
+
+    /// Sends SIGKILL and waits for the end.
+    pub(crate) async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// The process's id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+}
+
+/// Sends a signal by name to a process.
+pub(crate) async fn signal(name: &str, pid: u32) {
+    let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
+    assert!(sent.await.unwrap().success());
+}
+
+/// Runs one command to its end.
+pub(crate) async fn run(data_dir: &Path, environment: &Environment, arguments: &[&str]) -> Output {
+    command(data_dir, environment).args(arguments).output().await.unwrap()
+}
+
+/// A client that speaks to this machine only.
+pub(crate) fn http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+fn command(data_dir: &Path, environment: &Environment) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("PORT", "0")
+        .env("MCP_PORT", "0")
+        .env("DATA_DIR", data_dir)
+        .env("TMPDIR", scratch())
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    command
+}
+
+/// A folder below `target` for what tests write; Codex refuses the system's temporary folder.
+pub(crate) fn scratch() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("scratch");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A fresh folder below [`scratch`], removed when dropped.
+pub(crate) fn fresh() -> tempfile::TempDir {
+    tempfile::tempdir_in(scratch()).unwrap()
+}
+
+/// The source of a published crate, at the version that `Cargo.lock` pins, fetched by Cargo.
+pub(crate) async fn crate_source(name: &str) -> PathBuf {
+    let listed = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .await
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == name).unwrap();
+    Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().to_owned()
+}
