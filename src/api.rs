@@ -35,12 +35,12 @@ use route::{Route, route};
 
 /// What the API stands on.
 pub struct Services {
-    pub chat: Chat,
     pub ingest: Ingest,
     pub search: Search,
     pub store: Arc<dyn VectorStore>,
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
+    pub chat: Chat,
     /// How the server's paths look to clients, when they differ.
     pub path_map: Option<PathMap>,
     /// Port of the MCP server, as `GET /health` tells it.
@@ -72,7 +72,7 @@ impl Api {
             started: Instant::now(),
             start_schema: Schema::new(ingest::start_schema())?,
             search_schema: Schema::new(tools::search_schema())?,
-            chat_schema: Schema::new(chat::chat_schema())?,
+            chat_schema: Schema::new(chat::schema())?,
             mcp: Arc::new(mcp::RawSearch::new(Arc::clone(&services))?),
             services,
         };
@@ -94,7 +94,7 @@ impl Parts {
         let services = &*self.services;
         match route(request.method(), &path) {
             Route::Health => Ok(quiet(self.health().await)),
-            Route::Ready => Ok(quiet(health::ready(services).await?)),
+            Route::Ready => Ok(quiet(health::ready(services)?)),
             Route::Version => Ok(version()),
             Route::StartIngest => {
                 let start = arguments(request, &self.start_schema).await?;
@@ -120,10 +120,11 @@ impl Parts {
                 tools::vector_search(services, search).await
             }
             Route::Chat => {
-                let ask = arguments(request, &self.chat_schema).await?;
-                chat::chat(services, ask, self.http.keep_alive).await
+                let arguments = arguments(request, &self.chat_schema).await?;
+                let turn = chat::ask(services, arguments).await?;
+                Ok(chat::streamed(turn, self.http.keep_alive))
             }
-            Route::ChatProviders => Ok(chat::providers(services).await),
+            Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,
             Route::Mcp => self.mcp(request).await,
             Route::NotAllowed { allow } => Err(net::Fault::MethodNotAllowed { allow }.into()),

@@ -86,9 +86,9 @@ impl Server {
         on_mismatch: OnMismatch,
         visibility: Visibility,
     ) -> Result<Self, StartError> {
-        tokio::fs::create_dir_all(&config.data_dir).await.map_err(|source| {
-            StartError::Folder { path: config.data_dir.clone(), source }
-        })?;
+        tokio::fs::create_dir_all(&config.data_dir)
+            .await
+            .map_err(|source| StartError::Folder { path: config.data_dir.clone(), source })?;
         let mut lock = Lock::acquire(&config.data_dir)?;
         let main = listen(config.main_address(), "PORT").await?;
         let mcp = listen(config.mcp_address(), "MCP_PORT").await?;
@@ -127,8 +127,9 @@ impl Server {
     }
 
     /// Stops in order: no new connections, running requests finish or are interrupted, then Codex
-    /// ends, then the store is written out. Takes at most about the grace period.
-    pub async fn stop(self) {
+    /// ends, then the store is written out. Takes at most about the grace period; returns whether
+    /// everything ended in it.
+    pub async fn stop(self) -> bool {
         let share = self.grace / 4;
         if !self.groups.edges.stop(share * 2).await {
             // Requests still run: ending the turns and ingest runs below lets them answer.
@@ -138,12 +139,14 @@ impl Server {
         let edges = self.groups.edges.stop(share).await;
         let flushed = self.store.flush().await;
         let adapters = self.groups.adapters.stop(share).await;
-        if let Err(error) = flushed {
+        if let Err(error) = &flushed {
             warn!(%error, "the store was not written out");
         }
-        if !(services && edges && adapters) {
+        let ended = services && edges && adapters && flushed.is_ok();
+        if !ended {
             warn!("stopped before everything ended");
         }
+        ended
     }
 }
 
@@ -159,8 +162,7 @@ async fn open(
     let folder = config.data_dir.join("store");
     let tasks = groups.adapters.clone();
     let (id, dimensions) = (model.id(), model.dimensions);
-    let store =
-        Embedded::open(&folder, &id, dimensions, on_mismatch, &config.store, tasks).await?;
+    let store = Embedded::open(&folder, &id, dimensions, on_mismatch, &config.store, tasks).await?;
     Ok((Arc::new(store), Arc::new(embedder)))
 }
 
@@ -192,7 +194,7 @@ fn serve(
     groups: &Groups,
 ) -> Result<(), StartError> {
     let http = &config.http;
-    let mcp_handler = Mcp::new(services.chat.clone(), services.codex.clone(), http)?;
+    let mcp_handler = Mcp::new(services.chat.clone(), http)?;
     let main_handler = Api::new(services, http)?;
     net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
     net::serve(main, main_handler, http, &config.guard, groups.edges.clone());

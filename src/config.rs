@@ -87,7 +87,7 @@ pub struct Http {
 }
 
 /// Bounds of ingest.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Ingest {
     /// Larger files are left out and counted as skipped.
     pub max_file_bytes: u64,

@@ -74,17 +74,13 @@ impl Ingest {
         limits: config::Ingest,
         tasks: Tasks,
     ) -> Self {
-        let bounds = Bounds { queued: limits.max_queued_runs, finished: limits.max_finished_runs };
-        let tools = Tools {
-            catalog: Catalog::new(Arc::clone(&store)),
-            store,
-            embedder,
-            max_file_bytes: limits.max_file_bytes,
-            tasks: tasks.clone(),
-        };
+        let config::Ingest { max_file_bytes, max_queued_runs, max_finished_runs } = limits;
+        let bounds = Bounds { queued: max_queued_runs, finished: max_finished_runs };
+        let catalog = Catalog::new(Arc::clone(&store));
+        let tools = Tools { store, catalog, embedder, max_file_bytes, tasks };
         let runs = Mutex::new(Runs::new(bounds));
         let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
-        drop(tasks.spawn(worker::work(Arc::clone(&shared))));
+        drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared))));
         Self { shared }
     }
 

@@ -1,6 +1,10 @@
 //! The `codeinfo` program: settings, logging, one command, an exit code.
 
-use std::process::ExitCode;
+use std::{
+    error::Error,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::Parser;
 use codeinfo::{
@@ -37,12 +41,21 @@ fn main() -> ExitCode {
     };
     match runtime.block_on(run::command(arguments.command, config)) {
         Ok(()) => ExitCode::SUCCESS,
+        // Whoever read the output has enough: `codeinfo search … | head`.
+        Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => fail(error.as_ref(), 1),
     }
 }
 
+fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    let broken = error.downcast_ref().is_some_and(|error: &io::Error| {
+        error.kind() == io::ErrorKind::BrokenPipe
+    });
+    broken || error.source().is_some_and(is_broken_pipe)
+}
+
 /// Prints the failure with its causes in one line.
-fn fail(error: &dyn std::error::Error, code: u8) -> ExitCode {
+fn fail(error: &dyn Error, code: u8) -> ExitCode {
     let mut line = format!("codeinfo: {error}");
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -53,6 +66,6 @@ fn fail(error: &dyn std::error::Error, code: u8) -> ExitCode {
         cause = inner.source();
     }
     // With no terminal left there is nobody to tell.
-    drop(std::io::Write::write_all(&mut std::io::stderr(), format!("{line}\n").as_bytes()));
+    drop(writeln!(io::stderr(), "{line}"));
     ExitCode::from(code)
 }

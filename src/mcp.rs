@@ -11,7 +11,6 @@ use hyper::{Method, StatusCode};
 
 use crate::{
     chat::Chat,
-    codex::Codex,
     config::Http,
     net::{self, Handler, Request, Response, reply, sse},
     rpc::{self, Endpoint, Post, SchemaError},
@@ -27,8 +26,8 @@ pub struct Mcp {
 
 impl Mcp {
     /// Builds the handler; fails only when the tool's schema is invalid.
-    pub fn new(chat: Chat, codex: Codex, http: &Http) -> Result<Self, SchemaError> {
-        Ok(Self { endpoint: Arc::new(Questions::new(chat, codex)?), http: http.clone() })
+    pub fn new(chat: Chat, http: &Http) -> Result<Self, SchemaError> {
+        Ok(Self { endpoint: Arc::new(Questions::new(chat)?), http: http.clone() })
     }
 
     async fn post(&self, request: &mut Request) -> Result<Response, net::Fault> {

@@ -62,8 +62,7 @@ async fn alone(command: Command, mut config: Config) -> Result<(), Failure> {
 /// Says whether the configured ports can be had, or who has them.
 async fn ports(config: &Config) -> Result<(), Failure> {
     let held = store::holder(&config.data_dir)?;
-    for (variable, address) in
-        [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
+    for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
         let ours = held.as_ref().map(|holder| format!("in use by process {}", holder.pid));
         let free = tokio::net::TcpListener::bind(address).await;

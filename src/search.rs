@@ -148,7 +148,7 @@ impl Search {
             end_line: record.end_line,
             symbol: record.symbol,
             language: record.language,
-            score,
+            score: (f64::from(score) * 1e4).round() / 1e4,
             chunk: record.text,
             chunk_id: id.to_string(),
             model_id: model.to_owned(),

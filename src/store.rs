@@ -36,6 +36,11 @@ pub enum Collection {
     Roots,
 }
 
+impl Collection {
+    /// All of them. The journal of the embedded engine counts on the order: append only.
+    pub const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
+}
+
 /// A payload field that filters may name; each is indexed as a keyword by the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
@@ -47,8 +52,14 @@ pub enum Field {
     Version,
 }
 
+impl Field {
+    /// All of them. The journal of the embedded engine counts on the order: append only.
+    pub const ALL: [Self; 3] = [Self::Root, Self::Path, Self::Version];
+}
+
 /// Selects points: each `must` entry needs one of its values, no `must_not` entry may match.
-/// The default selects everything.
+/// The default selects everything; a `must` entry without values selects nothing, a `must_not`
+/// entry without values excludes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Fields that must have one of the values.
@@ -114,21 +125,31 @@ pub struct Scored {
     pub payload: Map<String, Value>,
 }
 
-/// Keeps points and finds the nearest ones. Writes are durable against `kill -9` once the future
-/// resolves. Reads and writes may run at the same time; readers may see a write before its future
-/// resolves.
+/// Keeps points and finds the nearest ones. Every engine passes `tests/it/store_suite.rs`.
+///
+/// Writes are durable against `kill -9` once the future resolves, and are applied in the order in
+/// which they were asked for; one whose future is dropped may be applied all the same. Reads and
+/// writes may run at the same time; readers may see a write before its future resolves, in part if
+/// it has many points, but each point whole.
+///
+/// Reads return at most [`MAX_PAGE`] points, and none for a limit of 0. Every failure is
+/// a [`StoreError`] that says what was attempted.
 pub trait VectorStore: Send + Sync {
     /// Names the engine: `embedded` or `qdrant`.
     fn backend(&self) -> &'static str;
 
-    /// Writes points, replacing those with the same ids.
+    /// Writes points, replacing those with the same ids. Refuses all of them with
+    /// [`StoreError::InvalidPoint`] if one does not fit: vectors missing or superfluous, of the
+    /// wrong length, not finite, or with terms that are not strictly ascending.
     fn upsert(&self, into: Collection, points: Vec<Point>)
     -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Deletes the points that `filter` selects.
     fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Finds the `limit` chunks nearest to a dense vector by cosine similarity, best first.
+    /// Finds the `limit` chunks nearest to a dense vector by cosine similarity (-1…1), best first.
+    /// The vector need not have unit length; one of zeros finds nothing. Exact under a filter, and
+    /// in any case until the store is large enough for an approximate index.
     fn nearest(
         &self,
         to: Vec<f32>,
@@ -136,7 +157,10 @@ pub trait VectorStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
 
-    /// Finds the `limit` chunks that share the most term weight with `terms`, best first.
+    /// Finds the `limit` chunks that share the most term weight with `terms`, best first: the sum
+    /// over shared terms of both weights times the term's inverse document frequency,
+    /// ln(1 + (n - d + 0.5) / (d + 0.5)) with n chunks of which d have the term. Chunks that share
+    /// no term are not found.
     fn lexical(
         &self,
         terms: Sparse,
@@ -156,6 +180,7 @@ pub trait VectorStore: Send + Sync {
     /// Counts the points that `filter` selects, exactly.
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// Puts everything written so far on disk. Called at the end of a run and when stopping.
+    /// Puts everything written so far on disk, and lets the engine tidy up in the background.
+    /// Called at the end of a run and when stopping.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 }

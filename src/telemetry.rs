@@ -1,8 +1,8 @@
 //! Starts logging, on standard error so that standard output stays for answers.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Stderr, StderrLock, Write};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{Log, LogFormat};
 
@@ -25,11 +25,37 @@ pub fn start(log: &Log) -> Result<(), TelemetryError> {
     })?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+        .with_writer(Terminal::new())
+        .with_ansi(io::stderr().is_terminal());
     let started = match log.format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
     started.map_err(|_| TelemetryError::Started)
+}
+
+/// Standard error. On a terminal each line first wipes the one it starts on, where a progress bar
+/// may stand; the bar is drawn again below.
+struct Terminal {
+    stderr: Stderr,
+    wipe: &'static [u8],
+}
+
+impl Terminal {
+    fn new() -> Self {
+        let stderr = io::stderr();
+        let wipe: &[u8] = if stderr.is_terminal() { b"\r\x1b[2K" } else { b"" };
+        Self { stderr, wipe }
+    }
+}
+
+impl<'a> MakeWriter<'a> for Terminal {
+    type Writer = StderrLock<'a>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        let mut lock = self.stderr.lock();
+        // If the terminal is gone, writing the line itself says so.
+        lock.write_all(self.wipe).ok();
+        lock
+    }
 }

@@ -1,33 +1,34 @@
-//! `POST /chat`: a question answered as server-sent events, and what can be asked.
+//! `POST /chat`: one turn as server-sent events; and what can be asked with.
 
-use std::time::Duration;
-
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info};
 
 use super::{Services, fault::Fault};
 use crate::{
-    chat::{Ask, Event, Failure, Outcome, Turn},
+    chat::{Ask, Event, Outcome, Turn, Usage},
     codex::Presence,
     domain::{ConversationId, Question, Segment},
-    net::{Response, reply, sse},
+    error::Code,
+    net::{
+        Response, reply,
+        sse::{self, Event as Frame},
+    },
 };
 
-/// What to ask.
+/// The body of `POST /chat`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ChatArguments {
+pub(super) struct Arguments {
     question: String,
     conversation_id: Option<String>,
     model: Option<String>,
     effort: Option<String>,
 }
 
-/// Returns the schema of [`ChatArguments`].
-pub(super) fn chat_schema() -> Value {
+pub(super) fn schema() -> Value {
     let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
     json!({
         "type": "object",
@@ -42,114 +43,118 @@ pub(super) fn chat_schema() -> Value {
     })
 }
 
-/// Asks, and streams the turn. Closing the stream interrupts it.
-pub(super) async fn chat(
-    services: &Services,
-    arguments: ChatArguments,
-    keep_alive: Duration,
-) -> Result<Response, Fault> {
-    let ask = ask(arguments)?;
-    usable(services).await?;
-    let turn = services.chat.ask(ask).await?;
-    Ok(sse::reply(events(turn), keep_alive))
+/// Asks, and returns the turn that has begun. Whatever keeps it from beginning is a plain reply.
+pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Turn, Fault> {
+    // Known to be away, Codex comes before the arguments, as it does over MCP.
+    if let Presence::Unavailable(why) = services.chat.presence().await {
+        return Err(Fault::Unavailable(why));
+    }
+    let question: Question = arguments.question.parse()?;
+    let conversation: Option<ConversationId> =
+        arguments.conversation_id.map(|id| id.parse()).transpose()?;
+    let Arguments { model, effort, .. } = arguments;
+    Ok(services.chat.ask(Ask { question, conversation, model, effort }).await?)
 }
 
-/// Says whether Codex can be used.
-pub(super) async fn providers(services: &Services) -> Response {
-    let codex = match services.codex.usable().await {
-        Presence::Available { version, model } => {
-            json!({ "id": "codex", "available": true, "version": version, "model": model })
+/// Streams a turn. Dropping the reply drops the turn, which interrupts Codex.
+pub(super) fn streamed(turn: Turn, keep_alive: std::time::Duration) -> Response {
+    sse::reply(turn.map(frame).inspect(log), keep_alive)
+}
+
+/// Lists what can answer: Codex, and why not when it cannot.
+pub(super) fn providers(services: &Services) -> Response {
+    let codex = match services.codex.presence() {
+        Presence::Available { version, .. } => {
+            json!({ "id": "codex", "available": true, "version": version })
         }
-        Presence::Unavailable(why) => json!({
-            "id": "codex", "available": false, "reason": why.reason, "hint": why.hint,
-        }),
+        Presence::Unavailable(why) => {
+            json!({ "id": "codex", "available": false, "reason": why.reason, "hint": why.hint })
+        }
     };
     reply::json(StatusCode::OK, &json!({ "providers": [codex] }))
 }
 
 /// Lists the models that Codex offers.
 pub(super) async fn models(services: &Services) -> Result<Response, Fault> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Wire {
-        id: String,
-        name: String,
-        description: String,
-        is_default: bool,
-    }
-    usable(services).await?;
-    let models = services.codex.models().await?.into_iter().map(|model| Wire {
-        id: model.id,
-        name: model.display_name,
-        description: model.description,
-        is_default: model.is_default,
+    let models = services.chat.models().await?.into_iter().map(|model| {
+        json!({
+            "id": model.id,
+            "name": model.display_name,
+            "description": model.description,
+            "isDefault": model.is_default,
+        })
     });
-    let models: Vec<Wire> = models.collect();
+    let models: Vec<Value> = models.collect();
     Ok(reply::json(StatusCode::OK, &json!({ "models": models })))
 }
 
-async fn usable(services: &Services) -> Result<(), Fault> {
-    match services.codex.usable().await {
-        Presence::Available { .. } => Ok(()),
-        Presence::Unavailable(why) => Err(Fault::Unavailable(why)),
-    }
-}
-
-fn ask(arguments: ChatArguments) -> Result<Ask, Fault> {
-    let ChatArguments { question, conversation_id, model, effort } = arguments;
-    let question =
-        question.parse::<Question>().map_err(|fault| Fault::Arguments(vec![fault.to_string()]))?;
-    let conversation = conversation_id.map(|id| id.parse::<ConversationId>()).transpose()?;
-    Ok(Ask { question, conversation, model, effort })
-}
-
-fn events(turn: Turn) -> impl Stream<Item = sse::Event> + Send + 'static {
-    turn.flat_map(|event| stream::iter([event_of(event)]))
-}
-
-/// Writes an event and logs that it is passed on, with names and sizes only.
-fn event_of(event: Event) -> sse::Event {
-    let (name, data) = match event {
+/// Returns the frame of an event.
+fn frame(event: Event) -> Frame {
+    let (name, payload) = match event {
         Event::Thread { conversation, model_id } => {
             ("thread", json!({ "conversationId": conversation, "modelId": model_id }))
         }
         Event::Thinking { text } => ("thinking", json!({ "text": text })),
-        Event::Answer { text } => ("answer", json!({ "text": text })),
         Event::ToolRequest { call_id, name, source, parameters } => (
             "tool-request",
             json!({ "callId": call_id, "name": name, "source": source, "parameters": parameters }),
         ),
-        Event::ToolResult { call_id, name, source, stage, result, error } => (
-            "tool-result",
-            json!({
-                "callId": call_id, "name": name, "source": source, "stage": stage.as_str(),
-                "result": result, "error": error,
-            }),
-        ),
-        Event::VectorSummary { files } => {
-            ("vector_summary", json!(Segment::VectorSummary { files }))
+        Event::ToolResult { call_id, name, source, stage, result, error } => {
+            let stage = stage.as_str();
+            let mut payload =
+                json!({ "callId": call_id, "name": name, "source": source, "stage": stage });
+            for (key, value) in [("result", result), ("error", error.map(Value::String))] {
+                if let (Some(value), Some(members)) = (value, payload.as_object_mut()) {
+                    members.insert(key.to_owned(), value);
+                }
+            }
+            ("tool-result", payload)
         }
-        Event::Ended(outcome) => end(outcome),
+        Event::VectorSummary { files } => ("vector_summary", json!({ "files": files })),
+        Event::Answer { text } => ("answer", json!({ "text": text })),
+        Event::Ended(outcome) => return end(&outcome),
     };
-    let data = data.to_string();
-    info!(event.name = name, event.bytes = data.len(), "event sent");
-    debug!(event.data = %data, "event data");
-    sse::Event { name: Some(name), data }
+    Frame { name: Some(name), data: payload.to_string() }
 }
 
-fn end(outcome: Outcome) -> (&'static str, Value) {
+/// The last frame of a turn that did not fail. Field names are a wire promise.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Final<'a> {
+    conversation_id: ConversationId,
+    model_id: &'a str,
+    segments: &'a [Segment],
+    usage: Option<Usage>,
+}
+
+fn end(outcome: &Outcome) -> Frame {
     let Outcome { conversation, model_id, segments, usage, failure } = outcome;
-    let mut data = json!({
-        "conversationId": conversation, "modelId": model_id, "segments": segments, "usage": usage,
-    });
-    let Some(Failure { code, message, hint }) = failure else {
-        return ("final", data);
-    };
-    warn!(%code, reason = %message, "turn failed");
-    if let Some(data) = data.as_object_mut() {
-        data.insert("code".to_owned(), code.as_str().into());
-        data.insert("message".to_owned(), message.into());
-        data.insert("hint".to_owned(), hint.into());
+    let conversation_id = *conversation;
+    if let Some(failure) = failure {
+        return broken(failure.code, (&failure.message, &failure.hint), conversation_id);
     }
-    ("error", data)
+    let whole = Final { conversation_id, model_id, segments, usage: *usage };
+    match serde_json::to_string(&whole) {
+        Ok(data) => Frame { name: Some("final"), data },
+        Err(cause) => {
+            error!(%cause, "outcome cannot be written as JSON");
+            broken(Code::Internal, ("an internal error happened", "see the log"), conversation_id)
+        }
+    }
+}
+
+fn broken(code: Code, (message, hint): (&str, &str), conversation: ConversationId) -> Frame {
+    let payload = json!({
+        "code": code.as_str(),
+        "message": message,
+        "hint": hint,
+        "conversationId": conversation,
+    });
+    Frame { name: Some("error"), data: payload.to_string() }
+}
+
+/// Logs each frame with its name and size; its words at debug only.
+fn log(frame: &Frame) {
+    info!(frame.name = frame.name, frame.bytes = frame.data.len(), "frame");
+    debug!(frame.payload = %frame.data, "frame payload");
 }

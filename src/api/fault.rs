@@ -8,7 +8,7 @@ use tracing::{error, warn};
 use crate::{
     chat::ChatError,
     codex::{CodexError, Unavailable},
-    domain::InvalidId,
+    domain::{InvalidId, InvalidQuestion},
     error::Code,
     ingest::IngestError,
     net::{self, Response, reply},
@@ -64,15 +64,9 @@ impl From<InvalidId> for Fault {
     }
 }
 
-impl From<IngestError> for Fault {
-    fn from(failure: IngestError) -> Self {
-        Self::failed(failure.code(), &failure)
-    }
-}
-
-impl From<SearchError> for Fault {
-    fn from(failure: SearchError) -> Self {
-        Self::failed(failure.code(), &failure)
+impl From<InvalidQuestion> for Fault {
+    fn from(fault: InvalidQuestion) -> Self {
+        Self::Arguments(vec![fault.to_string()])
     }
 }
 
@@ -87,6 +81,21 @@ impl From<ChatError> for Fault {
 
 impl From<CodexError> for Fault {
     fn from(failure: CodexError) -> Self {
+        match failure.code() {
+            Code::LlmUnavailable => Self::Unavailable(failure.unavailable()),
+            code => Self::failed(code, &failure),
+        }
+    }
+}
+
+impl From<IngestError> for Fault {
+    fn from(failure: IngestError) -> Self {
+        Self::failed(failure.code(), &failure)
+    }
+}
+
+impl From<SearchError> for Fault {
+    fn from(failure: SearchError) -> Self {
         Self::failed(failure.code(), &failure)
     }
 }

@@ -16,8 +16,9 @@ use crate::{
 const SEARCH: &str = "VectorSearch";
 const LIST: &str = "ListIngestedRepositories";
 
-/// Most bytes of a reply. Codex cuts the middle out of longer ones.
-const MAX_TEXT_BYTES: usize = 12_000;
+/// Most bytes of a reply. Codex cuts the middle out of what it takes for more than 11,988 bytes, its
+/// own line above the text included.
+const MAX_TEXT_BYTES: usize = 11_500;
 
 /// Where the files of a search stand in the `_meta` of its result, for programs to read.
 const FILES_KEY: &str = "codeinfo/files";

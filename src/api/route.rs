@@ -55,8 +55,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
             ["ingest", "start"]
             | ["ingest", "cancel" | "reembed" | "remove", _]
             | ["tools", "vector-search"]
-            | ["chat"]
-            | ["mcp"],
+            | ["chat" | "mcp"],
         ) => Route::NotAllowed { allow: "POST" },
         _ => Route::NotFound,
     }

@@ -112,15 +112,11 @@ impl Assembly {
     }
 
     fn extend(&mut self, kind: Kind, item: String, part: u64, text: &str) {
-        let at = match self.open.iter().position(|partial| partial.item == item) {
-            Some(at) => at,
-            None => {
-                self.open.push(Partial { item, kind, parts: BTreeMap::new() });
-                self.open.len() - 1
-            }
-        };
-        if let Some(partial) = self.open.get_mut(at) {
+        if let Some(partial) = self.open.iter_mut().find(|partial| partial.item == item) {
             partial.parts.entry(part).or_default().push_str(text);
+        } else {
+            let parts = BTreeMap::from([(part, text.to_owned())]);
+            self.open.push(Partial { item, kind, parts });
         }
     }
 
@@ -151,30 +147,32 @@ impl Assembly {
 
     fn end(&mut self, tool: Tool) -> Vec<Event> {
         let mut events = Vec::new();
-        let response = match self.running.remove(&tool.call_id) {
-            Some(response) => response,
+        if !self.running.contains_key(&tool.call_id) {
             // Told whole: the request comes with the result.
-            None => {
-                events.extend(self.begin(tool.clone()));
-                self.running.remove(&tool.call_id).flatten()
-            }
-        };
-        let Some(response) = response else {
+            events.extend(self.begin(tool.clone()));
+        }
+        let Some(response) = self.running.remove(&tool.call_id).flatten() else {
             self.is_repeated(&key(&tool));
-            return Vec::new();
+            return events;
         };
-        let mut before = self.flush_cut();
-        before.append(&mut events);
-        events = before;
+        events.splice(..0, self.flush_cut());
         if response == self.response {
             self.told.push(key(&tool));
         }
-        let files = files(&tool);
+        let is_search = codex::is_search(&tool.source) && tool.name == SEARCH_TOOL;
         let Tool { call_id, source, name, parameters: _, outcome } = tool;
+        let outcome = outcome.unwrap_or_else(|| Err("the call has no result".to_owned()));
+        let files = match &outcome {
+            Ok(result) if is_search => files(result),
+            Ok(_) | Err(_) => None,
+        };
         let (stage, result, error) = match outcome {
-            Some(Ok(result)) => (Stage::Success, Some(without_meta(result)), None),
-            Some(Err(error)) => (Stage::Error, None, Some(error)),
-            None => (Stage::Error, None, Some("the call has no result".to_owned())),
+            Ok(_) if is_search && files.is_none() => {
+                let error = "the search does not say which files it found";
+                (Stage::Error, None, Some(error.to_owned()))
+            }
+            Ok(result) => (Stage::Success, Some(without_meta(result)), None),
+            Err(error) => (Stage::Error, None, Some(error)),
         };
         events.push(Event::ToolResult { call_id, name, source, stage, result, error });
         if let Some(files) = files {
@@ -253,12 +251,8 @@ fn key(tool: &Tool) -> Key {
     Key::Tool(format!("{} {} {}", tool.source, tool.name, tool.parameters))
 }
 
-/// The files that a successful search found; `None` for any other call.
-fn files(tool: &Tool) -> Option<Vec<FileSummary>> {
-    if !codex::is_search(&tool.source) || tool.name != SEARCH_TOOL {
-        return None;
-    }
-    let result = tool.outcome.as_ref()?.as_ref().ok()?;
+/// The files that a search found, as it says beside what the model sees.
+fn files(result: &Value) -> Option<Vec<FileSummary>> {
     let files = result.get("_meta").and_then(|meta| meta.get(FILES))?;
     serde::Deserialize::deserialize(files).ok()
 }

@@ -189,9 +189,10 @@ impl Runner<'_> {
             }
         })
         .await;
-        match ended {
-            Ok(()) => running.keep().await,
-            Err(_) => warn!(conversation.id = %self.conversation, "interrupted turn does not end"),
+        if ended.is_ok() {
+            running.keep().await;
+        } else {
+            warn!(conversation.id = %self.conversation, "interrupted turn does not end");
         }
         match stop {
             Stop::Deadline => {

@@ -18,6 +18,11 @@ struct Failure {
 }
 
 #[derive(Deserialize)]
+struct Found {
+    files: Vec<FileSummary>,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Final {
     conversation_id: String,
@@ -111,9 +116,7 @@ fn show(client: &Client, event: &Event, as_json: bool) -> Result<Next, CliError>
             print::note(&format!("{name}: {}", query.unwrap_or("…")))?;
         }
         "vector_summary" => {
-            if let Segment::VectorSummary { files } = parsed(client, &event.data)? {
-                files_found(&files)?;
-            }
+            files_found(&parsed::<Found>(client, &event.data)?.files)?;
         }
         _ => {}
     }

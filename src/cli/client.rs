@@ -51,7 +51,11 @@ impl Client {
     }
 
     /// Sends `body` to `path`.
-    pub async fn post<T: DeserializeOwned>(&self, path: &[&str], body: &Value) -> Result<T, CliError> {
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &Value,
+    ) -> Result<T, CliError> {
         self.json(self.request(Method::POST, path).timeout(TIMEOUT).json(body)).await
     }
 

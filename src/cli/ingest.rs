@@ -78,8 +78,7 @@ pub(super) async fn one(
 pub async fn reembed(client: &Client) -> Result<(), CliError> {
     let roots: Vec<Known> = client.get(&["ingest", "roots"]).await?;
     for root in roots {
-        let started: Started =
-            client.post(&["ingest", "reembed", &root.id], &json!({})).await?;
+        let started: Started = client.post(&["ingest", "reembed", &root.id], &json!({})).await?;
         finish(client, &root.path, &started).await?;
     }
     Ok(())

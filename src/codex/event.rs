@@ -1,8 +1,10 @@
 //! Codex's notifications as events of a turn. Nothing here knows what becomes of them.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod item;
+
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::fault::Fault;
 use crate::domain::ConversationId;
@@ -75,43 +77,41 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// What to do with a notification.
-#[derive(Debug, PartialEq)]
-pub(super) enum Reading {
-    /// It belongs to a thread, and to a turn where it names one.
-    Event { thread: ConversationId, turn: Option<String>, event: Event },
-    /// Known, and of no interest.
-    Ignored,
-    /// Not known, or not in the known form: Codex is newer than this program.
-    Unknown,
+/// An event and where it belongs.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Notice {
+    pub(super) thread: ConversationId,
+    /// The turn, where Codex names one.
+    pub(super) turn: Option<String>,
+    pub(super) event: Event,
 }
 
-/// Reads the notification `method` with its `params`.
-pub(super) fn read(method: &str, params: &Value) -> Reading {
+/// The notification, or the kind of its item, is not known, or not in the known form: Codex is newer
+/// than this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unknown;
+
+/// Reads the notification `method` with its `params`; `None` if it is of no interest.
+pub(super) fn read(method: &str, params: &Value) -> Result<Option<Notice>, Unknown> {
     let event = match method {
-        "item/started" => item(params).map(|item| item.filter(is_tool_start)),
-        "item/completed" => item(params).map(|item| item.filter(|item| !is_tool_start(item))),
-        "item/reasoning/summaryTextDelta" => thinking_delta(params, "summaryIndex").map(Some),
-        "item/reasoning/textDelta" => thinking_delta(params, "contentIndex").map(Some),
-        "item/agentMessage/delta" => answer_delta(params).map(Some),
-        "thread/tokenUsage/updated" => counted(params).map(Some),
-        "model/rerouted" => text(params, "/toModel").map(|model| Some(Event::Rerouted { model })),
-        "error" => Some(retrying(params)),
-        "turn/completed" => ended(params).map(Some),
-        _ if is_ignored(method) => Some(None),
-        _ => None,
+        "item/started" => item::read(params)?.filter(is_tool_start),
+        "item/completed" => item::read(params)?.filter(|event| !is_tool_start(event)),
+        "item/reasoning/summaryTextDelta" => Some(thinking_delta(params, "summaryIndex")?),
+        "item/reasoning/textDelta" => Some(thinking_delta(params, "contentIndex")?),
+        "item/agentMessage/delta" => Some(answer_delta(params)?),
+        "thread/tokenUsage/updated" => Some(counted(params)?),
+        "model/rerouted" => Some(Event::Rerouted { model: text(params, "/toModel")? }),
+        // An error that ends the turn is told again by `turn/completed`.
+        "error" if params.get("willRetry") == Some(&Value::Bool(true)) => Some(Event::Retrying),
+        "error" => None,
+        "turn/completed" => Some(ended(params)?),
+        _ if is_ignored(method) => None,
+        _ => return Err(Unknown),
     };
-    match event {
-        None => Reading::Unknown,
-        Some(None) => Reading::Ignored,
-        Some(Some(event)) => match text(params, "/threadId").and_then(|id| id.parse().ok()) {
-            None => Reading::Unknown,
-            Some(thread) => {
-                let turn = text(params, "/turnId").or_else(|| text(params, "/turn/id"));
-                Reading::Event { thread, turn, event }
-            }
-        },
-    }
+    let Some(event) = event else { return Ok(None) };
+    let thread = text(params, "/threadId")?.parse().map_err(|_| Unknown)?;
+    let turn = find(params, "/turnId").or_else(|| find(params, "/turn/id"));
+    Ok(Some(Notice { thread, turn, event }))
 }
 
 /// Notifications that are known to say nothing about what the model did.
@@ -145,158 +145,92 @@ fn is_ignored(method: &str) -> bool {
         || FAMILIES.iter().any(|family| method.starts_with(family))
 }
 
-/// Reads an item; `Some(None)` for a kind of no interest, `None` for an unknown kind.
-fn item(params: &Value) -> Option<Option<Event>> {
-    let item = params.get("item")?;
-    let id = text(item, "/id")?;
-    let event = match item.get("type")?.as_str()? {
-        "agentMessage" => Event::Answer { item: id, text: text(item, "/text")? },
-        "reasoning" => Event::Thinking { item: id, text: reasoning(item) },
-        "mcpToolCall" => tool(mcp_call(id, item)?),
-        "commandExecution" => tool(command(id, item)),
-        "fileChange" => {
-            let outcome =
-                outcome(item, "the change was not applied").map(|done| done.map(|()| Value::Null));
-            tool(own_tool(id, "apply_patch", json!({ "changes": item.get("changes") }), outcome))
-        }
-        "webSearch" => tool(web_search(id, item, params)),
-        "userMessage"
-        | "hookPrompt"
-        | "functionCallOutput"
-        | "plan"
-        | "dynamicToolCall"
-        | "collabAgentToolCall"
-        | "subAgentActivity"
-        | "imageView"
-        | "sleep"
-        | "imageGeneration"
-        | "enteredReviewMode"
-        | "exitedReviewMode"
-        | "contextCompaction" => {
-            return Some(None);
-        }
-        _ => return None,
-    };
-    Some(Some(event))
-}
-
-fn tool(tool: Tool) -> Event {
-    match tool.outcome {
-        None => Event::ToolStarted(tool),
-        Some(_) => Event::ToolEnded(tool),
-    }
-}
-
 fn is_tool_start(event: &Event) -> bool {
     matches!(event, Event::ToolStarted(_))
 }
 
-/// Joins the parts of a reasoning item by a blank line: the summary where there is one, else the
-/// raw text that some providers give.
-fn reasoning(item: &Value) -> String {
-    let parts = |field: &str| -> Vec<&str> {
-        let parts = item.get(field).and_then(Value::as_array).into_iter().flatten();
-        parts.filter_map(Value::as_str).filter(|part| !part.trim().is_empty()).collect()
-    };
-    let summary = parts("summary");
-    if summary.is_empty() { parts("content") } else { summary }.join("\n\n")
-}
-
-fn mcp_call(call_id: String, item: &Value) -> Option<Tool> {
-    let outcome = match item.get("status")?.as_str()? {
-        "inProgress" => None,
-        "completed" => Some(Ok(item.get("result").cloned().unwrap_or_default())),
-        _ => Some(Err(mcp_failure(item))),
-    };
-    Some(Tool {
-        call_id,
-        source: text(item, "/server")?,
-        name: text(item, "/tool")?,
-        parameters: item.get("arguments").cloned().unwrap_or_default(),
-        outcome,
-    })
-}
-
-/// A call fails by a protocol error, or with a result that says it is one.
-fn mcp_failure(item: &Value) -> String {
-    text(item, "/error/message")
-        .or_else(|| text(item, "/result/content/0/text"))
-        .unwrap_or_else(|| "the tool failed without saying why".to_owned())
-}
-
-fn command(call_id: String, item: &Value) -> Tool {
-    let parameters = json!({ "command": item.get("command"), "cwd": item.get("cwd") });
-    let result =
-        json!({ "exitCode": item.get("exitCode"), "output": item.get("aggregatedOutput") });
-    // A command that fails has an exit code and an output too, which tell more than `failed`.
-    let outcome = match item.get("status").and_then(Value::as_str) {
-        Some("declined") => Some(Err("the command was declined".to_owned())),
-        Some("inProgress") | None => None,
-        Some(_) => Some(Ok(result)),
-    };
-    own_tool(call_id, "shell", parameters, outcome)
-}
-
-/// A web search has no state of its own: it is over when its item is completed.
-fn web_search(call_id: String, item: &Value, params: &Value) -> Tool {
-    let parameters = json!({ "query": item.get("query"), "action": item.get("action") });
-    let completed = params.get("completedAtMs").is_some();
-    own_tool(call_id, "web_search", parameters, completed.then_some(Ok(Value::Null)))
-}
-
-fn own_tool(
-    call_id: String,
-    name: &str,
-    parameters: Value,
-    outcome: Option<Result<Value, String>>,
-) -> Tool {
-    Tool { call_id, source: "codex".to_owned(), name: name.to_owned(), parameters, outcome }
-}
-
-fn outcome(item: &Value, failure: &str) -> Option<Result<(), String>> {
-    match item.get("status").and_then(Value::as_str) {
-        Some("inProgress") | None => None,
-        Some("completed") => Some(Ok(())),
-        Some(_) => Some(Err(failure.to_owned())),
-    }
-}
-
-fn thinking_delta(params: &Value, index: &str) -> Option<Event> {
-    Some(Event::ThinkingDelta {
+fn thinking_delta(params: &Value, index: &str) -> Result<Event, Unknown> {
+    Ok(Event::ThinkingDelta {
         item: text(params, "/itemId")?,
-        part: params.get(index)?.as_u64()?,
+        part: params.get(index).and_then(Value::as_u64).ok_or(Unknown)?,
         text: text(params, "/delta")?,
     })
 }
 
-fn answer_delta(params: &Value) -> Option<Event> {
-    Some(Event::AnswerDelta { item: text(params, "/itemId")?, text: text(params, "/delta")? })
+fn answer_delta(params: &Value) -> Result<Event, Unknown> {
+    Ok(Event::AnswerDelta { item: text(params, "/itemId")?, text: text(params, "/delta")? })
 }
 
-fn counted(params: &Value) -> Option<Event> {
-    Some(Event::Counted {
-        thread_total: params.pointer("/tokenUsage/total/totalTokens")?.as_u64()?,
-        last: Usage::deserialize(params.pointer("/tokenUsage/last")?).ok()?,
+fn counted(params: &Value) -> Result<Event, Unknown> {
+    let total = params.pointer("/tokenUsage/total/totalTokens").and_then(Value::as_u64);
+    let last = params.pointer("/tokenUsage/last").ok_or(Unknown)?;
+    Ok(Event::Counted {
+        thread_total: total.ok_or(Unknown)?,
+        last: Usage::deserialize(last).map_err(|_| Unknown)?,
     })
 }
 
-/// An error that ends the turn is told again by `turn/completed`.
-fn retrying(params: &Value) -> Option<Event> {
-    let retries = params.get("willRetry").and_then(Value::as_bool).unwrap_or(false);
-    retries.then_some(Event::Retrying)
-}
-
-fn ended(params: &Value) -> Option<Event> {
-    let turn = params.get("turn")?;
-    let ending = match turn.get("status")?.as_str()? {
+fn ended(params: &Value) -> Result<Event, Unknown> {
+    let ending = match text(params, "/turn/status")?.as_str() {
         "completed" => Ending::Completed,
         "interrupted" => Ending::Interrupted,
-        "failed" => Ending::Failed(Fault::read(turn.get("error").unwrap_or(&Value::Null))),
-        _ => return None,
+        "failed" => {
+            Ending::Failed(Fault::read(params.pointer("/turn/error").unwrap_or(&Value::Null)))
+        }
+        _ => return Err(Unknown),
     };
-    Some(Event::Ended(ending))
+    Ok(Event::Ended(ending))
 }
 
-fn text(value: &Value, pointer: &str) -> Option<String> {
+fn text(value: &Value, pointer: &str) -> Result<String, Unknown> {
+    find(value, pointer).ok_or(Unknown)
+}
+
+fn find(value: &Value, pointer: &str) -> Option<String> {
     value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const THREAD: &str = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17";
+
+    fn completed(item: &Value) -> Result<Option<Event>, Unknown> {
+        let params = json!({ "threadId": THREAD, "turnId": "t", "item": item });
+        Ok(read("item/completed", &params)?.map(|notice| notice.event))
+    }
+
+    #[test]
+    fn what_is_not_known_is_told_from_what_is_of_no_interest() {
+        assert_eq!(completed(&json!({ "type": "sleep", "id": "i" })), Ok(None));
+        assert_eq!(completed(&json!({ "type": "dream", "id": "i" })), Err(Unknown));
+        assert_eq!(read("thread/moved", &json!({})), Ok(None));
+        assert_eq!(read("brandNew/thing", &json!({})), Err(Unknown));
+        assert_eq!(read("turn/completed", &json!({ "threadId": THREAD })), Err(Unknown));
+    }
+
+    #[test]
+    fn raw_reasoning_stands_in_for_a_summary() {
+        let thinking = |summary: Value, content: Value| {
+            let item =
+                json!({ "type": "reasoning", "id": "r", "summary": summary, "content": content });
+            completed(&item)
+        };
+        let told =
+            |text: &str| Ok(Some(Event::Thinking { item: "r".to_owned(), text: text.to_owned() }));
+        assert_eq!(thinking(json!(["a", " ", "b"]), json!(["raw"])), told("a\n\nb"));
+        assert_eq!(thinking(json!([]), json!(["raw"])), told("raw"));
+    }
+
+    #[test]
+    fn usage_has_its_wire_form() {
+        let usage = Usage { input_tokens: 3, total_tokens: 5, ..Usage::default() };
+        assert_eq!(
+            json!(usage).to_string(),
+            r#"{"inputTokens":3,"cachedInputTokens":0,"outputTokens":0,"reasoningOutputTokens":0,"totalTokens":5}"#
+        );
+    }
 }

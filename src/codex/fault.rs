@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    fn fault(info: Value, message: &str) -> (FaultKind, Code) {
+    fn fault(info: &Value, message: &str) -> (FaultKind, Code) {
         let fault = Fault::read(&json!({ "message": message, "codexErrorInfo": info }));
         (fault.kind, fault.code())
     }
@@ -151,16 +151,16 @@ mod tests {
         let failed =
             |status: Value| json!({ "httpConnectionFailed": { "httpStatusCode": status } });
         let away = Code::LlmUnavailable;
-        assert_eq!(fault(failed(json!(null)), ""), (Unreachable(None), away));
-        assert_eq!(fault(failed(json!(503)), ""), (Unreachable(Some(503)), away));
-        assert_eq!(fault(failed(json!(401)), ""), (Unauthorized, away));
-        assert_eq!(fault(json!("usageLimitExceeded"), ""), (UsageLimit, away));
-        assert_eq!(fault(json!("internalServerError"), ""), (Overloaded, away));
-        assert_eq!(fault(json!("other"), "stream disconnected before"), (Disconnected, away));
-        assert_eq!(fault(json!("other"), "bad request"), (Other, Code::TurnFailed));
-        assert_eq!(fault(json!("newKind"), ""), (Other, Code::TurnFailed));
-        assert_eq!(fault(json!(null), ""), (Other, Code::TurnFailed));
+        assert_eq!(fault(&failed(json!(null)), ""), (Unreachable(None), away));
+        assert_eq!(fault(&failed(json!(503)), ""), (Unreachable(Some(503)), away));
+        assert_eq!(fault(&failed(json!(401)), ""), (Unauthorized, away));
+        assert_eq!(fault(&json!("usageLimitExceeded"), ""), (UsageLimit, away));
+        assert_eq!(fault(&json!("internalServerError"), ""), (Overloaded, away));
+        assert_eq!(fault(&json!("other"), "stream disconnected before"), (Disconnected, away));
+        assert_eq!(fault(&json!("other"), "bad request"), (Other, Code::TurnFailed));
+        assert_eq!(fault(&json!("newKind"), ""), (Other, Code::TurnFailed));
+        assert_eq!(fault(&json!(null), ""), (Other, Code::TurnFailed));
         let full = Code::ContextWindowExceeded;
-        assert_eq!(fault(json!("contextWindowExceeded"), ""), (ContextWindow, full));
+        assert_eq!(fault(&json!("contextWindowExceeded"), ""), (ContextWindow, full));
     }
 }

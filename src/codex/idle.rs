@@ -15,11 +15,11 @@ const MAX_IDLE: usize = 16;
 pub(super) struct Idle(Mutex<VecDeque<(ConversationId, Option<u64>)>>);
 
 impl Idle {
-    /// Takes `thread` for a turn; `None` if it is not loaded.
-    pub(super) fn take(&self, thread: ConversationId) -> Option<Option<u64>> {
+    /// Takes `thread` for a turn; returns its count of tokens if it is loaded and that is known.
+    pub(super) fn take(&self, thread: ConversationId) -> Option<u64> {
         let mut idle = self.lock();
         let at = idle.iter().position(|(id, _)| *id == thread)?;
-        idle.remove(at).map(|(_, total)| total)
+        idle.remove(at).and_then(|(_, total)| total)
     }
 
     /// Puts `thread` back after a turn. Returns the thread that has to go for it.

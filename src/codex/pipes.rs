@@ -1,6 +1,6 @@
 //! The three pipes of the Codex process, each with an owned task, and its end.
 
-use std::{path::PathBuf, process::Stdio, sync::Arc, time::Duration};
+use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncWriteExt,
@@ -32,13 +32,13 @@ pub(super) type Queue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 
 /// Starts the process and the tasks that serve its pipes.
 pub(super) fn start(
-    binary: PathBuf,
+    binary: &Path,
     settings: &config::Codex,
     tasks: &Tasks,
     (replies, queue): Queue,
     shared: &Arc<Shared>,
 ) -> Result<(), CodexError> {
-    let mut command = Command::new(&binary);
+    let mut command = Command::new(binary);
     command
         .args(settings::arguments(settings))
         .stdin(Stdio::piped())
@@ -51,7 +51,7 @@ pub(super) fn start(
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
-    let failed = |source| CodexError::Start { path: binary.clone(), source };
+    let failed = |source| CodexError::Start { path: binary.to_owned(), source };
     let mut child = command.spawn().map_err(failed)?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {

@@ -1,10 +1,11 @@
 //! One `codex app-server` process: requests matched with answers, notifications handed to turns.
 
+mod shared;
+
 use std::{
-    collections::HashMap,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
@@ -18,13 +19,14 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::shared::{Forget, line};
+pub(super) use self::shared::{Heard, Shared};
 use super::{
     error::CodexError,
-    event::{self, Event, Reading},
     files::Stamp,
     idle::Idle,
     pipes,
-    protocol::{self, Incoming, Initialized, Model, RpcError},
+    protocol::{self, Initialized, Model, RpcError},
 };
 use crate::{config, domain::ConversationId, task::Tasks};
 
@@ -59,28 +61,6 @@ pub(super) struct Server {
     pub(super) idle: Idle,
 }
 
-/// What a turn hears: the turn an event belongs to, where Codex says so, and the event.
-pub(super) type Heard = (Option<String>, Event);
-
-/// What the reader of the pipe and the callers share.
-pub(super) struct Shared {
-    state: Mutex<State>,
-    pub(super) counters: Arc<Counters>,
-    /// Cancelled once the process is to end or has ended.
-    pub(super) closing: CancellationToken,
-    /// Cancelled once the process is gone from the system.
-    pub(super) gone: CancellationToken,
-}
-
-#[derive(Default)]
-struct State {
-    pending: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
-    turns: HashMap<ConversationId, mpsc::Sender<Heard>>,
-    ended: bool,
-    /// The last line of standard error.
-    last_words: String,
-}
-
 impl Server {
     /// Starts `binary` and waits until it answers.
     pub(super) async fn start(
@@ -102,7 +82,7 @@ impl Server {
             closing: tasks.stopping().child_token(),
             gone: CancellationToken::new(),
         });
-        pipes::start(binary, settings, tasks, (lines.downgrade(), queue), &shared)?;
+        pipes::start(&binary, settings, tasks, (lines.downgrade(), queue), &shared)?;
         let mut server = Self {
             lines,
             shared,
@@ -187,117 +167,6 @@ impl Server {
     pub(super) fn last_words(&self) -> String {
         self.shared.state().last_words.clone()
     }
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn expect(
-        &self,
-        id: u64,
-        answer: oneshot::Sender<Result<Value, RpcError>>,
-    ) -> Result<(), CodexError> {
-        let mut state = self.state();
-        if state.ended {
-            return Err(CodexError::Gone(state.last_words.clone()));
-        }
-        state.pending.insert(id, answer);
-        Ok(())
-    }
-
-    fn gone_error(&self) -> CodexError {
-        CodexError::Gone(self.state().last_words.clone())
-    }
-
-    pub(super) fn set_last_words(&self, words: String) {
-        self.state().last_words = words;
-    }
-
-    /// Ends every wait: nothing more will come from the process.
-    pub(super) fn end(&self) {
-        let mut state = self.state();
-        state.ended = true;
-        state.pending.clear();
-        state.turns.clear();
-        self.closing.cancel();
-    }
-
-    /// Takes one line of the process; returns the reply that it asks for, if it asks.
-    pub(super) fn take(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let Ok(incoming) = serde_json::from_slice::<Incoming>(line) else {
-            self.counters.malformed_lines.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        match (incoming.id, incoming.method) {
-            (Some(id), Some(method)) => return Some(self.refuse(&id, &method)),
-            (Some(id), None) => {
-                let waiting = id.as_u64().and_then(|id| self.state().pending.remove(&id));
-                if let Some(waiting) = waiting {
-                    let answer = match incoming.error {
-                        Some(error) => Err(error),
-                        None => Ok(incoming.result.unwrap_or_default()),
-                    };
-                    // Whoever waited may have given up meanwhile.
-                    drop(waiting.send(answer));
-                }
-            }
-            (None, Some(method)) => self.notify(&method, &incoming.params),
-            (None, None) => {
-                self.counters.malformed_lines.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        None
-    }
-
-    fn refuse(&self, id: &Value, method: &str) -> Vec<u8> {
-        self.counters.refused_requests.fetch_add(1, Ordering::Relaxed);
-        tracing::debug!(method, "Codex's request declined");
-        let reply = match protocol::refusal(method) {
-            Some(result) => json!({ "id": id, "result": result }),
-            None => json!({ "id": id, "error": { "code": -32601, "message": "not supported" } }),
-        };
-        line(&reply)
-    }
-
-    fn notify(&self, method: &str, params: &Value) {
-        match event::read(method, params) {
-            Reading::Ignored => {}
-            Reading::Unknown => {
-                self.counters.unknown_notifications.fetch_add(1, Ordering::Relaxed);
-                tracing::debug!(method, "notification not known");
-            }
-            Reading::Event { thread, turn, event } => {
-                let mut state = self.state();
-                let full = state
-                    .turns
-                    .get(&thread)
-                    .is_some_and(|turns| turns.try_send((turn, event)).is_err());
-                if full {
-                    state.turns.remove(&thread);
-                }
-            }
-        }
-    }
-}
-
-/// Takes a request's place in `pending` back, however the wait ends.
-struct Forget<'a> {
-    shared: &'a Shared,
-    id: u64,
-}
-
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.shared.state().pending.remove(&self.id);
-    }
-}
-
-fn line(message: &Value) -> Vec<u8> {
-    let mut line = message.to_string().into_bytes();
-    line.push(b'\n');
-    line
 }
 
 /// `codeinfo/0.169.0 (Debian …)` → `0.169.0`.

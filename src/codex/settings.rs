@@ -44,14 +44,17 @@ const FIXED: [(&str, &str); 15] = [
 /// become an option.
 pub(super) fn arguments(settings: &config::Codex) -> Vec<String> {
     let namespaces = SEARCH_NAMES.map(namespace);
+    let workdir = quoted(&settings.workdir.to_string_lossy());
     let mut overrides: Vec<(&str, String)> =
         FIXED.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
     overrides.extend([
         ("web_search", quoted(web_search(settings.web_search))),
         ("sandbox_workspace_write.network_access", settings.network.to_string()),
         ("shell_environment_policy.inherit", quoted("core")),
+        // Unless told, Codex writes into the user's configuration that it trusts the folder.
+        ("projects", format!("{{{workdir}={{trust_level=\"untrusted\"}}}}")),
         // The system's scratch folder is outside the sandbox.
-        ("shell_environment_policy.set.TMPDIR", quoted(&settings.workdir.to_string_lossy())),
+        ("shell_environment_policy.set.TMPDIR", workdir),
         ("features.code_mode.direct_only_tool_namespaces", json!(namespaces).to_string()),
     ]);
     let mut arguments = vec!["app-server".to_owned()];

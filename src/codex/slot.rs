@@ -112,7 +112,7 @@ impl State {
     /// that one crash costs no question.
     fn ended(&mut self, last_words: &str, started: Instant) {
         self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
-        self.last_words = last_words.to_owned();
+        last_words.clone_into(&mut self.last_words);
         let doublings = self.ends.saturating_sub(2).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(MAX_WAIT);
         self.not_before = (self.ends > 1).then(|| Instant::now() + wait);

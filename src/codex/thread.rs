@@ -8,7 +8,7 @@ use tracing::{debug, warn};
 
 use super::{
     error::CodexError,
-    event::{Ending, Event},
+    event::{Ending, Event, Usage},
     fault::FaultKind,
     protocol::{
         ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
@@ -104,7 +104,7 @@ impl Thread {
         }
         let asked = settings_of(&server, settings, &opening).await?;
         let asked_model = asked.model.clone();
-        let tokens = server.idle.take(id).flatten();
+        let tokens = server.idle.take(id);
         let events = server.hear(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
         let opened: ThreadOpened = match server.call("thread/resume", &resume).await {
@@ -170,9 +170,9 @@ impl Running {
                 return Event::Ended(Ending::Lost);
             };
             if turn.as_ref().is_some_and(|turn| *turn != self.turn) {
-                // An earlier turn of the thread; only its count of tokens still matters.
-                if let Event::Counted { .. } = event {
-                    return event;
+                // Of an earlier turn only the count matters: it says where this turn begins.
+                if let Event::Counted { thread_total, .. } = event {
+                    return self.note(Event::Counted { thread_total, last: Usage::default() });
                 }
                 continue;
             }

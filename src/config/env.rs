@@ -1,11 +1,6 @@
 //! Reads the environment, here and nowhere else.
 
-use std::{
-    ffi::OsString,
-    net::Ipv4Addr,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{ffi::OsString, net::Ipv4Addr, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, de::IntoDeserializer};
 
@@ -106,8 +101,7 @@ pub fn from_pairs(
     pairs: impl IntoIterator<Item = (String, String)>,
     path: OsString,
 ) -> Result<Config, ConfigError> {
-    let set: Vec<_> =
-        pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
+    let set: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     let variables = set.iter().map(|(name, _)| name.clone()).collect();
     let mut config = check(envy::from_iter(set)?, path)?;
     config.codex.variables = variables;

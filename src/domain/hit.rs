@@ -24,8 +24,8 @@ pub struct Hit {
     /// Lower-case language name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// Relevance, 0…1, higher is better.
-    pub score: f32,
+    /// Relevance, 0…1, higher is better, rounded to four places.
+    pub score: f64,
     /// The chunk's lines.
     pub chunk: String,
     /// Id of the chunk in the store.
@@ -48,7 +48,7 @@ pub struct FileSummary {
     pub repo: String,
     /// Best score among the file's chunks, 0…1.
     #[serde(rename = "match")]
-    pub best: f32,
+    pub best: f64,
     /// Number of chunks found.
     pub chunks: u32,
     /// Number of distinct lines that the chunks cover.

@@ -55,10 +55,89 @@ pub fn document(fields: &Fields<'_>) -> Sparse {
     terms.into_sparse(|count| count * (K1 + 1.0) / (count + saturation))
 }
 
-/// Returns the terms to search with: each distinct term once, with weight 1. Words that questions
-/// are made of, such as `how` or `where`, are left out unless there is nothing else.
+/// Returns the terms to search with: each distinct term once, with weight 1. The words that
+/// questions are made of are deliberately kept: they are rare in code and found in comments, where
+/// code is described, and leaving them out lost on queries with known answers.
 pub fn query(text: &str) -> Sparse {
     let mut terms = Terms::default();
     terms.add(text, 1.0);
     terms.into_sparse(|_| 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Sparse {
+        document(&Fields { path: "", symbol: None, text })
+    }
+
+    /// Returns the sum that an engine would compute, without inverse document frequencies.
+    fn score(asked: &str, document: &Sparse) -> f32 {
+        let asked = query(asked);
+        let weight = |term| {
+            let place = document.indices.binary_search(term).ok()?;
+            document.values.get(place)
+        };
+        asked.indices.iter().filter_map(weight).sum()
+    }
+
+    #[test]
+    fn terms_are_ascending_and_unique_and_weights_positive() {
+        let sparse = text("fn read_file(path) { readFile(path); READ_FILE; files } 日本語 naïve");
+        assert!(sparse.indices.is_sorted_by(|a, b| a < b));
+        assert_eq!(sparse.indices.len(), sparse.values.len());
+        assert!(sparse.values.iter().all(|weight| 0.0 < *weight));
+    }
+
+    #[test]
+    fn the_hash_of_a_term_never_changes() {
+        // These are in stores on disk; the values are the published ones of FNV-1a.
+        assert_eq!(query("a").indices, [0xE40C_292C]);
+        assert_eq!(query("foobar").indices, [0xBF9C_F968]);
+    }
+
+    #[test]
+    fn a_name_is_found_in_every_spelling_and_by_its_parts() {
+        let document = text("let store = open_vector_stores(folder);");
+        for asked in ["openVectorStores", "OPEN_VECTOR_STORES", "vector", "store", "Folders"] {
+            assert!(0.0 < score(asked, &document), "{asked}");
+        }
+        assert!(score("vector", &document) < score("openVectorStores", &document));
+        assert_eq!(score("vectors_of", &text("of")), score("of", &text("of")));
+        assert_eq!(score("missing", &document), 0.0);
+    }
+
+    #[test]
+    fn symbols_and_file_names_count_more_than_folders_and_text() {
+        let fields = Fields { path: "alpha/beta.rs", symbol: Some("gamma"), text: "delta" };
+        let document = document(&fields);
+        let [folder, file, symbol, text] =
+            ["alpha", "beta", "gamma", "delta"].map(|asked| score(asked, &document));
+        assert!(text <= folder && folder < file && file <= symbol);
+    }
+
+    #[test]
+    fn repetition_saturates_and_length_counts_against() {
+        let once = score("word", &text("word"));
+        let often = score("word", &text(&"word ".repeat(10)));
+        let diluted = score("word", &text(&format!("word {}", "other ".repeat(500))));
+        assert!(once < often && often < 3.0 * once);
+        assert!(diluted < once);
+    }
+
+    #[test]
+    fn words_beyond_ascii_are_found() {
+        let document = text("// Größe des Puffers; 接続を再試行する");
+        for asked in ["größe", "GRÖSSE größe", "再試行", "接続"] {
+            assert!(0.0 < score(asked, &document), "{asked}");
+        }
+        assert_eq!(score("切断", &document), 0.0);
+    }
+
+    #[test]
+    fn data_and_empty_texts_have_no_terms() {
+        assert_eq!(text(&"0a".repeat(99)[1..]), Sparse::default());
+        assert_eq!(query("¿ … ?"), Sparse::default());
+    }
 }

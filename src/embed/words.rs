@@ -29,6 +29,19 @@ pub fn parts(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Returns a part without the ending of a simple plural: `items` and `item` are one word, while
+/// `class`, `status`, `axis` and short words such as `css` stay as they are.
+pub fn singular(part: &[u8]) -> &[u8] {
+    match part {
+        [_, _, .., before, b's' | b'S']
+            if !matches!(before.to_ascii_lowercase(), b's' | b'u' | b'i') =>
+        {
+            part.split_last().map_or(part, |(_, start)| start)
+        }
+        _ => part,
+    }
+}
+
 /// Returns the length of the first part of `bytes`, which begin with a letter or digit.
 fn part_length(bytes: &[u8]) -> Option<usize> {
     if bytes.first()?.is_ascii_digit() {
@@ -68,6 +81,23 @@ mod tests {
     fn identifiers_begin_with_a_letter_or_are_digits() {
         let found: Vec<&[u8]> = identifiers("_foo9 += 12ab_c; naïve::X").collect();
         assert_eq!(found, [b"foo9".as_slice(), b"12", b"ab_c", b"na", b"ve", b"X"]);
+    }
+
+    #[test]
+    fn plurals_lose_their_ending() {
+        for (word, wanted) in [
+            ("items", "item"),
+            ("URLS", "URL"),
+            ("bus", "bus"),
+            ("class", "class"),
+            ("status", "status"),
+            ("axis", "axis"),
+            ("css", "css"),
+            ("ids", "ids"),
+            ("s", "s"),
+        ] {
+            assert_eq!(singular(word.as_bytes()), wanted.as_bytes());
+        }
     }
 
     #[test]

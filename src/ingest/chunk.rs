@@ -8,10 +8,11 @@ mod lines;
 mod outline;
 mod pack;
 mod symbol;
+mod window;
 
 use grammar::Grammar;
 use lines::Lines;
-use pack::Packed;
+use window::Packed;
 
 /// One chunk of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,14 +37,14 @@ pub struct Chunked<'a> {
 }
 
 /// Cuts `text`, written in `language`. Takes milliseconds per hundred kilobytes; hostile input may
-/// take up to two seconds.
+/// take up to five seconds.
 pub fn chunks<'a>(language: Option<&str>, text: &'a str) -> Chunked<'a> {
     let lines = Lines::of(text);
     let Some(grammar) = language.and_then(Grammar::of) else {
-        return Chunked { chunks: numbered(pack::windows(&lines)), gave_up: false };
+        return Chunked { chunks: numbered(window::windows(&lines)), gave_up: false };
     };
     let Some(tree) = outline::parse(&grammar, text) else {
-        return Chunked { chunks: numbered(pack::windows(&lines)), gave_up: true };
+        return Chunked { chunks: numbered(window::windows(&lines)), gave_up: true };
     };
     let units = outline::units(&grammar, &lines, text, &tree);
     let packed = pack::pack(&lines, units, grammar.separator);

@@ -1,6 +1,10 @@
 //! Decides by content whether a file is worth indexing.
 
-use super::{language, secret, skip::Reason};
+use super::{
+    language::{is_prose, language},
+    secret,
+    skip::Reason,
+};
 
 /// What a look inside a file says.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,8 +39,8 @@ pub(super) fn inspect<'a>(path: &str, content: &'a [u8]) -> Verdict<'a> {
     if secret::holds_secret(text) {
         return Verdict::Skipped(Reason::HoldsSecret);
     }
-    let language = language::language(path, text);
-    if is_generated(text) || (!language::is_prose(language) && is_minified(text)) {
+    let language = language(path, text);
+    if is_generated(text) || (!is_prose(language) && is_minified(text)) {
         return Verdict::LeftOut;
     }
     Verdict::Text { text, language }

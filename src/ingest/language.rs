@@ -5,7 +5,7 @@ pub fn language(path: &str, text: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let known = by_name(name).or_else(|| by_extension(name)).or_else(|| by_first_line(text));
     match known {
-        Some("c") if name.ends_with(".h") && looks_like_cpp(text) => Some("cpp"),
+        Some("c") if name.ends_with(['h', 'H']) && looks_like_cpp(text) => Some("cpp"),
         known => known,
     }
 }

@@ -169,6 +169,9 @@ impl Run {
         if !plan.read.is_empty() {
             self.stream(tools, plan.read, mode, &mut gone).await?;
         }
+        if self.cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
         if !gone.is_empty() {
             self.begin().await?;
             write::remove(&self.target, &mut self.ledger, &gone).await?;
@@ -188,11 +191,16 @@ impl Run {
     ) -> Result<(), IngestError> {
         let (read_to, read_from) = mpsc::channel(READ_AHEAD);
         let (embedded_to, mut embedded_from) = mpsc::channel::<Embedded>(WRITE_AHEAD);
-        let reading = Reading::new(self, tools, files, mode).start(&tools.tasks, read_to);
+        let reading = Reading::new(self, tools, files, mode).start(&tools.tasks, &read_to);
+        // Only the readers' own ends keep the channel open.
+        drop(read_to);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
         let embedding = batch::embed_all(&target, read_from, embedded_to, &cancel);
         let writing = async {
             while let Some(batch) = embedded_from.recv().await {
+                if self.cancel.is_cancelled() {
+                    return Err(IngestError::Cancelled);
+                }
                 self.write(batch, gone).await?;
             }
             drop(embedded_from);

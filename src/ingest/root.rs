@@ -49,10 +49,10 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
     if canonical.to_str().is_none() {
         return Err(fault("is not UTF-8"));
     }
-    match canonical.is_dir() {
-        true => Ok(canonical),
-        false => Err(fault("is not a folder")),
+    if !canonical.is_dir() {
+        return Err(fault("is not a folder"));
     }
+    Ok(canonical)
 }
 
 /// Returns the root that a request asks for, named so that no two roots share a name.

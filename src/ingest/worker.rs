@@ -17,12 +17,13 @@ pub(super) async fn work(shared: Arc<Shared>) {
     let stopping = shared.tools.tasks.stopping().clone();
     while !stopping.is_cancelled() {
         let next = shared.runs().next();
-        match next {
-            Some(next) => run(&shared, next).await,
-            None => tokio::select! {
-                () = stopping.cancelled() => break,
-                () = shared.queued.notified() => {}
-            },
+        if let Some(next) = next {
+            run(&shared, next).await;
+            continue;
+        }
+        tokio::select! {
+            () = stopping.cancelled() => break,
+            () = shared.queued.notified() => {}
         }
     }
     shared.runs().cancel_queued();
@@ -36,11 +37,17 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
     let progress = Progress::new(sender.clone());
     let tools = shared.tools.clone();
+    let cancelled = cancel.clone();
     let running = async move { pipeline::run(&tools, job, progress, cancel).await };
     let ended = shared.tools.tasks.spawn(running).await.unwrap_or_else(|panic| Err(panic.into()));
     let (state, failure) = match ended {
         Ok(state) => (state, None),
         Err(IngestError::Cancelled) => (State::Cancelled, None),
+        // Other parts may fail because they are stopping too.
+        Err(failure) if cancelled.is_cancelled() => {
+            info!(run.id = %run, error = %failure, "cancelled run failed");
+            (State::Cancelled, None)
+        }
         Err(failure) => {
             let cause = std::error::Error::source(&failure).map(ToString::to_string);
             error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");

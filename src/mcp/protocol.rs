@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{fault, progress, tool};
 use crate::{
     chat::{Ask, Chat},
-    codex::{Codex, Presence},
+    codex::Presence,
     rpc::{About, Call, Endpoint, Error, Refusal, SchemaError, Tool},
 };
 
@@ -18,15 +18,14 @@ For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LL
 /// The endpoint with `codebase_question`.
 pub(super) struct Questions {
     chat: Chat,
-    codex: Codex,
     about: About,
 }
 
 impl Questions {
-    pub(super) fn new(chat: Chat, codex: Codex) -> Result<Self, SchemaError> {
+    pub(super) fn new(chat: Chat) -> Result<Self, SchemaError> {
         let tools = vec![tool::codebase_question()?];
         let about = About { title: "CodeInfo", instructions: INSTRUCTIONS, tools };
-        Ok(Self { chat, codex, about })
+        Ok(Self { chat, about })
     }
 }
 
@@ -35,15 +34,15 @@ impl Endpoint for Questions {
         &self.about
     }
 
-    /// Answers at once while Codex is known to be usable; else looks, so that its return is seen.
+    /// Asks what is known of Codex, and looks again only while it is not known to be usable.
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
-        let gate = async {
-            match self.codex.usable().await {
+        async move {
+            match self.chat.presence().await {
                 Presence::Available { .. } => Ok(()),
                 Presence::Unavailable(why) => Err(fault::unavailable(&why, None)),
             }
-        };
-        gate.boxed()
+        }
+        .boxed()
     }
 
     fn call<'a>(

@@ -57,15 +57,17 @@ impl Drop for Record {
         let Self { span, started, status, sent_bytes, whole, quiet } = self;
         let elapsed_ms = started.elapsed().as_millis();
         let status = status.map_or(0, |status| status.as_u16());
+        let bytes = *sent_bytes;
+        let _inside = span.enter();
         match (whole, quiet) {
             (false, _) => {
-                info!(parent: &*span, http.status = status, http.sent_bytes = *sent_bytes, elapsed_ms, "client went away");
+                info!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
             }
             (true, true) => {
-                debug!(parent: &*span, http.status = status, http.sent_bytes = *sent_bytes, elapsed_ms, "answered");
+                debug!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");
             }
             (true, false) => {
-                info!(parent: &*span, http.status = status, http.sent_bytes = *sent_bytes, elapsed_ms, "answered");
+                info!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");
             }
         }
     }

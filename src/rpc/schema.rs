@@ -111,10 +111,10 @@ mod tests {
         assert_eq!(
             faults(json!({"query": 1, "limit": 21, "repo": 1, "x": 2})),
             [
-                "`repo` is not known here",
-                "`x` is not known here",
                 "`query` must be a string",
                 "`limit` must be at most 20",
+                "`repo` is not known here",
+                "`x` is not known here",
             ]
         );
         assert_eq!(faults(json!({"query": "a", "limit": "5"})), ["`limit` must be an integer"]);

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn equal_scores_are_ordered_by_place() {
-        let mut candidates = vec![
+        let mut candidates = [
             candidate(9, "b.rs", 1, "v"),
             candidate(2, "a.rs", 1, "v"),
             candidate(1, "a.rs", 1, "v"),

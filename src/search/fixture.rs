@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::domain::{ChunkRecord, Hit, RootId};
 use uuid::Uuid;
 
-pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f32) -> Hit {
+pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
     let chunk: Vec<String> = lines.clone().map(|line| format!("line {line}")).collect();
     Hit {
         repo: "demo".to_owned(),

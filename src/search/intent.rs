@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use crate::embed::words::{identifiers, parts};
+use crate::embed::words::{identifiers, parts, singular};
 
-/// Words that questions are made of. They say nothing about the code that is looked for.
+/// Words that questions are made of, in singular. They say nothing about names in code.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
-    "could", "did", "do", "does", "for", "from", "get", "gets", "has", "have", "how", "i", "if",
-    "in", "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "should", "show", "that",
+    "could", "did", "do", "doe", "for", "from", "get", "has", "have", "how", "i", "if", "in",
+    "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "should", "show", "that",
     "the", "their", "them", "then", "there", "these", "they", "this", "to", "used", "uses",
     "using", "via", "was", "we", "what", "when", "where", "which", "while", "who", "why", "with",
     "would", "you",
@@ -50,10 +50,7 @@ impl Intent {
         } else {
             Kind::Prose
         };
-        let words = plain_words(query)
-            .filter(|word| !STOP_WORDS.contains(&word.as_str()))
-            .map(stem)
-            .collect();
+        let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
         Self { kind, names, words }
     }
 
@@ -68,21 +65,12 @@ pub(super) fn folded(name: &[u8]) -> String {
     name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
 }
 
-/// Returns the words of a text in lower case, each reduced to its stem in a simple way: a plural
-/// and a singular are one.
+/// Returns the words of a text in lower case and singular.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    plain_words(text).map(stem)
-}
-
-fn plain_words(text: &str) -> impl Iterator<Item = String> {
-    identifiers(text).flat_map(parts).filter(|part| 1 < part.len()).map(folded)
-}
-
-fn stem(mut word: String) -> String {
-    if 3 < word.len() && word.ends_with('s') && !word.ends_with("ss") {
-        word.pop();
-    }
-    word
+    identifiers(text)
+        .flat_map(parts)
+        .filter(|part| 1 < part.len())
+        .map(|part| folded(singular(part)))
 }
 
 fn trimmed(token: &str) -> &str {

@@ -25,57 +25,76 @@ const FILE: f32 = 0.35;
 const FOLDER: f32 = 0.1;
 /// The most that a candidate can attain.
 const ATTAINABLE: f32 = 1.0 + DEFINITION + SYMBOL + FILE + FOLDER;
-/// What remains of the score of the next chunk of a file that has a better one, so that the first
-/// results are not all of one file.
-const NEXT_OF_FILE: f32 = 0.75;
-/// The least that remains: a file's tenth chunk is no worse than its fourth.
-const LEAST_OF_FILE: f32 = 0.4;
+/// What remains of the score of each further chunk of a file, so that the first results are not all
+/// of one file. It is mild: the second-best chunk of the right file is often wanted, too.
+const FURTHER_CHUNK: f32 = 0.9;
+/// What remains, for each further chunk, of what the names of file and folder add: they say
+/// something about the file once, not about each of its chunks.
+const FURTHER_NAME: f32 = 0.5;
 
 /// Returns how much each list counts. Names are found by their letters, descriptions by meaning and
 /// by letters alike.
 pub(super) fn weights(kind: Kind) -> Weights {
     match kind {
         Kind::Symbol | Kind::Path => Weights { dense: 0.2, lexical: 0.8 },
-        Kind::Prose => Weights { dense: 0.45, lexical: 0.55 },
+        Kind::Prose => Weights { dense: 0.55, lexical: 0.45 },
     }
 }
 
 /// Applies the rules, orders candidates best first, and keeps `limit`.
-pub(super) fn rank(
-    mut candidates: Vec<Candidate>,
-    intent: &Intent,
-    limit: usize,
-) -> Vec<Candidate> {
-    for candidate in &mut candidates {
-        candidate.score = score(candidate, intent);
-    }
-    candidates.sort_by(Candidate::best_first);
-    spread(&mut candidates);
-    candidates.sort_by(Candidate::best_first);
-    candidates.truncate(limit);
-    candidates
+pub(super) fn rank(candidates: Vec<Candidate>, intent: &Intent, limit: usize) -> Vec<Candidate> {
+    let rate = |candidate: Candidate| Rated::new(candidate, intent);
+    let mut rated: Vec<Rated> = candidates.into_iter().map(rate).collect();
+    rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
+    spread(&mut rated);
+    let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
+    ranked.sort_by(Candidate::best_first);
+    ranked.truncate(limit);
+    ranked
 }
 
-/// Returns the share of the attainable score, 0…1.
-fn score(candidate: &Candidate, intent: &Intent) -> f32 {
-    let record = &candidate.record;
-    let symbol = record.symbol.as_deref().unwrap_or_default();
-    let sum = candidate.score
-        + DEFINITION * names::definition(symbol, intent)
-        + SYMBOL * names::share(symbol, intent)
-        + FILE * names::file(&record.path, intent)
-        + FOLDER * names::folder(&record.path, intent);
-    sum / ATTAINABLE * paths::factor(&record.path, intent)
+/// A candidate and what its score is made of. Its own score is the share of [`ATTAINABLE`].
+struct Rated {
+    candidate: Candidate,
+    /// What the chunk itself earns.
+    chunk: f32,
+    /// What the names of its file and folder add.
+    names: f32,
+    /// What the role of its file leaves of both.
+    factor: f32,
+}
+
+impl Rated {
+    fn new(candidate: Candidate, intent: &Intent) -> Self {
+        let path = candidate.record.path.as_str();
+        let symbol = candidate.record.symbol.as_deref().unwrap_or_default();
+        let mut rated = Self {
+            chunk: candidate.score
+                + DEFINITION * names::definition(symbol, intent)
+                + SYMBOL * names::share(symbol, intent),
+            names: FILE * names::file(path, intent) + FOLDER * names::folder(path, intent),
+            factor: paths::factor(path, intent),
+            candidate,
+        };
+        rated.score_as_further(0);
+        rated
+    }
+
+    /// Sets the score of the chunk, given how many better ones its file has.
+    fn score_as_further(&mut self, better: i32) {
+        let sum = self.chunk + self.names * FURTHER_NAME.powi(better);
+        self.candidate.score = sum / ATTAINABLE * self.factor * FURTHER_CHUNK.powi(better);
+    }
 }
 
 /// Lowers the scores of all but the best chunk of each file. Candidates come best first.
-fn spread(candidates: &mut [Candidate]) {
-    let mut factors: HashMap<(RootId, String), f32> = HashMap::new();
-    for candidate in candidates {
-        let file = (candidate.record.root, candidate.record.path.clone());
-        let factor = factors.entry(file).or_insert(1.0);
-        candidate.score *= *factor;
-        *factor = (*factor * NEXT_OF_FILE).max(LEAST_OF_FILE);
+fn spread(rated: &mut [Rated]) {
+    let mut seen: HashMap<(RootId, String), i32> = HashMap::new();
+    for rated in rated {
+        let file = (rated.candidate.record.root, rated.candidate.record.path.clone());
+        let better = seen.entry(file).or_insert(0);
+        rated.score_as_further(*better);
+        *better += 1;
     }
 }
 

@@ -7,28 +7,25 @@ mod convert;
 mod entry;
 mod journal;
 mod manifest;
+mod optimizer;
 mod read;
 mod repair;
 mod shard;
 mod writer;
 
-use std::{
-    fs,
-    path::Path,
-    sync::{Arc, PoisonError},
-    thread::{self, JoinHandle},
-};
+use std::{fs, iter, path::Path, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
-use tokio::sync::{Mutex, watch};
-use tracing::{info, warn};
+use tokio::sync::Mutex;
+use tracing::info;
 use uuid::Uuid;
 
 use super::{Collection, Filter, Point, Scored, StoreError, Stored, VectorStore, atomic};
 use crate::{config, domain::Sparse, task::Tasks};
 use entry::Entry;
 use journal::Journal;
-use manifest::Manifest;
+use manifest::{Manifest, Numbers};
+use optimizer::Optimizer;
 use shard::Shard;
 use writer::{Shards, Writer};
 
@@ -41,10 +38,8 @@ const BATCH: usize = 64;
 pub struct Embedded {
     shards: Arc<Shards>,
     writer: Arc<Mutex<Writer>>,
-    optimizing: watch::Sender<bool>,
-    optimizer: std::sync::Mutex<Option<JoinHandle<()>>>,
+    optimizer: Optimizer,
     dimensions: usize,
-    hnsw_min_chunks: usize,
     tasks: Tasks,
 }
 
@@ -60,6 +55,7 @@ pub enum OnMismatch {
 impl Embedded {
     /// Opens the store in `folder`, creating it if needed, for vectors of `dimensions` made by
     /// `model` (its id). Replays what a killed process had only journaled.
+    #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
         folder: &Path,
         model: &str,
@@ -71,15 +67,11 @@ impl Embedded {
         let (at, model) = (folder.to_owned(), model.to_owned());
         let open = move || open(&at, &model, dimensions, on_mismatch);
         let writer = blocking(&tasks, "open", open).await?;
-        Ok(Self {
-            shards: Arc::clone(writer.shards()),
-            writer: Arc::new(Mutex::new(writer)),
-            optimizing: watch::Sender::new(false),
-            optimizer: std::sync::Mutex::default(),
-            dimensions,
-            hnsw_min_chunks: settings.hnsw_min_chunks,
-            tasks,
-        })
+        let shards = Arc::clone(writer.shards());
+        let writer = Arc::new(Mutex::new(writer));
+        let optimizer =
+            Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), settings.hnsw_min_chunks);
+        Ok(Self { shards, writer, optimizer, dimensions, tasks })
     }
 
     /// Runs a read beside all others.
@@ -96,76 +88,34 @@ impl Embedded {
     /// Makes changes, after all that were asked for before. They are made even if the future is
     /// dropped once they have begun.
     async fn write(&self, action: &'static str, entries: Vec<Entry>) -> Result<(), StoreError> {
-        let mut optimizing = self.optimizing.subscribe();
         let mut writer = loop {
             let writer = Arc::clone(&self.writer).lock_owned().await;
             if !writer.overfull() {
                 break writer;
             }
             drop(writer);
-            // The sender lives as long as `self`.
-            drop(optimizing.wait_for(|optimizing| !optimizing).await);
+            self.optimizer.idle().await;
         };
         let work = move || entries.into_iter().try_for_each(|entry| writer.write(entry));
         blocking(&self.tasks, action, work).await
     }
 
-    /// Flushes and then starts to rebuild segments, unless that is going on already.
+    /// Flushes, then starts to rebuild segments where that is worth while.
     async fn flush_and_optimize(&self) -> Result<(), StoreError> {
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
-        let stopping = self.tasks.stopping().is_cancelled();
-        let hnsw_min_chunks = self.hnsw_min_chunks;
-        let start = move || {
-            writer.flush()?;
-            let start =
-                !stopping && !writer.optimizing() && writer.may_optimize(hnsw_min_chunks)?;
-            if start {
-                writer.start_optimizing()?;
-            }
-            Ok(start)
-        };
-        if blocking(&self.tasks, "flush", start).await? {
-            self.optimize().await;
-        }
-        Ok(())
-    }
-
-    /// Rebuilds segments on a thread of its own. Stopping does not wait for it: it may take
-    /// minutes, cannot be stopped halfway, and the process may end meanwhile as it may be killed.
-    async fn optimize(&self) {
-        self.optimizing.send_replace(true);
-        let (shards, writer) = (Arc::clone(&self.shards), Arc::clone(&self.writer));
-        let (optimizing, hnsw_min_chunks) = (self.optimizing.clone(), self.hnsw_min_chunks);
+        let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
         let work = move || {
-            let rebuilt = rebuild(&shards, hnsw_min_chunks);
-            if let Err(error) = writer.blocking_lock().finish_optimizing(rebuilt) {
-                warn!(%error, "store could not be optimized");
-            }
-            optimizing.send_replace(false);
+            writer.flush()?;
+            if tasks.stopping().is_cancelled() { Ok(()) } else { optimizer.start(&mut writer) }
         };
-        match thread::Builder::new().name("store-optimizer".to_owned()).spawn(work) {
-            Ok(thread) => *self.optimizer() = Some(thread),
-            Err(error) => {
-                warn!(%error, "store optimizer could not start");
-                let finished = self.writer.lock().await.finish_optimizing(Ok(Vec::new()));
-                self.optimizing.send_replace(false);
-                if let Err(error) = finished {
-                    warn!(%error, "store could not be flushed");
-                }
-            }
-        }
-    }
-
-    fn optimizer(&self) -> std::sync::MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.optimizer.lock().unwrap_or_else(PoisonError::into_inner)
+        blocking(&self.tasks, "flush", work).await
     }
 }
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        let optimizer = self.optimizer().take();
-        if let Some(optimizer) = optimizer.filter(|_| !self.tasks.stopping().is_cancelled()) {
-            drop(optimizer.join());
+        if !self.tasks.stopping().is_cancelled() {
+            self.optimizer.join();
         }
     }
 }
@@ -184,8 +134,13 @@ impl VectorStore for Embedded {
         let checked = points.iter().try_for_each(check);
         async move {
             checked?;
-            let batches = points.chunks(BATCH).map(|batch| Entry::Upsert(into, batch.to_vec()));
-            self.write("upsert points", batches.collect()).await
+            let mut points = points.into_iter();
+            let mut entries = Vec::new();
+            while let Some(first) = points.next() {
+                let rest = points.by_ref().take(BATCH - 1);
+                entries.push(Entry::Upsert(into, iter::once(first).chain(rest).collect()));
+            }
+            self.write("upsert points", entries).await
         }
         .boxed()
     }
@@ -272,6 +227,21 @@ fn open(
         }
     }
     let numbers = manifest.reserve()?;
+    recover(folder, dimensions, journal, manifest, numbers).map_err(|error| match error {
+        StoreError::Engine { .. } => {
+            StoreError::Damaged { path: folder.to_owned(), reason: error.to_string() }
+        }
+        other => other,
+    })
+}
+
+fn recover(
+    folder: &Path,
+    dimensions: usize,
+    journal: Journal,
+    manifest: Manifest,
+    numbers: Numbers,
+) -> Result<Writer, StoreError> {
     let shard = |collection| Shard::open(folder, collection, dimensions, numbers.first);
     let shards = Shards {
         chunks: shard(Collection::Chunks)?,
@@ -279,14 +249,4 @@ fn open(
         roots: shard(Collection::Roots)?,
     };
     Writer::recover(folder, Arc::new(shards), journal, manifest, numbers)
-}
-
-fn rebuild(shards: &Shards, hnsw_min_chunks: usize) -> Result<Vec<Collection>, StoreError> {
-    let mut rebuilt = Vec::new();
-    for collection in [Collection::Chunks, Collection::Files, Collection::Roots] {
-        if shards.get(collection).optimize(hnsw_min_chunks)? {
-            rebuilt.push(collection);
-        }
-    }
-    Ok(rebuilt)
 }

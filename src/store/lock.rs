@@ -23,7 +23,8 @@ const HOLDER: &str = "lock.json";
 #[derive(Debug)]
 pub struct Lock {
     data_dir: PathBuf,
-    _lock: File,
+    /// Held, never read.
+    _exclusive: File,
     _alive: File,
 }
 
@@ -59,7 +60,7 @@ impl Lock {
         let alive = open(&path)?;
         // Only somebody who asks can have this one now, and lets go of it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
-        Ok(Self { data_dir: data_dir.to_owned(), _lock: lock, _alive: alive })
+        Ok(Self { data_dir: data_dir.to_owned(), _exclusive: lock, _alive: alive })
     }
 
     /// Says who holds the lock and where it listens.

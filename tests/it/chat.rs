@@ -61,7 +61,8 @@ async fn the_stream_tells_tool_calls_too() {
                 format!("request {source} {name} {parameters}")
             }
             Event::ToolResult { stage, result, error, .. } => {
-                format!("result {} {result:?} {error:?}", stage.as_str())
+                let text = result.map(|result| result["content"][0]["text"].to_string());
+                format!("result {} {text:?} {error:?}", stage.as_str())
             }
             Event::VectorSummary { files } => format!("summary {}", files.len()),
             Event::Answer { text } => format!("answer {text}"),
@@ -77,7 +78,7 @@ async fn the_stream_tells_tool_calls_too() {
     request codeinfo_search VectorSearch {"query":"fail"}
     request codeinfo_search VectorSearch {"query":"parser"}
     result error None Some("nothing is indexed")
-    result success Some(Object {"content": Array [Object {"text": String("/r/src/parse.rs:1-3 fn parse() {}"), "type": String("text")}], "structuredContent": Null}) None
+    result success Some("\"/r/src/parse.rs:1-3 fn parse() {}\"") None
     summary 1
     "#);
     assert_eq!(ends, ["thread mock-model", "answer Done.", "ended None"]);
@@ -85,7 +86,7 @@ async fn the_stream_tells_tool_calls_too() {
 
 #[tokio::test]
 async fn a_cut_stream_is_retried_without_repeating_itself() {
-    let response = || vec![thinks("same"), searches("x"), says("half")];
+    let response = || vec![thinks("same"), says("half"), searches("x")];
     let mut whole = response();
     whole.push(says("whole"));
     let house = House::new([
@@ -96,8 +97,8 @@ async fn a_cut_stream_is_retried_without_repeating_itself() {
     .await;
     assert_snapshot!(shown(&house.ask("What?").await), @r"
     thinking: same
-    vector_summary: src/parse.rs
     answer: half
+    vector_summary: src/parse.rs
     answer: whole
     thinking: same
     answer: end
@@ -119,7 +120,8 @@ async fn a_stream_cut_for_good_is_unavailability_and_keeps_what_was_said() {
 
 #[tokio::test]
 async fn a_failing_service_is_told_from_a_refused_request() {
-    let status = |status: u16, error: serde_json::Value| Reply::Status(status, json!({ "error": error }));
+    let status =
+        |status: u16, error: serde_json::Value| Reply::Status(status, json!({ "error": error }));
     let secret = "see https://u:p@host/x with sk-0123456789 in /home/me/x/y";
     let house = House::with(
         Model::replay([
@@ -142,7 +144,7 @@ async fn a_failing_service_is_told_from_a_refused_request() {
     assert_snapshot!(told.join("\n"), @r#"
     failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
     failure: CODE_INFO_LLM_UNAVAILABLE: the usage limit of the Codex account is reached
-    failure: TURN_FAILED: Codex gave up: { "error": { "message": "see [address] with [key] in [path] } }
+    failure: TURN_FAILED: Codex gave up: {"error":{"message":"see [address] with [key] in [path]
     failure: CONTEXT_WINDOW_EXCEEDED: the conversation no longer fits the model's context window
     answer: Back.
     "#);
@@ -230,6 +232,7 @@ async fn a_follow_up_reaches_the_model_with_earlier_turns() {
     assert_eq!(second.conversation, first.conversation);
     assert_eq!(shown(&second), "answer: The second answer.");
     assert_eq!(second.usage.unwrap().total_tokens, 110);
+    assert_eq!(house.codex.counts().starts, 1);
     let latest = house.model.latest();
     for text in ["The first question?", "The first answer.", "The second question?"] {
         assert!(latest.contains(text), "`{text}` is missing in {latest}");
@@ -254,7 +257,32 @@ async fn a_conversation_goes_on_after_a_restart() {
         "thinking: again\nvector_summary: src/parse.rs\nanswer: The second answer."
     );
     assert_eq!(second.usage.unwrap().total_tokens, 220);
-    assert!(house.model.latest().contains("The first answer."));
+    let latest = house.model.latest();
+    assert!(latest.contains("The first answer."));
+    assert!(latest.contains("`sandbox_mode` is `workspace-write`"), "{latest}");
+    assert!(latest.contains("Network access is enabled"), "{latest}");
+}
+
+#[tokio::test]
+async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only() {
+    let command = "env; touch here && echo wrote here; touch ../outside && echo wrote outside";
+    let call = Item::Calls(String::new(), "exec_command".into(), json!({ "cmd": command }));
+    let house = House::new([Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])]).await;
+    let turn = house.begin("What?", None).await.unwrap();
+    let results: Vec<String> = turn
+        .filter_map(async |event| match event {
+            Event::ToolResult { name, result, .. } if name == "shell" => {
+                Some(result.unwrap()["output"].as_str().unwrap().to_owned())
+            }
+            _ => None,
+        })
+        .collect()
+        .await;
+    let [output] = results.as_slice() else { panic!("one result, not {results:?}") };
+    assert!(output.contains("PATH=") && output.contains("wrote here"), "{output}");
+    assert!(!output.contains("wrote outside"), "{output}");
+    // Cargo sets this one for tests.
+    assert!(!output.contains("CARGO_MANIFEST_DIR"), "{output}");
 }
 
 #[tokio::test]
@@ -262,19 +290,19 @@ async fn two_conversations_stay_apart() {
     let model = Model::answer(|request| {
         let input = request["input"].to_string();
         let mut seen: Vec<&str> =
-            ["red", "blue"].into_iter().filter(|colour| input.contains(colour)).collect();
+            ["crimson", "azure"].into_iter().filter(|colour| input.contains(colour)).collect();
         seen.sort_unstable();
         Reply::Items(vec![says(&seen.join(" "))])
     })
     .await;
     let house = House::with(model, "", |_| ()).await;
-    let (red, blue) = tokio::join!(house.ask("Is it red?"), house.ask("Is it blue?"));
+    let (red, blue) = tokio::join!(house.ask("Is it crimson?"), house.ask("Is it azure?"));
     assert_ne!(red.conversation, blue.conversation);
     let (red, blue) = tokio::join!(
         house.follow_up(red.conversation, "Sure?"),
         house.follow_up(blue.conversation, "Sure?")
     );
-    assert_eq!([shown(&red), shown(&blue)], ["answer: red", "answer: blue"]);
+    assert_eq!([shown(&red), shown(&blue)], ["answer: crimson", "answer: azure"]);
 }
 
 #[tokio::test]
@@ -360,7 +388,10 @@ command = "no-such-program"
     );
     let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
     let house = House::with(model, &more, |_| ()).await;
+    let config = || std::fs::read_to_string(house.home().join("config.toml")).unwrap();
+    let before = config();
     assert_eq!(shown(&house.ask("What?").await), "answer: Done.");
+    assert_eq!(config(), before);
     assert_eq!(theirs.messages(), 0);
     let request = &house.model.requests()[0];
     let names: Vec<&str> = request["tools"]
@@ -390,6 +421,7 @@ command = "no-such-program"
 
 /// Prints what a turn costs beyond the model; the bound is loose, for machines under load.
 #[tokio::test]
+#[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the measurement")]
 async fn a_turn_costs_little_beyond_the_model() {
     let replies =
         (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);

@@ -10,7 +10,7 @@ use codeinfo::{
 };
 
 use crate::support::{
-    codex::{binary, home},
+    codex::{binary, home, shim_folder},
     house::{House, folder, settings, shown},
     model::{Model, Reply, says, thinks},
 };
@@ -38,9 +38,10 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
         codex.check().await,
         Presence::Unavailable(Unavailable {
             reason: "the Codex command line is not found: no `codex` on PATH".to_owned(),
-            hint: "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of \
+            hint:
+                "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of \
                    the binary"
-                .to_owned(),
+                    .to_owned(),
         })
     );
     fs::create_dir(folder.path().join("bin")).unwrap();
@@ -49,6 +50,21 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
         codex.usable().await,
         Presence::Available { version: "0.169.0".to_owned(), model: Some("mock-model".to_owned()) }
     );
+}
+
+#[tokio::test]
+async fn the_command_that_npm_installs_works_and_ends_like_the_binary() {
+    let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
+    let house = House::with(model, "", |settings| {
+        settings.bin = None;
+        settings.path = shim_folder().into();
+    })
+    .await;
+    let turn = house.begin("What?", None).await.unwrap();
+    house.model.asked(1).await;
+    assert!(house.tasks.stop(Duration::from_secs(20)).await);
+    assert_eq!(children(&house.home()), Vec::<String>::new());
+    drop(turn);
 }
 
 #[tokio::test]
@@ -68,10 +84,7 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
     fs::write(&program, "#!/bin/sh\necho 'no such subcommand' >&2\nexit 1\n").unwrap();
     make_runnable(&program);
     settings.bin = Some(program);
-    assert_eq!(
-        reason_of(&settings).await,
-        "the Codex process ended, saying: no such subcommand"
-    );
+    assert_eq!(reason_of(&settings).await, "the Codex process ended, saying: no such subcommand");
 }
 
 #[tokio::test]
@@ -86,8 +99,10 @@ async fn signing_in_and_out_is_seen_without_a_restart() {
     let sign_in = r#"{"auth_mode":"apikey","OPENAI_API_KEY":"sk-none"}"#;
     fs::write(home.join("auth.json"), sign_in).unwrap();
     // The default model of this Codex, since it does not offer the preferred one.
-    let available =
-        Presence::Available { version: "0.169.0".to_owned(), model: Some("gpt-6.1-sol".to_owned()) };
+    let available = Presence::Available {
+        version: "0.169.0".to_owned(),
+        model: Some("gpt-6.1-sol".to_owned()),
+    };
     assert_eq!(codex.usable().await, available);
     assert_eq!(codex.presence(), available);
     fs::remove_file(home.join("auth.json")).unwrap();
@@ -145,6 +160,17 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
     assert_eq!(shown(&house.follow_up(before.conversation, "And now?").await), "answer: After.");
     assert!(house.model.latest().contains("Before."));
     assert_eq!(house.codex.counts().starts, 2);
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_when_the_process_is_replaced() {
+    let house =
+        House::new([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])]).await;
+    let before = house.ask("Before?").await;
+    fs::write(house.home().join(".env"), "NEW=1\n").unwrap();
+    assert_eq!(shown(&house.follow_up(before.conversation, "After?").await), "answer: After.");
+    assert_eq!(house.codex.counts().starts, 2);
+    assert!(house.model.latest().contains("Before."));
 }
 
 #[tokio::test]

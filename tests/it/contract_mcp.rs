@@ -1,4 +1,7 @@
 //! The wire contract of the MCP server (port 5011) while Codex is away: whole replies.
+#![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
+
+use std::fmt::Write;
 
 use insta::assert_snapshot;
 
@@ -12,18 +15,15 @@ fn steady(text: &str) -> String {
     text.replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
-async fn ask(body: &str) -> String {
-    steady(&rpc(Listeners::start().await.mcp, body).await.shown())
-}
-
-async fn ask_with(headers: &[(&str, &str)], body: &str) -> String {
-    steady(&rpc_with(Listeners::start().await.mcp, headers, body).await.shown())
+async fn ask(server: &Listeners, headers: &[(&str, &str)], body: &str) -> String {
+    steady(&rpc_with(server.mcp, headers, body).await.shown())
 }
 
 #[tokio::test]
 async fn initialize_introduces_the_server() {
+    let server = Listeners::start().await;
     let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}"#;
-    assert_snapshot!(ask(body).await, @r#"
+    assert_snapshot!(ask(&server, &[], body).await, @r#"
     200 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -116,8 +116,8 @@ async fn the_gate_comes_before_arguments_and_never_hides_the_rest() {
         "code": -32001,
         "message": "CODE_INFO_LLM_UNAVAILABLE",
         "data": {
-          "reason": "codex was not found",
-          "hint": "install Codex"
+          "reason": "the Codex command line is not found: CODEX_BIN does not name a program",
+          "hint": "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
         }
       }
     }
@@ -191,7 +191,7 @@ async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\u{1}\"}",
     ] {
         let reply = rpc(server.mcp, body).await;
-        replies.push_str(&format!("{body}\n  {} {}\n", reply.status, reply.body));
+        writeln!(replies, "{body}\n  {} {}", reply.status, reply.body).unwrap();
     }
     assert_snapshot!(replies, @r#"
       400 {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: EOF while parsing a value at line 1 column 0"}}
@@ -301,12 +301,13 @@ async fn batches_depend_on_the_version() {
 
 #[tokio::test]
 async fn headers_are_checked_as_the_protocol_says() {
+    let server = Listeners::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let version = |version| [("mcp-protocol-version", version)];
     for known in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        assert!(ask_with(&version(known), ping).await.starts_with("200"), "{known}");
+        assert!(ask(&server, &version(known), ping).await.starts_with("200"), "{known}");
     }
-    assert_snapshot!(ask_with(&version("1999-01-01"), ping).await, @r#"
+    assert_snapshot!(ask(&server, &version("1999-01-01"), ping).await, @r#"
     400 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -327,7 +328,7 @@ async fn headers_are_checked_as_the_protocol_says() {
       }
     }
     "#);
-    assert_snapshot!(ask_with(&[("accept", "text/html")], ping).await, @r#"
+    assert_snapshot!(ask(&server, &[("accept", "text/html")], ping).await, @r#"
     406 content-type: application/json
     {
       "jsonrpc": "2.0",
@@ -338,11 +339,10 @@ async fn headers_are_checked_as_the_protocol_says() {
       }
     }
     "#);
-    assert_snapshot!(ask_with(&[("accept", "text/event-stream")], ping).await, @r#"
+    assert_snapshot!(ask(&server, &[("accept", "text/event-stream")], ping).await, @r#"
     200 content-type: text/event-stream
     data: {"jsonrpc":"2.0","id":1,"result":{}}
     "#);
-    let server = Listeners::start().await;
     let plain = [("content-type", "text/plain")];
     let reply = wire::request(server.mcp, "POST", "/mcp", &plain, ping).await;
     assert_snapshot!(reply.shown(), @r#"
@@ -371,9 +371,10 @@ const SAME: (&str, &str) = ("\u{0}", "");
 
 #[tokio::test]
 async fn per_request_metadata_selects_the_modern_era() {
+    let server = Listeners::start().await;
     let headers = |method| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
     let discovered =
-        ask_with(&headers("server/discover"), &modern("server/discover", "", SAME)).await;
+        ask(&server, &headers("server/discover"), &modern("server/discover", "", SAME)).await;
     assert_snapshot!(discovered, @r#"
     200 content-type: application/json
     {
@@ -405,7 +406,8 @@ async fn per_request_metadata_selects_the_modern_era() {
       }
     }
     "#);
-    let listed = ask_with(&headers("resources/list"), &modern("resources/list", "", SAME)).await;
+    let listed =
+        ask(&server, &headers("resources/list"), &modern("resources/list", "", SAME)).await;
     assert_snapshot!(listed, @r#"
     200 content-type: application/json
     {
@@ -425,7 +427,7 @@ async fn per_request_metadata_selects_the_modern_era() {
       }
     }
     "#);
-    let gated = ask_with(&headers("tools/list"), &modern("tools/list", "", SAME)).await;
+    let gated = ask(&server, &headers("tools/list"), &modern("tools/list", "", SAME)).await;
     assert_snapshot!(gated, @r#"
     200 content-type: application/json
     {
@@ -435,14 +437,14 @@ async fn per_request_metadata_selects_the_modern_era() {
         "code": -32001,
         "message": "CODE_INFO_LLM_UNAVAILABLE",
         "data": {
-          "reason": "codex was not found",
-          "hint": "install Codex"
+          "reason": "the Codex command line is not found: CODEX_BIN does not name a program",
+          "hint": "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
         }
       }
     }
     "#);
     for removed in ["initialize", "ping", "logging/setLevel", "resources/listTemplates"] {
-        let reply = ask_with(&headers(removed), &modern(removed, "", SAME)).await;
+        let reply = ask(&server, &headers(removed), &modern(removed, "", SAME)).await;
         assert!(reply.starts_with("404") && reply.contains("-32601"), "{reply}");
     }
 }
@@ -454,7 +456,7 @@ async fn modern_requests_are_checked_in_order() {
     let method = ("mcp-method", "resources/read");
     let uri = r#""uri":"a:b""#;
     let read = |change| modern("resources/read", uri, change);
-    let cases: [(&str, Vec<(&str, &str)>, String); 9] = [
+    let cases = [
         ("no metadata", vec![version], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_owned()),
         ("version not text", vec![version], read((r#""2026-07-28""#, "1"))),
         ("no version header", vec![method], read(SAME)),
@@ -472,7 +474,7 @@ async fn modern_requests_are_checked_in_order() {
     let mut replies = String::new();
     for (case, headers, body) in cases {
         let reply = rpc_with(server.mcp, &headers, &body).await;
-        replies.push_str(&format!("{case}: {} {}\n", reply.status, reply.json()["error"]));
+        writeln!(replies, "{case}: {} {}", reply.status, reply.json()["error"]).unwrap();
     }
     assert_snapshot!(replies, @r#"
     no metadata: 400 {"code":-32602,"message":"Invalid params","data":{"faults":["`_meta.io.modelcontextprotocol/protocolVersion` must be there and a JSON string"]}}

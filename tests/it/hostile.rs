@@ -1,6 +1,6 @@
 //! What strangers send, over real sockets. After each of it the server still answers.
 
-use std::net::SocketAddr;
+use std::{fmt::Write, net::SocketAddr};
 
 use insta::assert_snapshot;
 use tokio::{
@@ -29,10 +29,10 @@ impl Listeners {
 async fn throw(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).await.unwrap();
     // The server may close while we are writing; then reading tells what it said.
-    let _ = stream.write_all(bytes).await;
-    let _ = stream.shutdown().await;
+    drop(stream.write_all(bytes).await);
+    drop(stream.shutdown().await);
     let mut all = Vec::new();
-    let _ = stream.read_to_end(&mut all).await;
+    drop(stream.read_to_end(&mut all).await);
     String::from_utf8_lossy(&all).lines().next().unwrap_or("closed").to_owned()
 }
 
@@ -119,7 +119,7 @@ async fn bodies_of_every_wrong_kind_are_refused() {
         ("twice", r#"{"query":1,"query":"  "}"#),
     ] {
         let reply = post(server.main, "/tools/vector-search", body).await;
-        replies.push_str(&format!("{name}: {} {}\n", reply.status, reply.body));
+        writeln!(replies, "{name}: {} {}", reply.status, reply.body).unwrap();
     }
     assert_snapshot!(replies, @r#"
     null: 400 {"error":"VALIDATION_FAILED","message":"the value must be an object","details":["the value must be an object"]}
@@ -208,7 +208,7 @@ async fn truncated_uploads_and_bytes_that_are_not_http_end_quietly() {
         ("NUL in the path", b"GET /\0 HTTP/1.1\r\nhost: localhost\r\n\r\n"),
         ("NUL in a header", b"GET / HTTP/1.1\r\nhost: localhost\r\na: \0\r\n\r\n"),
     ] {
-        replies.push_str(&format!("{name}: {}\n", throw(server.main, bytes).await));
+        writeln!(replies, "{name}: {}", throw(server.main, bytes).await).unwrap();
         server.assert_alive().await;
     }
     assert_snapshot!(replies, @r"
@@ -247,7 +247,7 @@ async fn ids_in_paths_cannot_lead_anywhere() {
         "/HEALTH",
     ] {
         let reply = wire::get(server.main, path).await;
-        replies.push_str(&format!("{path}: {} {}\n", reply.status, reply.body));
+        writeln!(replies, "{path}: {} {}", reply.status, reply.body).unwrap();
     }
     assert_snapshot!(replies, @r#"
     /ingest/status/..%2F..%2Fetc%2Fpasswd: 400 {"error":"VALIDATION_FAILED","message":"`../../etc/passwd` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`","details":["`../../etc/passwd` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`"]}
@@ -257,7 +257,7 @@ async fn ids_in_paths_cannot_lead_anywhere() {
     /ingest/status/%ff: 400 {"error":"BAD_REQUEST","message":"the path is not UTF-8"}
     /ingest/status/%: 400 {"error":"BAD_REQUEST","message":"the path holds a broken `%` escape"}
     /ingest/status/{00000000-0000-0000-0000-000000000000}: 400 {"error":"VALIDATION_FAILED","message":"`{00000000-0000-0000-0000-000000000000}` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`","details":["`{00000000-0000-0000-0000-000000000000}` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`"]}
-    /ingest/status/00000000-0000-0000-0000-000000000000: 404 {"error":"RUN_NOT_FOUND","message":"stand-in"}
+    /ingest/status/00000000-0000-0000-0000-000000000000: 404 {"error":"RUN_NOT_FOUND","message":"no ingest run has the id `00000000-0000-0000-0000-000000000000`"}
     /ingest/status/..: 400 {"error":"VALIDATION_FAILED","message":"`..` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`","details":["`..` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`"]}
     /ingest/../health: 404 {"error":"ROUTE_NOT_FOUND","message":"there is nothing at this path"}
     //health: 404 {"error":"ROUTE_NOT_FOUND","message":"there is nothing at this path"}

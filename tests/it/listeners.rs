@@ -1,29 +1,37 @@
-//! Both listeners over real parts, on ports of the system's choice.
+//! The whole server inside the test's process, on ports of the system's choice.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{collections::HashMap, net::SocketAddr};
 
 use codeinfo::{
-    api::{Api, Services},
-    chat::Chat,
-    codex::Codex,
+    app::{Server, Visibility},
     config::{self, Config},
-    embed::{Builtin, Embedder},
-    ingest::Ingest,
-    mcp::Mcp,
-    net::{self, Handler},
-    search::Search,
-    store::{Embedded, OnMismatch, VectorStore},
-    task::Tasks,
+    store::OnMismatch,
 };
+use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
+
+use crate::{
+    support::{
+        codex,
+        model::Model,
+        process::{fresh, http},
+    },
+    wire::{Reply, post},
+};
+
+const PARSE: &str = "\
+/// Reads a configuration file line by line.
+pub fn parse_config(text: &str) -> Vec<(String, String)> {
+    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()
+}
+";
 
 /// A running server; it ends with the test's runtime.
 pub(crate) struct Listeners {
     pub(crate) main: SocketAddr,
     pub(crate) mcp: SocketAddr,
     pub(crate) folder: TempDir,
-    tasks: Tasks,
+    server: Server,
 }
 
 impl Listeners {
@@ -34,63 +42,107 @@ impl Listeners {
 
     /// Starts with the settings of `pairs`.
     pub(crate) async fn start_with(pairs: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let config = settings(&folder, pairs);
-        let tasks = Tasks::default();
-        let main = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let addresses = (main.local_addr().unwrap(), mcp.local_addr().unwrap());
-        let codex = Codex::new(config.codex.clone(), tasks.clone());
-        codex.check().await;
-        let search_url = format!("http://{}/mcp", addresses.0);
-        let chat = Chat::new(codex.clone(), &config.codex, search_url, tasks.clone());
-        let services = services(&config, codex.clone(), &tasks).await;
-        serve(main, Api::new(services, &config.http).unwrap(), &config, &tasks);
-        serve(mcp, Mcp::new(chat, codex, &config.http).unwrap(), &config, &tasks);
-        Self { main: addresses.0, mcp: addresses.1, folder, tasks }
+        Self::start_in(tempfile::tempdir().unwrap(), pairs).await
     }
 
-    /// Writes a file below the folder of the test and returns the folder.
-    pub(crate) fn write(&self, path: &str, text: &str) {
+    /// Starts with the real Codex, whose model is `model`.
+    pub(crate) async fn with_codex(model: &Model, pairs: &[(&str, &str)]) -> Self {
+        let folder = fresh();
+        let home = codex::home(folder.path(), &model.url, "").display().to_string();
+        let bin = codex::binary().display().to_string();
+        let mut all = vec![("CODEX_BIN", bin.as_str()), ("CODEX_HOME", home.as_str())];
+        all.extend(pairs);
+        Self::start_in(folder, &all).await
+    }
+
+    async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
+        let config = settings(&folder, pairs);
+        let server =
+            Server::start(&config, OnMismatch::Refuse, Visibility::Private).await.unwrap();
+        let address = |url: String| url.strip_prefix("http://").unwrap().parse().unwrap();
+        Self { main: address(server.main_url()), mcp: address(server.mcp_url()), folder, server }
+    }
+
+    /// Indexes one small repository called `demo`.
+    pub(crate) async fn ingest_demo(&self) {
+        self.write("demo/src/parse.rs", PARSE);
+        self.write("demo/README.md", "# Demo\n\nReads configuration files.\n");
+        let body = json!({
+            "path": self.folder.path().join("demo"),
+            "name": "demo",
+            "description": "a small reader",
+        });
+        let started = post(self.main, "/ingest/start", &body.to_string()).await;
+        assert_eq!(started.status, 202, "{started:?}");
+        self.ended(started.json()["runId"].as_str().unwrap()).await;
+    }
+
+    /// Writes a file below the folder of the test.
+    fn write(&self, path: &str, text: &str) {
         let file = self.folder.path().join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
 
-    /// Stops as the program does.
+    /// Shows a reply without what differs from run to run.
+    pub(crate) fn shown(&self, reply: &Reply) -> String {
+        let folder = self.folder.path().canonicalize().unwrap().display().to_string();
+        let text = match serde_json::from_str::<Value>(&reply.body) {
+            Ok(mut body) => {
+                steady(&mut body);
+                Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.shown()
+            }
+            Err(_) => reply.shown(),
+        };
+        text.replace(&folder, "FOLDER")
+    }
+
+    /// Waits until a run has ended.
+    pub(crate) async fn ended(&self, run: &str) {
+        let url = format!("http://{}/ingest/status/{run}", self.main);
+        let http = http();
+        loop {
+            let status: Value = http.get(&url).send().await.unwrap().json().await.unwrap();
+            match status["state"].as_str().unwrap() {
+                "queued" | "scanning" | "embedding" => tokio::task::yield_now().await,
+                _ => return,
+            }
+        }
+    }
+
+    /// Stops as the program does; returns whether everything ended in time.
     pub(crate) async fn stop(self) -> bool {
-        self.tasks.stop(std::time::Duration::from_secs(20)).await
+        self.server.stop().await
     }
 }
 
 fn settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
     let data_dir = folder.path().join("data").display().to_string();
-    let usual = [("CODEX_BIN", "/nonexistent/codex"), ("DATA_DIR", data_dir.as_str())];
-    let all: std::collections::HashMap<&str, &str> =
-        usual.into_iter().chain(pairs.iter().copied()).collect();
+    let usual = [
+        ("CODEX_BIN", "/nonexistent/codex"),
+        ("DATA_DIR", data_dir.as_str()),
+        ("PORT", "0"),
+        ("MCP_PORT", "0"),
+    ];
+    let all: HashMap<&str, &str> = usual.into_iter().chain(pairs.iter().copied()).collect();
     let owned = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     config::from_pairs(owned, std::ffi::OsString::new()).unwrap()
 }
 
-async fn services(config: &Config, codex: Codex, tasks: &Tasks) -> Services {
-    let embedder: Arc<dyn Embedder> = Arc::new(Builtin::load(tasks.clone()).unwrap());
-    let model = embedder.model().clone();
-    let folder = config.data_dir.join("store");
-    let (id, dimensions, refuse) = (model.id(), model.dimensions, OnMismatch::Refuse);
-    let store = Embedded::open(&folder, &id, dimensions, refuse, &config.store, tasks.clone());
-    let store: Arc<dyn VectorStore> = Arc::new(store.await.unwrap());
-    let parts = || (Arc::clone(&store), Arc::clone(&embedder));
-    Services {
-        ingest: Ingest::new(parts().0, parts().1, config.ingest.clone(), tasks.clone()),
-        search: Search::new(parts().0, parts().1, config.path_map.clone()),
-        store,
-        embedder,
-        codex,
-        path_map: config.path_map.clone(),
-        mcp_port: 5011,
+fn steady(value: &mut Value) {
+    const VARYING: [&str; 7] =
+        ["id", "runId", "chunkId", "lastIngestAt", "uptimeSeconds", "version", "etaMs"];
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if VARYING.contains(&name.as_str()) && !member.is_null() {
+                    *member = json!("…");
+                } else {
+                    steady(member);
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(steady),
+        _ => {}
     }
-}
-
-fn serve(listener: TcpListener, handler: impl Handler, config: &Config, tasks: &Tasks) {
-    net::serve(listener, handler, &config.http, &config.guard, tasks.clone());
 }

@@ -2,9 +2,30 @@
 //! end to end with the real Codex.
 #![cfg(test)]
 
+mod chat;
+mod codex;
 mod command_line;
+mod contract_api;
+mod contract_chat;
+mod contract_mcp;
+
+mod contract_question;
+mod contract_search;
 mod embed_suite;
+mod end_to_end;
+mod hostile;
+mod ingest_bench;
+mod ingest_chunk;
+mod ingest_discover;
+mod ingest_runs;
+mod listeners;
+mod net;
+mod real_source;
+mod search;
 mod settings;
+mod store_crash;
+mod store_embedded;
 mod store_suite;
 mod support;
 mod tidy;
+mod wire;

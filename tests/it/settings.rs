@@ -46,7 +46,20 @@ fn a_bad_value_is_refused_by_name() {
         fault("QDRANT_URL", "http://127.0.0.1:6334"),
         fault("EMBEDDING_URL", "http://127.0.0.1:11434/v1"),
     ];
-    insta::assert_snapshot!(faults.join("\n"), @"");
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    invalid digit found in string while parsing value 'seventy' provided by PORT
+    number too large to fit in target type while parsing value '70000' provided by PORT
+    `MCP_PORT` must differ from `PORT`
+    `HOST` is `localhost`: invalid IP address syntax
+    `CODEX_SANDBOX` is `open`: unknown variant `open`, expected one of `read-only`, `workspace-write`, `danger-full-access`
+    `CODEX_NETWORK` is `perhaps`: unknown variant `perhaps`, expected one of `1`, `on`, `true`, `yes`, `0`, `false`, `no`, `off`
+    `CODEX_WEB_SEARCH` is `sometimes`: unknown variant `sometimes`, expected one of `disabled`, `cached`, `live`
+    `CODEX_TURN_TIMEOUT_SECS` must be at least 1 second
+    `MAX_BODY_BYTES` must be at least 1
+    `LOG_FORMAT` is `xml`: unknown variant `xml`, expected `text` or `json`
+    `QDRANT_URL` is set, but the embedded store is the only one in this version
+    `EMBEDDING_URL` is set, but the built-in model is the only one in this version
+    ");
 }
 
 #[test]
@@ -68,10 +81,10 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     assert_eq!(config.guard.hosts, ["code.example", "other.example"]);
     assert!(!config.codex.network);
     let map = config.path_map.unwrap();
-    assert_eq!((map.server.as_path(), map.client.as_path()), (
-        Path::new("/repos"),
-        Path::new("/home/me/src"),
-    ));
+    assert_eq!(
+        (map.server.as_path(), map.client.as_path()),
+        (Path::new("/repos"), Path::new("/home/me/src"),)
+    );
 }
 
 #[test]

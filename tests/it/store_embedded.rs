@@ -11,7 +11,7 @@ use codeinfo::{
 use tempfile::TempDir;
 
 use crate::store_suite::{
-    DIMENSIONS, Store, a_file, a_root, all, chunk, numbers, put, root, store_suite,
+    DIMENSIONS, Store, a_file, a_root, all, chunk, numbers, put, root, store_suite, vector,
 };
 
 store_suite!(fresh);
@@ -45,7 +45,8 @@ async fn reopening_keeps_everything() {
 async fn rebuilding_segments_loses_and_doubles_nothing() {
     let folder = TempDir::new().unwrap();
     let store = open(folder.path()).await.unwrap();
-    let point = |n: u64| chunk(n, if n % 2 == 0 { "a" } else { "b" }, "x", vector(n), &[(1, 1.0)]);
+    let point =
+        |n: u64| chunk(n, if n.is_multiple_of(2) { "a" } else { "b" }, "x", vector(n), &[(1, 1.0)]);
     put(&store, (1..=1500).map(point)).await;
     store.delete(Collection::Chunks, root(["a"])).await.unwrap();
     store.flush().await.unwrap();
@@ -58,12 +59,16 @@ async fn rebuilding_segments_loses_and_doubles_nothing() {
     let count = store.count(Collection::Chunks, Filter::default()).await.unwrap();
     assert_eq!(count, expected.len() as u64);
     assert_eq!(store.count(Collection::Chunks, root(["c"])).await.unwrap(), 11);
-    // There are enough chunks now for the approximate index; it must still find the same.
+    // There are enough chunks for the approximate index, which must find the same.
     store.flush().await.unwrap();
     until_optimized(&store, folder.path()).await;
     let found = store.nearest(vector(777).to_vec(), Filter::default(), 1).await.unwrap();
     assert_eq!(found[0].id, crate::store_suite::id(777));
     drop(store);
+    let segments = fs::read_dir(folder.path().join("chunks/segments")).unwrap();
+    let indexed = |path: &Path| path.join("vector_index-dense/graph.bin").try_exists().unwrap();
+    let indexed: Vec<bool> = segments.map(|entry| indexed(&entry.unwrap().path())).collect();
+    assert!(indexed.contains(&true) && indexed.len() <= 3, "{indexed:?}");
     let store = open(folder.path()).await.unwrap();
     assert_eq!(numbers(&all(&store).await), expected);
     assert_eq!(store.count(Collection::Chunks, root(["c"])).await.unwrap(), 11);
@@ -123,7 +128,7 @@ async fn discarding_a_model_keeps_the_roots_only() {
         assert_eq!(all(&store).await, []);
         let catalog = Catalog::new(Arc::clone(&store));
         assert_eq!(catalog.files(one.id).await.unwrap(), []);
-        assert_eq!(catalog.roots().await.unwrap(), [one.clone()]);
+        assert_eq!(catalog.roots().await.unwrap(), std::slice::from_ref(&one));
     }
     // And back again: what the first model embedded is gone.
     let error = open(folder.path()).await.err().unwrap();
@@ -166,6 +171,36 @@ async fn damage_is_reported_with_the_folder_and_what_to_do() {
         assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
         assert!(message.ends_with("move the folder away and ingest again"), "{message}");
     }
+}
+
+#[tokio::test]
+async fn a_folder_without_its_manifest_is_damaged() {
+    let folder = TempDir::new().unwrap();
+    drop(open(folder.path()).await.unwrap());
+    fs::remove_file(folder.path().join("manifest.json")).unwrap();
+    let error = open(folder.path()).await.err().unwrap();
+    assert!(error.to_string().contains("`manifest.json` is missing"), "{error}");
+}
+
+#[tokio::test]
+async fn logs_do_not_grow_with_what_is_written() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    let text = "x".repeat(1 << 20);
+    let points = |_| {
+        let mut point = chunk(1, "a", "x", vector(1), &[]);
+        point.payload.insert("text".to_owned(), text.clone().into());
+        point
+    };
+    for _ in 0..40 {
+        put(&store, (0..1).map(points)).await;
+    }
+    store.flush().await.unwrap();
+    assert_eq!(bytes(&folder.path().join("journal")), 0);
+    // Of 40 MiB: the file being written, the next one, and the last one closed.
+    let logs = bytes(&folder.path().join("chunks/wal"));
+    assert!(logs <= 25 << 20, "{logs} bytes");
+    assert_eq!(numbers(&all(&store).await), [1]);
 }
 
 #[tokio::test]
@@ -226,7 +261,9 @@ fn asking_for_the_holder_never_hinders_a_start() {
         for _ in 0..20 {
             drop(Lock::acquire(folder.path()).unwrap());
         }
-        asking.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in asking {
+            thread.join().unwrap();
+        }
     });
 }
 
@@ -254,11 +291,6 @@ async fn until_optimized(store: &Store, folder: &Path) {
     }
 }
 
-fn vector(number: u64) -> [f32; DIMENSIONS] {
-    let angle = number as f32;
-    [angle.cos(), angle.sin(), (angle * 1.7).cos(), (angle * 1.7).sin()]
-}
-
 /// Replaces a file; `*` is the first entry of its folder, a final `/` makes it a folder.
 fn damage(folder: &Path, file: &str, content: &[u8]) {
     let mut path = folder.to_owned();
@@ -274,6 +306,14 @@ fn damage(folder: &Path, file: &str, content: &[u8]) {
     } else {
         fs::write(&path, content).unwrap();
     }
+}
+
+/// Size of a file, or of the files of a folder.
+fn bytes(path: &Path) -> u64 {
+    if path.is_file() {
+        return fs::metadata(path).unwrap().len();
+    }
+    fs::read_dir(path).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -1,5 +1,8 @@
-//! What tests are made of: the real Codex, a model that replays scripts, the real program.
+//! What tests are made of: the real Codex, a model that replays scripts, a search that knows one
+//! file, and the real program.
 
 pub(crate) mod codex;
+pub(crate) mod house;
 pub(crate) mod model;
 pub(crate) mod process;
+pub(crate) mod search;

@@ -8,7 +8,8 @@ use std::{
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task"],
-    &["config", "telemetry"],
+    &["config"],
+    &["telemetry"],
     &["net", "rpc", "store", "embed", "codex"],
     &["ingest", "search", "chat"],
     &["api", "mcp", "cli"],

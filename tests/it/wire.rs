@@ -1,6 +1,6 @@
 //! A client that sees the bytes: requests as text over TCP, replies taken apart.
 
-use std::net::SocketAddr;
+use std::{fmt::Write, net::SocketAddr};
 
 use serde_json::Value;
 use tokio::{
@@ -31,7 +31,7 @@ impl Reply {
         let mut text = self.status.to_string();
         for name in ["content-type", "allow"] {
             if let Some(value) = self.header(name) {
-                text.push_str(&format!(" {name}: {value}"));
+                write!(text, " {name}: {value}").unwrap();
             }
         }
         let body = match serde_json::from_str::<Value>(&self.body) {
@@ -92,10 +92,9 @@ pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)], length: u
         text.push_str("host: localhost\r\n");
     }
     for (name, value) in headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        write!(text, "{name}: {value}\r\n").unwrap();
     }
-    text.push_str(&format!("content-length: {length}\r\n\r\n"));
-    text
+    text + &format!("content-length: {length}\r\n\r\n")
 }
 
 pub(crate) fn parsed(bytes: &[u8]) -> Reply {
@@ -116,8 +115,9 @@ fn unchunked(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();
-        body.push_str(&after[..size]);
-        rest = after[size..].strip_prefix("\r\n").unwrap();
+        let (chunk, after) = after.split_at(size);
+        body.push_str(chunk);
+        rest = after.strip_prefix("\r\n").unwrap();
     }
     body
 }

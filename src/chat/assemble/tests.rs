@@ -152,6 +152,9 @@ fn a_search_that_fails_has_no_summary() {
         play([searching("c1", "x"), failed, END]),
         ["request c1 VectorSearch", "result c1 error: no store"]
     );
+    let speechless = search("c1", "x", Some(Ok(json!({ "content": [] }))));
+    let told = play([searching("c1", "x"), Heard::ToolEnded(speechless), END]);
+    assert_eq!(told.last().unwrap(), "result c1 errorthe search does not say which files it found");
 }
 
 #[test]

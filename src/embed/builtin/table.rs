@@ -52,7 +52,7 @@ impl Table {
     }
 }
 
-/// Returns the raw content of a NumPy file, which must hold C-ordered values of one type and shape.
+/// Returns the raw content of a `NumPy` file, which must hold C-ordered values of one type and shape.
 /// The format is described at <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 fn array<'a>(file: &'a [u8], kind: &str, shape: &str) -> Result<&'a [u8], EmbedError> {
     const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";

@@ -1,6 +1,6 @@
 //! Collects the terms of texts and counts them.
 
-use super::super::words::{identifiers, parts};
+use super::super::words::{identifiers, parts, singular};
 use crate::domain::Sparse;
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.
@@ -16,8 +16,8 @@ pub(super) struct Terms {
 
 impl Terms {
     /// Counts the terms of `text`, each occurrence as `weight`: every identifier as a whole, and
-    /// its parts where it has several. Case does not count, nor do underscores in a whole, so
-    /// that `read_file` and `readFile` are one.
+    /// its parts where it has several. Case does not count, nor do a part's plural and the
+    /// underscores in a whole, so that `read_file` and `readFile` are one.
     pub(super) fn add(&mut self, text: &str, weight: f32) {
         for identifier in identifiers(text) {
             if LONGEST_IDENTIFIER < identifier.len() {
@@ -28,7 +28,7 @@ impl Terms {
                 found += 1;
                 // A one-letter part of a longer name says nothing.
                 if 1 < part.len() || part.len() == identifier.len() {
-                    self.counted.push((hash(part), weight));
+                    self.counted.push((hash(singular(part)), weight));
                 }
             }
             if 1 < found {

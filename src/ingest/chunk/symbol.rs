@@ -127,7 +127,8 @@ fn received(node: Node<'_>, text: &str) -> Option<String> {
 fn function(node: Node<'_>, text: &str, is_top: bool) -> Option<String> {
     let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
     let spans_lines = value.start_position().row + 2 <= value.end_position().row;
-    if !FUNCTIONS.contains(&value.kind()) && !(is_top && spans_lines) {
+    let is_definition = FUNCTIONS.contains(&value.kind()) || (is_top && spans_lines);
+    if !is_definition {
         return None;
     }
     let name = ["name", "property", "key", "left"];

@@ -82,9 +82,10 @@ impl Reader<'_> {
             Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
         };
         let chunked = chunk::chunks(language, text);
-        let (version, cut) = match chunked.gave_up {
-            false => (version, Cut::Planned),
-            true => (hash::version(&content, Cut::Fallback), Cut::Fallback),
+        let (version, cut) = if chunked.gave_up {
+            (hash::version(&content, Cut::Fallback), Cut::Fallback)
+        } else {
+            (version, Cut::Planned)
         };
         let record = record(version, chunked.chunks.len());
         let pieces = pieces(&record, language, chunked);

@@ -56,7 +56,7 @@ impl Reading {
     }
 
     /// Starts a reader for each processor, sparing one for the runtime where there are several.
-    pub(super) fn start(self, tasks: &Tasks, to: mpsc::Sender<Outcome>) -> Vec<JoinHandle<()>> {
+    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Outcome>) -> Vec<JoinHandle<()>> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = if 2 < processors { processors - 1 } else { processors };
         let shared = Arc::new(self);

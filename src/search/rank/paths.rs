@@ -67,7 +67,7 @@ const ROLES: &[Role] = &[
     },
     Role {
         folders: &[],
-        named: |name| name.ends_with(".d.ts") || name.ends_with(".pyi"),
+        named: is_declaration,
         asked_by: &["type", "types", "typing", "declaration", "stub"],
         factor: 0.7,
     },
@@ -111,6 +111,10 @@ fn is_generated(name: &str) -> bool {
     [".min.", ".pb.", "_pb2", ".g.cs", ".generated.", "_generated."]
         .iter()
         .any(|part| name.contains(part))
+}
+
+fn is_declaration(name: &str) -> bool {
+    [".d.ts", ".pyi"].iter().any(|end| name.ends_with(end))
 }
 
 fn is_prose(name: &str) -> bool {

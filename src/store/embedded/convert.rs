@@ -28,7 +28,7 @@ pub(super) fn key(field: Field) -> Result<JsonPath, StoreError> {
     })
 }
 
-/// Returns the engine's filter; `Nothing` when no point can match.
+/// Returns the engine's form of a filter.
 pub(super) fn selection(filter: &Filter) -> Result<Selection, StoreError> {
     if filter.must.iter().any(|(_, values)| values.is_empty()) {
         return Ok(Selection::Nothing);
@@ -37,21 +37,22 @@ pub(super) fn selection(filter: &Filter) -> Result<Selection, StoreError> {
     let must = filter.must.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
     let must_not = must_not.map(condition).collect::<Result<Vec<_>, _>>()?;
     if must.is_empty() && must_not.is_empty() {
-        return Ok(Selection::All);
+        return Ok(Selection::Points(None));
     }
-    Ok(Selection::Some(engine::Filter {
+    Ok(Selection::Points(Some(engine::Filter {
         should: None,
         min_should: None,
         must: (!must.is_empty()).then_some(must),
         must_not: (!must_not.is_empty()).then_some(must_not),
-    }))
+    })))
 }
 
 /// What a filter selects.
 pub(super) enum Selection {
-    All,
+    /// No point can match.
     Nothing,
-    Some(engine::Filter),
+    /// Those that match, or all without a filter.
+    Points(Option<engine::Filter>),
 }
 
 /// Returns the engine's form of a point that [`check`] accepted.

@@ -23,9 +23,6 @@ impl Entry {
 
 const UPSERT: u8 = 0;
 const DELETE: u8 = 1;
-/// All collections and fields, in the order of their journal codes: append only.
-const COLLECTIONS: [Collection; 3] = [Collection::Chunks, Collection::Files, Collection::Roots];
-const FIELDS: [Field; 3] = [Field::Root, Field::Path, Field::Version];
 
 /// Returns the journal form of an entry.
 pub(super) fn encode(entry: &Entry) -> Result<Vec<u8>, StoreError> {
@@ -34,7 +31,7 @@ pub(super) fn encode(entry: &Entry) -> Result<Vec<u8>, StoreError> {
         Entry::Upsert(..) => UPSERT,
         Entry::Delete(..) => DELETE,
     };
-    out.0.extend([kind, code(&COLLECTIONS, entry.collection())]);
+    out.0.extend([kind, code(&Collection::ALL, &entry.collection())]);
     match entry {
         Entry::Upsert(_, points) => {
             out.length(points.len());
@@ -54,7 +51,7 @@ pub(super) fn encode(entry: &Entry) -> Result<Vec<u8>, StoreError> {
 pub(super) fn decode(bytes: &[u8]) -> Option<Entry> {
     let mut input = Decoder(bytes);
     let kind = input.byte()?;
-    let collection = *COLLECTIONS.get(usize::from(input.byte()?))?;
+    let collection = *Collection::ALL.get(usize::from(input.byte()?))?;
     let entry = match kind {
         UPSERT => {
             let count = input.length()?;
@@ -69,8 +66,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Entry> {
     input.0.is_empty().then_some(entry)
 }
 
-fn code<T: PartialEq>(all: &[T], one: T) -> u8 {
-    let position = all.iter().position(|other| *other == one);
+fn code<T: PartialEq>(all: &[T], one: &T) -> u8 {
+    let position = all.iter().position(|other| other == one);
     position.and_then(|position| u8::try_from(position).ok()).unwrap_or(u8::MAX)
 }
 
@@ -107,7 +104,7 @@ impl Encoder {
     fn conditions(&mut self, conditions: &[(Field, Vec<String>)]) {
         self.length(conditions.len());
         for (field, values) in conditions {
-            self.0.push(code(&FIELDS, *field));
+            self.0.push(code(&Field::ALL, field));
             self.length(values.len());
             for value in values {
                 self.bytes(value.as_bytes());
@@ -156,22 +153,21 @@ impl<'a> Decoder<'a> {
     fn point(&mut self) -> Option<Point> {
         let id = Uuid::from_bytes(self.array()?);
         let payload: Map<String, Value> = serde_json::from_slice(self.bytes()?).ok()?;
-        let vectors = match self.byte()? {
-            0 => None,
-            _ => {
-                let dense = self.floats()?;
-                let indices = self.words()?.map(u32::from_le_bytes).collect();
-                Some(Vectors { dense, sparse: Sparse { indices, values: self.floats()? } })
-            }
-        };
+        let vectors = if self.byte()? == 0 { None } else { Some(self.vectors()?) };
         Some(Point { id, payload, vectors })
+    }
+
+    fn vectors(&mut self) -> Option<Vectors> {
+        let dense = self.floats()?;
+        let indices = self.words()?.map(u32::from_le_bytes).collect();
+        Some(Vectors { dense, sparse: Sparse { indices, values: self.floats()? } })
     }
 
     fn conditions(&mut self) -> Option<Vec<(Field, Vec<String>)>> {
         let count = self.length()?;
         (0..count)
             .map(|_| {
-                let field = *FIELDS.get(usize::from(self.byte()?))?;
+                let field = *Field::ALL.get(usize::from(self.byte()?))?;
                 let values = self.length()?;
                 let values = (0..values)
                     .map(|_| String::from_utf8(self.bytes()?.to_vec()).ok())

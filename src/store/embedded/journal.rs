@@ -53,7 +53,7 @@ impl Journal {
         &mut self,
         mut apply: impl FnMut(Entry) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let length = self.on_file(|file| file.metadata()).map(|metadata| metadata.len())?;
+        let length = self.on_file(File::metadata)?.len();
         let mut reader = BufReader::new(&self.file);
         let mut whole = 0;
         while let Some((body, size)) = record(&mut reader, length - whole)

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::{StoreError, atomic};
+use super::{
+    super::{Collection, StoreError, atomic},
+    shard,
+};
 
 /// The layout of the folder that this version writes.
 const LAYOUT: u32 = 1;
@@ -48,6 +51,12 @@ impl Manifest {
     pub(super) fn open(folder: &Path, model: &str, dimensions: usize) -> Result<Self, StoreError> {
         let path = folder.join("manifest.json");
         let Some(bytes) = atomic::read(&path)? else {
+            // It is written before anything else, and the numbers it held cannot be guessed.
+            let chunks = folder.join(shard::folder_name(Collection::Chunks));
+            if chunks.try_exists().map_err(|source| StoreError::io(&chunks, source))? {
+                let reason = "`manifest.json` is missing".to_owned();
+                return Err(StoreError::Damaged { path: folder.to_owned(), reason });
+            }
             let record = Record {
                 layout: LAYOUT,
                 model: model.to_owned(),
@@ -76,9 +85,8 @@ impl Manifest {
             return Ok(());
         }
         let same = stored == model;
-        let name = |name: &str, dimensions: usize| match same {
-            true => format!("{name} with {dimensions} dimensions"),
-            false => name.to_owned(),
+        let name = |name: &str, dimensions: usize| {
+            if same { format!("{name} with {dimensions} dimensions") } else { name.to_owned() }
         };
         Err(StoreError::ModelMismatch {
             stored: name(stored, *stored_dimensions),

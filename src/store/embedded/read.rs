@@ -17,6 +17,8 @@ use crate::domain::Sparse;
 
 /// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
 const TIE_MARGIN: usize = 16;
+/// How often a search is repeated because points it found were deleted before they were read.
+const MAX_TRIES: usize = 3;
 /// The most hits that are looked at to order a tie; a larger tie is ordered within these.
 const MAX_TIED: usize = 2 * MAX_PAGE;
 
@@ -62,9 +64,12 @@ impl Shard {
             None => None,
         };
         let limit = limit.min(MAX_PAGE);
-        let Some(filter) = engine_filter(filter, limit)? else {
+        let Selection::Points(filter) = convert::selection(filter)? else {
             return Ok(Vec::new());
         };
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
         let request = ScrollRequest {
             offset,
             limit: Some(limit),
@@ -82,7 +87,7 @@ impl Shard {
     }
 
     pub(super) fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
-        let Some(filter) = engine_filter(filter, 1)? else {
+        let Selection::Points(filter) = convert::selection(filter)? else {
             return Ok(0);
         };
         let request = CountRequest { filter, exact: true };
@@ -97,13 +102,24 @@ impl Shard {
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         let limit = limit.min(MAX_PAGE);
-        let Some(filter) = engine_filter(filter, limit)? else {
+        let Selection::Points(filter) = convert::selection(filter)? else {
             return Ok(Vec::new());
         };
-        let mut best = self.best(query, filter.as_ref(), limit)?;
-        best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        best.truncate(limit);
-        self.with_payloads(&best)
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for _ in 0..MAX_TRIES {
+            let mut best = self.best(query, filter.as_ref(), limit)?;
+            best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            best.truncate(limit);
+            found = self.with_payloads(&best)?;
+            // A point deleted between the two reads has been replaced by a newer one.
+            if found.len() == best.len() {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the best points, at least `limit` and so many that no point tied with the last of
@@ -156,19 +172,4 @@ impl Shard {
         });
         Ok(scored.collect())
     }
-}
-
-/// Returns the engine's filter, or `None` when nothing can be found or nothing is asked for.
-fn engine_filter(
-    filter: &Filter,
-    limit: usize,
-) -> Result<Option<Option<qdrant_edge::Filter>>, StoreError> {
-    if limit == 0 {
-        return Ok(None);
-    }
-    Ok(match convert::selection(filter)? {
-        Selection::Nothing => None,
-        Selection::All => Some(None),
-        Selection::Some(filter) => Some(Some(filter)),
-    })
 }

@@ -3,6 +3,8 @@
 //! The engine writes a rebuilt segment before it deletes the old ones and does not compare segments
 //! when it opens them: a point found in both would be counted twice.
 
+use std::collections::HashMap;
+
 use qdrant_edge::{
     Condition, CountRequest, Filter, HasIdCondition, PointId, PointOperations, Record,
     ScrollRequest, UpdateOperation, VectorInternal, VectorStructInternal, WithPayloadInterface,
@@ -24,7 +26,7 @@ const PAGE: usize = 256;
 
 /// Leaves one copy of each point, the newest.
 pub(super) fn remove_copies(writer: &mut Writer) -> Result<(), StoreError> {
-    for collection in [Collection::Chunks, Collection::Files, Collection::Roots] {
+    for collection in Collection::ALL {
         let mut offset = None;
         let mut rewritten = 0;
         loop {
@@ -89,7 +91,7 @@ fn rewrite(
 fn point(record: Record) -> Option<Point> {
     let named = match record.vector {
         Some(VectorStructInternal::Named(named)) => named,
-        _ => Default::default(),
+        _ => HashMap::default(),
     };
     let sparse = match named.get(TERMS) {
         Some(VectorInternal::Sparse(terms)) => {

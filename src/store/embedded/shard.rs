@@ -14,9 +14,8 @@ use qdrant_edge::{
     CreateIndex, Distance, EdgeConfig, EdgeConfigBuilder, EdgeOptimizersConfig, EdgeShard,
     EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, HnswIndexConfig,
     Modifier, OperationError, OperationResult, PayloadFieldSchema, PayloadSchemaType,
-    PointInsertOperations, PointOperations, UpdateOperation,
+    PointInsertOperations, PointOperations, UpdateOperation, WalOptions,
 };
-
 use tracing::warn;
 
 use super::{
@@ -25,9 +24,8 @@ use super::{
     entry::Entry,
 };
 
-/// Payload fields with a keyword index.
-const INDEXED: [Field; 3] = [Field::Root, Field::Path, Field::Version];
-
+/// Size of one file of the engine's log; up to two files of a collection wait to be freed.
+const LOG_FILE_BYTES: usize = 8 << 20;
 /// How many segments a shard is merged down to.
 const SEGMENTS: usize = 2;
 /// Segments with fewer points are not rebuilt to get rid of deleted ones.
@@ -56,14 +54,10 @@ impl Shard {
         // Left behind when the process was killed while rebuilding a segment.
         atomic::remove_folder(&folder.join("temp_segments"))?;
         reset_log(&folder, first_operation)?;
-        let opened =
-            caught("open", || EdgeShard::load(&folder, Some(config(collection, dimensions))));
-        let engine = opened.map_err(|error| StoreError::Damaged {
-            path: store.to_owned(),
-            reason: format!("`{}`: {error}", folder_name(collection)),
-        })?;
+        let config = config(collection, dimensions);
+        let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
-        for field in INDEXED {
+        for field in Field::ALL {
             // A no-op for segments that have the index.
             let schema = PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword);
             let index =
@@ -89,11 +83,10 @@ impl Shard {
     }
 
     fn delete(&self, filter: &Filter) -> Result<(), StoreError> {
-        let filter = match convert::selection(filter)? {
-            Selection::Nothing => return Ok(()),
-            Selection::All => qdrant_edge::Filter::default(),
-            Selection::Some(filter) => filter,
+        let Selection::Points(filter) = convert::selection(filter)? else {
+            return Ok(());
         };
+        let filter = filter.unwrap_or_default();
         let delete = PointOperations::DeletePointsByFilter(filter);
         self.update("delete points", UpdateOperation::PointOperation(delete))
     }
@@ -201,7 +194,9 @@ fn config(collection: Collection, dimensions: usize) -> EdgeConfig {
     // Half of the processors, so that searches go on while the index is built.
     let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
     let hnsw = HnswIndexConfig { max_indexing_threads: threads, ..HnswIndexConfig::default() };
-    let config = EdgeConfigBuilder::new().optimizers(optimizers(0)).hnsw_config(hnsw);
+    let log = WalOptions { segment_capacity: LOG_FILE_BYTES, ..WalOptions::default() };
+    let config =
+        EdgeConfigBuilder::new().optimizers(optimizers(0)).hnsw_config(hnsw).wal_options(log);
     match collection {
         // Segments without any vector are allowed; they keep payloads and their indexes.
         Collection::Files | Collection::Roots => config.build(),

@@ -138,10 +138,7 @@ impl Writer {
 
     /// Puts everything on disk: in the engine, or in the journal while the engine must not flush.
     pub(super) fn flush(&mut self) -> Result<(), StoreError> {
-        match self.optimizing {
-            true => self.journal.sync(),
-            false => self.checkpoint(),
-        }
+        if self.optimizing { self.journal.sync() } else { self.checkpoint() }
     }
 
     /// Returns whether the journal has grown so far that writers should wait for the optimizer.
@@ -174,16 +171,6 @@ impl Writer {
         self.optimizing
     }
 
-    /// Returns whether rebuilding segments might find something to do.
-    pub(super) fn may_optimize(&self, hnsw_min_chunks: usize) -> Result<bool, StoreError> {
-        for collection in [Collection::Chunks, Collection::Files, Collection::Roots] {
-            if self.shards.get(collection).may_optimize(hnsw_min_chunks)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     fn checkpoint(&mut self) -> Result<(), StoreError> {
         if self.optimizing || self.broken.is_some() {
             return Ok(());
@@ -192,10 +179,7 @@ impl Writer {
             self.shards.get(*collection).flush()?;
         }
         self.changed.clear();
-        match self.journal.bytes() {
-            0 => Ok(()),
-            _ => self.journal.clear(),
-        }
+        if self.journal.bytes() == 0 { Ok(()) } else { self.journal.clear() }
     }
 }
 

@@ -29,6 +29,12 @@ pub(crate) fn binary() -> &'static Path {
     })
 }
 
+/// Returns the folder of the package's own command, a Node script named `codex`.
+pub(crate) fn shim_folder() -> PathBuf {
+    binary();
+    tools().join(format!("codex-{VERSION}/node_modules/.bin"))
+}
+
 fn install(folder: &Path) {
     let package = format!("@openai/codex@{VERSION}");
     let installed = Command::new("npm")

@@ -74,11 +74,7 @@ impl House {
     }
 
     /// Asks in `conversation` and waits for the outcome.
-    pub(crate) async fn follow_up(
-        &self,
-        conversation: ConversationId,
-        question: &str,
-    ) -> Outcome {
+    pub(crate) async fn follow_up(&self, conversation: ConversationId, question: &str) -> Outcome {
         collect(self.begin(question, Some(conversation)).await.unwrap()).await
     }
 
@@ -105,8 +101,8 @@ pub(crate) fn settings(folder: &TempDir) -> config::Codex {
         approval: config::Approval::OnFailure,
         network: true,
         web_search: config::WebSearch::Live,
-        turn_timeout: Duration::from_secs(120),
-        request_timeout: Duration::from_secs(60),
+        turn_timeout: Duration::from_mins(2),
+        request_timeout: Duration::from_mins(1),
         presence_ttl: Duration::from_secs(30),
         max_turns: 4,
         max_waiting: 4,

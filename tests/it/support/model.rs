@@ -7,22 +7,36 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
+use codeinfo::task::Tasks;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
-use hyper::{Request, Response, body::Frame, body::Incoming, service::service_fn};
+use hyper::{
+    Request, Response,
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::mpsc, sync::watch, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{mpsc, watch},
+    time::timeout,
+};
 use tokio_stream::wrappers::ReceiverStream;
+
+/// How long a test waits for something that must happen.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What the model does with one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// Streams the items and completes.
     Items(Vec<Item>),
-    /// Streams the items, then drops the connection.
+    /// Streams the items, then ends without completing.
     Cut(Vec<Item>),
     /// Streams the items, then stays silent until the client goes away.
     Silent(Vec<Item>),
@@ -64,7 +78,7 @@ pub(crate) struct Model {
     /// Base URL for Codex's `model_providers.*.base_url`.
     pub(crate) url: String,
     shared: Arc<Shared>,
-    accepting: JoinHandle<()>,
+    tasks: Tasks,
 }
 
 struct Shared {
@@ -99,8 +113,9 @@ impl Model {
             asked: watch::Sender::new(0),
             left: watch::Sender::new(0),
         });
-        let accepting = tokio::task::spawn(accept(listener, Arc::clone(&shared)));
-        Self { url, shared, accepting }
+        let tasks = Tasks::default();
+        drop(tasks.spawn(accept(listener, Arc::clone(&shared), tasks.clone())));
+        Self { url, shared, tasks }
     }
 
     /// Returns the bodies of all requests so far.
@@ -116,42 +131,42 @@ impl Model {
     /// Waits until `count` requests came.
     pub(crate) async fn asked(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
-        asked.wait_for(|seen| *seen >= count).await.unwrap();
+        timeout(PATIENCE, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 
     /// Waits until the client left `count` streams before their end.
     pub(crate) async fn left(&self, count: usize) {
         let mut left = self.shared.left.subscribe();
-        left.wait_for(|seen| *seen >= count).await.unwrap();
+        timeout(PATIENCE, left.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 }
 
 impl Drop for Model {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.tasks.stopping().cancel();
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let shared = Arc::clone(&shared);
-        tokio::task::spawn(async move {
-            let service = service_fn(|request| respond(request, Arc::clone(&shared)));
+async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
+    while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
+    {
+        let (shared, owner) = (Arc::clone(&shared), tasks.clone());
+        drop(tasks.spawn(async move {
+            let service =
+                service_fn(|request| respond(request, Arc::clone(&shared), owner.clone()));
+            let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // A client that goes away in mid-stream is part of the scripts.
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await,
-            );
-        });
+            drop(owner.stopping().run_until_cancelled(serving).await);
+        }));
     }
 }
 
-type Body = BoxBody<Bytes, std::io::Error>;
+type Body = BoxBody<Bytes, Infallible>;
 
 async fn respond(
     request: Request<Incoming>,
     shared: Arc<Shared>,
+    tasks: Tasks,
 ) -> Result<Response<Body>, Infallible> {
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let Ok(body) = serde_json::from_slice::<Value>(&body) else {
@@ -165,12 +180,12 @@ async fn respond(
         return Ok(status(*code, body));
     }
     let (frames, stream) = mpsc::channel(64);
-    tokio::task::spawn(stream_reply(number, reply, frames, shared));
+    drop(tasks.spawn(stream_reply(number, reply, frames, shared)));
     let body = StreamBody::new(ReceiverStream::new(stream)).boxed();
     Ok(Response::builder().header("content-type", "text/event-stream").body(body).unwrap())
 }
 
-type Frames = mpsc::Sender<Result<Frame<Bytes>, std::io::Error>>;
+type Frames = mpsc::Sender<Result<Frame<Bytes>, Infallible>>;
 
 async fn stream_reply(number: usize, reply: Reply, frames: Frames, shared: Arc<Shared>) {
     let id = format!("resp_{number}");
@@ -197,10 +212,8 @@ async fn stream_reply(number: usize, reply: Reply, frames: Frames, shared: Arc<S
             let response = json!({ "id": id, "usage": usage });
             send(&frames, &json!({ "type": "response.completed", "response": response })).await;
         }
-        End::Cut => {
-            let cut = std::io::Error::other("the script cuts the stream");
-            drop(frames.send(Err(cut)).await);
-        }
+        // The stream ends before its `response.completed`.
+        End::Cut => {}
         End::Silent => {
             frames.closed().await;
             shared.left.send_modify(|left| *left += 1);
@@ -222,17 +235,12 @@ async fn send(frames: &Frames, event: &Value) {
 
 /// Returns the events of one item, the way the Responses API streams it.
 fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
-    let added = |item: &Value| {
-        json!({ "type": "response.output_item.added", "output_index": index, "item": item })
-    };
-    let done = |item: &Value| {
-        json!({ "type": "response.output_item.done", "output_index": index, "item": item })
-    };
+    let added = |item: &Value| json!({ "type": "response.output_item.added", "output_index": index, "item": item });
+    let done = |item: &Value| json!({ "type": "response.output_item.done", "output_index": index, "item": item });
     match item {
         Item::Thinks(parts) => {
             let id = format!("rs_{response}_{index}");
-            let mut events =
-                vec![added(&json!({ "type": "reasoning", "id": id, "summary": [] }))];
+            let mut events = vec![added(&json!({ "type": "reasoning", "id": id, "summary": [] }))];
             for (part, text) in parts.iter().enumerate() {
                 events.push(json!({
                     "type": "response.reasoning_summary_part.added", "item_id": id,
@@ -244,10 +252,8 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
                     "output_index": index, "summary_index": part, "delta": text,
                 }));
             }
-            let summary: Vec<Value> = parts
-                .iter()
-                .map(|text| json!({ "type": "summary_text", "text": text }))
-                .collect();
+            let summary: Vec<Value> =
+                parts.iter().map(|text| json!({ "type": "summary_text", "text": text })).collect();
             events.push(done(&json!({
                 "type": "reasoning", "id": id, "summary": summary, "encrypted_content": "sealed",
             })));
@@ -275,9 +281,7 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
         }
         Item::Says(text) => {
             let id = format!("msg_{response}_{index}");
-            let message = |content: Value| {
-                json!({ "type": "message", "id": id, "role": "assistant", "content": content })
-            };
+            let message = |content: Value| json!({ "type": "message", "id": id, "role": "assistant", "content": content });
             vec![
                 added(&message(json!([]))),
                 json!({
@@ -294,10 +298,6 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
 const SEARCH: &str = "mcp__codeinfo_search";
 
 fn status(code: u16, body: &Value) -> Response<Body> {
-    let body = Full::from(body.to_string()).map_err(|never| match never {}).boxed();
-    Response::builder()
-        .status(code)
-        .header("content-type", "application/json")
-        .body(body)
-        .unwrap()
+    let body = Full::from(body.to_string()).boxed();
+    Response::builder().status(code).header("content-type", "application/json").body(body).unwrap()
 }

@@ -132,6 +132,7 @@ fn command(data_dir: &Path, environment: &Environment) -> Command {
         .env("MCP_PORT", "0")
         .env("DATA_DIR", data_dir)
         .env("TMPDIR", scratch())
+        .env("LOG_LEVEL", "error")
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .kill_on_drop(true);

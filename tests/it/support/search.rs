@@ -6,18 +6,19 @@ use std::{
 };
 
 use bytes::Bytes;
+use codeinfo::task::Tasks;
 use http_body_util::{BodyExt, Full};
-use hyper::{Method, Request, Response, body::Incoming, service::service_fn};
+use hyper::{Method, Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::net::TcpListener;
 
 /// A listening search server. It ends with the test.
 pub(crate) struct Search {
     /// URL of its MCP endpoint.
     pub(crate) url: String,
     messages: Arc<Mutex<Vec<Value>>>,
-    accepting: JoinHandle<()>,
+    tasks: Tasks,
 }
 
 impl Search {
@@ -25,15 +26,18 @@ impl Search {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let messages = Arc::default();
-        let accepting = tokio::task::spawn(accept(listener, Arc::clone(&messages)));
-        Self { url, messages, accepting }
+        let tasks = Tasks::default();
+        drop(tasks.spawn(accept(listener, Arc::clone(&messages), tasks.clone())));
+        Self { url, messages, tasks }
     }
 
     /// Returns the queries so far.
     pub(crate) fn queries(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
         let calls = messages.iter().filter(|message| message["method"] == "tools/call");
-        calls.map(|call| call["params"]["arguments"]["query"].as_str().unwrap().to_owned()).collect()
+        calls
+            .map(|call| call["params"]["arguments"]["query"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Returns how many messages came.
@@ -44,22 +48,20 @@ impl Search {
 
 impl Drop for Search {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.tasks.stopping().cancel();
     }
 }
 
-async fn accept(listener: TcpListener, messages: Arc<Mutex<Vec<Value>>>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let messages = Arc::clone(&messages);
-        tokio::task::spawn(async move {
+async fn accept(listener: TcpListener, messages: Arc<Mutex<Vec<Value>>>, tasks: Tasks) {
+    while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
+    {
+        let (messages, owner) = (Arc::clone(&messages), tasks.clone());
+        drop(tasks.spawn(async move {
             let service = service_fn(|request| respond(request, Arc::clone(&messages)));
+            let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // Codex drops connections when it ends.
-            drop(
-                hyper::server::conn::http1::Builder::new()
-                    .serve_connection(TokioIo::new(stream), service)
-                    .await,
-            );
-        });
+            drop(owner.stopping().run_until_cancelled(serving).await);
+        }));
     }
 }
 

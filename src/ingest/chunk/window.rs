@@ -1,0 +1,121 @@
+//! Emits runs of lines as chunks, and cuts what is too large at the best places that lines show.
+
+use std::{cmp::Reverse, ops::Range, rc::Rc};
+
+use super::lines::Lines;
+
+/// A chunk of glue or of a cut definition grows to about this size, in lines and bytes.
+pub(super) const TARGET: (usize, usize) = (60, 2000);
+/// Nothing is larger than this.
+pub(super) const MAX: (usize, usize) = (120, 6000);
+/// A line too long for a chunk is cut into pieces of at most this many bytes.
+const PIECE: usize = 2000;
+
+/// Lines of one chunk, or a part of one very long line.
+#[derive(Debug)]
+pub(super) struct Packed<'a> {
+    pub(super) lines: Range<usize>,
+    pub(super) text: &'a str,
+    pub(super) symbol: Option<Rc<str>>,
+}
+
+/// Packs a file that is not parsed.
+pub(super) fn windows<'a>(lines: &Lines<'a>) -> Vec<Packed<'a>> {
+    let mut packed = Vec::new();
+    let whole = lines.trim(0..lines.count());
+    if lines.fits(&whole, TARGET) {
+        cut(lines, whole, None, &mut packed);
+    } else {
+        windowed(lines, whole, None, &mut packed);
+    }
+    packed
+}
+
+/// Emits a run of lines whole if it may be that large, else in windows.
+pub(super) fn cut<'a>(
+    lines: &Lines<'a>,
+    range: Range<usize>,
+    symbol: Option<&Rc<str>>,
+    into: &mut Vec<Packed<'a>>,
+) {
+    let range = lines.trim(range);
+    if range.is_empty() {
+    } else if lines.fits(&range, MAX) {
+        into.push(Packed {
+            text: lines.text(range.clone()),
+            lines: range,
+            symbol: symbol.cloned(),
+        });
+    } else if range.len() == 1 {
+        for text in pieces(lines.text(range.clone())) {
+            into.push(Packed { lines: range.clone(), text, symbol: symbol.cloned() });
+        }
+    } else {
+        windowed(lines, range, symbol, into);
+    }
+}
+
+/// Emits a run of lines in windows of the target size.
+fn windowed<'a>(
+    lines: &Lines<'a>,
+    range: Range<usize>,
+    symbol: Option<&Rc<str>>,
+    into: &mut Vec<Packed<'a>>,
+) {
+    let mut rest = range;
+    while !rest.is_empty() {
+        let end = window(lines, &rest);
+        cut(lines, rest.start..end, symbol, into);
+        rest.start = end;
+    }
+}
+
+/// Returns where the first window of `rest` ends: at the best break in its second half.
+fn window(lines: &Lines<'_>, rest: &Range<usize>) -> usize {
+    let mut end = rest.start + 1;
+    while end < rest.end && lines.fits(&(rest.start..end + 1), TARGET) {
+        end += 1;
+    }
+    if end == rest.end {
+        return end;
+    }
+    let half = rest.start + (end - rest.start).div_ceil(2);
+    (half..=end).max_by_key(|at| breaks(lines, *at)).unwrap_or(end)
+}
+
+/// How good it is to cut before a line: behind a blank line, and where little is indented.
+fn breaks(lines: &Lines<'_>, at: usize) -> (bool, Reverse<usize>) {
+    let is_behind_blank = 0 < at && lines.is_blank(at - 1);
+    (is_behind_blank, Reverse(lines.indent(at)))
+}
+
+/// Cuts a very long line into pieces, behind white space or punctuation where there is some.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(piece_end(rest));
+            rest = behind;
+            if !piece.trim().is_empty() {
+                return Some(piece);
+            }
+        }
+        None
+    })
+}
+
+fn piece_end(rest: &str) -> usize {
+    if rest.len() <= PIECE {
+        return rest.len();
+    }
+    let mut end = PIECE;
+    while !rest.is_char_boundary(end) {
+        end -= 1;
+    }
+    let window = rest.get(..end).unwrap_or(rest);
+    let breaks = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '}' | ')' | '>');
+    match window.rmatch_indices(breaks).next() {
+        Some((at, found)) if PIECE / 2 < at => at + found.len(),
+        _ => end,
+    }
+}

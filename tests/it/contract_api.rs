@@ -1,0 +1,319 @@
+//! The wire contract of the main API (port 5010): whole replies of every route.
+#![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
+
+use insta::assert_snapshot;
+
+use crate::{
+    listeners::Listeners,
+    wire::{get, post, request},
+};
+
+/// Starts with `demo` indexed.
+async fn with_demo() -> Listeners {
+    let server = Listeners::start().await;
+    server.ingest_demo().await;
+    server
+}
+
+#[tokio::test]
+async fn health_says_which_part_fails_and_stays_200() {
+    let server = Listeners::start().await;
+    assert_snapshot!(server.shown(&get(server.main, "/health").await), @r#"
+    200 content-type: application/json
+    {
+      "status": "degraded",
+      "version": "…",
+      "uptimeSeconds": "…",
+      "codex": {
+        "available": false,
+        "reason": "the Codex command line is not found: CODEX_BIN does not name a program"
+      },
+      "store": {
+        "backend": "embedded",
+        "ok": true,
+        "chunks": 0
+      },
+      "embedder": {
+        "name": "code-static-0",
+        "dimensions": 256,
+        "ok": true
+      },
+      "mcp": {
+        "port": 5011
+      }
+    }
+    "#);
+    assert_snapshot!(server.shown(&get(server.main, "/ready").await), @r#"
+    503 content-type: application/json
+    {
+      "error": "CODE_INFO_LLM_UNAVAILABLE",
+      "message": "the Codex command line is not found: CODEX_BIN does not name a program",
+      "details": [
+        "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+      ]
+    }
+    "#);
+    assert_snapshot!(server.shown(&get(server.main, "/version").await), @r#"
+    200 content-type: application/json
+    {
+      "app": "codeinfo",
+      "version": "…"
+    }
+    "#);
+    let head = request(server.main, "HEAD", "/health", &[], "").await;
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn unknown_routes_and_wrong_methods_are_told_apart() {
+    let server = Listeners::start().await;
+    assert_snapshot!(get(server.main, "/nowhere").await.shown(), @r#"
+    404 content-type: application/json
+    {
+      "error": "ROUTE_NOT_FOUND",
+      "message": "there is nothing at this path"
+    }
+    "#);
+    assert_snapshot!(post(server.main, "/health", "{}").await.shown(), @r#"
+    405 content-type: application/json allow: GET, HEAD
+    {
+      "error": "METHOD_NOT_ALLOWED",
+      "message": "this path answers GET, HEAD only"
+    }
+    "#);
+    assert_snapshot!(get(server.main, "/ingest/start").await.shown(), @r#"
+    405 content-type: application/json allow: POST
+    {
+      "error": "METHOD_NOT_ALLOWED",
+      "message": "this path answers POST only"
+    }
+    "#);
+    let delete = request(server.main, "DELETE", "/mcp", &[], "").await;
+    assert_eq!((delete.status, delete.header("allow")), (405, Some("POST")));
+}
+
+#[tokio::test]
+async fn a_repository_is_ingested_found_and_removed() {
+    let server = with_demo().await;
+    assert_snapshot!(server.shown(&get(server.main, "/ingest/roots").await), @r#"
+    200 content-type: application/json
+    {
+      "roots": [
+        {
+          "id": "…",
+          "name": "demo",
+          "description": "a small reader",
+          "path": "FOLDER/demo",
+          "modelId": "code-static-0@1",
+          "lastIngestAt": "…",
+          "counts": {
+            "files": 2,
+            "chunks": 2,
+            "embedded": 2
+          },
+          "lastError": null,
+          "state": "completed"
+        }
+      ]
+    }
+    "#);
+    assert_snapshot!(server.shown(&get(server.main, "/tools/ingested-repos").await), @r#"
+    200 content-type: application/json
+    {
+      "repos": [
+        {
+          "id": "…",
+          "name": "demo",
+          "description": "a small reader",
+          "path": "FOLDER/demo",
+          "lastIngestAt": "…",
+          "modelId": "code-static-0@1",
+          "counts": {
+            "files": 2,
+            "chunks": 2,
+            "embedded": 2
+          },
+          "lastError": null
+        }
+      ],
+      "lockedModelId": "code-static-0@1"
+    }
+    "#);
+    let query = r#"{"query":"parse_config","repository":"demo","limit":1}"#;
+    let found = post(server.main, "/tools/vector-search", query).await;
+    assert_snapshot!(server.shown(&found), @r#"
+    200 content-type: application/json
+    {
+      "results": [
+        {
+          "repo": "demo",
+          "relPath": "src/parse.rs",
+          "path": "FOLDER/demo/src/parse.rs",
+          "startLine": 1,
+          "endLine": 4,
+          "symbol": "parse_config",
+          "language": "rust",
+          "score": 0.9565218,
+          "chunk": "/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}",
+          "chunkId": "…",
+          "modelId": "code-static-0@1",
+          "lineCount": 4
+        }
+      ],
+      "files": [
+        {
+          "path": "FOLDER/demo/src/parse.rs",
+          "relPath": "src/parse.rs",
+          "repo": "demo",
+          "match": 0.9565218,
+          "chunks": 1,
+          "lines": 4,
+          "ranges": [
+            "1-4"
+          ]
+        }
+      ],
+      "modelId": "code-static-0@1"
+    }
+    "#);
+    let again = post(server.main, "/ingest/reembed/demo", "").await;
+    assert_eq!(again.status, 202);
+    let run = again.json()["runId"].as_str().unwrap().to_owned();
+    server.ended(&run).await;
+    let status = get(server.main, &format!("/ingest/status/{run}")).await;
+    assert_snapshot!(server.shown(&status), @r#"
+    200 content-type: application/json
+    {
+      "runId": "…",
+      "state": "completed",
+      "root": "demo",
+      "counts": {
+        "files": 2,
+        "chunks": 2,
+        "embedded": 2,
+        "skipped": 0,
+        "deleted": 0
+      },
+      "fileIndex": 2,
+      "fileTotal": 2,
+      "percent": 100
+    }
+    "#);
+    let cancelled = request(server.main, "POST", &format!("/ingest/cancel/{run}"), &[], "").await;
+    assert_eq!(server.shown(&cancelled), server.shown(&status), "an ended run stays as it is");
+    let folder = server.folder.path().canonicalize().unwrap().join("demo").display().to_string();
+    let by_path = format!("/ingest/remove/{}", folder.replace('/', "%2F"));
+    let removed = request(server.main, "POST", &by_path, &[], "").await;
+    assert_snapshot!(server.shown(&removed), @r#"
+    200 content-type: application/json
+    {
+      "removed": {
+        "id": "…",
+        "name": "demo",
+        "path": "FOLDER/demo"
+      }
+    }
+    "#);
+    let gone = request(server.main, "POST", &by_path, &[], "").await;
+    assert_snapshot!(server.shown(&gone), @r#"
+    404 content-type: application/json
+    {
+      "error": "REPO_NOT_FOUND",
+      "message": "no indexed repository is called `FOLDER/demo`"
+    }
+    "#);
+    assert_snapshot!(get(server.main, "/tools/ingested-repos").await.shown(), @r#"
+    200 content-type: application/json
+    {
+      "repos": [],
+      "lockedModelId": null
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn faulty_ingest_requests_name_every_fault() {
+    let server = Listeners::start().await;
+    let start = async |body: &str| server.shown(&post(server.main, "/ingest/start", body).await);
+    assert_snapshot!(start(r#"{"name":1,"paths":[]}"#).await, @r#"
+    400 content-type: application/json
+    {
+      "error": "VALIDATION_FAILED",
+      "message": "`name` must be a string; `paths` is not known here; `path` is missing",
+      "details": [
+        "`name` must be a string",
+        "`paths` is not known here",
+        "`path` is missing"
+      ]
+    }
+    "#);
+    assert_snapshot!(start(r#"{"path":"/nonexistent/folder"}"#).await, @r#"
+    400 content-type: application/json
+    {
+      "error": "VALIDATION_FAILED",
+      "message": "`path` `/nonexistent/folder` does not exist"
+    }
+    "#);
+    assert_snapshot!(start("{").await, @r#"
+    400 content-type: application/json
+    {
+      "error": "INVALID_JSON",
+      "message": "the body is not JSON: EOF while parsing an object at line 1 column 1"
+    }
+    "#);
+    let run = "/ingest/status/00000000-0000-0000-0000-000000000000";
+    assert_snapshot!(server.shown(&get(server.main, run).await), @r#"
+    404 content-type: application/json
+    {
+      "error": "RUN_NOT_FOUND",
+      "message": "no ingest run has the id `00000000-0000-0000-0000-000000000000`"
+    }
+    "#);
+    let reembed = request(server.main, "POST", "/ingest/reembed/no%2Fsuch'name", &[], "").await;
+    assert_snapshot!(server.shown(&reembed), @r#"
+    404 content-type: application/json
+    {
+      "error": "REPO_NOT_FOUND",
+      "message": "no indexed repository is called `no/such'name`"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn searches_that_cannot_work_say_why() {
+    let empty = Listeners::start().await;
+    let query = r#"{"query":"main"}"#;
+    let unfilled = post(empty.main, "/tools/vector-search", query).await;
+    assert_snapshot!(empty.shown(&unfilled), @r#"
+    409 content-type: application/json
+    {
+      "error": "INGEST_REQUIRED",
+      "message": "nothing is indexed yet; ingest a repository first"
+    }
+    "#);
+    let server = with_demo().await;
+    let search =
+        async |body: &str| server.shown(&post(server.main, "/tools/vector-search", body).await);
+    assert_snapshot!(search(r#"{"query":"main","repository":"nope"}"#).await, @r#"
+    404 content-type: application/json
+    {
+      "error": "REPO_NOT_FOUND",
+      "message": "no repository `nope` is indexed; known are `demo`"
+    }
+    "#);
+    assert_snapshot!(search(r#"{"query":"main","limit":21}"#).await, @r#"
+    400 content-type: application/json
+    {
+      "error": "VALIDATION_FAILED",
+      "message": "`limit` must be at most 20",
+      "details": [
+        "`limit` must be at most 20"
+      ]
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn stopping_ends_everything_within_the_grace_period() {
+    assert!(with_demo().await.stop().await);
+}

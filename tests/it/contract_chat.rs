@@ -1,0 +1,122 @@
+//! The wire contract of `/chat` on the main API: the frames of a whole turn.
+
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::{
+    listeners::Listeners,
+    support::model::{Model, Reply as Said, says, searches, thinks},
+    wire::{Reply, get, post},
+};
+
+/// Shows frames, one a line, without ids and texts that differ from run to run.
+fn frames(server: &Listeners, reply: &Reply) -> String {
+    assert_eq!(reply.header("content-type"), Some("text/event-stream"), "{reply:?}");
+    let mut shown = String::new();
+    let mut conversation = String::new();
+    for frame in reply.body.split("\n\n").filter(|frame| frame.starts_with("event: ")) {
+        let (name, data) = frame.split_once("\ndata: ").unwrap();
+        let read: Value = serde_json::from_str(data).unwrap();
+        if let Some(id) = read["conversationId"].as_str() {
+            conversation = id.to_owned();
+        }
+        writeln!(shown, "{} {data}", name.trim_start_matches("event: ")).unwrap();
+    }
+    assert_eq!(conversation.len(), 36);
+    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    shown.replace(&conversation, "CONVERSATION").replace(&folder, "FOLDER")
+}
+
+#[tokio::test]
+async fn a_turn_is_streamed_frame_by_frame() {
+    let model = Model::replay([
+        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
+        Said::Items(vec![says("It is `parse_config`.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let reply = post(server.main, "/chat", r#"{"question":"Where?","effort":"low"}"#).await;
+    assert_snapshot!(frames(&server, &reply), @r#"
+    thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
+    thinking {"text":"**Looking**"}
+    tool-request {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","parameters":{"query":"parse_config"}}
+    tool-result {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","stage":"success","result":{"content":[{"type":"text","text":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.96)\n/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}\n\n[demo] FOLDER/demo/README.md:1-3 `Demo` markdown (score 0.05)\n# Demo\n\nReads configuration files."}],"structuredContent":null}}
+    answer {"text":"It is `parse_config`."}
+    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.9565218,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.051332403,"chunks":1,"lines":3,"ranges":["1-3"]}]},{"type":"answer","text":"It is `parse_config`."}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220}}
+    "#);
+    assert_eq!(model.requests()[0]["reasoning"]["effort"], "low");
+    let failed = post(server.main, "/chat", r#"{"question":"Again?"}"#).await;
+    assert_snapshot!(frames(&server, &failed), @r#"
+    thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
+    error {"code":"TURN_FAILED","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}","conversationId":"CONVERSATION"}
+    "#);
+    let unknown = r#"{"question":"x","conversationId":"00000000-0000-4000-8000-000000000000"}"#;
+    assert_snapshot!(post(server.main, "/chat", unknown).await.shown(), @r#"
+    404 content-type: application/json
+    {
+      "error": "CONVERSATION_NOT_FOUND",
+      "message": "there is no conversation `00000000-0000-4000-8000-000000000000`"
+    }
+    "#);
+    let faulty = r#"{"conversationId":5,"stream":true}"#;
+    assert_snapshot!(post(server.main, "/chat", faulty).await.shown(), @r#"
+    400 content-type: application/json
+    {
+      "error": "VALIDATION_FAILED",
+      "message": "`conversationId` must be a string; `stream` is not known here; `question` is missing",
+      "details": [
+        "`conversationId` must be a string",
+        "`stream` is not known here",
+        "`question` is missing"
+      ]
+    }
+    "#);
+    assert_snapshot!(get(server.main, "/chat/providers").await.shown(), @r#"
+    200 content-type: application/json
+    {
+      "providers": [
+        {
+          "id": "codex",
+          "available": true,
+          "version": "0.169.0"
+        }
+      ]
+    }
+    "#);
+    let models = get(server.main, "/chat/models").await;
+    let listed = models.json()["models"].as_array().unwrap().clone();
+    assert!(listed.iter().any(|model| model["isDefault"] == true), "{models:?}");
+}
+
+#[tokio::test]
+async fn without_codex_chat_says_why() {
+    let server = Listeners::start().await;
+    let asked = post(server.main, "/chat", r#"{"question":"Where?"}"#).await;
+    assert_snapshot!(asked.shown(), @r#"
+    503 content-type: application/json
+    {
+      "error": "CODE_INFO_LLM_UNAVAILABLE",
+      "message": "the Codex command line is not found: CODEX_BIN does not name a program",
+      "details": [
+        "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+      ]
+    }
+    "#);
+    assert_snapshot!(get(server.main, "/chat/providers").await.shown(), @r#"
+    200 content-type: application/json
+    {
+      "providers": [
+        {
+          "id": "codex",
+          "available": false,
+          "reason": "the Codex command line is not found: CODEX_BIN does not name a program",
+          "hint": "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+        }
+      ]
+    }
+    "#);
+    assert_eq!(get(server.main, "/chat/models").await.body, asked.body);
+}

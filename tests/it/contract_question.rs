@@ -1,0 +1,365 @@
+//! The wire contract of `codebase_question`, with the real Codex, a scripted model, and the raw
+//! search of the same server.
+#![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
+
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::{
+    listeners::Listeners,
+    support::model::{Item, Model, Reply as Said, says, searches, thinks},
+    wire::{self, Reply, rpc, rpc_with},
+};
+
+const JSON_ONLY: [(&str, &str); 1] = [("accept", "application/json")];
+
+fn question(arguments: &Value) -> String {
+    let params = json!({ "name": "codebase_question", "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params }).to_string()
+}
+
+/// Returns the one text of a result, which must be JSON.
+fn text(result: &Value) -> Value {
+    let content = result["content"].as_array().unwrap();
+    assert_eq!((content.len(), &content[0]["type"]), (1, &json!("text")));
+    serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
+}
+
+/// Shows JSON with the id of its conversation and the folder of the test replaced.
+fn steady(server: &Listeners, value: &Value) -> String {
+    let mut shown = serde_json::to_string_pretty(value).unwrap();
+    let ids = [&value["conversationId"], &value["data"]["conversationId"]];
+    for id in ids.into_iter().filter_map(Value::as_str) {
+        assert_eq!(id.len(), 36);
+        shown = shown.replace(id, "CONVERSATION");
+    }
+    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    shown.replace(&folder, "FOLDER")
+}
+
+/// Takes the messages out of a reply of server-sent events.
+fn messages(reply: &Reply) -> Vec<Value> {
+    assert_eq!(reply.header("content-type"), Some("text/event-stream"), "{reply:?}");
+    let events = reply.body.split("\n\n").filter_map(|event| event.strip_prefix("data: "));
+    events.map(|data| serde_json::from_str(data).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
+    let model = Model::replay([
+        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
+        Said::Items(vec![thinks("**Reading**"), says("It is `parse_config`.")]),
+        Said::Items(vec![says("As I said.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let asked = question(&json!({ "question": "  Where is the reader? " }));
+    let reply = rpc_with(server.mcp, &JSON_ONLY, &asked).await;
+    let result = &reply.json()["result"];
+    assert_eq!(result.as_object().unwrap().keys().collect::<Vec<_>>(), ["content"]);
+    let answer = text(result);
+    assert_snapshot!(steady(&server, &answer), @r#"
+    {
+      "conversationId": "CONVERSATION",
+      "modelId": "mock-model",
+      "segments": [
+        {
+          "type": "thinking",
+          "text": "**Looking**"
+        },
+        {
+          "type": "vector_summary",
+          "files": [
+            {
+              "path": "FOLDER/demo/src/parse.rs",
+              "relPath": "src/parse.rs",
+              "repo": "demo",
+              "match": 0.9565218,
+              "chunks": 1,
+              "lines": 4,
+              "ranges": [
+                "1-4"
+              ]
+            },
+            {
+              "path": "FOLDER/demo/README.md",
+              "relPath": "README.md",
+              "repo": "demo",
+              "match": 0.051332403,
+              "chunks": 1,
+              "lines": 3,
+              "ranges": [
+                "1-3"
+              ]
+            }
+          ]
+        },
+        {
+          "type": "thinking",
+          "text": "**Reading**"
+        },
+        {
+          "type": "answer",
+          "text": "It is `parse_config`."
+        }
+      ]
+    }
+    "#);
+    let again = json!({ "question": "Sure?", "conversationId": answer["conversationId"] });
+    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&again)).await;
+    let second = text(&reply.json()["result"]);
+    assert_eq!(second["conversationId"], answer["conversationId"]);
+    assert_eq!(second["segments"], json!([{ "type": "answer", "text": "As I said." }]));
+    assert!(model.latest().contains("Where is the reader?"), "the thread goes on");
+}
+
+#[tokio::test]
+async fn a_client_that_takes_events_gets_progress_and_one_result() {
+    let model = Model::replay([
+        Said::Items(vec![thinks("**Looking**"), searches("parse_config")]),
+        Said::Items(vec![says("It is `parse_config`.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let mut asked: Value =
+        serde_json::from_str(&question(&json!({ "question": "Where?" }))).unwrap();
+    asked["params"]["_meta"] = json!({ "progressToken": "p" });
+    let mut messages = messages(&rpc(server.mcp, &asked.to_string()).await);
+    let last = messages.pop().unwrap();
+    let mut shown = String::new();
+    for message in &messages {
+        writeln!(shown, "{message}").unwrap();
+    }
+    assert_snapshot!(shown, @r#"
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"message":"**Looking**"}}
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2,"message":"searched: parse_config: 2 files"}}
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":3,"message":"It is `parse_config`."}}
+    "#);
+    assert_eq!(last["id"], 7);
+    assert_eq!(text(&last["result"])["segments"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn the_tool_is_listed_and_its_schema_is_what_validates() {
+    let model = Model::replay([]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    let listed = rpc(server.mcp, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
+    assert_snapshot!(listed.shown(), @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": 1,
+      "result": {
+        "tools": [
+          {
+            "name": "codebase_question",
+            "title": "Ask about the codebase",
+            "description": "Answers a question about the indexed repositories. Call it to learn how something works, where it is done, what uses it or why, before reading files yourself: it searches every repository and verifies what it says in the code. Ask one whole question in plain words. It returns JSON {conversationId, modelId, segments}: read the last segment of type `answer`; `vector_summary` names the files it is based on. For a follow-up pass the conversationId back. It may take minutes.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [
+                "question"
+              ],
+              "properties": {
+                "question": {
+                  "type": "string",
+                  "minLength": 1,
+                  "description": "The whole question in plain words, with any names you already know."
+                },
+                "conversationId": {
+                  "type": "string",
+                  "minLength": 1,
+                  "description": "For a follow-up: the conversationId of the former answer. Leave it out to begin anew."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Ask about the codebase",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": false,
+              "openWorldHint": false
+            }
+          }
+        ]
+      }
+    }
+    "#);
+    let unknown_id = "00000000-0000-4000-8000-000000000000";
+    let mut faults = String::new();
+    for arguments in [
+        json!({}),
+        json!(null),
+        json!([]),
+        json!({ "question": "" }),
+        json!({ "question": " \n\t" }),
+        json!({ "question": 1, "limit": 5, "repository": "demo" }),
+        json!({ "question": "x\0y", "conversationId": "nonsense" }),
+        json!({ "question": "x", "conversationId": "" }),
+        json!({ "question": "x", "conversationId": null }),
+        json!({ "question": "x".repeat(70_000) }),
+    ] {
+        let reply = rpc(server.mcp, &question(&arguments)).await;
+        writeln!(faults, "{}", reply.json()["error"]).unwrap();
+    }
+    assert_snapshot!(faults, @r#"
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` is missing"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["the value must be an object"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["the value must be an object"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` is empty"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` is blank"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` must be a string","`limit` is not known here","`repository` is not known here"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` holds a NUL character","`conversationId`: `nonsense` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`conversationId` is empty"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`conversationId` must be a string"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` has 70000 bytes; at most 65536 are allowed"]}}
+    "#);
+    let unknown = json!({ "question": "x", "conversationId": unknown_id });
+    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&unknown)).await;
+    assert_snapshot!(reply.shown(), @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": 7,
+      "error": {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": {
+          "faults": [
+            "there is no conversation `00000000-0000-4000-8000-000000000000`"
+          ]
+        }
+      }
+    }
+    "#);
+    let named = question(&json!({})).replace("codebase_question", "codebase_answer");
+    assert_snapshot!(rpc(server.mcp, &named).await.json()["error"], @r#"{"code":-32602,"message":"Invalid params","data":{"faults":["there is no tool `codebase_answer`; there is codebase_question"]}}"#);
+}
+
+#[tokio::test]
+async fn the_modern_era_reports_faulty_arguments_to_the_model() {
+    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    let ask = async |arguments: Value| {
+        let mut body: Value = serde_json::from_str(&question(&arguments)).unwrap();
+        body["params"]["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let headers = [
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", "codebase_question"),
+        ];
+        rpc_with(server.mcp, &headers, &body.to_string()).await
+    };
+    let faulty = ask(json!({ "limit": 1 })).await;
+    assert_snapshot!(faulty.shown().replace(env!("CARGO_PKG_VERSION"), "VERSION"), @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": 7,
+      "result": {
+        "resultType": "complete",
+        "content": [
+          {
+            "type": "text",
+            "text": "Invalid params: `limit` is not known here; `question` is missing"
+          }
+        ],
+        "isError": true,
+        "_meta": {
+          "io.modelcontextprotocol/serverInfo": {
+            "name": "codeinfo",
+            "version": "VERSION"
+          }
+        }
+      }
+    }
+    "#);
+    let answered = messages(&ask(json!({ "question": "Where?" })).await).pop().unwrap();
+    assert_eq!(answered["result"]["resultType"], "complete");
+    assert_eq!(text(&answered["result"])["segments"][0]["text"], "Here.");
+}
+
+#[tokio::test]
+async fn a_failed_turn_is_an_error_result_with_what_there_was() {
+    let model = Model::replay([
+        Said::Items(vec![thinks("**Looking**"), searches("anything")]),
+        Said::Status(400, json!({ "error": { "message": "bad request", "code": "invalid" } })),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&json!({ "question": "Where?" }))).await;
+    let result = &reply.json()["result"];
+    assert_eq!(result["isError"], true, "{reply:?}");
+    assert_snapshot!(steady(&server, &text(result)), @r#"
+    {
+      "conversationId": "CONVERSATION",
+      "modelId": "mock-model",
+      "segments": [
+        {
+          "type": "thinking",
+          "text": "**Looking**"
+        }
+      ],
+      "error": {
+        "code": "TURN_FAILED",
+        "message": "Codex gave up: {\"error\":{\"message\":\"bad request\",\"code\":\"invalid\"}}"
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn losing_the_model_service_in_a_turn_is_unavailability() {
+    let model = Model::answer(|_| Said::Cut(Vec::new())).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&json!({ "question": "Where?" }))).await;
+    assert_snapshot!(steady(&server, &reply.json()["error"]), @r#"
+    {
+      "code": -32001,
+      "message": "CODE_INFO_LLM_UNAVAILABLE",
+      "data": {
+        "reason": "the model service broke off its answer and did so again when retried",
+        "hint": "ask again in a while",
+        "conversationId": "CONVERSATION"
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
+    let model = Model::answer(|_| Said::Silent(vec![Item::BeginsToThink("Hm".to_owned())])).await;
+    let server = Listeners::with_codex(&model, &[("KEEP_ALIVE_MS", "50")]).await;
+    let asked = question(&json!({ "question": "Where?" }));
+    let asked = asked.replace(r#""name""#, r#""_meta":{"progressToken":9},"name""#);
+    let events = [": keep-alive\n\n", r#""progress":2,"message":"working for "#];
+    for (turn, accept, signs) in [
+        (1, "application/json", ["content-type: application/json", "\r\n1\r\n \r\n"]),
+        (2, "application/json, text/event-stream", events),
+    ] {
+        let headers = [("content-type", "application/json"), ("accept", accept)];
+        let mut client = TcpStream::connect(server.mcp).await.unwrap();
+        let request = wire::head("POST", "/mcp", &headers, asked.len()) + &asked;
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut bytes = Vec::new();
+        while !signs.iter().all(|sign| String::from_utf8_lossy(&bytes).contains(sign)) {
+            assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0);
+        }
+        model.asked(turn).await;
+        drop(client);
+        model.left(turn).await;
+    }
+}

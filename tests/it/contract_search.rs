@@ -1,0 +1,296 @@
+//! The wire contract of `POST /mcp` on the main listener: raw search for agents.
+#![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    wire::{get, rpc},
+};
+
+/// Starts with `demo` indexed.
+async fn with_demo() -> Listeners {
+    let server = Listeners::start().await;
+    server.ingest_demo().await;
+    server
+}
+
+fn call(name: &str, arguments: &Value) -> String {
+    let params = json!({ "name": name, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
+}
+
+#[tokio::test]
+async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
+    let server = with_demo().await;
+    let ask = async |method: &str| {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} });
+        server.shown(&rpc(server.main, &body.to_string()).await)
+    };
+    assert_snapshot!(ask("initialize").await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "result": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {
+          "tools": {},
+          "resources": {},
+          "prompts": {}
+        },
+        "serverInfo": {
+          "name": "codeinfo",
+          "title": "CodeInfo search",
+          "version": "…"
+        },
+        "instructions": "Search the code of indexed repositories by meaning and by name: call VectorSearch first, then read the files it points to.\nUse several focused searches instead of one broad one. Results are whole chunks of code, best first, each with its absolute path and line range. ListIngestedRepositories says which repositories can be searched."
+      }
+    }
+    "#);
+    assert_snapshot!(ask("tools/list").await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "result": {
+        "tools": [
+          {
+            "name": "ListIngestedRepositories",
+            "title": "List indexed repositories",
+            "description": "Lists the repositories that VectorSearch covers: name, path, size and description. Call it to find the name to pass as `repository`, or to see whether a repository is indexed at all.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "properties": {}
+            },
+            "annotations": {
+              "title": "List indexed repositories",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          },
+          {
+            "name": "VectorSearch",
+            "title": "Search code",
+            "description": "Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: it is faster than listing or grepping files and searches every repository at once. Returns whole chunks, best first, each under `[repository] /absolute/path:first-last symbol language (score)`; open the file at these lines to see more. If nothing fits, try other words.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [
+                "query"
+              ],
+              "properties": {
+                "query": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 8192,
+                  "description": "What the code does, or names and words that it contains. One topic per search."
+                },
+                "repository": {
+                  "type": "string",
+                  "minLength": 1,
+                  "description": "Search one repository only: its name, as ListIngestedRepositories gives it. Leave out to search all."
+                },
+                "limit": {
+                  "type": "integer",
+                  "minimum": 1,
+                  "maximum": 20,
+                  "description": "Most chunks to return; 5 if left out."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Search code",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          }
+        ]
+      }
+    }
+    "#);
+    assert_eq!(get(server.main, "/mcp").await.status, 405);
+    let notified = rpc(server.main, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert_eq!(notified.await.shown(), "202");
+}
+
+#[tokio::test]
+async fn raw_search_answers_in_words_and_names_files_for_programs() {
+    let server = with_demo().await;
+    let ask = async |name: &str, arguments: Value| {
+        server.shown(&rpc(server.main, &call(name, &arguments)).await)
+    };
+    assert_snapshot!(ask("ListIngestedRepositories", json!({})).await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "result": {
+        "content": [
+          {
+            "type": "text",
+            "text": "demo: FOLDER/demo (2 files, 2 chunks) a small reader"
+          }
+        ]
+      }
+    }
+    "#);
+    let found = ask("VectorSearch", json!({ "query": "parse_config", "limit": 1 })).await;
+    assert_snapshot!(found, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "result": {
+        "content": [
+          {
+            "type": "text",
+            "text": "[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.96)\n/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}"
+          }
+        ],
+        "_meta": {
+          "codeinfo/files": [
+            {
+              "path": "FOLDER/demo/src/parse.rs",
+              "relPath": "src/parse.rs",
+              "repo": "demo",
+              "match": 0.9565218091011047,
+              "chunks": 1,
+              "lines": 4,
+              "ranges": [
+                "1-4"
+              ]
+            }
+          ]
+        }
+      }
+    }
+    "#);
+    let unknown = ask("VectorSearch", json!({ "query": "x", "repository": "nope" })).await;
+    assert_snapshot!(unknown, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "result": {
+        "content": [
+          {
+            "type": "text",
+            "text": "REPO_NOT_FOUND: no repository `nope` is indexed; known are `demo`. Leave `repository` out to search all."
+          }
+        ],
+        "isError": true
+      }
+    }
+    "#);
+    assert_snapshot!(ask("VectorSearch", json!({ "query": " ", "limit": 5 })).await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "error": {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": {
+          "faults": [
+            "`query` is blank"
+          ]
+        }
+      }
+    }
+    "#);
+    assert_snapshot!(ask("VectorSearch", json!({ "limit": 0, "repo": "demo" })).await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "error": {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": {
+          "faults": [
+            "`limit` must be at least 1",
+            "`repo` is not known here",
+            "`query` is missing"
+          ]
+        }
+      }
+    }
+    "#);
+    assert_snapshot!(ask("ListIngestedRepositories", json!({ "all": true })).await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "error": {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": {
+          "faults": [
+            "`all` is not known here"
+          ]
+        }
+      }
+    }
+    "#);
+    assert_snapshot!(ask("Grep", json!({})).await, @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": "…",
+      "error": {
+        "code": -32602,
+        "message": "Invalid params",
+        "data": {
+          "faults": [
+            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch"
+          ]
+        }
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn raw_search_without_repositories_says_what_to_do() {
+    let server = Listeners::start().await;
+    let listed = rpc(server.main, &call("ListIngestedRepositories", &json!({}))).await;
+    assert_snapshot!(listed.shown(), @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": 1,
+      "result": {
+        "content": [
+          {
+            "type": "text",
+            "text": "No repository is indexed yet. The user can index one with `codeinfo ingest PATH`."
+          }
+        ]
+      }
+    }
+    "#);
+    let found = rpc(server.main, &call("VectorSearch", &json!({ "query": "main" }))).await;
+    assert_snapshot!(found.shown(), @r#"
+    200 content-type: application/json
+    {
+      "jsonrpc": "2.0",
+      "id": 1,
+      "result": {
+        "content": [
+          {
+            "type": "text",
+            "text": "INGEST_REQUIRED: nothing is indexed yet; ingest a repository first. Ask the user to index one with `codeinfo ingest PATH`, and read files directly meanwhile."
+          }
+        ],
+        "isError": true
+      }
+    }
+    "#);
+}

@@ -1,0 +1,447 @@
+//! The whole way: a client, port 5011, the real Codex, search, and back.
+
+use std::{fs, path::Path, time::Duration};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{
+    codex,
+    model::{Item, Model, Reply, says, searches, thinks},
+    process::{Environment, Program, fresh, http, signal},
+};
+
+/// A model, a repository, a Codex home and a data folder.
+struct World {
+    model: Model,
+    folder: TempDir,
+}
+
+impl World {
+    async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::of(Model::replay(replies).await)
+    }
+
+    fn of(model: Model) -> Self {
+        let folder = fresh();
+        let source = folder.path().join("boiler/src");
+        fs::create_dir_all(&source).unwrap();
+        let valve = "/// Opens the valve when the pressure is too high.\n\
+                     pub fn relieve_pressure(limit: f64) -> bool {\n    limit > 3.0\n}\n";
+        let heater = "/// Heats the water.\npub fn heat() {}\n";
+        fs::write(source.join("valve.rs"), valve).unwrap();
+        fs::write(source.join("heater.rs"), heater).unwrap();
+        codex::home(folder.path(), &model.url, "");
+        Self { model, folder }
+    }
+
+    fn environment(&self) -> Environment {
+        let binary = codex::binary().display().to_string();
+        let home = self.folder.path().join("codex-home").display().to_string();
+        [("CODEX_BIN", binary), ("CODEX_HOME", home), ("CODEX_PRESENCE_SECS", "600".to_owned())]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into()
+    }
+
+    async fn serve(&self) -> Program {
+        self.serve_with(&[]).await
+    }
+
+    async fn serve_with(&self, more: &[(&str, &str)]) -> Program {
+        let mut environment = self.environment();
+        environment.retain(|(name, _)| more.iter().all(|(other, _)| name != other));
+        environment
+            .extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let repository = self.folder.path().join("boiler");
+        Program::serve(&self.folder.path().join("data"), &[&repository], &environment).await
+    }
+
+    /// Replaces what differs from run to run.
+    fn redacted(&self, text: &str, conversation: &str) -> String {
+        let folder = self.folder.path().canonicalize().unwrap();
+        text.replace(folder.to_str().unwrap(), "[folder]").replace(conversation, "[conversation]")
+    }
+}
+
+/// Returns the JSON in the one content item of a result.
+fn result(reply: &Value) -> Value {
+    let content = reply["result"]["content"].as_array().unwrap_or_else(|| panic!("{reply:#}"));
+    assert_eq!(content.len(), 1, "{reply:#}");
+    assert_eq!(content[0]["type"], "text");
+    serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
+}
+
+fn conversation(reply: &Value) -> String {
+    result(reply)["conversationId"].as_str().unwrap().to_owned()
+}
+
+fn search_then_answer(query: &str, answer: &str) -> [Reply; 2] {
+    [
+        Reply::Items(vec![thinks("I look for the place where it happens."), searches(query)]),
+        Reply::Items(vec![thinks("Found."), says(answer)]),
+    ]
+}
+
+#[tokio::test]
+async fn a_question_yields_ordered_segments() {
+    let world = World::replay(search_then_answer("relieve pressure", "In valve.rs.")).await;
+    let server = world.serve().await;
+    let reply = server.question(json!({ "question": "What opens the valve?" })).await;
+    let id = conversation(&reply);
+    let mut shown = result(&reply);
+    // Scores belong to the ranking's own tests.
+    for file in shown["segments"][1]["files"].as_array_mut().unwrap() {
+        assert!(file["match"].as_f64().is_some_and(|score| (0.0..=1.0).contains(&score)));
+        file["match"] = "[score]".into();
+    }
+    assert_snapshot!(world.redacted(&format!("{shown:#}"), &id), @r#"
+    {
+      "conversationId": "[conversation]",
+      "modelId": "mock-model",
+      "segments": [
+        {
+          "type": "thinking",
+          "text": "I look for the place where it happens."
+        },
+        {
+          "type": "vector_summary",
+          "files": [
+            {
+              "path": "[folder]/boiler/src/valve.rs",
+              "relPath": "src/valve.rs",
+              "repo": "boiler",
+              "match": "[score]",
+              "chunks": 1,
+              "lines": 4,
+              "ranges": [
+                "1-4"
+              ]
+            },
+            {
+              "path": "[folder]/boiler/src/heater.rs",
+              "relPath": "src/heater.rs",
+              "repo": "boiler",
+              "match": "[score]",
+              "chunks": 1,
+              "lines": 2,
+              "ranges": [
+                "1-2"
+              ]
+            }
+          ]
+        },
+        {
+          "type": "thinking",
+          "text": "Found."
+        },
+        {
+          "type": "answer",
+          "text": "In valve.rs."
+        }
+      ]
+    }
+    "#);
+    assert_eq!(reply["result"].as_object().unwrap().keys().collect::<Vec<_>>(), ["content"]);
+
+    let sent = world.model.latest();
+    assert!(sent.contains("relieve_pressure(limit: f64)"), "the model sees the code: {sent}");
+    assert!(!sent.contains("codeinfo/files"), "the summary is not for the model: {sent}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn a_follow_up_reaches_the_model_with_the_earlier_turns_even_after_a_restart() {
+    let world = World::replay([
+        Reply::Items(vec![says("The valve is in valve.rs.")]),
+        Reply::Items(vec![says("At 3 bar.")]),
+        Reply::Items(vec![says("Because of the boiler.")]),
+    ])
+    .await;
+    let server = world.serve().await;
+    let first = server.question(json!({ "question": "Where is the valve?" })).await;
+    let id = conversation(&first);
+    let second =
+        server.question(json!({ "question": "When does it open?", "conversationId": id })).await;
+    assert_eq!(conversation(&second), id);
+    assert!(world.model.latest().contains("Where is the valve?"));
+    assert!(world.model.latest().contains("The valve is in valve.rs."));
+    assert!(server.terminate().await.success());
+
+    let server = world.serve().await;
+    let third = server.question(json!({ "question": "Why?", "conversationId": id })).await;
+    assert_eq!(conversation(&third), id);
+    for earlier in ["Where is the valve?", "When does it open?", "At 3 bar."] {
+        assert!(world.model.latest().contains(earlier), "{}", world.model.latest());
+    }
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn two_conversations_at_once_stay_apart() {
+    let script = |request: &Value| {
+        let input = request["input"].to_string();
+        let (pressure, heat) = (input.contains("about pressure"), input.contains("about heat"));
+        assert!(pressure != heat, "one conversation sees the other: {input}");
+        let name = if pressure { "pressure" } else { "heat" };
+        if input.contains("function_call_output") {
+            Reply::Items(vec![says(&format!("This is {name}."))])
+        } else {
+            Reply::Items(vec![searches(name)])
+        }
+    };
+    let world = World::of(Model::answer(script).await);
+    let server = world.serve().await;
+    let (pressure, heat) = tokio::join!(
+        server.question(json!({ "question": "Tell me about pressure" })),
+        server.question(json!({ "question": "Tell me about heat" })),
+    );
+    assert_ne!(conversation(&pressure), conversation(&heat));
+    let last =
+        |reply: &Value| result(reply)["segments"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last(&pressure), json!({ "type": "answer", "text": "This is pressure." }));
+    assert_eq!(last(&heat), json!({ "type": "answer", "text": "This is heat." }));
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn ids_that_are_not_conversations_are_refused() {
+    let world = World::replay([]).await;
+    let server = world.serve().await;
+    let unknown = "01a1fb24-43df-7610-a7e7-61039a1359e8";
+    for id in [unknown, "--last", "../../etc/passwd", "it's", "\"", "{01a1fb24}", "a\0b", "*"] {
+        let reply = server.question(json!({ "question": "Why?", "conversationId": id })).await;
+        assert_eq!(reply["error"]["code"], -32602, "{id}: {reply}");
+    }
+    assert!(world.model.requests().is_empty(), "nothing reaches the model");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn without_codex_the_gate_answers_and_opens_when_codex_appears() {
+    let world = World::replay([Reply::Items(vec![says("Here.")])]).await;
+    let binary = world.folder.path().join("codex");
+    let server = world.serve_with(&[("CODEX_BIN", binary.to_str().unwrap())]).await;
+    for method in ["tools/list", "tools/call"] {
+        // Not even valid arguments: the gate comes first.
+        let reply = server.rpc(method, json!({})).await;
+        assert_eq!(reply["error"]["code"], -32001, "{reply}");
+        assert_eq!(reply["error"]["message"], "CODE_INFO_LLM_UNAVAILABLE");
+        assert!(reply["error"]["data"]["hint"].as_str().unwrap().contains("CODEX_BIN"), "{reply}");
+    }
+    assert!(server.rpc("ping", json!({})).await["result"].is_object());
+    let health = server.read("/health").await;
+    assert_eq!(
+        (&health["status"], &health["codex"]["available"]),
+        (&json!("degraded"), &json!(false))
+    );
+    assert_eq!(server.read("/ready").await["error"], "CODE_INFO_LLM_UNAVAILABLE");
+
+    std::os::unix::fs::symlink(codex::binary(), &binary).unwrap();
+    let listed = server.rpc("tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 1, "{listed}");
+    let reply = server.question(json!({ "question": "Where?" })).await;
+    assert_eq!(result(&reply)["segments"][0]["text"], "Here.");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn signed_out_is_unavailable_until_somebody_signs_in() {
+    let world = World::replay([]).await;
+    let home = world.folder.path().join("codex-home");
+    fs::write(home.join("config.toml"), "check_for_update_on_startup = false\n").unwrap();
+    let server = world.serve().await;
+    let reply = server.rpc("tools/list", json!({})).await;
+    assert_eq!(reply["error"]["code"], -32001, "{reply}");
+    assert!(reply["error"]["data"]["hint"].as_str().unwrap().contains("codex login"), "{reply}");
+
+    sign_in(&home).await;
+    let listed = server.rpc("tools/list", json!({})).await;
+    assert_eq!(listed["result"]["tools"][0]["name"], "codebase_question", "{listed}");
+    server.terminate().await;
+}
+
+async fn sign_in(home: &Path) {
+    let mut login = tokio::process::Command::new(codex::binary())
+        .args(["login", "--with-api-key"])
+        .env("CODEX_HOME", home)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut key = login.stdin.take().unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut key, b"sk-not-a-real-key\n").await.unwrap();
+    drop(key);
+    assert!(login.wait().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn codex_killed_in_mid_run_is_unavailable_and_the_next_question_works() {
+    let world = World::replay([
+        Reply::Silent(vec![thinks("Looking.")]),
+        Reply::Items(vec![says("Back again.")]),
+    ])
+    .await;
+    let server = world.serve().await;
+    let (reply, ()) = tokio::join!(server.question(json!({ "question": "Where?" })), async {
+        world.model.asked(1).await;
+        for child in children(server.pid()).await {
+            signal("KILL", child).await;
+        }
+    });
+    assert_eq!(reply["error"]["code"], -32001, "{reply}");
+    let id = reply["error"]["data"]["conversationId"].as_str().unwrap().to_owned();
+    let again = server.question(json!({ "question": "Where?", "conversationId": id })).await;
+    assert_eq!(result(&again)["segments"][0]["text"], "Back again.");
+    assert_eq!(conversation(&again), id);
+    server.terminate().await;
+}
+
+/// Returns the ids of a process's children.
+async fn children(pid: u32) -> Vec<u32> {
+    let listed = tokio::process::Command::new("ps")
+        .args(["-o", "pid=", "--ppid", &pid.to_string()])
+        .output()
+        .await
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let children: Vec<u32> = listed.lines().map(|line| line.trim().parse().unwrap()).collect();
+    assert!(!children.is_empty(), "no child of {pid}");
+    children
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_interrupts_the_turn() {
+    let world = World::replay([Reply::Silent(vec![thinks("Looking.")])]).await;
+    let server = world.serve().await;
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "codebase_question", "arguments": { "question": "Where?" } },
+    });
+    for accept in ["application/json", "application/json, text/event-stream"] {
+        let before = world.model.requests().len();
+        let request = http().post(&server.mcp).header("accept", accept).json(&body);
+        tokio::select! {
+            reply = async { request.send().await.unwrap().bytes().await } => panic!("{reply:?}"),
+            () = world.model.asked(before + 1) => {}
+        }
+        // The request is dropped here, and with it the connection.
+        if before == 0 {
+            world.model.left(1).await;
+        }
+    }
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn failures_that_are_not_unavailability_are_results_with_the_segments_so_far() {
+    let too_long = json!({ "error": {
+        "message": "Your input exceeds the context window of this model.",
+        "type": "invalid_request_error", "code": "context_length_exceeded",
+    } });
+    let world = World::replay([
+        Reply::Items(vec![thinks("Looking."), searches("valve")]),
+        Reply::Status(400, too_long),
+        Reply::Silent(vec![thinks("Slow.")]),
+    ])
+    .await;
+    let server = world.serve_with(&[("CODEX_TURN_TIMEOUT_SECS", "4")]).await;
+    let reply = server.question(json!({ "question": "Where?" })).await;
+    assert_eq!(reply["result"]["isError"], true, "{reply}");
+    let failed = result(&reply);
+    let kinds: Vec<&str> = failed["segments"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|segment| segment["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["thinking", "vector_summary"], "{failed}");
+    assert!(failed["error"]["message"].as_str().unwrap().len() > 10, "{failed}");
+
+    let reply = server.question(json!({ "question": "Where?" })).await;
+    assert_eq!(reply["result"]["isError"], true, "{reply}");
+    assert_eq!(result(&reply)["error"]["code"], "TURN_TIMED_OUT");
+    assert_eq!(result(&reply)["segments"], json!([{ "type": "thinking", "text": "Slow." }]));
+    world.model.left(1).await;
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn a_model_service_that_refuses_is_unavailability() {
+    let refusal = json!({ "error": { "message": "Incorrect API key provided: sk-secret" } });
+    let world = World::of(Model::answer(move |_| Reply::Status(401, refusal.clone())).await);
+    let server = world.serve().await;
+    let reply = server.question(json!({ "question": "Where?" })).await;
+    assert_eq!(reply["error"]["code"], -32001, "{reply}");
+    assert!(reply["error"]["data"]["conversationId"].is_string(), "{reply}");
+    assert!(!reply.to_string().contains("sk-secret"), "{reply}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn stopping_interrupts_turns_and_leaves_no_child() {
+    let world = World::replay([Reply::Silent(vec![thinks("Looking.")])]).await;
+    let server = world.serve_with(&[("SHUTDOWN_GRACE_SECS", "4")]).await;
+    let url = server.mcp.clone();
+    let asking = tokio::task::spawn(async move {
+        let body = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "codebase_question", "arguments": { "question": "Where?" } },
+        });
+        let request = http().post(url).header("accept", "application/json").json(&body);
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    });
+    world.model.asked(1).await;
+    let codex = children(server.pid()).await;
+    assert!(server.terminate().await.success());
+    world.model.left(1).await;
+    let reply = asking.await.unwrap();
+    assert_eq!(reply["result"]["isError"], true, "{reply}");
+    for child in codex {
+        assert!(!Path::new(&format!("/proc/{child}")).is_dir(), "codex {child} is left over");
+    }
+}
+
+/// The outer Codex and the one inside the server share one home, whose configuration names port
+/// 5011: the inner one must not call itself.
+#[tokio::test]
+async fn codex_as_the_client_lists_and_calls_the_tool() {
+    let script = |request: &Value| {
+        let input = request["input"].to_string();
+        let (outer, called) =
+            (input.contains("OUTER QUESTION"), input.contains("function_call_output"));
+        match (outer, called) {
+            (true, false) => Reply::Items(vec![Item::Calls(
+                "mcp__codeinfo".to_owned(),
+                "codebase_question".to_owned(),
+                json!({ "question": "What relieves pressure?" }),
+            )]),
+            (true, true) => Reply::Items(vec![says("The outer answer.")]),
+            (false, false) => Reply::Items(vec![searches("relieve pressure")]),
+            (false, true) => Reply::Items(vec![says("relieve_pressure does.")]),
+        }
+    };
+    let world = World::of(Model::answer(script).await);
+    let server = world.serve().await;
+    let home = codex::home(
+        world.folder.path(),
+        &world.model.url,
+        &format!("[mcp_servers.codeinfo]\nurl = \"{}\"\ntool_timeout_sec = 60\n", server.mcp),
+    );
+    let run = tokio::process::Command::new(codex::binary())
+        .args(["exec", "--json", "--skip-git-repo-check", "-s", "read-only"])
+        .args(["-c", "features.plugins=false", "-c", "mcp_servers.codeinfo.required=true"])
+        .arg("OUTER QUESTION")
+        .env("CODEX_HOME", home)
+        .current_dir(world.folder.path())
+        .stdin(std::process::Stdio::null())
+        .output();
+    let run = tokio::time::timeout(Duration::from_mins(2), run).await.unwrap().unwrap();
+    let said = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success(), "{said}");
+    assert!(said.contains("The outer answer."), "{said}");
+    assert!(said.contains("relieve_pressure does."), "{said}");
+    assert_eq!(world.model.requests().len(), 4, "each Codex asks its model twice");
+    server.terminate().await;
+}

@@ -1,0 +1,272 @@
+//! What the tests of ingest work with: a real store whose writes can be held or made to fail, the
+//! real embedder, and repositories in folders of their own.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use codeinfo::{
+    config,
+    domain::{ChunkRecord, FileRecord, Root, RunId, Sparse},
+    embed::{Builtin, Embedder},
+    ingest::{Ingest, Request, Status},
+    store::{
+        Catalog, Collection, Embedded, Filter, OnMismatch, Point, Scored, StoreError, Stored,
+        VectorStore,
+    },
+    task::Tasks,
+};
+use futures_util::{FutureExt, future::BoxFuture};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use uuid::Uuid;
+
+pub(crate) struct Bench {
+    folder: Arc<TempDir>,
+    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) ingest: Ingest,
+    pub(crate) tasks: Tasks,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
+        let tasks = Tasks::default();
+        let embedder = Builtin::load(tasks.clone()).unwrap();
+        let settings = config::Store { hnsw_min_chunks: 200_000 };
+        let model = embedder.model().clone();
+        let inner = Embedded::open(
+            &folder.path().join("store"),
+            &model.id(),
+            model.dimensions,
+            OnMismatch::Refuse,
+            &settings,
+            tasks.clone(),
+        )
+        .await
+        .unwrap();
+        let faults = Arc::new(Faults::default());
+        let store: Arc<dyn VectorStore> =
+            Arc::new(Faulty { inner, faults: Arc::clone(&faults), _folder: Arc::clone(&folder) });
+        let limits = config::Ingest {
+            max_file_bytes: 1024 * 1024,
+            max_queued_runs: 2,
+            max_finished_runs: 64,
+        };
+        let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks.clone());
+        Self { folder, store, faults, ingest, tasks }
+    }
+
+    /// Makes a folder with files.
+    pub(crate) fn repo(&self, name: &str, files: &[(&str, &str)]) -> Repo {
+        let folder = self.folder.path().join("repos").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let repo = Repo(folder.canonicalize().unwrap());
+        for (path, text) in files {
+            repo.write(path, text);
+        }
+        repo
+    }
+
+    pub(crate) async fn ingest(&self, repo: &Repo) -> Status {
+        self.run(request(&repo.0)).await
+    }
+
+    pub(crate) async fn run(&self, request: Request) -> Status {
+        let run = self.ingest.start(request).await.unwrap();
+        self.ended(run).await
+    }
+
+    pub(crate) async fn ended(&self, run: RunId) -> Status {
+        let mut status = self.ingest.watch(run).unwrap();
+        status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
+    }
+
+    /// The only root.
+    pub(crate) async fn root(&self) -> Root {
+        let roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
+        assert_eq!(roots.len(), 1);
+        roots[0].clone()
+    }
+
+    /// Ids of all chunks.
+    pub(crate) async fn points(&self) -> Vec<Uuid> {
+        self.scroll().await.into_iter().map(|stored| stored.id).collect()
+    }
+
+    /// All chunks by path, as `lines language symbol`.
+    pub(crate) async fn chunks(&self) -> BTreeMap<String, Vec<String>> {
+        let mut chunks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for stored in self.scroll().await {
+            let chunk: ChunkRecord = serde_json::from_value(stored.payload.into()).unwrap();
+            let (language, symbol) =
+                (chunk.language.unwrap_or_default(), chunk.symbol.unwrap_or_default());
+            let line = format!("{}-{} {language} {symbol}", chunk.start_line, chunk.end_line);
+            chunks.entry(chunk.path).or_default().push(line.trim_end().to_owned());
+        }
+        for lines in chunks.values_mut() {
+            lines.sort();
+        }
+        chunks
+    }
+
+    /// Paths of the files that have records.
+    pub(crate) async fn files(&self) -> Vec<String> {
+        let all = self.store.scroll(Collection::Files, Filter::default(), None, 1000);
+        let path = |stored: Stored| {
+            serde_json::from_value::<FileRecord>(stored.payload.into()).unwrap().path
+        };
+        let mut paths: Vec<String> = all.await.unwrap().into_iter().map(path).collect();
+        paths.sort();
+        paths
+    }
+
+    async fn scroll(&self) -> Vec<Stored> {
+        self.store.scroll(Collection::Chunks, Filter::default(), None, 1000).await.unwrap()
+    }
+}
+
+/// A folder to be ingested.
+pub(crate) struct Repo(pub(crate) PathBuf);
+
+impl Repo {
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+    }
+}
+
+pub(crate) fn request(path: &Path) -> Request {
+    Request { path: path.to_owned(), name: None, description: None }
+}
+
+/// What happens to writes.
+#[derive(Default)]
+pub(crate) struct Faults {
+    /// How many more writes work; `None` for all.
+    left: Mutex<Option<usize>>,
+    is_holding: watch::Sender<bool>,
+    held: watch::Sender<bool>,
+}
+
+impl Faults {
+    /// Lets so many writes work and all later ones fail, as if the process had been killed.
+    pub(crate) fn fail_after(&self, writes: usize) {
+        *self.left.lock().unwrap() = Some(writes);
+    }
+
+    pub(crate) fn fail_never(&self) {
+        *self.left.lock().unwrap() = None;
+    }
+
+    /// Holds writes of chunks until [`Faults::release`].
+    pub(crate) fn hold(&self) {
+        self.held.send_replace(false);
+        self.is_holding.send_replace(true);
+    }
+
+    pub(crate) fn release(&self) {
+        self.is_holding.send_replace(false);
+    }
+
+    /// Waits until a write is held.
+    pub(crate) async fn held(&self) {
+        self.held.subscribe().wait_for(|held| *held).await.unwrap();
+    }
+
+    fn spend(&self) -> Result<(), StoreError> {
+        let mut left = self.left.lock().unwrap();
+        match &mut *left {
+            None => Ok(()),
+            Some(0) => {
+                Err(StoreError::Engine { action: "write", reason: "it was told to".to_owned() })
+            }
+            Some(left) => {
+                *left -= 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+struct Faulty {
+    inner: Embedded,
+    faults: Arc<Faults>,
+    /// Outlives the store in it, which writes once more when it is dropped.
+    _folder: Arc<TempDir>,
+}
+
+impl VectorStore for Faulty {
+    fn backend(&self) -> &'static str {
+        self.inner.backend()
+    }
+
+    fn upsert(
+        &self,
+        into: Collection,
+        points: Vec<Point>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            if into == Collection::Chunks && *self.faults.is_holding.borrow() {
+                self.faults.held.send_replace(true);
+                let mut holding = self.faults.is_holding.subscribe();
+                drop(holding.wait_for(|holding| !holding).await);
+            }
+            self.faults.spend()?;
+            self.inner.upsert(into, points).await
+        }
+        .boxed()
+    }
+
+    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            self.faults.spend()?;
+            self.inner.delete(from, filter).await
+        }
+        .boxed()
+    }
+
+    fn nearest(
+        &self,
+        to: Vec<f32>,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.inner.nearest(to, filter, limit)
+    }
+
+    fn lexical(
+        &self,
+        terms: Sparse,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.inner.lexical(terms, filter, limit)
+    }
+
+    fn scroll(
+        &self,
+        from: Collection,
+        filter: Filter,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.inner.scroll(from, filter, after, limit)
+    }
+
+    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.inner.count(of, filter)
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.flush()
+    }
+}

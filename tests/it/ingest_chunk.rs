@@ -1,0 +1,340 @@
+//! Chunks follow the structure of each language, and whatever the text, nothing is lost.
+
+use std::{fs, path::PathBuf};
+
+use codeinfo::ingest::{
+    chunk::{self, Chunk},
+    language,
+};
+use insta::assert_snapshot;
+
+/// No chunk is larger, in lines and bytes.
+const LARGEST: (usize, usize) = (120, 6000);
+
+#[test]
+fn bash_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.sh"), @r"
+    1-15 used
+    17-36 put
+    38-47 usage
+    ");
+}
+
+#[test]
+fn c_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.c"), @r"
+    1-15 entry_t
+    17-20 shelf
+    22-25 side
+    27-30 side_names
+    32-38 find
+    40-47 used
+    49-72 shelf_put
+    74-79 shelf_callback
+    ");
+}
+
+#[test]
+fn cpp_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.cpp"), @r"
+    1-14 inventory::Shortage
+    16-33 inventory::Shelf
+    35-49 inventory::Shelf::put
+    51-70 inventory
+    72-74 inventory_version
+    ");
+}
+
+#[test]
+fn csharp_follows_its_definitions() {
+    assert_snapshot!(outline("Inventory.cs"), @r"
+    1-13 Example.Inventory
+    15-15 Example.Inventory.Order
+    17-24 Example.Inventory.Shelf
+    26-31 Example.Inventory.Shelf
+    33-47 Example.Inventory.Shelf.Put
+    49-70 Example.Inventory.Shelf.Take
+    ");
+}
+
+#[test]
+fn go_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.go"), @r"
+    1-17 Capacity
+    19-23 Shelf
+    25-28 Counter
+    30-33 New
+    35-54 Shelf
+    56-70 Shelf.Take
+    72-75 Pair
+    77-83 Pair.String
+    ");
+}
+
+#[test]
+fn java_follows_its_definitions() {
+    assert_snapshot!(outline("Inventory.java"), @r"
+    1-17 Inventory
+    19-22 Inventory.count
+    24-40 Inventory.put
+    42-58 Inventory.take
+    60-77 Inventory
+    79-85 Order
+    ");
+}
+
+#[test]
+fn javascript_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.js"), @r"
+    1-13 EMPTY
+    15-17 used
+    19-29 put
+    31-40 exports.take
+    42-61 Store
+    ");
+}
+
+#[test]
+fn markdown_follows_its_headings() {
+    assert_snapshot!(outline("inventory.md"), @r"
+    1-20 Inventory > Install
+    22-46 Inventory > Usage
+    48-60 Inventory > Questions
+    ");
+}
+
+#[test]
+fn php_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.php"), @r"
+    1-14 Counter
+    16-19 Named
+    21-40 Shelf
+    42-56 Shelf::put
+    58-75 Shelf::take
+    77-81 Side
+    83-90 total
+    ");
+}
+
+#[test]
+fn python_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.py"), @r"
+    1-11 Shortage
+    14-27 Shelf
+    29-39 Shelf.put
+    41-52 Shelf.take
+    54-68 Shelf
+    71-77 main
+    ");
+}
+
+#[test]
+fn ruby_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.rb"), @r"
+    1-11 Inventory::Shortage
+    13-29 Inventory::Shelf
+    31-44 Inventory::Shelf
+    46-67 Inventory::Shelf
+    ");
+}
+
+#[test]
+fn rust_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.rs"), @r"
+    1-13 Shelf
+    15-20 Shortage
+    22-24 Counter
+    26-30 Shelf::new
+    32-46 Shelf::put
+    48-68 Shelf::take
+    70-74 Vec
+    76-86 tests::a_full_shelf_takes_nothing
+    ");
+}
+
+#[test]
+fn tsx_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.tsx"), @r"
+    1-7 Props
+    9-26 ShelfView
+    28-36 ShelfList
+    ");
+}
+
+#[test]
+fn typescript_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.ts"), @r"
+    1-10 Counter
+    12-14 Amounts
+    16-19 Side
+    21-28 Shelf
+    30-49 Shelf
+    51-63 Shelf.take
+    65-76 Shelf.load
+    78-84 total
+    86-94 Reports
+    ");
+}
+
+#[test]
+fn text_of_other_languages_is_cut_by_lines() {
+    assert_snapshot!(outline("inventory.sql"), @"1-16");
+}
+
+#[test]
+fn long_functions_are_cut_at_statements_and_keep_their_name() {
+    let statements = |from: usize| {
+        let one = |at| format!("    let value_{at} = compute({at});\n");
+        (from..from + 50).map(one).collect::<Vec<_>>().concat()
+    };
+    let body = format!("{}\n    if done {{\n{}    }}\n", statements(0), statements(50));
+    let text = format!("/// Does a lot.\nfn long() {{\n{body}}}\n\nfn short() {{}}\n");
+    assert_snapshot!(render("long.rs", &text), @r"
+    1-52 long
+    54-106 long
+    108-108 short
+    ");
+}
+
+#[test]
+fn long_comments_belong_to_what_they_describe() {
+    let text = format!("{}fn described() {{}}\n", "/// A line of documentation.\n".repeat(100));
+    assert_snapshot!(render("described.rs", &text), @r"
+    1-60 described
+    61-101 described
+    ");
+}
+
+#[test]
+fn nothing_is_lost_and_nothing_overlaps() {
+    for (name, text) in fixtures() {
+        check(&name, &text);
+        check(&name, &text.replace('\n', "\r\n"));
+        check(&name, &text.repeat(8));
+    }
+}
+
+#[test]
+fn damaged_files_are_cut_too() {
+    for (name, text) in fixtures() {
+        for part in 1..10 {
+            let at = text.floor_char_boundary(text.len() * part / 10);
+            let (before, behind) = text.split_at(at);
+            check(&name, before);
+            check(&name, behind);
+            check(&name, &format!("{behind}{before}"));
+        }
+        check(&name, &text.replace(['}', ')'], ""));
+        check(&name, &text.replace('\n', " "));
+        check(&name, &text.chars().rev().collect::<String>());
+    }
+}
+
+#[test]
+fn odd_texts_are_cut_in_every_language() {
+    let odd = [
+        String::new(),
+        "\n\n \n\t\n".to_owned(),
+        "x".to_owned(),
+        "\r".to_owned(),
+        "é".repeat(20_000),
+        "(".repeat(20_000),
+        "{\n".repeat(5_000),
+        "fn f() {\n".repeat(2_000),
+        "class A {\n".repeat(2_000),
+        "- ".repeat(400),
+        "# ".repeat(2_000),
+        "if x then\n".repeat(2_000),
+        "\u{1f980}\u{0}\u{200b}\n".repeat(500),
+        "12345, ".repeat(3_000),
+    ];
+    for (name, _) in fixtures() {
+        for text in &odd {
+            check(&name, text);
+        }
+    }
+}
+
+#[test]
+fn noise_is_cut_in_every_language() {
+    let pieces: Vec<&str> = "fn |class |def |{|}|(|)|\n|\n\n|    |\"|'|`|#|//|/*|*/|<<EOF\n|=> |= |; |x|é|<|>|\t|end\n|---\n"
+        .split('|')
+        .collect();
+    // A linear congruential generator (Knuth's MMIX constants): the same noise each time.
+    let mut state = 7_u64;
+    let mut next = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        pieces[usize::try_from(state >> 33).unwrap() % pieces.len()]
+    };
+    for (name, _) in fixtures() {
+        for _ in 0..4 {
+            check(&name, &(0..2000).map(|_| next()).collect::<String>());
+        }
+    }
+}
+
+/// Every line that is not blank stands in exactly one chunk, in order; only a line too long for
+/// one chunk may stand in several, a piece in each.
+fn check(name: &str, text: &str) {
+    let chunked = chunk::chunks(language(name, text), text);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut covered: Vec<String> = vec![String::new(); lines.len()];
+    let mut last = 0;
+    for Chunk { start_line, end_line, symbol, text: own } in chunked.chunks {
+        let (start, end) = (start_line as usize, end_line as usize);
+        assert!(!own.trim().is_empty(), "{name}: blank chunk {start}-{end}");
+        assert!(start <= end && end <= lines.len(), "{name}: {start}-{end} of {}", lines.len());
+        assert!(own.len() <= LARGEST.1 && end - start < LARGEST.0, "{name}: {start}-{end}");
+        assert!(symbol.as_deref() != Some(""), "{name}: empty symbol");
+        let is_piece =
+            start == end && own.len() < lines[start - 1].trim_end_matches(['\r', '\n']).len();
+        assert!(last < start || (last == start && is_piece), "{name}: {start} behind {last}");
+        last = end;
+        if is_piece {
+            covered[start - 1].push_str(own);
+            continue;
+        }
+        let whole = lines[start - 1..end].concat();
+        let whole = whole.strip_suffix('\n').unwrap_or(&whole);
+        assert_eq!(own, whole.strip_suffix('\r').unwrap_or(whole), "{name}: {start}-{end}");
+        for (line, covered) in lines[start - 1..end].iter().zip(&mut covered[start - 1..end]) {
+            covered.push_str(line);
+        }
+    }
+    for (at, (line, covered)) in lines.iter().zip(&covered).enumerate() {
+        assert_eq!(covered.trim_end(), line.trim_end(), "{name}: line {}", at + 1);
+    }
+}
+
+fn outline(fixture: &str) -> String {
+    render(fixture, &fs::read_to_string(folder().join(fixture)).unwrap())
+}
+
+fn render(name: &str, text: &str) -> String {
+    let line = |chunk: Chunk<'_>| {
+        let symbol = chunk.symbol.unwrap_or_default();
+        format!("{}-{} {symbol}", chunk.start_line, chunk.end_line).trim_end().to_owned()
+    };
+    let lines: Vec<String> =
+        chunk::chunks(language(name, text), text).chunks.into_iter().map(line).collect();
+    lines.join("\n")
+}
+
+fn fixtures() -> Vec<(String, String)> {
+    let mut fixtures: Vec<(String, String)> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    fixtures.sort();
+    assert_eq!(fixtures.len(), 15);
+    fixtures
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest")
+}

@@ -1,0 +1,203 @@
+//! Which files of a folder are indexed, and which never are.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use codeinfo::{
+    error::Code,
+    ingest::discover::{Discovered, discover},
+};
+use insta::assert_snapshot;
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+#[test]
+fn ignore_files_are_honoured_without_a_git_repository() {
+    let folder = Folder::with(&[
+        (".gitignore", "*.log\n/made/\n"),
+        (".ignore", "notes.txt\n"),
+        (".codeinfoignore", "private/\n!kept.log\n"),
+        ("a.rs", ""),
+        ("b.log", ""),
+        ("kept.log", ""),
+        ("made/c.rs", ""),
+        ("src/made/d.rs", ""),
+        ("notes.txt", ""),
+        ("private/e.rs", ""),
+        ("sub/.gitignore", "f.rs\n"),
+        ("sub/f.rs", ""),
+        ("sub/g.rs", ""),
+    ]);
+    assert_snapshot!(folder.found(), @r"
+    a.rs
+    kept.log
+    src/made/d.rs
+    sub/g.rs
+    ");
+}
+
+#[test]
+fn ignore_files_above_the_root_do_not_count() {
+    let folder = Folder::with(&[
+        (".git/HEAD", ""),
+        (".gitignore", "*\n"),
+        (".ignore", "*\n"),
+        ("inner/a.rs", ""),
+    ]);
+    assert_eq!(names(&look(&folder.at("inner"))), "a.rs");
+}
+
+#[test]
+fn hidden_machine_made_and_vendored_files_are_left_out() {
+    let folder = Folder::with(&[
+        (".git/config", ""),
+        (".github/workflows/ci.yml", ""),
+        (".hidden", ""),
+        ("Cargo.lock", ""),
+        ("Cargo.toml", ""),
+        ("api/a.pb.go", ""),
+        ("app/dist/a.js", ""),
+        ("app/node_modules/b/index.js", ""),
+        ("app/package.json", ""),
+        ("cache/CACHEDIR.TAG", ""),
+        ("cache/c.rs", ""),
+        ("logo.png", ""),
+        ("main.rs", ""),
+        ("target/debug/d.rs", ""),
+        ("third_party/e.c", ""),
+        ("vendor/f.go", ""),
+    ]);
+    assert_snapshot!(folder.found(), @r"
+    Cargo.toml
+    app/package.json
+    main.rs
+    ");
+}
+
+#[test]
+fn source_folders_with_the_names_of_outputs_are_kept() {
+    let folder = Folder::with(&[
+        ("bin/tool.rs", ""),
+        ("build/build.py", ""),
+        ("dist/writer.rs", ""),
+        ("out/printer.go", ""),
+        ("src/target/mod.rs", ""),
+        ("src/vendor/model.rb", ""),
+    ]);
+    assert_snapshot!(folder.found(), @r"
+    bin/tool.rs
+    build/build.py
+    dist/writer.rs
+    out/printer.go
+    src/target/mod.rs
+    src/vendor/model.rb
+    ");
+}
+
+#[test]
+fn secrets_are_never_found_even_when_asked_for() {
+    let folder = Folder::with(&[
+        (".codeinfoignore", "!*\n!.env\n!.env.example\n!.npmrc\n!.ssh\n!.ssh/config\n"),
+        (".env", "KEY=1"),
+        (".env.example", "KEY="),
+        (".npmrc", "//registry/:_authToken=1"),
+        (".ssh/config", ""),
+        ("credentials.json", "{}"),
+        ("deploy/prod.env", ""),
+        ("id_rsa", ""),
+        ("main.rs", ""),
+        ("server.key", ""),
+        ("server.pem", ""),
+        ("src/credentials.rs", ""),
+        ("terraform.tfstate", "{}"),
+    ]);
+    let found = folder.found();
+    let found: Vec<&str> = found.lines().filter(|path| !path.ends_with("ignore")).collect();
+    assert_eq!(found, ["main.rs", "src/credentials.rs"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed_and_nothing_is_found_twice() {
+    use std::os::unix::fs::symlink;
+    let outside = Folder::with(&[("secret.rs", ""), ("deep/more.rs", "")]);
+    let folder = Folder::with(&[("a.rs", ""), ("inner/b.rs", "")]);
+    symlink(outside.at("secret.rs"), folder.at("file.rs")).unwrap();
+    symlink(outside.at("deep"), folder.at("folder")).unwrap();
+    symlink(folder.at("a.rs"), folder.at("again.rs")).unwrap();
+    symlink(folder.at("."), folder.at("inner/loop")).unwrap();
+    symlink(folder.at("nowhere"), folder.at("broken.rs")).unwrap();
+    let discovered = look(&folder.at("."));
+    assert_eq!(names(&discovered), "a.rs\ninner/b.rs");
+    assert_eq!(discovered.skipped, []);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_are_not_read() {
+    let folder = Folder::with(&[("a.rs", "")]);
+    let made = std::process::Command::new("mkfifo").arg(folder.at("pipe.rs")).status().unwrap();
+    assert!(made.success());
+    assert_eq!(folder.found(), "a.rs");
+}
+
+#[test]
+fn large_files_are_counted_and_named() {
+    let folder = Folder::with(&[("a.rs", "12345"), ("b.rs", "123456")]);
+    let discovered = discover(&folder.at("."), 5, &CancellationToken::new()).unwrap();
+    assert_eq!(names(&discovered), "a.rs");
+    let skipped: Vec<String> =
+        discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect();
+    assert_eq!(skipped, ["b.rs: too large"]);
+}
+
+#[test]
+fn a_root_that_is_gone_is_an_error() {
+    let folder = Folder::with(&[]);
+    let error = discover(&folder.at("gone"), 5, &CancellationToken::new()).unwrap_err();
+    assert_eq!(error.code(), Code::ValidationFailed);
+}
+
+#[test]
+fn a_cancelled_walk_ends() {
+    let folder = Folder::with(&[("a.rs", "")]);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    assert_eq!(discover(&folder.at("."), 5, &cancel).unwrap_err().code(), Code::Cancelled);
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn with(files: &[(&str, &str)]) -> Self {
+        let folder = Self(TempDir::new().unwrap());
+        for (path, text) in files {
+            let path = folder.at(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        let root = self.0.path().canonicalize().unwrap();
+        if path == "." { root } else { root.join(path) }
+    }
+
+    fn found(&self) -> String {
+        let discovered = look(&self.at("."));
+        assert_eq!(discovered.skipped, []);
+        names(&discovered)
+    }
+}
+
+fn look(root: &Path) -> Discovered {
+    discover(root, 1024, &CancellationToken::new()).unwrap()
+}
+
+fn names(discovered: &Discovered) -> String {
+    let paths: Vec<&str> = discovered.files.iter().map(|file| file.path.as_str()).collect();
+    paths.join("\n")
+}

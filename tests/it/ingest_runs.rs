@@ -1,0 +1,376 @@
+//! Runs of ingest with the real store and the real embedder.
+
+use std::{fs, time::Duration};
+
+use codeinfo::{
+    embed::lexical,
+    error::Code,
+    ingest::{Request, State},
+    store::Filter,
+};
+use insta::assert_snapshot;
+
+use crate::ingest_bench::{Bench, Repo, request};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_first_run_indexes_every_file() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("src/a.rs", "fn alpha() {}\n"), ("README.md", "# Demo\n")]);
+    let status = bench.ingest(&repo).await;
+    assert_eq!(status.state, State::Completed);
+    assert_snapshot!(json(&status), @r#"
+    {
+      "runId": "[runId]",
+      "state": "completed",
+      "root": "demo",
+      "counts": {
+        "files": 2,
+        "chunks": 2,
+        "embedded": 2,
+        "skipped": 0,
+        "deleted": 0
+      },
+      "fileIndex": 2,
+      "fileTotal": 2,
+      "percent": 100
+    }
+    "#);
+    assert_eq!(bench.chunks().await["src/a.rs"], ["1-1 rust alpha"]);
+    let roots = bench.ingest.roots().await.unwrap();
+    assert_snapshot!(json(&roots[0]), @r#"
+    {
+      "id": "[id]",
+      "name": "demo",
+      "path": "[path]",
+      "modelId": "code-static-0@1",
+      "lastIngestAt": "[lastIngestAt]",
+      "counts": {
+        "files": 2,
+        "chunks": 2,
+        "embedded": 2
+      },
+      "lastError": null,
+      "state": "completed"
+    }
+    "#);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_changes_is_skipped() {
+    let bench = Bench::new().await;
+    let repo =
+        bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("data.bin2", "\0"), ("empty.rs", "")]);
+    bench.ingest(&repo).await;
+    let before = bench.points().await;
+    let status = bench.ingest(&repo).await;
+    assert_eq!((status.state, status.percent), (State::Skipped, 100));
+    assert_eq!((status.counts.files, status.counts.embedded), (1, 0));
+    assert_eq!(bench.points().await, before);
+    assert_eq!(bench.root().await.counts.chunks, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_changed_is_embedded() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    bench.ingest(&repo).await;
+    // Same length and perhaps the same modification time: the content decides.
+    repo.write("b.rs", "fn c() {}\n");
+    let status = bench.ingest(&repo).await;
+    assert_eq!((status.state, status.counts.embedded), (State::Completed, 1));
+    let chunks = bench.chunks().await;
+    assert_eq!(chunks["a.rs"], ["1-1 rust a"]);
+    assert_eq!(chunks["b.rs"], ["1-1 rust c"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_files_are_taken_out() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b/c.rs", "fn b() {}\n")]);
+    bench.ingest(&repo).await;
+    fs::remove_dir_all(repo.at("b")).unwrap();
+    let status = bench.ingest(&repo).await;
+    assert_eq!((status.state, status.counts.deleted), (State::Completed, 1));
+    assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
+    assert_eq!(bench.files().await, ["a.rs"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn moved_and_swapped_files_are_found_where_they_are() {
+    let bench = Bench::new().await;
+    let repo = bench
+        .repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n"), ("c.rs", "fn c() {}\n")]);
+    bench.ingest(&repo).await;
+    fs::rename(repo.at("c.rs"), repo.at("d.rs")).unwrap();
+    repo.write("a.rs", "fn b() {}\n");
+    repo.write("b.rs", "fn a() {}\n");
+    assert_eq!(bench.ingest(&repo).await.state, State::Completed);
+    let chunks = bench.chunks().await;
+    assert_eq!(chunks["a.rs"], ["1-1 rust b"]);
+    assert_eq!(chunks["b.rs"], ["1-1 rust a"]);
+    assert_eq!(chunks["d.rs"], ["1-1 rust c"]);
+    assert_eq!(chunks.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_cannot_be_indexed_are_counted_and_named() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("latin.txt", ""), ("large.txt", "")]);
+    fs::write(repo.at("latin.txt"), b"caf\xe9\n").unwrap();
+    repo.write("large.txt", &"x\n".repeat(600_000));
+    repo.write("key.txt", "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n");
+    for state in [State::Completed, State::Skipped] {
+        let status = bench.ingest(&repo).await;
+        assert_eq!((status.state, status.counts.skipped), (state, 3));
+        assert_eq!(
+            status.message.unwrap(),
+            "skipped 3 files: large.txt (too large), key.txt (holds a private key), \
+             latin.txt (not UTF-8)"
+        );
+    }
+    assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
+    // What was text and is none any more is taken out.
+    fs::write(repo.at("a.rs"), b"caf\xe9\n").unwrap();
+    let status = bench.ingest(&repo).await;
+    assert_eq!((status.state, status.counts.deleted), (State::Completed, 1));
+    assert!(bench.chunks().await.is_empty());
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_keeps_what_was_indexed() {
+    use std::os::unix::fs::PermissionsExt;
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("sub/b.rs", "fn b() {}\n")]);
+    bench.ingest(&repo).await;
+    let close = |path: &str, mode| {
+        fs::set_permissions(repo.at(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    close("sub", 0o000);
+    // The superuser reads everything, so that there is nothing to see for it.
+    let is_superuser = fs::read_dir(repo.at("sub")).is_ok();
+    let status = bench.ingest(&repo).await;
+    close("sub", 0o755);
+    let skipped = u64::from(!is_superuser);
+    assert_eq!((status.state, status.counts.skipped), (State::Skipped, skipped));
+    assert_eq!(bench.chunks().await.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_folder_is_one_root_however_it_is_called() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("sub/b.rs", "")]);
+    bench.ingest(&repo).await;
+    let detour = repo.at("sub").join("..");
+    let status = bench.run(request(&detour)).await;
+    assert_eq!(status.state, State::Skipped);
+    assert_eq!(bench.ingest.roots().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_unique_and_kept() {
+    let bench = Bench::new().await;
+    let (first, second) = (bench.repo("x/demo", &[]), bench.repo("y/demo", &[]));
+    assert_eq!(bench.ingest(&first).await.root, "demo");
+    assert_eq!(bench.ingest(&second).await.root, "demo-2");
+    let named =
+        |repo: &Repo, name: &str| Request { name: Some(name.to_owned()), ..request(&repo.0) };
+    let refused = bench.ingest.start(named(&second, "demo")).await.unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.to_string().as_str()),
+        (Code::ValidationFailed, "`name` `demo` is the name of another repository")
+    );
+    assert_eq!(bench.run(named(&second, "other")).await.root, "other");
+    assert_eq!(bench.ingest(&second).await.root, "other");
+    assert_eq!(bench.ingest.remove("demo").await.unwrap().path, first.0);
+    assert_eq!(bench.run(named(&second, "demo")).await.root, "demo");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_that_are_no_folders_are_refused() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "")]);
+    for (path, fault) in [("gone", "does not exist"), ("a.rs", "is not a folder")] {
+        let error = bench.ingest.start(request(&repo.at(path))).await.unwrap_err();
+        assert_eq!(error.code(), Code::ValidationFailed);
+        assert!(error.to_string().ends_with(fault), "{error}");
+    }
+    let error = bench.ingest.remove("nobody").await.unwrap_err();
+    assert_eq!(error.code(), Code::RepoNotFound);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removing_forgets_a_root_and_nothing_else() {
+    let bench = Bench::new().await;
+    let (kept, removed) = (
+        bench.repo("kept", &[("a.rs", "fn a() {}\n")]),
+        bench.repo("removed", &[("b.rs", "fn b() {}\n")]),
+    );
+    bench.ingest(&kept).await;
+    bench.ingest(&removed).await;
+    let root = bench.ingest.remove(removed.0.to_str().unwrap()).await.unwrap();
+    assert_eq!(root.name, "removed");
+    assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
+    assert_eq!(bench.files().await, ["a.rs"]);
+    assert_eq!(bench.root().await.name, "kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn embedding_again_writes_the_same_points() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    bench.ingest(&repo).await;
+    let before = bench.points().await;
+    let run = bench.ingest.reembed("demo").await.unwrap();
+    let status = bench.ended(run).await;
+    assert_eq!((status.state, status.counts.embedded), (State::Completed, 2));
+    assert_eq!(bench.points().await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_run_keeps_what_was_there() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[]);
+    // More than one batch.
+    let write = |symbol: &str| {
+        for file in 0..600 {
+            repo.write(&format!("{file:03}.rs"), &format!("fn {symbol}() {{}}\n"));
+        }
+    };
+    write("old");
+    bench.ingest(&repo).await;
+    let (root, files) = (bench.root().await, bench.files().await);
+    write("new");
+    bench.faults.hold();
+    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    bench.faults.held().await;
+    // A second request while it works is the same run; other roots wait.
+    assert_eq!(bench.ingest.start(request(&repo.0)).await.unwrap(), run);
+    let other = bench.ingest.start(request(&bench.repo("other", &[]).0)).await.unwrap();
+    assert_eq!(bench.ingest.status(other).unwrap().state, State::Queued);
+    assert_eq!(bench.ingest.cancel(other).unwrap().state, State::Cancelled);
+    bench.ingest.cancel(run).unwrap();
+    bench.faults.release();
+    assert_eq!(bench.ended(run).await.state, State::Cancelled);
+    assert_eq!(bench.root().await, root);
+    let chunks = bench.chunks().await;
+    assert_eq!(chunks.keys().cloned().collect::<Vec<_>>(), files);
+    assert!(chunks.values().all(|lines| lines.len() == 1));
+    assert_eq!(chunks["599.rs"], ["1-1 rust old"]);
+    let status = bench.ingest(&repo).await;
+    assert_eq!(status.state, State::Completed);
+    assert!(status.counts.embedded < 600);
+    assert!(bench.chunks().await.values().all(|lines| lines == &["1-1 rust new"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removing_cancels_the_run_first() {
+    let bench = Bench::new().await;
+    bench.faults.hold();
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
+    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    bench.faults.held().await;
+    let ingest = bench.ingest.clone();
+    let removing = bench.tasks.spawn(async move { ingest.remove("demo").await });
+    let mut status = bench.ingest.watch(run).unwrap();
+    bench.faults.release();
+    status.wait_for(|status| status.state.is_final()).await.unwrap();
+    assert_eq!(removing.await.unwrap().unwrap().name, "demo");
+    assert!(bench.points().await.is_empty());
+    assert!(bench.ingest.roots().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_waiting_runs_are_refused() {
+    let bench = Bench::new().await;
+    bench.faults.hold();
+    bench.ingest.start(request(&bench.repo("working", &[("a", "a")]).0)).await.unwrap();
+    bench.faults.held().await;
+    for name in ["one", "two"] {
+        bench.ingest.start(request(&bench.repo(name, &[]).0)).await.unwrap();
+    }
+    let refused = bench.ingest.start(request(&bench.repo("three", &[]).0)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Busy);
+    bench.faults.release();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopping_ends_working_and_waiting_runs() {
+    let bench = Bench::new().await;
+    bench.faults.hold();
+    let working = bench.ingest.start(request(&bench.repo("a", &[("a", "a")]).0)).await.unwrap();
+    bench.faults.held().await;
+    let waiting = bench.ingest.start(request(&bench.repo("b", &[]).0)).await.unwrap();
+    bench.tasks.stopping().cancel();
+    bench.faults.release();
+    assert!(bench.tasks.stop(Duration::from_mins(1)).await);
+    for run in [working, waiting] {
+        assert_eq!(bench.ingest.status(run).unwrap().state, State::Cancelled);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_while_indexing_always_finds_the_repository() {
+    let bench = Bench::new().await;
+    let text = |round: usize| format!("fn needle() {{ {round} }}\n");
+    let repo = bench.repo("demo", &[("a.rs", &text(0))]);
+    bench.ingest(&repo).await;
+    for round in 1..6 {
+        repo.write("a.rs", &text(round));
+        let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+        let mut status = bench.ingest.watch(run).unwrap();
+        while !status.borrow_and_update().state.is_final() {
+            let terms = lexical::query("needle");
+            let found = bench.store.lexical(terms, Filter::default(), 5).await.unwrap();
+            assert!(!found.is_empty());
+        }
+    }
+    assert_eq!(bench.chunks().await.len(), 1);
+}
+
+/// A write that fails at any point stands for a process that was killed there: what a later run
+/// leaves is what a run that never failed leaves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_completes_what_a_broken_run_left() {
+    let first = [("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n"), ("gone.rs", "fn gone() {}\n")];
+    for writes in 0..8 {
+        for is_reverted in [false, true] {
+            let bench = Bench::new().await;
+            let repo = bench.repo("demo", &first);
+            bench.ingest(&repo).await;
+            let before = bench.chunks().await;
+            repo.write("a.rs", "fn changed() {}\n");
+            fs::remove_file(repo.at("gone.rs")).unwrap();
+            bench.faults.fail_after(writes);
+            let broken = bench.ingest(&repo).await;
+            assert_eq!(broken.state == State::Error, writes < 7, "{writes} {broken:?}");
+            bench.faults.fail_never();
+            let mut expected = before;
+            if is_reverted {
+                repo.write("a.rs", first[0].1);
+                repo.write("gone.rs", first[2].1);
+            } else {
+                expected.remove("gone.rs");
+                expected.insert("a.rs".to_owned(), vec!["1-1 rust changed".to_owned()]);
+            }
+            let status = bench.ingest(&repo).await;
+            assert!(matches!(status.state, State::Completed | State::Skipped), "{status:?}");
+            let root = bench.root().await;
+            assert_eq!((root.last_error, root.counts.chunks), (None, expected.len() as u64));
+            assert_eq!(bench.chunks().await, expected, "{writes} {broken:?}");
+            assert_eq!(bench.files().await, expected.into_keys().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// As clients see it, without what differs from run to run.
+fn json(value: &impl serde::Serialize) -> String {
+    let mut value = serde_json::to_value(value).unwrap();
+    for field in ["id", "runId", "path", "lastIngestAt"] {
+        if let Some(field_value) = value.get_mut(field) {
+            assert!(field_value.is_string());
+            *field_value = format!("[{field}]").into();
+        }
+    }
+    serde_json::to_string_pretty(&value).unwrap()
+}
