@@ -94,13 +94,13 @@ impl Parts {
         let services = &*self.services;
         match route(request.method(), &path) {
             Route::Health => Ok(quiet(self.health().await)),
-            Route::Ready => Ok(quiet(health::ready(services)?)),
+            Route::Ready => Ok(quiet(health::ready(services).await?)),
             Route::Version => Ok(version()),
             Route::StartIngest => {
                 let start = arguments(request, &self.start_schema).await?;
                 ingest::start(services, start).await
             }
-            Route::IngestStatus { run } => ingest::status(services, run),
+            Route::IngestStatus { run } => Ok(quiet(ingest::status(services, run)?)),
             Route::CancelIngest { run } => {
                 request.refuse_other_than_json()?;
                 ingest::cancel(services, run)

@@ -48,9 +48,9 @@ fn main() -> ExitCode {
 }
 
 fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
-    let broken = error.downcast_ref().is_some_and(|error: &io::Error| {
-        error.kind() == io::ErrorKind::BrokenPipe
-    });
+    let broken = error
+        .downcast_ref()
+        .is_some_and(|error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe);
     broken || error.source().is_some_and(is_broken_pipe)
 }
 

@@ -85,8 +85,8 @@ impl Parts {
 }
 
 /// Answers 200 when a question would be accepted.
-pub(super) fn ready(services: &Services) -> Result<Response, Fault> {
-    match services.codex.presence() {
+pub(super) async fn ready(services: &Services) -> Result<Response, Fault> {
+    match services.chat.presence().await {
         Presence::Available { .. } => Ok(reply::json(StatusCode::OK, &json!({ "ready": true }))),
         Presence::Unavailable(why) => Err(Fault::Unavailable(why)),
     }

@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tracing::{debug, info, warn};
 
@@ -256,9 +256,15 @@ impl Runner<'_> {
     /// Tells the end without waiting for a caller that does not take it.
     async fn tell_end(&self, outcome: Outcome) {
         let end = self.events.send(Event::Ended(outcome));
+        let out_of_time = async {
+            self.chat.tasks.stopping().cancelled().await;
+            sleep(INTERRUPT_GRACE).await;
+        };
         tokio::select! {
-            () = self.chat.tasks.stopping().cancelled() => {}
+            // The end that a stopping server gives is told too, if the caller takes it.
+            biased;
             sent = timeout(self.chat.turn_timeout, end) => drop(sent),
+            () = out_of_time => {}
         }
     }
 }

@@ -57,8 +57,7 @@ impl Listeners {
 
     async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
         let config = settings(&folder, pairs);
-        let server =
-            Server::start(&config, OnMismatch::Refuse, Visibility::Private).await.unwrap();
+        let server = Server::start(&config, OnMismatch::Refuse, Visibility::Private).await.unwrap();
         let address = |url: String| url.strip_prefix("http://").unwrap().parse().unwrap();
         Self { main: address(server.main_url()), mcp: address(server.mcp_url()), folder, server }
     }

@@ -95,7 +95,8 @@ async fn a_run_killed_at_any_moment_is_completed_by_the_next_one() {
     let calm = fresh();
     let other = Program::serve(calm.path(), &[&source], &without_codex()).await;
     let roots = server.read("/ingest/roots").await;
-    let killed = roots["roots"].as_array().unwrap().iter().find(|root| root["path"] == json!(source));
+    let killed =
+        roots["roots"].as_array().unwrap().iter().find(|root| root["path"] == json!(source));
     let (killed, calm) = (killed.unwrap()["counts"].clone(), counts(&other).await);
     assert_eq!((&killed["files"], &killed["chunks"]), (&calm["files"], &calm["chunks"]));
     let health = (server.read("/health").await, other.read("/health").await);
