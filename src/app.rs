@@ -173,6 +173,8 @@ fn services(
     groups: &Groups,
 ) -> api::Services {
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
+    // Begins the first look, so that its result is known when somebody asks.
+    drop(codex.presence());
     let search_url = format!("{}/mcp", url(main));
     let work = groups.services.clone();
     api::Services {

@@ -44,14 +44,15 @@ async fn a_turn_is_streamed_frame_by_frame() {
     thinking {"text":"**Looking**"}
     tool-request {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","parameters":{"query":"parse_config"}}
     tool-result {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","stage":"success","result":{"content":[{"type":"text","text":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.96)\n/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}\n\n[demo] FOLDER/demo/README.md:1-3 `Demo` markdown (score 0.05)\n# Demo\n\nReads configuration files."}],"structuredContent":null}}
+    vector_summary {"files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.9565,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.0513,"chunks":1,"lines":3,"ranges":["1-3"]}]}
     answer {"text":"It is `parse_config`."}
-    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.9565218,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.051332403,"chunks":1,"lines":3,"ranges":["1-3"]}]},{"type":"answer","text":"It is `parse_config`."}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220}}
+    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.9565,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.0513,"chunks":1,"lines":3,"ranges":["1-3"]}]},{"type":"answer","text":"It is `parse_config`."}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220}}
     "#);
     assert_eq!(model.requests()[0]["reasoning"]["effort"], "low");
     let failed = post(server.main, "/chat", r#"{"question":"Again?"}"#).await;
     assert_snapshot!(frames(&server, &failed), @r#"
     thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
-    error {"code":"TURN_FAILED","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}","conversationId":"CONVERSATION"}
+    error {"code":"TURN_FAILED","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}","hint":"see the server's log, then ask again","conversationId":"CONVERSATION"}
     "#);
     let unknown = r#"{"question":"x","conversationId":"00000000-0000-4000-8000-000000000000"}"#;
     assert_snapshot!(post(server.main, "/chat", unknown).await.shown(), @r#"

@@ -58,6 +58,8 @@ impl Listeners {
     async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
         let config = settings(&folder, pairs);
         let server = Server::start(&config, OnMismatch::Refuse, Visibility::Private).await.unwrap();
+        // Whoever asks for readiness waits for the first look at Codex.
+        drop(http().get(format!("{}/ready", server.main_url())).send().await.unwrap());
         let address = |url: String| url.strip_prefix("http://").unwrap().parse().unwrap();
         Self { main: address(server.main_url()), mcp: address(server.mcp_url()), folder, server }
     }
@@ -129,8 +131,8 @@ fn settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
 }
 
 fn steady(value: &mut Value) {
-    const VARYING: [&str; 7] =
-        ["id", "runId", "chunkId", "lastIngestAt", "uptimeSeconds", "version", "etaMs"];
+    const VARYING: [&str; 8] =
+        ["id", "runId", "chunkId", "lastIngestAt", "uptimeSeconds", "version", "etaMs", "port"];
     match value {
         Value::Object(members) => {
             for (name, member) in members {
