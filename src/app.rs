@@ -179,7 +179,7 @@ fn services(
     let work = groups.services.clone();
     api::Services {
         chat: Chat::new(codex.clone(), &config.codex, search_url, work.clone()),
-        ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest.clone(), work),
+        ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work),
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         store: Arc::clone(store),
         embedder: Arc::clone(embedder),

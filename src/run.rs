@@ -31,7 +31,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
     let server = Server::start(config, on_mismatch, Visibility::Announced).await?;
     let client = Client::new(&server.main_url())?;
     let mcp_url = server.mcp_url();
-    let served = async {
+    let working = async {
         if reembed {
             cli::reembed(&client).await?;
         }
@@ -40,7 +40,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
         std::future::pending::<Result<(), Failure>>().await
     };
     let ended = tokio::select! {
-        ended = served => ended,
+        ended = working => ended,
         told = told_to_stop() => Ok(told?),
     };
     server.stop().await;

@@ -110,10 +110,7 @@ impl Client {
 fn said(message: String, details: Vec<String>) -> String {
     let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
     let more: Vec<String> = more.collect();
-    match more.is_empty() {
-        true => message,
-        false => format!("{message}; {}", more.join("; ")),
-    }
+    if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }
 }
 
 fn unreachable(base: &str, error: &reqwest::Error) -> CliError {

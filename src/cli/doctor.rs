@@ -36,7 +36,7 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     well &= check(
         "codex",
         yes("/codex/available"),
-        &[text("/codex/version"), text("/codex/model")].join(" ").trim(),
+        [text("/codex/version"), text("/codex/model")].join(" ").trim(),
         &missing,
     )?;
     if chunks == 0 {

@@ -1,7 +1,8 @@
-//! Fuses ranked lists into one: weighted reciprocal rank fusion.
+//! Fuses two ranked lists into one: a convex combination of their scores.
 //!
-//! Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
-//! Learning Methods", 2009: the score of a document is the sum of 1 / (60 + rank) over the lists.
+//! Each list's scores are first stretched to 0…1 (min-max). Bruch, Gai and Ingber, "An Analysis of
+//! Fusion Functions for Hybrid Retrieval", 2023, find this better than reciprocal rank fusion, and
+//! so did queries with known answers here: ranks forget by how much the best chunk leads.
 
 use std::collections::HashMap;
 
@@ -10,9 +11,6 @@ use uuid::Uuid;
 use super::candidate::Candidate;
 use crate::store::Scored;
 
-/// Damps the difference between the first ranks; the constant of the paper.
-const K: f32 = 60.0;
-
 /// How much each list counts; the sum does not matter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weights {
@@ -20,19 +18,20 @@ pub(super) struct Weights {
     pub(super) lexical: f32,
 }
 
-/// Merges two lists, each best first. A candidate's score is 1 where it leads both, and less the
-/// further down it stands; 0 would be in neither.
+/// Merges two lists, each best first. A candidate's score is 1 where it leads both lists, and falls
+/// to 0 where it ends one and is not in the other.
 pub(super) fn fuse(
     dense: Vec<Scored>,
     lexical: Vec<Scored>,
     weights: Weights,
 ) -> Result<Vec<Candidate>, serde_json::Error> {
-    let best = (weights.dense + weights.lexical) / (K + 1.0);
+    let total = weights.dense + weights.lexical;
     let mut candidates: Vec<Candidate> = Vec::with_capacity(dense.len() + lexical.len());
     let mut places: HashMap<Uuid, usize> = HashMap::new();
     for (list, weight) in [(dense, weights.dense), (lexical, weights.lexical)] {
-        for (rank, scored) in (1_u16..).zip(list) {
-            let share = weight / (K + f32::from(rank)) / best;
+        let stretch = Stretch::of(&list);
+        for scored in list {
+            let share = weight / total * stretch.apply(scored.score);
             let place = *places.entry(scored.id).or_insert(candidates.len());
             match candidates.get_mut(place) {
                 Some(known) => known.score += share,
@@ -43,26 +42,58 @@ pub(super) fn fuse(
     Ok(candidates)
 }
 
+/// Maps the scores of a list to 0…1: the last to 0, the first to 1.
+struct Stretch {
+    least: f32,
+    span: f32,
+}
+
+impl Stretch {
+    fn of(list: &[Scored]) -> Self {
+        let least = list.last().map_or(0.0, |scored| scored.score);
+        let most = list.first().map_or(0.0, |scored| scored.score);
+        Self { least, span: most - least }
+    }
+
+    /// Equal scores are all the best.
+    fn apply(&self, score: f32) -> f32 {
+        if 0.0 < self.span { ((score - self.least) / self.span).clamp(0.0, 1.0) } else { 1.0 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::fixture::record, *};
 
-    fn list(ids: &[u128]) -> Vec<Scored> {
+    fn list(points: &[(u128, f32)]) -> Vec<Scored> {
         let payload = serde_json::to_value(record("a.rs", None, "text")).unwrap();
         let payload = payload.as_object().unwrap();
-        let point =
-            |id: &u128| Scored { id: Uuid::from_u128(*id), score: 1.0, payload: payload.clone() };
-        ids.iter().map(point).collect()
+        let scored = |(id, score): &(u128, f32)| Scored {
+            id: Uuid::from_u128(*id),
+            score: *score,
+            payload: payload.clone(),
+        };
+        points.iter().map(scored).collect()
+    }
+
+    fn fused(dense: &[(u128, f32)], lexical: &[(u128, f32)]) -> Vec<(u128, f32)> {
+        let weights = Weights { dense: 1.0, lexical: 3.0 };
+        let fused = fuse(list(dense), list(lexical), weights).unwrap();
+        fused.iter().map(|candidate| (candidate.id.as_u128(), candidate.score)).collect()
     }
 
     #[test]
-    fn leading_both_lists_scores_one_and_each_list_counts_its_weight() {
-        let weights = Weights { dense: 1.0, lexical: 3.0 };
-        let fused = fuse(list(&[1, 2]), list(&[1, 3]), weights).unwrap();
-        let scores: Vec<(u128, f32)> = fused.iter().map(|c| (c.id.as_u128(), c.score)).collect();
-        let second = 61.0 / 62.0;
-        assert_eq!(scores, [(1, 1.0), (2, 0.25 * second), (3, 0.75 * second)]);
-        assert!(fuse(vec![], vec![], weights).unwrap().is_empty());
+    fn each_list_counts_its_weight_and_scores_count_by_their_distance() {
+        let dense = [(1, 0.9), (2, 0.7), (3, 0.5)];
+        let lexical = [(1, 30.0), (4, 25.0), (2, 10.0)];
+        assert_eq!(fused(&dense, &lexical), [(1, 1.0), (2, 0.125), (3, 0.0), (4, 0.5625)]);
+    }
+
+    #[test]
+    fn a_single_or_equal_result_is_the_best_of_its_list() {
+        assert_eq!(fused(&[], &[(1, 4.0)]), [(1, 0.75)]);
+        assert_eq!(fused(&[(1, 0.3), (2, 0.3)], &[]), [(1, 0.25), (2, 0.25)]);
+        assert_eq!(fused(&[], &[]), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use codeinfo::task::Tasks;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -384,7 +385,7 @@ async fn stopping_interrupts_turns_and_leaves_no_child() {
     let world = World::replay([Reply::Silent(vec![thinks("Looking.")])]).await;
     let server = world.serve_with(&[("SHUTDOWN_GRACE_SECS", "4")]).await;
     let url = server.mcp.clone();
-    let asking = tokio::task::spawn(async move {
+    let asking = Tasks::default().spawn(async move {
         let body = json!({
             "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": "codebase_question", "arguments": { "question": "Where?" } },

@@ -63,7 +63,7 @@ const ROLES: &[Role] = &[
         folders: &[],
         named: is_prose,
         asked_by: &["doc", "documentation", "readme", "changelog", "guide", "markdown"],
-        factor: 0.6,
+        factor: 0.45,
     },
     Role {
         folders: &[],
