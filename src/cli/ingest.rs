@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -142,17 +142,16 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
 /// Makes a bar on standard error; where that is no terminal, nothing is drawn.
 fn bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let template = "{prefix:9} [{bar:30}] {pos}/{len} files {per_sec} {left} {wide_msg}";
+    let template = "{prefix:9} [{bar:30}] {pos}/{len} files{pace} {wide_msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
-        let left = |state: &indicatif::ProgressState, out: &mut dyn std::fmt::Write| {
-            let text = match state.pos() {
-                0 => String::new(),
-                _ => format!("{} left", HumanDuration(state.eta())),
-            };
-            // Writing to indicatif's own buffer cannot fail.
-            out.write_str(&text).ok();
+        let pace = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            if 0 < state.pos() && Some(state.pos()) < state.len() {
+                let left = HumanDuration(state.eta());
+                // Writing to indicatif's own buffer cannot fail.
+                write!(out, ", {:.0}/s, {left} left", state.per_sec()).ok();
+            }
         };
-        bar.set_style(style.with_key("left", left).progress_chars("=> "));
+        bar.set_style(style.with_key("pace", pace).progress_chars("=> "));
     }
     bar
 }
