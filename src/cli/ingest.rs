@@ -21,6 +21,11 @@ struct Started {
 }
 
 #[derive(Deserialize)]
+struct Roots {
+    roots: Vec<Known>,
+}
+
+#[derive(Deserialize)]
 struct Known {
     id: String,
     path: String,
@@ -76,7 +81,7 @@ pub(super) async fn one(
 
 /// Embeds every repository again.
 pub async fn reembed(client: &Client) -> Result<(), CliError> {
-    let roots: Vec<Known> = client.get(&["ingest", "roots"]).await?;
+    let Roots { roots } = client.get(&["ingest", "roots"]).await?;
     for root in roots {
         let started: Started = client.post(&["ingest", "reembed", &root.id], &json!({})).await?;
         finish(client, &root.path, &started).await?;
