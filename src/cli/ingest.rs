@@ -52,10 +52,14 @@ struct Counts {
     deleted: u64,
 }
 
-/// Indexes folders one after the other.
+/// Indexes folders one after the other. A run that fails, or that a client cancels, is told and does
+/// not take the server with it: what was indexed before is still served.
 pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
-        one(client, path, None, None).await?;
+        match one(client, path, None, None).await {
+            Err(error @ CliError::Run { .. }) => super::print::note(&error.to_string())?,
+            ended => ended?,
+        }
     }
     Ok(())
 }
