@@ -137,8 +137,9 @@ impl Server {
         }
         let services = self.groups.services.stop(share).await;
         let edges = self.groups.edges.stop(share).await;
-        let flushed = self.store.flush().await;
         let adapters = self.groups.adapters.stop(share).await;
+        // Last, so that the store knows that the process ends and rebuilds nothing any more.
+        let flushed = self.store.flush().await;
         if let Err(error) = &flushed {
             warn!(%error, "the store was not written out");
         }

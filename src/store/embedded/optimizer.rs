@@ -84,9 +84,11 @@ impl Optimizer {
     fn run(&self) {
         let rebuilt = self.rebuild();
         debug!(?rebuilt, "segments rebuilt");
-        if let Err(error) = self.writer.blocking_lock().finish_optimizing(rebuilt) {
+        let mut writer = self.writer.blocking_lock();
+        if let Err(error) = writer.finish_optimizing(rebuilt) {
             warn!(%error, "store could not be optimized");
         }
+        // Before the writer is free again: the next start must not be taken back.
         self.busy.send_replace(false);
     }
 
