@@ -33,7 +33,8 @@ impl Candidate {
 }
 
 /// Keeps, of each file, only chunks of the version that was indexed last: while a file is being
-/// replaced, chunks of two versions are in the store.
+/// replaced, chunks of two versions are in the store. Chunks of one version all count, whenever they
+/// were written: embedding a file again writes them anew one after the other.
 pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
     fn version(candidate: &Candidate) -> (u64, &str) {
         (candidate.record.indexed_at_ms, &candidate.record.version)
@@ -48,7 +49,7 @@ pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
         .iter()
         .map(|candidate| {
             let file = (candidate.record.root, candidate.record.path.as_str());
-            latest.get(&file).is_some_and(|latest| *latest == version(candidate))
+            latest.get(&file).is_some_and(|(_, version)| *version == candidate.record.version)
         })
         .collect();
     let mut current = current.into_iter();
@@ -76,10 +77,11 @@ mod tests {
             candidate(3, "b.rs", 10, "old"),
             candidate(4, "a.rs", 20, "new"),
             candidate(5, "a.rs", 20, "more"),
+            candidate(6, "a.rs", 15, "new"),
         ];
         drop_stale(&mut candidates);
         let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
-        assert_eq!(kept, [2, 3, 4]);
+        assert_eq!(kept, [2, 3, 4, 6]);
     }
 
     #[test]
