@@ -53,6 +53,10 @@ pub fn discover(
     max_file_bytes: u64,
     cancel: &CancellationToken,
 ) -> Result<Discovered, IngestError> {
+    // A run may have waited; the walk of a file would find every file of the root gone.
+    if !root.is_dir() {
+        return Err(IngestError::Path { path: root.to_owned(), fault: "is no longer a folder" });
+    }
     let mut discovered = Discovered::default();
     for entry in walk(root) {
         if cancel.is_cancelled() {
