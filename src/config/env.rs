@@ -1,6 +1,11 @@
 //! Reads the environment, here and nowhere else.
 
-use std::{ffi::OsString, net::Ipv4Addr, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsString,
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use serde::{Deserialize, de::IntoDeserializer};
 
@@ -118,15 +123,19 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         Some(folder) => absolute("DATA_DIR", folder)?,
         None => platform_data_dir()?,
     };
+    let host: IpAddr = choice("HOST", raw.host.as_ref(), Ipv4Addr::LOCALHOST.into())?;
     Ok(Config {
-        host: choice("HOST", raw.host.as_ref(), Ipv4Addr::LOCALHOST.into())?,
+        host,
         port: raw.port,
         mcp_port: raw.mcp_port,
         path_map: raw
             .host_ingest_dir
             .clone()
             .map(|client| PathMap { server: raw.ingest_dir.clone(), client }),
-        guard: Guard { hosts: lower(&raw.allowed_hosts), origins: lower(&raw.allowed_origins) },
+        guard: Guard {
+            hosts: hosts(&raw.allowed_hosts, host),
+            origins: lower(&raw.allowed_origins),
+        },
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         store: Store { hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000) },
@@ -195,6 +204,16 @@ fn absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigEr
 
 fn lower(names: &[String]) -> Vec<String> {
     names.iter().map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect()
+}
+
+/// Returns the names that clients may reach the listeners by: those that are set, and the address
+/// that is bound on purpose. Rebinding a name cannot forge that one, for it is no name.
+fn hosts(names: &[String], bound: IpAddr) -> Vec<String> {
+    let mut hosts = lower(names);
+    if !bound.is_loopback() && !bound.is_unspecified() {
+        hosts.push(bound.to_string());
+    }
+    hosts
 }
 
 /// Reads a value of a closed set; `envy` alone would not name the variable.
