@@ -25,6 +25,14 @@ pub enum ConfigError {
     Fault { variable: &'static str, fault: String },
 }
 
+/// The longest time that can be set, a year: times near the end of the clock's range cannot be added
+/// to now.
+const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
+/// The longest silence in a long reply that can be set, an hour.
+const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
+/// The largest count that can be set; more than any semaphore holds makes no sense as a bound.
+const MAX_BOUND: usize = u32::MAX as usize;
+
 /// The variables as text, before checking. Defaults stand beside their fields and in
 /// `.env.example`.
 #[derive(Debug, Deserialize)]
@@ -155,8 +163,11 @@ fn http(raw: &Raw) -> Result<Http, ConfigError> {
         max_body_bytes: positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
         max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
         max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
-        read_timeout: Duration::from_secs(raw.read_timeout_secs.unwrap_or(30)),
-        keep_alive: Duration::from_millis(raw.keep_alive_ms.unwrap_or(10_000)),
+        read_timeout: seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 30)?,
+        keep_alive: match raw.keep_alive_ms.unwrap_or(10_000) {
+            value @ 1..=MAX_KEEP_ALIVE_MS => Duration::from_millis(value),
+            _ => return Err(fault("KEEP_ALIVE_MS", "must be between 1 and 3600000")),
+        },
     })
 }
 
@@ -235,6 +246,7 @@ fn positive(
 ) -> Result<usize, ConfigError> {
     match value.unwrap_or(default) {
         0 => Err(fault(variable, "must be at least 1")),
+        value if MAX_BOUND < value => Err(fault(variable, "must be at most 4294967295")),
         value => Ok(value),
     }
 }
@@ -246,6 +258,9 @@ fn seconds(
 ) -> Result<Duration, ConfigError> {
     match value.unwrap_or(default) {
         0 => Err(fault(variable, "must be at least 1 second")),
+        value if MAX_SECONDS < value => {
+            Err(fault(variable, "must be at most 31622400 seconds, a year"))
+        }
         value => Ok(Duration::from_secs(value)),
     }
 }
