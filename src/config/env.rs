@@ -181,7 +181,7 @@ fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
 
 fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, ConfigError> {
     Ok(Codex {
-        bin: raw.codex_bin,
+        bin: raw.codex_bin.map(|bin| absolute("CODEX_BIN", bin)).transpose()?,
         path,
         variables: std::collections::BTreeSet::new(),
         home: raw.codex_home.map(|home| absolute("CODEX_HOME", home)).transpose()?,
