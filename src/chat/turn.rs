@@ -53,6 +53,8 @@ pub(super) async fn run(
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, receiver))).is_err() {
         debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
+        // Counted among the idle threads, it is unloaded when its turn comes.
+        thread.keep().await;
         return;
     }
     let turn = Runner { chat: &chat, conversation, model_id: thread.model().to_owned(), events };

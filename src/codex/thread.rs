@@ -146,6 +146,19 @@ impl Thread {
         let started: TurnStarted = self.server.call("turn/start", &start).await?;
         Ok(Running { turn: started.turn.id, retried: false, thread: self })
     }
+
+    /// Keeps the thread loaded for a follow-up. No turn of it may be under way.
+    pub async fn keep(self) {
+        let server = Arc::clone(&self.server);
+        let (id, tokens) = (self.id, self.tokens);
+        drop(self);
+        let Some(oldest) = server.idle.put(id, tokens) else { return };
+        let left: Result<serde_json::Value, CodexError> =
+            server.call("thread/unsubscribe", &json!({ "threadId": oldest.to_string() })).await;
+        if let Err(error) = left {
+            warn!(%error, "an idle thread stays loaded");
+        }
+    }
 }
 
 impl Drop for Thread {
@@ -212,15 +225,7 @@ impl Running {
 
     /// Keeps the thread loaded for a follow-up. To be called once the turn has ended.
     pub async fn keep(self) {
-        let server = Arc::clone(&self.thread.server);
-        let (id, tokens) = (self.thread.id, self.thread.tokens);
-        drop(self);
-        let Some(oldest) = server.idle.put(id, tokens) else { return };
-        let left: Result<serde_json::Value, CodexError> =
-            server.call("thread/unsubscribe", &json!({ "threadId": oldest.to_string() })).await;
-        if let Err(error) = left {
-            warn!(%error, "an idle thread stays loaded");
-        }
+        self.thread.keep().await;
     }
 }
 
