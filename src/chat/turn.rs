@@ -150,10 +150,13 @@ impl Runner<'_> {
             match (ending, told) {
                 (None, Ok(())) => {}
                 (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
+                (Some(Ending::Lost), _) => {
+                    // Where only its events were lost, the turn still runs.
+                    drop(timeout(INTERRUPT_GRACE, running.interrupt()).await);
+                    return self.failure(Ending::Lost).await;
+                }
                 (Some(ending), _) => {
-                    if ending != Ending::Lost {
-                        running.keep().await;
-                    }
+                    running.keep().await;
                     return self.failure(ending).await;
                 }
             }
