@@ -45,6 +45,9 @@ use crate::{config, task::Tasks};
 
 /// Longest look whether Codex can be used.
 const MAX_LOOK: Duration = Duration::from_secs(15);
+/// A process younger than this is believed that Codex cannot be used. Signing in through a file is
+/// seen sooner than that: a changed file has the process replaced.
+const BELIEVED: Duration = Duration::from_secs(5);
 
 /// Codex as this program uses it. Clones share the process, which is started on first need, started
 /// again when it died, and ends with `tasks`.
@@ -163,7 +166,11 @@ impl Codex {
         let settings = &self.0.settings;
         let asked = Instant::now();
         let server = self.0.slot.server(Need::Any).await?;
+        let is_young = asked.saturating_duration_since(server.started) < BELIEVED;
         match look::look(&server, settings).await {
+            Err(error @ (CodexError::SignedOut | CodexError::MissingKey { .. })) if is_young => {
+                Err(error)
+            }
             // A running Codex knows only what it read at its start; ask one that starts now.
             Err(_) if server.started < asked => {
                 drop(server);
