@@ -4,7 +4,7 @@ use std::{error::Error, net::Ipv4Addr};
 
 use crate::{
     app::{Server, Visibility},
-    cli::{self, Client, Command},
+    cli::{self, CliError, Client, Command},
     config::Config,
     store::{self, OnMismatch},
 };
@@ -17,13 +17,12 @@ pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
     if let Command::Serve { reembed, .. } = command {
         return serve(command, &config, reembed).await;
     }
-    if let Command::Doctor = command {
-        ports(&config).await?;
-    }
+    let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
     match store::holder(&config.data_dir)?.and_then(|holder| holder.main_url) {
-        Some(url) => Ok(cli::run(command, &Client::new(&url)?).await?),
-        None => alone(command, config).await,
+        Some(url) => cli::run(command, &Client::new(&url)?).await?,
+        None => alone(command, config).await?,
     }
+    if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
 async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), Failure> {
@@ -59,12 +58,19 @@ async fn alone(command: Command, mut config: Config) -> Result<(), Failure> {
     Ok(ended?)
 }
 
-/// Says whether the configured ports can be had, or who has them.
-async fn ports(config: &Config) -> Result<(), Failure> {
+/// Says whether the configured ports can be had, or that our own server has them; returns whether
+/// all is well.
+async fn ports(config: &Config) -> Result<bool, Failure> {
     let held = store::holder(&config.data_dir)?;
+    let mut well = true;
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
     {
-        let ours = held.as_ref().map(|holder| format!("in use by process {}", holder.pid));
+        let port = format!(":{}", address.port());
+        let ours = held.as_ref().filter(|holder| {
+            let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
+            urls.any(|url| url.ends_with(&port))
+        });
+        let ours = ours.map(|holder| format!("in use by process {}", holder.pid));
         let free = tokio::net::TcpListener::bind(address).await;
         let (ok, detail) = match (&ours, &free) {
             (Some(ours), _) => (true, ours.clone()),
@@ -72,9 +78,9 @@ async fn ports(config: &Config) -> Result<(), Failure> {
             (None, Err(error)) => (false, error.to_string()),
         };
         let trouble = format!("{detail}; set `{variable}` to another port, or stop its user");
-        cli::check(&format!("{variable} {address}"), ok, &detail, &trouble)?;
+        well &= cli::check(&format!("{variable} {address}"), ok, &detail, &trouble)?;
     }
-    Ok(())
+    Ok(well)
 }
 
 /// Waits for Ctrl-C or, where there is one, SIGTERM.
