@@ -2,7 +2,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -86,7 +86,7 @@ impl Server {
         on_mismatch: OnMismatch,
         visibility: Visibility,
     ) -> Result<Self, StartError> {
-        tokio::fs::create_dir_all(&config.data_dir)
+        make_private(&config.data_dir)
             .await
             .map_err(|source| StartError::Folder { path: config.data_dir.clone(), source })?;
         let mut lock = Lock::acquire(&config.data_dir)?;
@@ -202,6 +202,16 @@ fn serve(
     net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
     net::serve(main, main_handler, http, &config.guard, groups.edges.clone());
     Ok(())
+}
+
+/// Makes the data folder for nobody but its user: the index holds the code of every repository. A
+/// folder that is there keeps the rights it has.
+async fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = tokio::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    builder.mode(0o700);
+    builder.create(folder).await
 }
 
 async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListener, StartError> {
