@@ -43,6 +43,7 @@ const EXTENSIONS: &[&str] = &[
     "keychain",
     "keystore",
     "keytab",
+    "kubeconfig",
     "mobileprovision",
     "ovpn",
     "p12",
@@ -78,6 +79,7 @@ const STEMS: &[&str] = &[
     "serviceaccount",
     "gcp-key",
     "gcp_key",
+    "kubeconfig",
 ];
 
 /// Folders whose whole content is private, lower case.
@@ -187,6 +189,8 @@ mod tests {
             "service-account-prod.json",
             "secrets.yaml",
             "vault.kdbx",
+            "kubeconfig",
+            "prod.kubeconfig.yaml",
             "terraform.tfstate",
             "terraform.tfstate.backup",
             ".aws/config",
