@@ -91,6 +91,9 @@ impl Search {
         let mut candidates = fuse::fuse(dense, lexical, rank::weights(intent.kind))
             .map_err(StoreError::Malformed)?;
         candidate::drop_stale(&mut candidates);
+        let folders: HashMap<RootId, &Path> =
+            roots.iter().map(|root| (root.id, root.path.as_path())).collect();
+        candidate::drop_twins(&mut candidates, &folders);
         let ranked = rank::rank(candidates, &intent, query.limit());
         Ok(self.found(ranked, &roots))
     }
@@ -130,7 +133,6 @@ impl Search {
         let by_id: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
         let hits: Vec<Hit> = ranked
             .into_iter()
-            // A root that is being removed may still have chunks, but they can no longer be named.
             .filter_map(|candidate| {
                 let root = by_id.get(&candidate.record.root)?;
                 Some(self.hit(candidate, root, &model_id))

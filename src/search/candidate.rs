@@ -1,6 +1,10 @@
 //! A chunk on its way to become a hit.
 
-use std::{cmp::Ordering, collections::HashMap};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
 
 use uuid::Uuid;
 
@@ -56,6 +60,18 @@ pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
     candidates.retain(|_| current.next().unwrap_or(true));
 }
 
+/// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
+/// of a root that is not among `folders` goes too: that root is being removed, and has no name.
+pub(super) fn drop_twins(candidates: &mut Vec<Candidate>, folders: &HashMap<RootId, &Path>) {
+    candidates.sort_by(Candidate::best_first);
+    let mut seen: HashSet<(PathBuf, u32, String)> = HashSet::new();
+    candidates.retain(|Candidate { record, .. }| {
+        folders.get(&record.root).is_some_and(|folder| {
+            seen.insert((folder.join(&record.path), record.start_line, record.text.clone()))
+        })
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::fixture::record, *};
@@ -82,6 +98,27 @@ mod tests {
         drop_stale(&mut candidates);
         let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
         assert_eq!(kept, [2, 3, 4, 6]);
+    }
+
+    #[test]
+    fn roots_inside_one_another_give_each_piece_once() {
+        let [outer, inner, gone] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
+        let of = |id: u128, root: RootId, path: &str, score: f32| {
+            let mut candidate = candidate(id, path, 1, "v");
+            candidate.record.root = root;
+            candidate.score = score;
+            candidate
+        };
+        let mut candidates = vec![
+            of(1, outer, "in/a.rs", 0.4),
+            of(2, inner, "a.rs", 0.5),
+            of(3, outer, "a.rs", 0.3),
+            of(4, gone, "a.rs", 0.9),
+        ];
+        let folders = HashMap::from([(outer, Path::new("/r")), (inner, Path::new("/r/in"))]);
+        drop_twins(&mut candidates, &folders);
+        let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
+        assert_eq!(kept, [2, 3]);
     }
 
     #[test]
