@@ -10,7 +10,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && npm install --global @openai/codex@0.169.0
 COPY --from=build /src/target/release/codeinfo /usr/local/bin/codeinfo
-RUN mkdir -p /var/lib/codeinfo /var/lib/codex /data /repos \
+RUN mkdir -p /var/lib/codeinfo /var/lib/codex /data \
     && chown node:node /var/lib/codeinfo /var/lib/codex /data
 USER node
 EXPOSE 5010 5011

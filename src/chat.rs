@@ -15,6 +15,7 @@ use std::{
 
 use futures_util::{Stream, StreamExt};
 use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
 use tracing::{Instrument, Span};
 
 use self::conversations::Conversations;
@@ -97,12 +98,12 @@ impl Chat {
 #[derive(Debug)]
 pub struct Turn {
     conversation: ConversationId,
-    events: mpsc::Receiver<Event>,
+    events: ReceiverStream<Event>,
 }
 
 impl Turn {
     fn new(conversation: ConversationId, events: mpsc::Receiver<Event>) -> Self {
-        Self { conversation, events }
+        Self { conversation, events: ReceiverStream::new(events) }
     }
 
     pub fn conversation(&self) -> ConversationId {
@@ -114,7 +115,7 @@ impl Stream for Turn {
     type Item = Event;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        self.events.poll_recv(context)
+        self.events.poll_next_unpin(context)
     }
 }
 

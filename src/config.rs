@@ -115,6 +115,8 @@ pub struct Codex {
     /// Names of the variables set in the process's environment, which Codex inherits: enough to
     /// tell whether the key that a model provider names is there. Values are never kept.
     pub variables: std::collections::BTreeSet<String>,
+    /// Hosts that Codex reaches without a proxy: those of the environment, and this machine.
+    pub no_proxy: String,
     /// Codex's own folder (sign-in, sessions); `None` leaves it to Codex.
     pub home: Option<PathBuf>,
     /// Scratch folder that the sandbox is confined to.

@@ -1,13 +1,17 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
-use std::{error::Error, net::Ipv4Addr};
+use std::{error::Error, net::Ipv4Addr, time::Duration};
 
 use crate::{
-    app::{Server, Visibility},
+    app::{Server, StartError, Visibility},
     cli::{self, CliError, Client, Command},
     config::Config,
-    store::{self, OnMismatch},
+    store::{self, Holder, OnMismatch, StoreError},
 };
+
+/// How long a command waits for the data folder: ten seconds in all.
+const MAX_WAITS: u32 = 50;
+const WAIT: Duration = Duration::from_millis(200);
 
 /// Any failure, for printing.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -18,11 +22,40 @@ pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
         return serve(command, &config, reembed).await;
     }
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
-    match store::holder(&config.data_dir)?.and_then(|holder| holder.main_url) {
-        Some(url) => cli::run(command, &Client::new(&url)?).await?,
-        None => alone(command, config).await?,
+    match place(&config).await? {
+        Place::Running(url) => cli::run(command, &Client::new(&url)?).await?,
+        Place::Own(server) => alone(command, *server).await?,
     }
     if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
+}
+
+/// Where a command works.
+enum Place {
+    /// At the server that runs on the data folder, by its URL.
+    Running(String),
+    /// At a server of its own, on free loopback ports.
+    Own(Box<Server>),
+}
+
+/// Finds the server of the data folder or starts one. Another command, or a server that is starting,
+/// may hold the folder for a moment without saying where it is.
+async fn place(config: &Config) -> Result<Place, Failure> {
+    let mut own = config.clone();
+    own.host = Ipv4Addr::LOCALHOST.into();
+    own.port = 0;
+    own.mcp_port = 0;
+    let mut waits = 0;
+    loop {
+        if let Some(Holder { main_url: Some(url), .. }) = store::holder(&config.data_dir)? {
+            return Ok(Place::Running(url));
+        }
+        match Server::start(&own, OnMismatch::Refuse, Visibility::Private).await {
+            Ok(server) => return Ok(Place::Own(Box::new(server))),
+            Err(StartError::Store(StoreError::Held { .. })) if waits < MAX_WAITS => waits += 1,
+            Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(WAIT).await;
+    }
 }
 
 async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), Failure> {
@@ -46,12 +79,8 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
     ended
 }
 
-/// Works on the store itself: a server on free loopback ports serves this one command.
-async fn alone(command: Command, mut config: Config) -> Result<(), Failure> {
-    config.host = Ipv4Addr::LOCALHOST.into();
-    config.port = 0;
-    config.mcp_port = 0;
-    let server = Server::start(&config, OnMismatch::Refuse, Visibility::Private).await?;
+/// Works at a server that serves this one command.
+async fn alone(command: Command, server: Server) -> Result<(), Failure> {
     let client = Client::new(&server.main_url())?;
     let ended = cli::run(command, &client).await;
     server.stop().await;

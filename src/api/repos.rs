@@ -41,7 +41,7 @@ pub(super) async fn repos(services: &Services) -> Result<Repos, IngestError> {
         .into_iter()
         .map(|status| repo(status.root, services))
         .collect();
-    let locked_model_id = repos.first().map(|repo| repo.model_id.clone());
+    let locked_model_id = (!repos.is_empty()).then(|| services.embedder.model().id());
     Ok(Repos { repos, locked_model_id })
 }
 

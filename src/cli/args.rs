@@ -23,7 +23,7 @@ pub enum Command {
     Serve {
         /// Folders to index first
         paths: Vec<PathBuf>,
-        /// If the store was filled with another embedding model, embed every repository again
+        /// Embed every repository again, as is needed after a change of the embedding model
         #[arg(long)]
         reembed: bool,
     },
@@ -46,7 +46,7 @@ pub enum Command {
         #[arg(long, short)]
         repository: Option<String>,
         /// How many results, 1 to 20
-        #[arg(long, short)]
+        #[arg(long, short, value_parser = clap::value_parser!(u64).range(1..=20))]
         limit: Option<u64>,
         /// Print the API's JSON
         #[arg(long)]

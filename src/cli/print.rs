@@ -37,12 +37,18 @@ struct Hit {
 
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> Result<(), CliError> {
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+    Ok(writeln!(std::io::stdout().lock(), "{}", harmless(text))?)
+}
+
+/// Takes out what would drive a terminal: code and answers come from elsewhere.
+fn harmless(text: &str) -> String {
+    let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.replace(is_driving, "\u{fffd}")
 }
 
 /// Writes a line to standard error, dimmed on a terminal.
 pub(super) fn note(text: &str) -> Result<(), CliError> {
-    let mut err = std::io::stderr().lock();
+    let (text, mut err) = (harmless(text), std::io::stderr().lock());
     if err.is_terminal() {
         writeln!(err, "\u{1b}[2m{text}\u{1b}[0m")?;
     } else {
@@ -114,7 +120,11 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
 }
 
 pub(super) async fn remove(client: &Client, name: &str) -> Result<(), CliError> {
-    client.post::<Value>(&["ingest", "remove", name], &json!({})).await?;
+    // Names hold no `/`; what does, or is `.` or `..`, is a path, known to the server in full.
+    let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
+    let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
+    let reference = whole.as_ref().map_or(name.into(), |path| path.to_string_lossy());
+    client.post::<Value>(&["ingest", "remove", &reference], &json!({})).await?;
     line(&format!("removed {name} from the index"))
 }
 

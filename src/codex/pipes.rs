@@ -51,6 +51,10 @@ pub(super) fn start(
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
+    // A proxy of the environment must not stand between Codex and our search.
+    for name in ["NO_PROXY", "no_proxy"] {
+        command.env(name, &settings.no_proxy);
+    }
     let failed = |source| CodexError::Start { path: binary.to_owned(), source };
     let mut child = command.spawn().map_err(failed)?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());

@@ -61,6 +61,7 @@ struct Raw {
     max_queued_runs: Option<usize>,
     hnsw_min_chunks: Option<usize>,
     shutdown_grace_secs: Option<u64>,
+    no_proxy: Option<String>,
     codex_bin: Option<PathBuf>,
     codex_home: Option<PathBuf>,
     codex_workdir: Option<PathBuf>,
@@ -181,6 +182,11 @@ fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
 
 fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, ConfigError> {
     Ok(Codex {
+        no_proxy: [raw.no_proxy.as_deref(), Some("127.0.0.1,localhost,::1")]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(","),
         bin: raw.codex_bin.map(|bin| absolute("CODEX_BIN", bin)).transpose()?,
         path,
         variables: std::collections::BTreeSet::new(),

@@ -115,9 +115,19 @@ fn sort(root: &Path, entry: &DirEntry, max_file_bytes: u64, into: &mut Discovere
     }
 }
 
-/// Returns 0 where the platform keeps no modification time; such files are always read.
+/// Returns when content or, where the platform tells, anything of the file last changed: copying may
+/// keep the first. Returns 0 where there is no such time; those files are always read.
 pub(super) fn modified_ns(metadata: &Metadata) -> u64 {
-    metadata.modified().map_or(0, clock::nanoseconds)
+    let content = metadata.modified().map_or(0, clock::nanoseconds);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (seconds, rest) = (metadata.ctime(), metadata.ctime_nsec());
+        let anything = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        content.max(u64::try_from(anything).unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    content
 }
 
 /// Returns the path below the root with `/` between its parts, if it is UTF-8.

@@ -14,21 +14,28 @@ pub(super) enum Cut {
     Fallback,
 }
 
-/// Changes whenever the chunker cuts the same text in another way.
-const CHUNKER: u8 = 1;
+/// Changes whenever the same text would be cut in another way or get other terms; files of another
+/// revision are read again.
+const REVISION: &str = "1-";
 
-/// Returns the version of a file: SHA-256 over its bytes and the way it was cut, as 64 hex digits.
+/// Returns the version of a file: the revision, then SHA-256 over its bytes and the way it was cut,
+/// as 64 hex digits.
 pub(super) fn version(content: &[u8], cut: Cut) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);
     // Behind the content and of fixed length, so no two inputs run together.
-    hasher.update([CHUNKER, cut as u8]);
-    let mut hex = String::with_capacity(64);
+    hasher.update([cut as u8]);
+    let mut hex = REVISION.to_owned();
     for byte in hasher.finalize() {
         // Writing to a `String` cannot fail.
         let _infallible = write!(hex, "{byte:02x}");
     }
     hex
+}
+
+/// Whether a version is of the revision that is written now.
+pub(super) fn is_current(version: &str) -> bool {
+    version.starts_with(REVISION)
 }
 
 #[cfg(test)]
@@ -44,7 +51,8 @@ mod tests {
             version(b"b", Cut::Planned),
         ];
         for (at, version) in versions.iter().enumerate() {
-            assert_eq!(version.len(), 64);
+            assert_eq!(version.len(), REVISION.len() + 64);
+            assert!(is_current(version));
             assert!(!versions[..at].contains(version));
         }
         assert_eq!(versions[2], version(b"a", Cut::Planned));

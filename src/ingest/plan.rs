@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::discover::Found;
+use super::{discover::Found, hash};
 use crate::domain::FileRecord;
 
 /// What the store knows of a root's files, by path.
@@ -50,6 +50,7 @@ pub fn plan(found: Vec<Found>, known: &Records, untouchable: &[String], mode: Mo
             record.size == file.size
                 && record.modified_ns == file.modified_ns
                 && record.modified_ns != 0
+                && hash::is_current(&record.version)
         });
         match mode {
             Mode::Changes if is_same => plan.unchanged += 1,
@@ -78,7 +79,7 @@ mod tests {
     fn known(files: &[(&str, u64, u64)]) -> Records {
         let root = RootId::of(std::path::Path::new("/r"));
         let record = |&(path, size, modified_ns): &(&str, u64, u64)| {
-            let version = "v".to_owned();
+            let version = hash::version(b"", hash::Cut::Planned);
             let path = path.to_owned();
             (path.clone(), FileRecord { root, path, version, size, modified_ns, chunks: 1 })
         };

@@ -1,5 +1,7 @@
 //! A turn as the news of a running call.
 
+use std::collections::HashMap;
+
 use futures_util::{Stream, StreamExt, stream};
 use tracing::{debug, error, info};
 
@@ -15,7 +17,7 @@ const MAX_CHARS: usize = 2000;
 /// Where a call is.
 enum Step {
     Asking(Chat, Box<Ask>),
-    Running { turn: Turn, query: Option<String> },
+    Running { turn: Turn, queries: Queries },
     Over,
 }
 
@@ -29,22 +31,22 @@ pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send
                 Step::Asking(chat, ask) => {
                     let conversation = ask.conversation;
                     match chat.ask(*ask).await {
-                        Ok(turn) => Step::Running { turn, query: None },
+                        Ok(turn) => Step::Running { turn, queries: Queries::default() },
                         Err(failure) => {
                             let end = fault::refused(&failure, conversation);
                             return Some((Update::Done(end), Step::Over));
                         }
                     }
                 }
-                Step::Running { mut turn, mut query } => match turn.next().await {
+                Step::Running { mut turn, mut queries } => match turn.next().await {
                     Some(Event::Ended(outcome)) => {
                         return Some((Update::Done(fault::ended(&outcome)), Step::Over));
                     }
-                    Some(event) => match message(logged(event), &mut query) {
+                    Some(event) => match message(logged(event), &mut queries) {
                         Some(text) => {
-                            return Some((Update::Progress(text), Step::Running { turn, query }));
+                            return Some((Update::Progress(text), Step::Running { turn, queries }));
                         }
-                        None => Step::Running { turn, query },
+                        None => Step::Running { turn, queries },
                     },
                     None => {
                         error!("turn ended without an outcome");
@@ -83,8 +85,16 @@ fn logged(event: Event) -> Event {
     event
 }
 
-/// Says in words what happened, if it is worth a line; remembers what is being searched for.
-fn message(event: Event, query: &mut Option<String>) -> Option<String> {
+/// What is being searched for; searches may run at the same time.
+#[derive(Default)]
+struct Queries {
+    by_call: HashMap<String, String>,
+    /// Of the call that was answered last; its summary follows.
+    answered: Option<String>,
+}
+
+/// Says in words what happened, if it is worth a line.
+fn message(event: Event, queries: &mut Queries) -> Option<String> {
     match event {
         Event::Thinking { text } | Event::Answer { text } => Some(shortened(&text)),
         Event::VectorSummary { files } => {
@@ -92,16 +102,21 @@ fn message(event: Event, query: &mut Option<String>) -> Option<String> {
                 1 => "1 file".to_owned(),
                 count => format!("{count} files"),
             };
-            Some(match query.take() {
+            Some(match queries.answered.take() {
                 Some(query) => format!("searched: {}: {found}", shortened(&query)),
                 None => format!("searched: {found}"),
             })
         }
-        Event::ToolRequest { parameters, .. } => {
-            *query = parameters.get("query").and_then(|value| value.as_str()).map(str::to_owned);
+        Event::ToolRequest { call_id, parameters, .. } => {
+            let query = parameters.get("query").and_then(|value| value.as_str());
+            queries.by_call.extend(query.map(|query| (call_id, query.to_owned())));
             None
         }
-        Event::Thread { .. } | Event::ToolResult { .. } | Event::Ended(_) => None,
+        Event::ToolResult { call_id, .. } => {
+            queries.answered = queries.by_call.remove(&call_id);
+            None
+        }
+        Event::Thread { .. } | Event::Ended(_) => None,
     }
 }
 

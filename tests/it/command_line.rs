@@ -132,3 +132,50 @@ async fn indexing_what_is_not_a_folder_fails_clearly() {
     assert_eq!(code, Some(1));
     assert!(said.contains("/nonexistent/folder"), "{said}");
 }
+
+#[tokio::test]
+async fn reembed_embeds_every_repository_again() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path().to_str().unwrap();
+    let (code, _, trouble) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{trouble}");
+    let manifest = data.path().join("store/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    assert!(text.contains("code-static-0@"), "{text}");
+    fs::write(&manifest, text.replace("code-static-0@", "former-model@")).unwrap();
+
+    let (code, _, said) = codeinfo(data.path(), &["search", "valve"]).await;
+    assert_eq!(code, Some(1));
+    for part in ["former-model@", "code-static-0@", "--reembed"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let server = Program::serve_reembedding(data.path(), &without_codex()).await;
+    let (code, said, trouble) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    assert_eq!(code, Some(0), "{trouble}");
+    assert!(said.contains("src/valve.rs"), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn what_code_holds_does_not_drive_the_terminal() {
+    let (data, folder) = (fresh(), fresh());
+    fs::write(folder.path().join("trap.rs"), "// zebra \u{1b}]0;owned\u{7}\nfn zebra() {}\n")
+        .unwrap();
+    codeinfo(data.path(), &["ingest", folder.path().to_str().unwrap()]).await;
+    let (code, said, _) = codeinfo(data.path(), &["search", "zebra"]).await;
+    assert_eq!(code, Some(0));
+    assert!(said.contains("zebra") && !said.contains('\u{1b}'), "{said:?}");
+    let folder = folder.path().to_str().unwrap();
+    let (code, _, trouble) = codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
+    assert_eq!(code, Some(0), "a path names a repository too: {trouble}");
+}
+
+#[tokio::test]
+async fn commands_that_come_together_wait_for_each_other() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path().to_str().unwrap();
+    let ingest = ["ingest", path];
+    let ((first, ..), (second, _, trouble)) =
+        tokio::join!(codeinfo(data.path(), &ingest), codeinfo(data.path(), &ingest));
+    assert_eq!((first, second), (Some(0), Some(0)), "{trouble}");
+}

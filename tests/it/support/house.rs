@@ -90,6 +90,7 @@ pub(crate) fn folder() -> TempDir {
 
 pub(crate) fn settings(folder: &TempDir) -> config::Codex {
     config::Codex {
+        no_proxy: "127.0.0.1".to_owned(),
         bin: Some(codex::binary().to_owned()),
         path: std::ffi::OsString::new(),
         variables: std::collections::BTreeSet::new(),

@@ -30,7 +30,19 @@ impl Program {
     /// Starts `codeinfo serve PATHS…` on free ports and waits until it is up.
     pub(crate) async fn serve(data_dir: &Path, paths: &[&Path], environment: &Environment) -> Self {
         let mut command = command(data_dir, environment);
-        command.arg("serve").args(paths).stdout(Stdio::piped());
+        command.arg("serve").args(paths);
+        Self::start(command).await
+    }
+
+    /// Starts `codeinfo serve --reembed` on free ports and waits until it is up.
+    pub(crate) async fn serve_reembedding(data_dir: &Path, environment: &Environment) -> Self {
+        let mut command = command(data_dir, environment);
+        command.args(["serve", "--reembed"]);
+        Self::start(command).await
+    }
+
+    async fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut said = Vec::new();
