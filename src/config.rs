@@ -82,6 +82,8 @@ pub struct Http {
     pub max_batch: usize,
     /// How long a client may take to send its headers or its body.
     pub read_timeout: Duration,
+    /// How long a client may take nothing of a reply that waits for it.
+    pub write_timeout: Duration,
     /// How often a silent long reply sends something.
     pub keep_alive: Duration,
 }

@@ -13,6 +13,7 @@ pub mod reply;
 mod request;
 mod serve;
 pub mod sse;
+mod stalled;
 
 use std::{convert::Infallible, future::Future};
 

@@ -56,6 +56,7 @@ struct Raw {
     max_connections: Option<usize>,
     max_batch: Option<usize>,
     read_timeout_secs: Option<u64>,
+    write_timeout_secs: Option<u64>,
     keep_alive_ms: Option<u64>,
     max_file_bytes: Option<u64>,
     max_queued_runs: Option<usize>,
@@ -165,10 +166,8 @@ fn http(raw: &Raw) -> Result<Http, ConfigError> {
         max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
         max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
         read_timeout: seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 30)?,
-        keep_alive: match raw.keep_alive_ms.unwrap_or(10_000) {
-            value @ 1..=MAX_KEEP_ALIVE_MS => Duration::from_millis(value),
-            _ => return Err(fault("KEEP_ALIVE_MS", "must be between 1 and 3600000")),
-        },
+        write_timeout: seconds("WRITE_TIMEOUT_SECS", raw.write_timeout_secs, 30)?,
+        keep_alive: keep_alive(raw.keep_alive_ms.unwrap_or(10_000))?,
     })
 }
 
@@ -264,10 +263,16 @@ fn seconds(
 ) -> Result<Duration, ConfigError> {
     match value.unwrap_or(default) {
         0 => Err(fault(variable, "must be at least 1 second")),
-        value if MAX_SECONDS < value => {
-            Err(fault(variable, "must be at most 31622400 seconds, a year"))
-        }
+        MAX_SECONDS.. => Err(fault(variable, "must be less than a year")),
         value => Ok(Duration::from_secs(value)),
+    }
+}
+
+fn keep_alive(milliseconds: u64) -> Result<Duration, ConfigError> {
+    match milliseconds {
+        0 => Err(fault("KEEP_ALIVE_MS", "must be at least 1 millisecond")),
+        MAX_KEEP_ALIVE_MS.. => Err(fault("KEEP_ALIVE_MS", "must be less than an hour")),
+        value => Ok(Duration::from_millis(value)),
     }
 }
 

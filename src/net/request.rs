@@ -1,6 +1,6 @@
 //! A request that passed the guard, with its id and its body still to be read.
 
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use bytes::Bytes;
 use hyper::{
@@ -71,16 +71,23 @@ impl Request {
         self.head.uri.path()
     }
 
-    /// Returns the first header of that name. One that is not text is present but equals nothing.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+    /// Returns the headers of that name as one list, so that a second one never goes unseen. What is
+    /// not text is present but equals nothing.
+    pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {
+        let values = self.head.headers.get_all(name).iter();
+        let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or("\u{fffd}")).collect();
+        match *texts {
+            [] => None,
+            [only] => Some(Cow::Borrowed(only)),
+            [..] => Some(Cow::Owned(texts.join(", "))),
+        }
     }
 
     /// Refuses a body that announces something else than JSON. Browsers cannot send JSON to another
     /// site without asking it first, so this keeps web pages from driving the server.
     pub fn refuse_other_than_json(&self) -> Result<(), Fault> {
         match self.header(CONTENT_TYPE.as_str()) {
-            Some(kind) if !is_json(kind) => Err(Fault::UnsupportedMediaType),
+            Some(kind) if !is_json(&kind) => Err(Fault::UnsupportedMediaType),
             Some(_) | None => Ok(()),
         }
     }
@@ -88,7 +95,7 @@ impl Request {
     /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
     /// time. What is in it is not looked at.
     pub async fn json(&mut self) -> Result<Bytes, Fault> {
-        if !self.header(CONTENT_TYPE.as_str()).is_some_and(is_json) {
+        if !self.header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind)) {
             return Err(Fault::UnsupportedMediaType);
         }
         body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await

@@ -16,6 +16,7 @@ use super::{
     Fault, Handler, Request, RequestId, Response,
     guard::Guard,
     record::{Record, Recorded},
+    stalled::Stalled,
 };
 use crate::{
     config::{self, Http},
@@ -26,7 +27,8 @@ use crate::{
 /// short.
 const BACKOFF: Duration = Duration::from_millis(50);
 
-/// Most bytes of a request line and its headers; more is answered with 431.
+/// Bytes of a request line and its headers after which no more are read: a head that is not whole
+/// by then is answered with 431. One read may go beyond.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Answers the connections of `listener` until `tasks` are told to stop. From then on no connection
@@ -77,7 +79,6 @@ async fn next(
 ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let slot = Arc::clone(slots).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
-    stream.set_nodelay(true)?;
     Ok((stream, slot))
 }
 
@@ -87,7 +88,13 @@ async fn connection<H: Handler>(
     server: Arc<Server<H>>,
     stopping: CancellationToken,
 ) {
+    // One that is reset already must not count as a failure of the listener.
+    if let Err(error) = stream.set_nodelay(true) {
+        debug!(%error, "connection ended early");
+        return;
+    }
     let timeout = server.http.read_timeout;
+    let stream = Stalled::new(stream, server.http.write_timeout);
     let service = service_fn(move |request| {
         let server = Arc::clone(&server);
         async move { Ok::<_, Infallible>(server.respond(request).await) }

@@ -102,18 +102,20 @@ pub(super) enum Message {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Payload {
     One(Message),
-    Batch(Vec<Message>),
+    /// Not taken apart yet, since there may be more than anybody will answer.
+    Batch(Vec<Value>),
 }
 
 /// Reads a body. Text that is not JSON, or nested deeper than the parser goes, is a parse error.
 pub(super) fn read(body: &[u8]) -> Result<Payload, Error> {
     match serde_json::from_slice(body).map_err(|error| Error::parse(&error))? {
-        Value::Array(elements) => Ok(Payload::Batch(elements.into_iter().map(message).collect())),
+        Value::Array(elements) => Ok(Payload::Batch(elements)),
         value => Ok(Payload::One(message(value))),
     }
 }
 
-fn message(value: Value) -> Message {
+/// Reads one message of a body.
+pub(super) fn message(value: Value) -> Message {
     let Value::Object(mut members) = value else {
         return invalid(None, "a message must be an object");
     };

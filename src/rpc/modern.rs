@@ -31,7 +31,7 @@ pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
         Some(Value::String(version)) => version.as_str(),
         Some(_) | None => return Err(missing(VERSION_KEY, "string")),
     };
-    if post.protocol_version != Some(version) {
+    if post.protocol_version.as_deref() != Some(version) {
         return Err(mismatch("MCP-Protocol-Version", VERSION_KEY));
     }
     if version != MODERN {
@@ -40,7 +40,7 @@ pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
     if !request.meta(CAPABILITIES_KEY).is_some_and(Value::is_object) {
         return Err(missing(CAPABILITIES_KEY, "object"));
     }
-    if post.method.and_then(decoded).as_deref() != Some(request.method.as_str()) {
+    if post.method.as_deref().and_then(decoded).as_deref() != Some(request.method.as_str()) {
         return Err(mismatch("Mcp-Method", "method"));
     }
     let named = match request.method.as_str() {
@@ -49,7 +49,7 @@ pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
         _ => return Ok(()),
     };
     let name = request.params.get(named).and_then(Value::as_str);
-    if post.name.and_then(decoded).as_deref() != name {
+    if post.name.as_deref().and_then(decoded).as_deref() != name {
         return Err(mismatch("Mcp-Name", named));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! One POST to an MCP endpoint: what the headers mean, which status, which form of reply.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use futures_util::{
     FutureExt, StreamExt,
@@ -14,25 +14,25 @@ use super::{
     accept::Accepts,
     endpoint::Endpoint,
     era::{self, Era},
-    message::{Error, Message, Payload, Request, answered, failed, read},
+    message::{Error, Message, Payload, Request, answered, failed, message, read},
     method::{self, Answer},
     modern, progress,
 };
 use crate::config::Http;
 
 /// The headers that matter, and the body.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Post<'a> {
-    pub(super) accept: Option<&'a str>,
-    pub(super) protocol_version: Option<&'a str>,
-    pub(super) method: Option<&'a str>,
-    pub(super) name: Option<&'a str>,
+    pub(super) accept: Option<Cow<'a, str>>,
+    pub(super) protocol_version: Option<Cow<'a, str>>,
+    pub(super) method: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
     pub(super) body: &'a [u8],
 }
 
 impl<'a> Post<'a> {
     /// Picks the headers out through `header`, which looks one up by name.
-    pub fn new(header: impl Fn(&str) -> Option<&'a str>, body: &'a [u8]) -> Self {
+    pub fn new(header: impl Fn(&str) -> Option<Cow<'a, str>>, body: &'a [u8]) -> Self {
         Self {
             accept: header("accept"),
             protocol_version: header("mcp-protocol-version"),
@@ -68,14 +68,14 @@ impl Reply {
 /// Answers a POST. Faults of shape and of headers have a status of their own; whatever a
 /// well-formed legacy request leads to travels on 200, which its clients rely on.
 pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Http) -> Reply {
-    let accepts = Accepts::read(post.accept);
+    let accepts = Accepts::read(post.accept.as_deref());
     if accepts == Accepts::Neither {
         let reason = "`Accept` must allow application/json or text/event-stream";
         return Reply::refused(406, &Error::invalid_request(reason));
     }
     let reply = match read(post.body) {
         Err(error) => Reply::refused(400, &error),
-        Ok(Payload::Batch(messages)) => batch(endpoint, messages, &post, bounds),
+        Ok(Payload::Batch(elements)) => batch(endpoint, elements, &post, bounds),
         Ok(Payload::One(message)) => one(endpoint, message, &post, bounds).await,
     };
     match reply {
@@ -97,20 +97,20 @@ async fn one(
 ) -> Reply {
     match message {
         Message::Invalid(id, error) => Reply::json(400, &failed(id.as_ref(), &error)),
-        Message::Notification => match post.protocol_version {
+        Message::Notification => match post.protocol_version.as_deref() {
             Some(version) if era::is_modern(version) => Reply::Accepted,
             version => match era::check_header(version) {
                 Ok(()) => Reply::Accepted,
                 Err(error) => Reply::refused(400, &error),
             },
         },
-        Message::Response => match post.protocol_version {
+        Message::Response => match post.protocol_version.as_deref() {
             Some(version) if era::is_modern(version) => {
                 Reply::refused(400, &Error::invalid_request("the server sends no requests"))
             }
             Some(_) | None => Reply::Accepted,
         },
-        Message::Request(request) => match Era::of(&request, post.protocol_version) {
+        Message::Request(request) => match Era::of(&request, post.protocol_version.as_deref()) {
             Err(error) => Reply::json(400, &failed(Some(&request.id), &error)),
             Ok(era) => requested(endpoint, era, request, post, bounds).await,
         },
@@ -140,7 +140,7 @@ async fn requested(
             };
             Reply::json(status, &answered(&caller.id, outcome))
         }
-        Answer::Later(updates) => match Accepts::read(post.accept) {
+        Answer::Later(updates) => match Accepts::read(post.accept.as_deref()) {
             Accepts::JsonAndEvents | Accepts::EventsOnly => {
                 Reply::Events(progress::messages(caller, updates, bounds.keep_alive).boxed())
             }
@@ -154,20 +154,21 @@ async fn requested(
 
 fn batch(
     endpoint: &Arc<dyn Endpoint>,
-    messages: Vec<Message>,
+    elements: Vec<Value>,
     post: &Post<'_>,
     bounds: &Http,
 ) -> Reply {
-    if let Err(error) = era::check_batch(post.protocol_version) {
+    if let Err(error) = era::check_batch(post.protocol_version.as_deref()) {
         return Reply::refused(400, &error);
     }
-    if messages.is_empty() {
+    if elements.is_empty() {
         return Reply::refused(400, &Error::invalid_request("the batch is empty"));
     }
-    if bounds.max_batch < messages.len() {
+    if bounds.max_batch < elements.len() {
         let reason = format!("the batch has more than {} messages", bounds.max_batch);
         return Reply::refused(400, &Error::invalid_request(&reason));
     }
+    let messages: Vec<Message> = elements.into_iter().map(message).collect();
     let is_silent =
         |message: &Message| matches!(message, Message::Notification | Message::Response);
     if messages.iter().all(is_silent) {

@@ -16,6 +16,9 @@ use super::{
     method::finished,
 };
 
+/// The longest token repeated in each notification.
+const MAX_TOKEN_BYTES: usize = 1024;
+
 /// Whom the answer is for and how it is to look.
 #[derive(Debug, Clone)]
 pub(super) struct Caller {
@@ -28,7 +31,10 @@ pub(super) struct Caller {
 impl Caller {
     pub(super) fn of(request: &Request, era: Era) -> Self {
         let token = request.meta("progressToken");
-        let token = token.filter(|token| token.is_string() || token.is_i64() || token.is_u64());
+        let token = token.filter(|token| match token.as_str() {
+            Some(text) => text.len() <= MAX_TOKEN_BYTES,
+            None => token.is_i64() || token.is_u64(),
+        });
         Self { id: request.id.clone(), era, token: token.cloned() }
     }
 

@@ -17,7 +17,7 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 const PING: &str = r#"{"jsonrpc":"2.0","id":"alive","method":"ping"}"#;
 
 impl Listeners {
-    async fn assert_alive(&self) {
+    pub(crate) async fn assert_alive(&self) {
         for address in [self.main, self.mcp] {
             let reply = post(address, "/mcp", PING).await;
             assert_eq!(reply.body, r#"{"jsonrpc":"2.0","id":"alive","result":{}}"#);
@@ -26,7 +26,7 @@ impl Listeners {
 }
 
 /// Sends what may be cut off by the server, and returns whatever came back.
-async fn throw(to: SocketAddr, bytes: &[u8]) -> String {
+pub(crate) async fn throw(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).await.unwrap();
     // The server may close while we are writing; then reading tells what it said.
     drop(stream.write_all(bytes).await);

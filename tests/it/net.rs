@@ -7,7 +7,7 @@ use codeinfo::{
     net::{self, Handler, Request, Response, reply, sse},
     task::Tasks,
 };
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use serde_json::json;
 use tokio::{
@@ -50,6 +50,9 @@ impl Handler for Work {
         }
         let dropped = Dropped(self.news.clone());
         self.news.send("begun").unwrap();
+        if path == "/flood" {
+            return sse::messages(flood(dropped), PATIENCE);
+        }
         let release = self.release.clone();
         let work = async move {
             release.cancelled().await;
@@ -62,6 +65,17 @@ impl Handler for Work {
             _ => reply::json_text(200, work.await),
         }
     }
+}
+
+/// More than any buffer between here and a client holds; says so should all of it be taken.
+fn flood(dropped: Dropped) -> impl Stream<Item = String> + Send + 'static {
+    stream::unfold((0, dropped), |(taken, dropped)| async move {
+        if taken == 512 {
+            dropped.0.send("drained").unwrap();
+            return None;
+        }
+        Some(("x".repeat(65_536), (taken + 1, dropped)))
+    })
 }
 
 struct Server {
@@ -78,6 +92,7 @@ impl Server {
             max_connections: 64,
             max_batch: 4,
             read_timeout: PATIENCE,
+            write_timeout: PATIENCE,
             keep_alive: PATIENCE,
         };
         change(&mut http);
@@ -207,6 +222,57 @@ async fn a_slow_head_or_body_is_given_up() {
       "message": "the body did not arrive in time"
     }
     "#);
+}
+
+#[tokio::test]
+async fn a_reply_that_nobody_takes_is_given_up() {
+    let mut server = Server::start(|http| http.write_timeout = Duration::from_millis(100)).await;
+    let idle = server.connect(&keep_alive("GET", "/flood", "")).await;
+    server.hears("begun").await;
+    server.hears("dropped").await;
+    drop(idle);
+}
+
+#[tokio::test]
+async fn a_reply_of_any_length_reaches_a_client_that_takes_it() {
+    let mut server = Server::start(|http| http.write_timeout = Duration::from_secs(1)).await;
+    let mut client = server.connect(&head("GET", "/flood", &[], 0)).await;
+    let taken = tokio::io::copy(&mut client, &mut tokio::io::sink()).await.unwrap();
+    assert!(512 * 65_536 < taken, "{taken}");
+    server.hears("begun").await;
+    server.hears("drained").await;
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_after_its_reply() {
+    let server = Server::start(|http| http.read_timeout = Duration::from_millis(100)).await;
+    let mut client = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let mut bytes = Vec::new();
+    client.read_to_end(&mut bytes).await.unwrap();
+    assert_eq!(wire::parsed(&bytes).body, "\"done\"");
+}
+
+#[tokio::test]
+async fn requests_sent_ahead_are_answered_in_order() {
+    let server = Server::start(|_| {}).await;
+    let ahead = keep_alive("POST", "/fast", "{}") + &head("GET", "/panic", &[], 0);
+    let mut client = server.connect(&ahead).await;
+    let mut text = String::new();
+    client.read_to_string(&mut text).await.unwrap();
+    let statuses: Vec<&str> = text.split("HTTP/1.1 ").skip(1).map(|reply| &reply[..3]).collect();
+    assert_eq!(statuses, ["200", "500"]);
+}
+
+/// What waits to be read hides the end of the client; the next sign of life finds it.
+#[tokio::test]
+async fn work_ends_too_when_the_client_left_behind_a_further_request() {
+    for path in ["/events", "/late"] {
+        let mut server = Server::start(|_| {}).await;
+        let client = server.connect(&(keep_alive("POST", path, "{}") + "GET /fast")).await;
+        server.hears("begun").await;
+        drop(client);
+        server.hears("dropped").await;
+    }
 }
 
 #[tokio::test]

@@ -42,6 +42,10 @@ fn a_bad_value_is_refused_by_name() {
         fault("CODEX_WEB_SEARCH", "sometimes"),
         fault("CODEX_TURN_TIMEOUT_SECS", "0"),
         fault("MAX_BODY_BYTES", "0"),
+        fault("READ_TIMEOUT_SECS", "0"),
+        fault("WRITE_TIMEOUT_SECS", "18446744073709551615"),
+        fault("KEEP_ALIVE_MS", "0"),
+        fault("KEEP_ALIVE_MS", "86400000"),
         fault("LOG_FORMAT", "xml"),
         fault("QDRANT_URL", "http://127.0.0.1:6334"),
         fault("EMBEDDING_URL", "http://127.0.0.1:11434/v1"),
@@ -56,6 +60,10 @@ fn a_bad_value_is_refused_by_name() {
     `CODEX_WEB_SEARCH` is `sometimes`: unknown variant `sometimes`, expected one of `disabled`, `cached`, `live`
     `CODEX_TURN_TIMEOUT_SECS` must be at least 1 second
     `MAX_BODY_BYTES` must be at least 1
+    `READ_TIMEOUT_SECS` must be at least 1 second
+    `WRITE_TIMEOUT_SECS` must be less than a year
+    `KEEP_ALIVE_MS` must be at least 1 millisecond
+    `KEEP_ALIVE_MS` must be less than an hour
     `LOG_FORMAT` is `xml`: unknown variant `xml`, expected `text` or `json`
     `QDRANT_URL` is set, but the embedded store is the only one in this version
     `EMBEDDING_URL` is set, but the built-in model is the only one in this version

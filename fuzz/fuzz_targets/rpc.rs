@@ -1,0 +1,25 @@
+//! Sends whatever the fuzzer thinks of to an MCP endpoint. The first four lines are headers.
+#![no_main]
+
+#[path = "../../tests/it/support/judge.rs"]
+mod judge;
+
+use std::cell::LazyCell;
+
+use judge::{Headers, Judge};
+use libfuzzer_sys::fuzz_target;
+
+thread_local! {
+    static JUDGE: LazyCell<Judge> = LazyCell::new(Judge::new);
+}
+
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(5, |byte| *byte == b'\n');
+    let mut header = || {
+        let text = str::from_utf8(parts.next()?).ok()?;
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let (accept, version, method, name) = (header(), header(), header(), header());
+    let headers = Headers { accept, version, method, name };
+    JUDGE.with(|judge| judge.check(&headers, parts.next().unwrap_or_default()));
+});

@@ -1,0 +1,4 @@
+//! The JSON-RPC layer of CodeInfo, and what it stands on, linked from `../src`.
+
+pub mod config;
+pub mod rpc;

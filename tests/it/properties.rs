@@ -1,0 +1,287 @@
+//! Properties of the JSON-RPC layer: whatever comes in, a well-formed answer or nothing goes out.
+//!
+//! `PROPTEST_CASES=1000000 cargo test properties` looks longer; `fuzz/` looks guided by coverage.
+
+use proptest::{
+    prelude::*,
+    sample::{Index, select},
+};
+use serde_json::json;
+
+use crate::support::judge::{Headers, Judge};
+
+const METHODS: [&str; 16] = [
+    "initialize",
+    "server/discover",
+    "notifications/initialized",
+    "notifications/cancelled",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/listTemplates",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "subscriptions/listen",
+    "Tools/Call",
+];
+const VERSIONS: [&str; 8] = [
+    "2024-11-05",
+    "2025-03-26",
+    "2025-06-18",
+    "2025-11-25",
+    "2026-07-28",
+    "2026-07-29",
+    "",
+    "draft",
+];
+const ACCEPTS: [&str; 6] = [
+    "application/json, text/event-stream",
+    "application/json, text/event-stream",
+    "text/event-stream",
+    "application/json",
+    "*/*;q=0.1",
+    "text/html",
+];
+/// Keys that mean something, so that duplicates and wrong kinds of them are met often.
+const KEYS: [&str; 12] = [
+    "jsonrpc",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "name",
+    "arguments",
+    "_meta",
+    "cursor",
+    "question",
+    "io.modelcontextprotocol/protocolVersion",
+];
+const NUMBERS: [&str; 12] = [
+    "0",
+    "-0",
+    "1.0",
+    "1.5",
+    "-1e-400",
+    "1e400",
+    "18446744073709551615",
+    "18446744073709551616",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "9007199254740993",
+    "123456789012345678901234567890123456789012345678901234567890",
+];
+
+/// What damages JSON best.
+const PIECES: [&[u8]; 9] = [b"\"", b"{", b"}", b"[", b"]", b",", b":", b"\\u0000", b"\xff"];
+
+/// A POST as it is sent.
+#[derive(Debug, Clone)]
+struct Sent {
+    headers: Headers,
+    body: String,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![any::<String>(), "[a-z/ \\\\\"]{0,8}"].prop_map(|text| json!(text).to_string())
+}
+
+/// JSON as text, so that it may hold what no parsed value does.
+fn value() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        select(&["null", "true", "false", "{}", "[]", r#""\ud800""#][..]).prop_map(str::to_owned),
+        select(&NUMBERS[..]).prop_map(str::to_owned),
+        any::<i64>().prop_map(|number| number.to_string()),
+        text(),
+        (100_usize..200).prop_map(|depth| "[".repeat(depth) + &"]".repeat(depth)),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4)
+                .prop_map(|elements| format!("[{}]", elements.join(","))),
+            prop::collection::vec((key(), inner), 0..4).prop_map(|members| object(&members)),
+        ]
+    })
+}
+
+fn key() -> impl Strategy<Value = String> {
+    prop_oneof![4 => select(&KEYS[..]).prop_map(|key| json!(key).to_string()), 1 => text()]
+}
+
+fn object(members: &[(String, String)]) -> String {
+    let members: Vec<String> =
+        members.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// `usual` mostly; sometimes nothing, sometimes anything.
+fn mostly(usual: impl Strategy<Value = String> + 'static) -> BoxedStrategy<Option<String>> {
+    prop_oneof![8 => usual.prop_map(Some), 1 => Just(None), 1 => value().prop_map(Some)].boxed()
+}
+
+fn quoted(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(texts).prop_map(|text| json!(text).to_string())
+}
+
+fn joined(members: Vec<(&str, Option<String>)>, extra: Vec<(String, String)>) -> String {
+    let named =
+        members.into_iter().filter_map(|(key, value)| Some((json!(key).to_string(), value?)));
+    object(&named.chain(extra).collect::<Vec<_>>())
+}
+
+fn extra() -> impl Strategy<Value = Vec<(String, String)>> {
+    prop_oneof![3 => Just(Vec::new()), 1 => prop::collection::vec((key(), value()), 1..3)]
+}
+
+fn meta() -> impl Strategy<Value = String> {
+    let version = prop_oneof![3 => Just(r#""2026-07-28""#.to_owned()), 1 => quoted(&VERSIONS)];
+    (mostly(version), mostly(Just("{}".to_owned())), mostly(value()), extra()).prop_map(
+        |(version, capabilities, token, extra)| {
+            let members = vec![
+                ("io.modelcontextprotocol/protocolVersion", version),
+                ("io.modelcontextprotocol/clientCapabilities", capabilities),
+                ("progressToken", token),
+            ];
+            joined(members, extra)
+        },
+    )
+}
+
+fn params() -> impl Strategy<Value = String> {
+    let name = mostly(quoted(&["now", "later", "later", "lost", "refused", "nobody"]));
+    let arguments = mostly(Just(r#"{"question":"why?"}"#.to_owned()));
+    let meta = prop_oneof![1 => Just(None), 2 => mostly(meta())];
+    (name, arguments, meta, extra()).prop_map(|(name, arguments, meta, extra)| {
+        joined(vec![("name", name), ("arguments", arguments), ("_meta", meta)], extra)
+    })
+}
+
+fn message() -> impl Strategy<Value = String> {
+    let version = prop_oneof![12 => Just(Some(r#""2.0""#.to_owned())), 1 => mostly(value())];
+    let id = mostly(prop_oneof![
+        any::<u64>().prop_map(|number| number.to_string()),
+        select(&NUMBERS[..]).prop_map(str::to_owned),
+        text(),
+    ]);
+    (version, id, mostly(quoted(&METHODS)), mostly(params()), extra()).prop_map(
+        |(version, id, method, params, extra)| {
+            let members =
+                vec![("jsonrpc", version), ("id", id), ("method", method), ("params", params)];
+            joined(members, extra)
+        },
+    )
+}
+
+fn batch() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop_oneof![4 => message(), 1 => value()], 0..10)
+        .prop_map(|messages| format!("[{}]", messages.join(",")))
+}
+
+/// Headers that fit the body, or do not.
+fn sent(body: impl Strategy<Value = String>) -> impl Strategy<Value = Sent> {
+    let accept =
+        prop_oneof![6 => select(&ACCEPTS[..]).prop_map(str::to_owned), 1 => any::<String>()];
+    let version =
+        prop_oneof![6 => select(&VERSIONS[..]).prop_map(str::to_owned), 1 => any::<String>()];
+    let other = prop_oneof![any::<String>(), "=\\?base64\\?[a-zA-Z0-9+/=]{0,9}\\?=", "tools/call"];
+    let headers =
+        (prop::option::of(accept), prop::option::of(version), prop::option::of(other), 0..4);
+    (body, headers).prop_map(|(body, (accept, version, other, fits))| {
+        let parsed: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let meta = &parsed["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        let headers = match (fits, text(meta)) {
+            (0, _) => Headers { accept, version, method: other.clone(), name: other },
+            (1, _) => Headers { accept, version, method: text(&parsed["method"]), name: other },
+            (_, meta) => Headers {
+                accept,
+                version: meta,
+                method: text(&parsed["method"]),
+                name: text(&parsed["params"]["name"]),
+            },
+        };
+        Sent { headers, body }
+    })
+}
+
+/// Bytes put in place of others.
+fn edits() -> impl Strategy<Value = Vec<(Index, Index, Vec<u8>)>> {
+    let bytes = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..4),
+        select(&PIECES[..]).prop_map(<[u8]>::to_vec),
+    ];
+    prop::collection::vec((any::<Index>(), any::<Index>(), bytes), 1..4)
+}
+
+fn edited(body: &str, edits: &[(Index, Index, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = body.as_bytes().to_vec();
+    for (from, length, instead) in edits {
+        let from = from.index(bytes.len() + 1);
+        let to = (from + length.index(8)).min(bytes.len());
+        bytes.splice(from..to, instead.iter().copied());
+    }
+    bytes
+}
+
+/// Failures are for the reader to turn
+/// into tests; nothing is written.
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
+#[test]
+fn a_huge_progress_token_is_not_repeated() {
+    let headers = Headers { accept: Some("text/event-stream".to_owned()), ..Headers::default() };
+    for token in ["short", &"x".repeat(100_000)] {
+        let body = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {
+                "name": "later",
+                "arguments": { "question": "why?" },
+                "_meta": { "progressToken": token },
+            },
+        });
+        check(&headers, body.to_string().as_bytes());
+    }
+}
+
+thread_local! {
+    static JUDGE: Judge = Judge::new();
+}
+
+fn check(headers: &Headers, body: &[u8]) {
+    JUDGE.with(|judge| judge.check(headers, body));
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn a_message_is_answered_in_form_or_not_at_all(sent in sent(message())) {
+        check(&sent.headers, sent.body.as_bytes());
+    }
+
+    #[test]
+    fn a_batch_has_one_answer_for_each_request(sent in sent(batch())) {
+        check(&sent.headers, sent.body.as_bytes());
+    }
+
+    #[test]
+    fn any_json_is_answered_in_form(sent in sent(value())) {
+        check(&sent.headers, sent.body.as_bytes());
+    }
+
+    #[test]
+    fn a_damaged_message_is_answered_in_form(sent in sent(message()), edits in edits()) {
+        check(&sent.headers, &edited(&sent.body, &edits));
+    }
+
+    #[test]
+    fn any_bytes_are_answered_in_form(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        check(&Headers::default(), &body);
+    }
+}

@@ -1,0 +1,317 @@
+//! Puts a POST to an MCP endpoint and judges what comes back, whatever went in. Shared with `fuzz/`.
+
+use std::{sync::Arc, time::Duration};
+
+use codeinfo::{
+    config::Http,
+    rpc::{
+        self, About, Call, Endpoint, Error, Openness, Post, Refusal, Reply, Tool, ToolResult,
+        Update,
+    },
+};
+use futures_util::{
+    FutureExt, StreamExt,
+    future::{self, BoxFuture},
+    stream,
+};
+use serde_json::{Value, json};
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
+const MAX_BATCH: usize = 8;
+
+/// The headers that an endpoint looks at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Headers {
+    pub(crate) accept: Option<String>,
+    pub(crate) version: Option<String>,
+    pub(crate) method: Option<String>,
+    pub(crate) name: Option<String>,
+}
+
+impl Headers {
+    fn get(&self, name: &str) -> Option<&str> {
+        match name {
+            "accept" => self.accept.as_deref(),
+            "mcp-protocol-version" => self.version.as_deref(),
+            "mcp-method" => self.method.as_deref(),
+            "mcp-name" => self.name.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// What a client hears.
+#[derive(Debug, PartialEq)]
+enum Heard {
+    Nothing,
+    Json(u16, String),
+    Events(Vec<String>),
+}
+
+/// An endpoint with one tool of each kind, open or gated, and a runtime to ask it on.
+pub(crate) struct Judge {
+    runtime: tokio::runtime::Runtime,
+    open: Arc<dyn Endpoint>,
+    gated: Arc<dyn Endpoint>,
+    bounds: Http,
+}
+
+impl Judge {
+    pub(crate) fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let wait = Duration::from_secs(60);
+        let bounds = Http {
+            max_body_bytes: 1 << 20,
+            max_connections: 1,
+            max_batch: MAX_BATCH,
+            read_timeout: wait,
+            write_timeout: wait,
+            keep_alive: wait,
+        };
+        Self {
+            runtime: runtime.unwrap(),
+            open: Arc::new(Tools::new(true)),
+            gated: Arc::new(Tools::new(false)),
+            bounds,
+        }
+    }
+
+    /// Panics unless both endpoints answer as they must, and twice the same.
+    pub(crate) fn check(&self, headers: &Headers, body: &[u8]) {
+        for endpoint in [&self.open, &self.gated] {
+            let heard = self.hear(endpoint, headers, body);
+            judge(headers, body, &heard);
+            assert_eq!(heard, self.hear(endpoint, headers, body), "another answer to the same");
+        }
+    }
+
+    fn hear(&self, endpoint: &Arc<dyn Endpoint>, headers: &Headers, body: &[u8]) -> Heard {
+        self.runtime.block_on(async {
+            let post = Post::new(|name| headers.get(name).map(Into::into), body);
+            match rpc::answer(endpoint, post, &self.bounds).await {
+                Reply::Accepted => Heard::Nothing,
+                Reply::Json { status, text } => Heard::Json(status, text),
+                Reply::Late(text) => Heard::Json(200, text.await),
+                Reply::Events(messages) => Heard::Events(messages.collect().await),
+            }
+        })
+    }
+}
+
+/// What a message is, told without the code under test.
+#[derive(Debug, PartialEq)]
+enum Kind {
+    Request(Value),
+    /// A notification or a response: nothing is answered.
+    Silent,
+    Invalid(Value),
+}
+
+impl Kind {
+    fn of(message: &Value) -> Self {
+        let Value::Object(members) = message else { return Self::Invalid(Value::Null) };
+        let given = members.get("id");
+        let id = given.filter(|id| id.is_string() || id.is_i64() || id.is_u64());
+        let id = id.cloned().unwrap_or_default();
+        if members.get("jsonrpc") != Some(&json!("2.0")) {
+            return Self::Invalid(id);
+        }
+        match members.get("method") {
+            Some(Value::String(_)) => {}
+            None if members.contains_key("result") || members.contains_key("error") => {
+                return Self::Silent;
+            }
+            Some(_) | None => return Self::Invalid(id),
+        }
+        match (given, members.get("params")) {
+            (None, _) => Self::Silent,
+            (Some(_), None | Some(Value::Object(_))) if !id.is_null() => Self::Request(id),
+            (Some(_), _) => Self::Invalid(id),
+        }
+    }
+}
+
+fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
+    if let Heard::Json(406, text) = heard {
+        assert!(headers.accept.is_some(), "any reply is acceptable: {text}");
+        assert_eq!(code(text, &Value::Null), Some(-32600));
+        return;
+    }
+    match serde_json::from_slice(body) {
+        Err(_) => assert_refused(heard, -32700),
+        Ok(Value::Array(elements)) => judge_batch(headers, &elements, heard),
+        Ok(message) => match Kind::of(&message) {
+            Kind::Silent => judge_silent(headers, &message, heard),
+            Kind::Invalid(id) => {
+                let Heard::Json(400, text) = heard else { panic!("{heard:?}") };
+                assert_eq!(code(text, &id), Some(-32600));
+            }
+            Kind::Request(id) => judge_request(&message, &id, heard),
+        },
+    }
+}
+
+/// Notifications are never answered; only a header that no server understands is.
+fn judge_silent(headers: &Headers, message: &Value, heard: &Heard) {
+    let version = headers.version.as_deref();
+    match heard {
+        Heard::Nothing => {}
+        Heard::Json(400, text) if message.get("method").is_none() => {
+            assert!(version.is_some(), "{text}");
+            code(text, &Value::Null);
+        }
+        Heard::Json(400, text) => {
+            assert!(version.is_some_and(|version| !KNOWN.contains(&version)), "{text}");
+            assert_eq!(code(text, &Value::Null), Some(-32022));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn judge_request(message: &Value, id: &Value, heard: &Heard) {
+    let meta = &message["params"]["_meta"];
+    let (status, text) = match heard {
+        Heard::Json(status, text) => (*status, text),
+        Heard::Events(messages) => {
+            let (last, news) = messages.split_last().unwrap();
+            judge_progress(&meta["progressToken"], news);
+            (200, last)
+        }
+        Heard::Nothing => panic!("a request is not answered"),
+    };
+    let code = code(text, id);
+    match status {
+        200 => assert!(!matches!(code, Some(-32700 | -32600 | -32020 | -32022)), "{text}"),
+        400 => assert!(matches!(code, Some(-32602 | -32020 | -32022)), "{text}"),
+        404 => assert!(code == Some(-32601) && meta.get(VERSION_KEY).is_some(), "{text}"),
+        other => panic!("status {other}: {text}"),
+    }
+    let answer: Value = serde_json::from_str(text).unwrap();
+    if let Some(result) = answer.get("result") {
+        let modern = meta.get(VERSION_KEY).is_some();
+        assert_eq!(result.get("resultType").is_some(), modern, "{text}");
+        let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+        assert_eq!(server == "codeinfo", modern, "{text}");
+    }
+}
+
+fn judge_progress(token: &Value, news: &[String]) {
+    let mut last = 0;
+    for text in news {
+        assert!(token.as_str().is_none_or(|token| token.len() <= 1024), "a huge token is repeated");
+        let message: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(message["method"], "notifications/progress");
+        assert!(message.get("id").is_none(), "{text}");
+        assert_eq!(&message["params"]["progressToken"], token);
+        let progress = message["params"]["progress"].as_u64().unwrap();
+        assert!(last < progress, "progress does not rise: {news:?}");
+        last = progress;
+    }
+}
+
+fn judge_batch(headers: &Headers, elements: &[Value], heard: &Heard) {
+    let kinds = elements.iter().map(Kind::of);
+    let ids: Vec<Value> = kinds
+        .filter_map(|kind| match kind {
+            Kind::Silent => None,
+            Kind::Request(id) | Kind::Invalid(id) => Some(id),
+        })
+        .collect();
+    let allowed = headers.version.as_deref().is_none_or(|version| version == "2025-03-26");
+    if !allowed || elements.is_empty() || MAX_BATCH < elements.len() {
+        return assert_refused(heard, -32600);
+    }
+    let text = match heard {
+        Heard::Nothing => return assert!(ids.is_empty(), "{elements:?} are not answered"),
+        Heard::Json(200, text) => text,
+        Heard::Events(texts) if texts.len() == 1 => &texts[0],
+        other => panic!("{other:?}"),
+    };
+    let answers: Vec<Value> = serde_json::from_str(text).unwrap();
+    assert!(!answers.is_empty() && answers.len() == ids.len(), "{text} for {ids:?}");
+    for (answer, id) in answers.iter().zip(&ids) {
+        code(&answer.to_string(), id);
+    }
+}
+
+fn assert_refused(heard: &Heard, expected: i64) {
+    let Heard::Json(400, text) = heard else { panic!("{heard:?}") };
+    assert_eq!(code(text, &Value::Null), Some(expected));
+}
+
+/// Checks the form of an answer and returns the code of its error, if it is one.
+fn code(text: &str, id: &Value) -> Option<i64> {
+    let answer: Value = serde_json::from_str(text).unwrap();
+    let members = answer.as_object().unwrap();
+    assert_eq!(members.len(), 3, "{text}");
+    assert_eq!(members["jsonrpc"], "2.0");
+    assert_eq!(&members["id"], id, "{text}");
+    match (members.get("result"), members.get("error")) {
+        (Some(result), None) => {
+            assert!(result.is_object(), "{text}");
+            None
+        }
+        (None, Some(error)) => {
+            assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{text}");
+            Some(error["code"].as_i64().unwrap())
+        }
+        _ => panic!("neither result nor error, or both: {text}"),
+    }
+}
+
+/// One tool that answers at once, one that takes its time, one that is lost, one that refuses.
+struct Tools {
+    about: About,
+    open: bool,
+}
+
+impl Tools {
+    fn new(open: bool) -> Self {
+        let schema = json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["question"],
+            "properties": { "question": { "type": "string", "minLength": 1 } },
+        });
+        let tool = |name| Tool::new(name, "title", "text", schema.clone(), Openness::Changing);
+        let tools = ["now", "later", "lost", "refused"].into_iter().map(|name| tool(name).unwrap());
+        let about = About { title: "Test", instructions: "Ask.", tools: tools.collect() };
+        Self { about, open }
+    }
+}
+
+impl Endpoint for Tools {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
+        let gate = if self.open { Ok(()) } else { Err(Error::new(-32001, "GATED")) };
+        future::ready(gate).boxed()
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a Tool,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<Call, Refusal>> {
+        let call = match tool.arguments().read::<Value>(arguments) {
+            Err(faults) => Err(Refusal::Arguments(faults)),
+            Ok(arguments) => {
+                let result = ToolResult::text(arguments.to_string()).with_meta("k", json!(1));
+                let news = ["one", "two"].map(|text| Update::Progress(text.to_owned()));
+                match tool.name() {
+                    "now" => Ok(Call::Done(result)),
+                    "later" => {
+                        let end = stream::iter([Update::Done(Ok(result))]);
+                        Ok(Call::Running(stream::iter(news).chain(end).boxed()))
+                    }
+                    "lost" => Ok(Call::Running(stream::iter(news).boxed())),
+                    _ => Err(Refusal::Error(Error::internal())),
+                }
+            }
+        };
+        future::ready(call).boxed()
+    }
+}
