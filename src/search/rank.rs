@@ -70,7 +70,7 @@ impl Rated {
         let symbol = candidate.record.symbol.as_deref().unwrap_or_default();
         let mut rated = Self {
             chunk: candidate.score
-                + DEFINITION * names::definition(symbol, intent)
+                + DEFINITION * names::definition(&candidate.record, intent)
                 + SYMBOL * names::share(symbol, intent),
             names: FILE * names::file(path, intent) + FOLDER * names::folder(path, intent),
             factor: paths::factor(path, intent),

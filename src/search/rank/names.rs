@@ -3,16 +3,65 @@
 use std::collections::HashSet;
 
 use super::super::intent::{Intent, folded, words};
+use crate::{domain::ChunkRecord, embed::words::identifiers};
 
-/// Returns 1 where `symbol` is a name in the query, ½ where it is inside a definition of one.
-pub(super) fn definition(symbol: &str, intent: &Intent) -> f32 {
-    let is_asked = |name: &&str| intent.names.contains(&folded(name.as_bytes()));
-    let mut names =
-        symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty()).rev().peekable();
-    if names.next_if(is_asked).is_some() {
-        return 1.0;
+/// Words that stand before a name where it is defined, in many languages.
+const DEFINING: &[&[u8]] = &[
+    b"actor",
+    b"class",
+    b"const",
+    b"data",
+    b"def",
+    b"define",
+    b"defmacro",
+    b"defmodule",
+    b"defp",
+    b"enum",
+    b"fn",
+    b"fun",
+    b"func",
+    b"function",
+    b"interface",
+    b"macro",
+    b"mod",
+    b"module",
+    b"namespace",
+    b"newtype",
+    b"object",
+    b"protocol",
+    b"record",
+    b"struct",
+    b"trait",
+    b"type",
+    b"typealias",
+    b"union",
+    b"val",
+];
+
+/// Returns 1 where the chunk defines a name in the query, ½ where it belongs to the definition of
+/// one, ¼ where it is further inside.
+///
+/// The text is read, as the symbol alone does not tell the head of a long definition from the rest
+/// of it, and in languages that are not parsed there is none.
+pub(super) fn definition(record: &ChunkRecord, intent: &Intent) -> f32 {
+    if intent.names.is_empty() {
+        return 0.0;
     }
-    if names.any(|name| is_asked(&name)) { 0.5 } else { 0.0 }
+    let is_asked = |name: &[u8]| intent.names.contains(&folded(name));
+    let mut before: &[u8] = b"";
+    for identifier in identifiers(&record.text) {
+        if DEFINING.contains(&before) && is_asked(identifier) {
+            return 1.0;
+        }
+        before = identifier;
+    }
+    let symbol = record.symbol.as_deref().unwrap_or_default();
+    let mut names =
+        symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty()).map(str::as_bytes);
+    if names.next_back().is_some_and(is_asked) {
+        return 0.5;
+    }
+    if names.any(is_asked) { 0.25 } else { 0.0 }
 }
 
 /// Returns how much of the file's name the query has, 0…1.
@@ -49,7 +98,23 @@ fn same(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::super::fixture::record, *};
+
+    #[test]
+    fn the_head_of_a_definition_comes_before_the_rest_of_it() {
+        let asked = Intent::of("where is RequestParser");
+        for (symbol, text, wanted) in [
+            (None, "public final class RequestParser {", 1.0),
+            (Some("RequestParser"), "struct request_parser {", 1.0),
+            (Some("http::RequestParser"), "  limit: usize,", 0.5),
+            (Some("RequestParser::next"), "fn next(&mut self)", 0.25),
+            (Some("serve"), "let parser = RequestParser::new();", 0.0),
+            (None, "class RequestParserTest", 0.0),
+        ] {
+            let found = definition(&record("a", symbol, text), &asked);
+            assert!((found - wanted).abs() < 1e-6, "{symbol:?} {text}");
+        }
+    }
 
     #[test]
     fn forms_of_one_word_are_the_same() {
