@@ -115,12 +115,8 @@ async fn only_plain_names_of_this_machine_are_hosts() {
 async fn chunks_of_every_wrong_size_are_refused() {
     let server = Listeners::start().await;
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    let good = format!(
-        "5\r\n{}\r\n{:x};note=x\r\n{}\r\n0\r\n\r\n",
-        &ping[..5],
-        ping.len() - 5,
-        &ping[5..]
-    );
+    let (first, rest) = ping.split_at(5);
+    let good = format!("5\r\n{first}\r\n{:x};note=x\r\n{rest}\r\n0\r\n\r\n", rest.len());
     let trailed = format!("{:x}\r\n{ping}\r\n0\r\nhost: evil.example\r\n\r\n", ping.len());
     let extended = format!("{:x};{}\r\n{ping}\r\n0\r\n\r\n", ping.len(), "x".repeat(100_000));
     let mut replies = String::new();

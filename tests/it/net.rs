@@ -259,8 +259,8 @@ async fn requests_sent_ahead_are_answered_in_order() {
     let mut client = server.connect(&ahead).await;
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
-    let statuses: Vec<&str> = text.split("HTTP/1.1 ").skip(1).map(|reply| &reply[..3]).collect();
-    assert_eq!(statuses, ["200", "500"]);
+    let statuses = text.split("HTTP/1.1 ").skip(1).map(|reply| reply.split(' ').next());
+    assert_eq!(statuses.collect::<Vec<_>>(), [Some("200"), Some("500")]);
 }
 
 /// What waits to be read hides the end of the client; the next sign of life finds it.

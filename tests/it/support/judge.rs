@@ -60,7 +60,7 @@ pub(crate) struct Judge {
 impl Judge {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let wait = Duration::from_secs(60);
+        let wait = Duration::from_mins(1);
         let bounds = Http {
             max_body_bytes: 1 << 20,
             max_connections: 1,
