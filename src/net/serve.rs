@@ -54,6 +54,7 @@ struct Server<H> {
 async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks: Tasks) {
     let slots = Arc::new(Semaphore::new(server.http.max_connections));
     let stopping = tasks.stopping().clone();
+    let mut failing = false;
     loop {
         let accepted = tokio::select! {
             () = stopping.cancelled() => return,
@@ -61,11 +62,16 @@ async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks
         };
         match accepted {
             Ok((stream, slot)) => {
+                failing = false;
                 let server = Arc::clone(&server);
                 drop(tasks.spawn(connection(stream, slot, server, stopping.clone())));
             }
             Err(error) => {
-                warn!(%error, "accept failed");
+                // File handles may be short for half a minute: that is one event, not hundreds.
+                if !failing {
+                    warn!(%error, "accept failed");
+                }
+                failing = true;
                 tokio::time::sleep(BACKOFF).await;
             }
         }
