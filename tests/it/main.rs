@@ -3,12 +3,13 @@
 #![cfg(test)]
 
 mod chat;
+mod clients;
 mod codex;
 mod command_line;
+mod conformance;
 mod contract_api;
 mod contract_chat;
 mod contract_mcp;
-
 mod contract_question;
 mod contract_search;
 mod embed_suite;

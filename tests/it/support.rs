@@ -3,6 +3,7 @@
 
 pub(crate) mod codex;
 pub(crate) mod house;
+pub(crate) mod install;
 pub(crate) mod judge;
 pub(crate) mod model;
 pub(crate) mod process;

@@ -1,0 +1,151 @@
+//! The official conformance suite of the Model Context Protocol, in two versions, against both
+//! endpoints of the running program. What it finds at fault on purpose stands, with the reason, in
+//! `tests/conformance/`.
+
+use std::{collections::HashMap, path::Path, process::Stdio, time::Duration};
+
+use tokio::process::Command;
+
+use crate::support::{
+    codex,
+    install::{self, Parts},
+    model::Model,
+    process::{Program, fresh},
+};
+
+/// One run of the suite.
+struct Run {
+    version: &'static str,
+    /// Chooses the scenarios.
+    choice: [&'static str; 2],
+    expected_failures: &'static str,
+    /// Scenarios that must be among them, with the least number of checks to pass. Some only
+    /// inform, and pass none.
+    must_pass: &'static [(&'static str, u32)],
+}
+
+const RUNS: [Run; 3] = [
+    Run {
+        version: "0.1.16",
+        choice: ["--suite", "all"],
+        expected_failures: "0.1.16-all.yml",
+        must_pass: &[
+            ("server-initialize", 1),
+            ("ping", 1),
+            ("tools-list", 1),
+            ("resources-list", 1),
+            ("prompts-list", 1),
+            ("dns-rebinding-protection", 2),
+        ],
+    },
+    Run {
+        version: "0.2.0-alpha.12",
+        choice: ["--requirements", "2025-11-25"],
+        expected_failures: "0.2.0-2025-11-25.yml",
+        must_pass: &[
+            ("server-initialize", 2),
+            ("ping", 2),
+            ("tools-list", 3),
+            ("resources-list", 2),
+            ("prompts-list", 2),
+            ("dns-rebinding-protection", 2),
+            ("server-session-lifecycle", 0),
+        ],
+    },
+    Run {
+        version: "0.2.0-alpha.12",
+        choice: ["--requirements", "2026-07-28"],
+        expected_failures: "0.2.0-2026-07-28.yml",
+        must_pass: &[
+            ("tools-list", 3),
+            ("resources-list", 2),
+            ("prompts-list", 2),
+            ("sep-2164-resource-not-found", 4),
+            ("dns-rebinding-protection", 2),
+            ("server-sse-multiple-streams", 1),
+            ("input-required-result-unsupported-methods", 2),
+            ("input-required-result-validate-input", 3),
+            // Four more checks need fixture tools.
+            ("server-stateless", 21),
+            ("caching", 7),
+            ("http-header-validation", 14),
+        ],
+    },
+];
+
+#[tokio::test]
+async fn the_question_server_conforms() {
+    // With a usable Codex, so that the tool is listed; no scenario gets as far as to ask.
+    let model = Model::replay([]).await;
+    let folder = fresh();
+    let environment = codex::environment(folder.path(), &model.url);
+    let server = Program::serve(&folder.path().join("data"), &[], &environment).await;
+    conforms(&server.mcp).await;
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn raw_search_conforms() {
+    let folder = fresh();
+    let environment = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let server = Program::serve(&folder.path().join("data"), &[], &environment).await;
+    conforms(&format!("{}/mcp", server.main)).await;
+    server.terminate().await;
+}
+
+async fn conforms(url: &str) {
+    let [first, second, third] = &RUNS;
+    let all = tokio::join!(faults(url, first), faults(url, second), faults(url, third));
+    let faults = [all.0, all.1, all.2].concat();
+    assert!(faults.is_empty(), "{url}: {}", faults.join("\n\n"));
+}
+
+/// Runs the suite once and says what is wrong.
+async fn faults(url: &str, run: &Run) -> Vec<String> {
+    let Run { version, choice, expected_failures, must_pass } = run;
+    let package = format!("@modelcontextprotocol/conformance@{version}");
+    let folder = install::npm(&format!("conformance-{version}"), &package, Parts::Needed);
+    let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    let output = fresh();
+    let suite = Command::new(install::node())
+        .arg(folder.join("node_modules/.bin/conformance"))
+        .args(["server", "--url", url])
+        .args(choice)
+        .arg("--expected-failures")
+        .arg(expected.join(expected_failures))
+        .arg("-o")
+        .arg(output.path())
+        .env_clear()
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let ended = tokio::time::timeout(Duration::from_mins(5), suite).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    let passed = passed(&said);
+    let mut faults: Vec<String> = must_pass
+        .iter()
+        .filter(|(name, least)| passed.get(name).is_none_or(|passed| passed < least))
+        .map(|(name, least)| {
+            format!("`{name}` must pass {least} checks, passed {:?}", passed.get(name))
+        })
+        .collect();
+    if !ended.status.success() {
+        faults.push(format!("{}\n{}", ended.status, String::from_utf8_lossy(&ended.stderr)));
+    }
+    if !faults.is_empty() {
+        faults.insert(0, format!("{version} {choice:?} said:\n{said}"));
+    }
+    faults
+}
+
+/// Reads the summary: how many checks of each scenario passed, from `✓ ping: 1 passed, 0 failed`.
+fn passed(said: &str) -> HashMap<&str, u32> {
+    let lines = said.lines().filter_map(|line| line.trim().split_once(' '));
+    let scenarios = lines.filter(|(mark, _)| ["✓", "✗", "~"].contains(mark));
+    scenarios
+        .filter_map(|(_, line)| {
+            let (name, counts) = line.split_once(": ")?;
+            Some((name, counts.split_once(" passed")?.0.parse().ok()?))
+        })
+        .collect()
+}

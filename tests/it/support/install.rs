@@ -1,0 +1,73 @@
+//! Installs what the tests run but Cargo does not know, each once per checkout, below `target`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+/// Returns the folder that holds `node_modules` with `package`, which is `name@version`. Packages
+/// that run on Node alone do without their optional parts; `Whole` takes everything.
+pub(crate) fn npm(folder: &str, package: &str, parts: Parts) -> PathBuf {
+    once(folder, package, |folder| {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(folder);
+        if parts == Parts::Needed {
+            npm.arg("--omit=optional");
+        }
+        npm.arg(package);
+        vec![npm]
+    })
+}
+
+/// How much of a package is installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parts {
+    Whole,
+    Needed,
+}
+
+/// Returns the Python of an environment that has `requirement`, which is `name==version`.
+pub(crate) fn python(folder: &str, requirement: &str) -> PathBuf {
+    let folder = once(folder, requirement, |folder| {
+        let mut environment = Command::new("python3");
+        environment.args(["-m", "venv"]).arg(folder);
+        let mut pip = Command::new(folder.join("bin/pip"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
+        pip.arg(requirement);
+        vec![environment, pip]
+    });
+    folder.join("bin/python")
+}
+
+/// Returns a Node that is new enough for the clients and for the conformance suite.
+pub(crate) fn node() -> &'static Path {
+    static NODE: OnceLock<PathBuf> = OnceLock::new();
+    NODE.get_or_init(|| {
+        npm("node-22.23.3", "node@22.23.3", Parts::Whole).join("node_modules/node/bin/node")
+    })
+}
+
+/// Runs `steps` in a folder of its own, unless that was done before.
+fn once(folder: &str, what: &str, steps: impl FnOnce(&Path) -> Vec<Command>) -> PathBuf {
+    // Beside the build, so that it outlives cleaning of temporary folders.
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("test-tools");
+    let folder = tools.join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    // Test processes may run at the same time; the first one installs.
+    let lock = fs::File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let marker = folder.join("installed");
+    if !marker.is_file() {
+        for mut step in steps(&folder) {
+            let done = step
+                .output()
+                .unwrap_or_else(|error| panic!("cannot run {step:?} to install {what}: {error}"));
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "cannot install {what}: {step:?} failed: {said}");
+        }
+        fs::write(&marker, what).unwrap();
+    }
+    folder
+}
