@@ -12,6 +12,8 @@ use codeinfo::{
     config, run, telemetry,
 };
 
+/// Open files to ask the system for: two listeners' connections, and room.
+const MAX_FILES: u64 = 16 * 1024;
 /// Wrong usage or a bad setting.
 const USAGE: u8 = 2;
 
@@ -34,6 +36,11 @@ fn main() -> ExitCode {
     }
     if let Err(error) = telemetry::start(&config.log) {
         return fail(&error, USAGE);
+    }
+    // Connections, the store and Codex need more files than some systems allow at first. Where the
+    // limit cannot be raised, the bounds on connections still hold.
+    if let Err(error) = rlimit::increase_nofile_limit(MAX_FILES) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
     }
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,

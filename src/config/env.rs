@@ -165,7 +165,7 @@ fn http(raw: &Raw) -> Result<Http, ConfigError> {
         max_body_bytes: positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
         max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
         max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
-        read_timeout: seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 30)?,
+        read_timeout: seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 120)?,
         write_timeout: seconds("WRITE_TIMEOUT_SECS", raw.write_timeout_secs, 30)?,
         keep_alive: keep_alive(raw.keep_alive_ms.unwrap_or(10_000))?,
     })
