@@ -40,7 +40,7 @@ pub struct Skipped {
 /// How many skipped files a message names.
 const NAMED: usize = 10;
 
-/// Skipped files: all counted, the first few named.
+/// Skipped files: all counted, the first few in order of path named.
 #[derive(Debug, Default)]
 pub(super) struct Skips {
     pub(super) count: u64,
@@ -50,9 +50,10 @@ pub(super) struct Skips {
 impl Skips {
     pub(super) fn add(&mut self, skipped: Skipped) {
         self.count += 1;
-        if self.named.len() < NAMED {
-            self.named.push(skipped);
-        }
+        self.named.push(skipped);
+        // Readers run side by side; the same files make the same message.
+        self.named.sort_by(|a, b| a.path.cmp(&b.path));
+        self.named.truncate(NAMED);
     }
 
     /// Returns `skipped 2 files: a.txt (not UTF-8), b.txt (unreadable)`, or `None` without any.

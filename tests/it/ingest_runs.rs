@@ -124,7 +124,7 @@ async fn files_that_cannot_be_indexed_are_counted_and_named() {
         assert_eq!((status.state, status.counts.skipped), (state, 3));
         assert_eq!(
             status.message.unwrap(),
-            "skipped 3 files: large.txt (too large), key.txt (holds a private key), \
+            "skipped 3 files: key.txt (holds a private key), large.txt (too large), \
              latin.txt (not UTF-8)"
         );
     }
