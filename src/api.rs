@@ -9,11 +9,7 @@ mod repos;
 mod route;
 mod tools;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
@@ -25,10 +21,11 @@ use crate::{
     config::{Http, PathMap},
     embed::Embedder,
     ingest::Ingest,
-    net::{self, Handler, Request, Response, reply, sse},
-    rpc::{self, Endpoint, Post, Schema, SchemaError},
+    net::{self, Handler, Request, Response, reply},
+    rpc::{Endpoint, Schema, SchemaError},
     search::Search,
     store::VectorStore,
+    wire,
 };
 use fault::Fault;
 use route::{Route, route};
@@ -41,8 +38,7 @@ pub struct Services {
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
     pub chat: Chat,
-    /// How the server's paths look to clients, when they differ.
-    pub path_map: Option<PathMap>,
+    pub path_map: PathMap,
     /// Port of the MCP server, as `GET /health` tells it.
     pub mcp_port: u16,
 }
@@ -126,28 +122,10 @@ impl Parts {
             }
             Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,
-            Route::Mcp => self.mcp(request).await,
+            Route::Mcp => Ok(wire::post(&self.mcp, request, &self.http).await?),
             Route::NotAllowed { allow } => Err(net::Fault::MethodNotAllowed { allow }.into()),
             Route::NotFound => Err(net::Fault::RouteNotFound.into()),
         }
-    }
-
-    async fn mcp(&self, request: &mut Request) -> Result<Response, Fault> {
-        let body = request.json().await?;
-        let post = Post::new(|name| request.header(name), &body);
-        Ok(match rpc::answer(&self.mcp, post, &self.http).await {
-            rpc::Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
-            rpc::Reply::Json { status, text } => reply::json_text(status, text),
-            rpc::Reply::Late(text) => net::late(text, self.http.keep_alive).await,
-            rpc::Reply::Events(messages) => sse::messages(messages, self.http.keep_alive),
-        })
-    }
-}
-
-impl Services {
-    /// Returns a path of the server as clients see it.
-    fn shown(&self, path: &Path) -> PathBuf {
-        self.path_map.as_ref().map_or_else(|| path.to_owned(), |map| map.shown(path))
     }
 }
 

@@ -10,6 +10,8 @@ use std::{
 
 pub use env::{ConfigError, from_environment, from_pairs};
 
+use crate::domain::Root;
+
 /// Everything that can be set, checked. Each bound of the product is a field of this tree.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -22,7 +24,7 @@ pub struct Config {
     /// Folder of the store, the lock and the scratch folder of Codex.
     pub data_dir: PathBuf,
     /// How the server's paths look to clients, when they differ.
-    pub path_map: Option<PathMap>,
+    pub path_map: PathMap,
     pub guard: Guard,
     pub http: Http,
     pub ingest: Ingest,
@@ -43,23 +45,44 @@ impl Config {
     }
 }
 
-/// Shows paths below `server` as paths below `client`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How the server's paths look to clients. The default leaves them as they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathMap {
-    /// Where the server sees repositories: `INGEST_DIR`, `/repos` in the container.
-    pub server: PathBuf,
-    /// Where clients see them: `HOST_INGEST_DIR`.
-    pub client: PathBuf,
+    /// Where the server sees repositories (`INGEST_DIR`, `/repos` in the container), and where
+    /// clients see them (`HOST_INGEST_DIR`).
+    folders: Option<(PathBuf, PathBuf)>,
 }
 
 impl PathMap {
+    /// Shows paths below `server` as paths below `client`.
+    pub fn new(server: PathBuf, client: PathBuf) -> Self {
+        Self { folders: Some((server, client)) }
+    }
+
     /// Returns a path of the server as clients see it.
     pub fn shown(&self, path: &Path) -> PathBuf {
-        match path.strip_prefix(&self.server) {
-            Ok(below) => self.client.join(below),
-            Err(_) => path.to_owned(),
-        }
+        let moved = self.folders.as_ref().and_then(|(server, client)| moved(path, server, client));
+        moved.unwrap_or_else(|| path.to_owned())
     }
+
+    /// Returns a path that a client names as the server sees it.
+    pub fn meant(&self, path: &Path) -> PathBuf {
+        let moved = self.folders.as_ref().and_then(|(server, client)| moved(path, client, server));
+        moved.unwrap_or_else(|| path.to_owned())
+    }
+
+    /// Returns the root that a client calls `reference`: a name, an id, or a path as either side
+    /// sees it.
+    pub fn root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
+        let by_path = || Root::called(roots, self.meant(Path::new(reference)).to_str()?);
+        Root::called(roots, reference).or_else(by_path)
+    }
+}
+
+/// Returns `path` below `to` instead of `from`, if it is below that.
+fn moved(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(from).ok()?;
+    Some(if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) })
 }
 
 /// Who may talk to the listeners, beside loopback names and clients without an `Origin`.

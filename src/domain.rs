@@ -16,3 +16,9 @@ pub use question::{InvalidQuestion, Question};
 pub use root::{Counts, Root};
 pub use segment::Segment;
 pub use sparse::Sparse;
+
+/// The tool by which Codex, or any agent, searches the index.
+pub const SEARCH_TOOL: &str = "VectorSearch";
+
+/// Where the files that [`SEARCH_TOOL`] found stand in the `_meta` of its result, for programs to read.
+pub const FILES_META: &str = "codeinfo/files";

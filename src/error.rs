@@ -1,7 +1,7 @@
 //! The one vocabulary of failure: every error of ours carries exactly one [`Code`].
 #![warn(missing_docs)]
 
-use std::fmt;
+use std::{error::Error, fmt};
 
 /// What kind of failure happened, in the words clients see. Each edge maps codes to HTTP status or
 /// JSON-RPC error once, in its `fault.rs`.
@@ -65,5 +65,40 @@ impl Code {
 impl fmt::Display for Code {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+/// Joins a failure and its causes into one line. A cause whose text its parent repeats stands once.
+pub fn chain(failure: &dyn Error) -> String {
+    let mut line = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.ends_with(&text) {
+            line.extend([": ", &text]);
+        }
+        cause = error.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::chain;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot open `a`: {0}")]
+    struct Repeats(#[source] io::Error);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot start")]
+    struct Names(#[source] Repeats);
+
+    #[test]
+    fn a_chain_tells_each_cause_once() {
+        let failure = Names(Repeats(io::Error::other("disk full")));
+        assert_eq!(chain(&failure), "cannot start: cannot open `a`: disk full");
     }
 }

@@ -157,14 +157,9 @@ impl Ingest {
     /// Finds a root by name, id or path, among those in the store, then among those whose first run
     /// waits.
     async fn find(&self, reference: &str) -> Result<Root, IngestError> {
-        if let Some(root) = self.shared.tools.catalog.root(reference).await? {
-            return Ok(root);
-        }
-        let runs = self.shared.runs();
-        let mut active = runs.active_roots();
-        active
-            .find(|(root, ..)| root::is_called(root, reference))
-            .map(|(root, ..)| root.clone())
-            .ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))
+        let mut roots = self.shared.tools.catalog.roots().await?;
+        roots.extend(self.shared.runs().active_roots().map(|(root, ..)| root.clone()));
+        let found = Root::called(&roots, reference).cloned();
+        found.ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))
     }
 }

@@ -20,3 +20,4 @@ pub mod search;
 pub mod store;
 pub mod task;
 pub mod telemetry;
+pub mod wire;

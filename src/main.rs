@@ -9,7 +9,9 @@ use std::{
 use clap::Parser;
 use codeinfo::{
     cli::{Arguments, Command},
-    config, run, telemetry,
+    config,
+    error::chain,
+    run, telemetry,
 };
 
 /// Open files to ask the system for: two listeners' connections, and room.
@@ -63,16 +65,7 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
 
 /// Prints the failure with its causes in one line.
 fn fail(error: &dyn Error, code: u8) -> ExitCode {
-    let mut line = format!("codeinfo: {error}");
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let text = inner.to_string();
-        if !line.ends_with(&text) {
-            line = format!("{line}: {text}");
-        }
-        cause = inner.source();
-    }
     // With no terminal left there is nobody to tell.
-    drop(writeln!(io::stderr(), "{line}"));
+    drop(writeln!(io::stderr(), "codeinfo: {}", chain(error)));
     ExitCode::from(code)
 }

@@ -7,13 +7,14 @@ mod tool;
 
 use std::sync::Arc;
 
-use hyper::{Method, StatusCode};
+use hyper::Method;
 
 use crate::{
     chat::Chat,
     config::Http,
-    net::{self, Handler, Request, Response, reply, sse},
-    rpc::{self, Endpoint, Post, SchemaError},
+    net::{self, Handler, Request, Response},
+    rpc::{Endpoint, SchemaError},
+    wire,
 };
 use protocol::Questions;
 
@@ -36,14 +37,7 @@ impl Mcp {
             (_, "/" | "/mcp") => return Err(net::Fault::MethodNotAllowed { allow: "POST" }),
             _ => return Err(net::Fault::RouteNotFound),
         }
-        let body = request.json().await?;
-        let post = Post::new(|name| request.header(name), &body);
-        Ok(match rpc::answer(&self.endpoint, post, &self.http).await {
-            rpc::Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
-            rpc::Reply::Json { status, text } => reply::json_text(status, text),
-            rpc::Reply::Late(text) => net::late(text, self.http.keep_alive).await,
-            rpc::Reply::Events(messages) => sse::messages(messages, self.http.keep_alive),
-        })
+        wire::post(&self.endpoint, request, &self.http).await
     }
 }
 

@@ -13,11 +13,7 @@ mod intent;
 mod query;
 mod rank;
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use crate::{
     config::PathMap,
@@ -43,7 +39,7 @@ pub struct Search {
     store: Arc<dyn VectorStore>,
     catalog: Catalog,
     embedder: Arc<dyn Embedder>,
-    path_map: Option<PathMap>,
+    path_map: PathMap,
 }
 
 /// What was found.
@@ -62,7 +58,7 @@ impl Search {
     pub fn new(
         store: Arc<dyn VectorStore>,
         embedder: Arc<dyn Embedder>,
-        path_map: Option<PathMap>,
+        path_map: PathMap,
     ) -> Self {
         Self { catalog: Catalog::new(Arc::clone(&store)), store, embedder, path_map }
     }
@@ -78,7 +74,8 @@ impl Search {
         }
         let filter = match query.repository() {
             Some(reference) => {
-                let root = self.resolve(&roots, reference)?;
+                let root = self.path_map.root(&roots, reference);
+                let root = root.ok_or_else(|| error::unknown_repository(reference, &roots))?;
                 Filter::default().with(Field::Root, [root.id.to_string()])
             }
             None => Filter::default(),
@@ -115,19 +112,6 @@ impl Search {
         Ok(self.store.lexical(terms, filter, CANDIDATES).await?)
     }
 
-    /// Finds a root by name, id or path as the server or its clients see it, in that order.
-    fn resolve<'a>(&self, roots: &'a [Root], reference: &str) -> Result<&'a Root, SearchError> {
-        let by_name = roots.iter().find(|root| root.name == reference);
-        let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
-        let by_path = || roots.iter().find(|root| root.path == Path::new(reference));
-        let by_shown = || roots.iter().find(|root| self.shown(&root.path) == Path::new(reference));
-        by_name
-            .or_else(by_id)
-            .or_else(by_path)
-            .or_else(by_shown)
-            .ok_or_else(|| error::unknown_repository(reference, roots))
-    }
-
     fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {
         let model_id = self.embedder.model().id();
         let by_id: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
@@ -144,7 +128,7 @@ impl Search {
     fn hit(&self, Candidate { id, record, score }: Candidate, root: &Root, model: &str) -> Hit {
         Hit {
             repo: root.name.clone(),
-            path: self.shown(&root.path.join(&record.path)).display().to_string(),
+            path: self.path_map.shown(&root.path.join(&record.path)).display().to_string(),
             rel_path: record.path,
             start_line: record.start_line,
             end_line: record.end_line,
@@ -156,10 +140,5 @@ impl Search {
             model_id: model.to_owned(),
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
         }
-    }
-
-    /// Returns a path of the server as clients see it.
-    fn shown(&self, path: &Path) -> PathBuf {
-        self.path_map.as_ref().map_or_else(|| path.to_owned(), |map| map.shown(path))
     }
 }

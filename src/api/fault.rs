@@ -9,7 +9,7 @@ use crate::{
     chat::ChatError,
     codex::{CodexError, Unavailable},
     domain::{InvalidId, InvalidQuestion},
-    error::Code,
+    error::{Code, chain},
     ingest::IngestError,
     net::{self, Response, reply},
     search::SearchError,
@@ -138,15 +138,4 @@ fn status(code: Code) -> StatusCode {
         Code::TurnTimedOut => StatusCode::GATEWAY_TIMEOUT,
         Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
-}
-
-/// Joins a failure and its causes for the log.
-pub(super) fn chain(failure: &dyn Error) -> String {
-    let mut text = failure.to_string();
-    let mut cause = failure.source();
-    while let Some(error) = cause {
-        text.extend([": ", &error.to_string()]);
-        cause = error.source();
-    }
-    text
 }

@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::json;
 use tracing::warn;
 
-use super::{Parts, Services, fault, fault::Fault};
+use super::{Parts, Services, fault::Fault};
 use crate::{
     codex::Presence,
+    error::chain,
     net::{Response, reply},
     store::{Collection, Filter},
 };
@@ -109,7 +110,7 @@ async fn store(services: &Services) -> StoreHealth {
     match tokio::time::timeout(PATIENCE, counting).await {
         Ok(Ok(chunks)) => StoreHealth { backend, ok: true, reason: None, chunks: Some(chunks) },
         Ok(Err(error)) => {
-            warn!(error = %fault::chain(&error), "store failed its check");
+            warn!(error = %chain(&error), "store failed its check");
             StoreHealth { backend, ok: false, reason: Some(error.to_string()), chunks: None }
         }
         Err(_) => StoreHealth { backend, ok: false, reason: Some(slow()), chunks: None },
@@ -123,7 +124,7 @@ async fn embedder(services: &Services) -> EmbedderHealth {
     let reason = match tokio::time::timeout(PATIENCE, embedding).await {
         Ok(Ok(_)) => None,
         Ok(Err(error)) => {
-            warn!(error = %fault::chain(&error), "embedder failed its check");
+            warn!(error = %chain(&error), "embedder failed its check");
             Some(error.to_string())
         }
         Err(_) => Some(slow()),

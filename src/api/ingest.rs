@@ -1,6 +1,6 @@
 //! Starting, watching and undoing ingest runs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -37,6 +37,7 @@ pub(super) fn start_schema() -> Value {
 
 pub(super) async fn start(services: &Services, start: Start) -> Result<Response, Fault> {
     let Start { path, name, description } = start;
+    let path = services.path_map.meant(&path);
     let run = services.ingest.start(ingest::Request { path, name, description }).await?;
     info!(run.id = %run, "ingest run queued");
     Ok(accepted(run))
@@ -54,24 +55,30 @@ pub(super) fn cancel(services: &Services, run: &str) -> Result<Response, Fault> 
 }
 
 pub(super) async fn reembed(services: &Services, root: &str) -> Result<Response, Fault> {
-    let run = services.ingest.reembed(root).await?;
+    let run = services.ingest.reembed(&meant(services, root)).await?;
     info!(run.id = %run, "ingest run queued");
     Ok(accepted(run))
 }
 
 pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, Fault> {
-    let root = services.ingest.remove(root).await?;
+    let root = services.ingest.remove(&meant(services, root)).await?;
     info!(root.id = %root.id, "root removed");
-    let removed = json!({ "id": root.id, "name": root.name, "path": services.shown(&root.path) });
+    let path = services.path_map.shown(&root.path);
+    let removed = json!({ "id": root.id, "name": root.name, "path": path });
     Ok(reply::json(StatusCode::OK, &json!({ "removed": removed })))
 }
 
 pub(super) async fn roots(services: &Services) -> Result<Response, Fault> {
     let mut roots: Vec<RootStatus> = services.ingest.roots().await?;
     for status in &mut roots {
-        status.root.path = services.shown(&status.root.path);
+        status.root.path = services.path_map.shown(&status.root.path);
     }
     Ok(reply::json(StatusCode::OK, &json!({ "roots": roots })))
+}
+
+/// Returns what a client calls a root in the server's words: paths differ, names and ids do not.
+fn meant(services: &Services, root: &str) -> String {
+    services.path_map.meant(Path::new(root)).display().to_string()
 }
 
 fn accepted(run: RunId) -> Response {

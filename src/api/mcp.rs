@@ -6,22 +6,19 @@ use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Value, json};
 use tracing::{error, info, warn};
 
-use super::{Services, fault::chain, repos, tools};
+use super::{Services, repos, tools};
 use crate::{
-    error::Code,
+    domain::{FILES_META, SEARCH_TOOL},
+    error::{Code, chain},
     rpc::{About, Call, Endpoint, Error, Openness, Refusal, SchemaError, Tool, ToolResult},
     search,
 };
 
-const SEARCH: &str = "VectorSearch";
 const LIST: &str = "ListIngestedRepositories";
 
 /// Most bytes of a reply. Codex cuts the middle out of what it takes for more than 11,988 bytes, its
 /// own line above the text included.
 const MAX_TEXT_BYTES: usize = 11_500;
-
-/// Where the files of a search stand in the `_meta` of its result, for programs to read.
-const FILES_KEY: &str = "codeinfo/files";
 
 const INSTRUCTIONS: &str = "\
 Search the code of indexed repositories by meaning and by name: call VectorSearch first, then read the files it points to.
@@ -50,7 +47,7 @@ impl RawSearch {
         let tools = vec![
             Tool::new(LIST, "List indexed repositories", LIST_DESCRIPTION, nothing, repeatable)?,
             Tool::new(
-                SEARCH,
+                SEARCH_TOOL,
                 "Search code",
                 SEARCH_DESCRIPTION,
                 tools::search_schema(),
@@ -83,7 +80,7 @@ impl RawSearch {
             search.bytes = excerpt.text.len(),
             "search answered"
         );
-        Ok(ToolResult::text(excerpt.text).with_meta(FILES_KEY, json!(excerpt.files)))
+        Ok(ToolResult::text(excerpt.text).with_meta(FILES_META, json!(excerpt.files)))
     }
 }
 
@@ -102,7 +99,7 @@ impl Endpoint for RawSearch {
         arguments: Value,
     ) -> BoxFuture<'a, Result<Call, Refusal>> {
         async move {
-            let result = if tool.name() == SEARCH {
+            let result = if tool.name() == SEARCH_TOOL {
                 let arguments = tool.arguments().read(arguments).map_err(Refusal::Arguments)?;
                 self.search(&arguments).await?
             } else {

@@ -50,7 +50,7 @@ fn repo(root: Root, services: &Services) -> Repo {
         id: root.id,
         name: root.name,
         description: root.description,
-        path: services.shown(&root.path),
+        path: services.path_map.shown(&root.path),
         last_ingest_at: root.last_ingest_at,
         model_id: root.model_id,
         counts: root.counts,

@@ -8,13 +8,8 @@ use serde_json::Value;
 use super::event::{Event, Stage, Usage};
 use crate::{
     codex::{self, Tool},
-    domain::{FileSummary, Segment},
+    domain::{FILES_META, FileSummary, SEARCH_TOOL, Segment},
 };
-
-/// Where a search leaves the files it found, beside what the model sees.
-const FILES: &str = "codeinfo/files";
-/// The tool whose results are summarised.
-const SEARCH_TOOL: &str = "VectorSearch";
 
 /// The pieces of one turn so far.
 ///
@@ -253,7 +248,7 @@ fn key(tool: &Tool) -> Key {
 
 /// The files that a search found, as it says beside what the model sees.
 fn files(result: &Value) -> Option<Vec<FileSummary>> {
-    let files = result.get("_meta").and_then(|meta| meta.get(FILES))?;
+    let files = result.get("_meta").and_then(|meta| meta.get(FILES_META))?;
     serde::Deserialize::deserialize(files).ok()
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::CliError;
+use crate::error::chain;
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -114,11 +115,5 @@ fn said(message: String, details: Vec<String>) -> String {
 }
 
 fn unreachable(base: &str, error: &reqwest::Error) -> CliError {
-    let mut reason = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        reason = format!("{reason}: {inner}");
-        cause = inner.source();
-    }
-    CliError::Unreachable { url: base.to_owned(), reason }
+    CliError::Unreachable { url: base.to_owned(), reason: chain(error) }
 }

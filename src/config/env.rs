@@ -141,7 +141,8 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         path_map: raw
             .host_ingest_dir
             .clone()
-            .map(|client| PathMap { server: raw.ingest_dir.clone(), client }),
+            .map(|client| PathMap::new(raw.ingest_dir.clone(), client))
+            .unwrap_or_default(),
         guard: Guard {
             hosts: hosts(&raw.allowed_hosts, host),
             origins: lower(&raw.allowed_origins),

@@ -1,6 +1,6 @@
 //! A root: one indexed folder, and what is known of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,16 @@ pub struct Root {
     pub counts: Counts,
     /// Why the last run failed, if it did.
     pub last_error: Option<String>,
+}
+
+impl Root {
+    /// Finds the root that a user calls `reference`: by name, id or absolute path, in that order.
+    pub fn called<'a>(roots: &'a [Self], reference: &str) -> Option<&'a Self> {
+        let by_name = roots.iter().find(|root| root.name == reference);
+        let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
+        let by_path = || roots.iter().find(|root| root.path == Path::new(reference));
+        by_name.or_else(by_id).or_else(by_path)
+    }
 }
 
 /// How much of a root is indexed.

@@ -124,8 +124,3 @@ fn known_root(root: Root, runs: &Runs) -> RootStatus {
         });
     RootStatus { root, state, run_id: None }
 }
-
-/// Whether a user may mean `root`.
-pub(super) fn is_called(root: &Root, reference: &str) -> bool {
-    root.name == reference || root.id.to_string() == reference || root.path == Path::new(reference)
-}

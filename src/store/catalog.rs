@@ -1,6 +1,6 @@
 //! Typed access to the roots and files that a store knows.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use uuid::Uuid;
 
@@ -27,15 +27,6 @@ impl Catalog {
         let mut roots: Vec<Root> = self.all(Collection::Roots, &Filter::default()).await?;
         roots.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(roots)
-    }
-
-    /// Finds a root by name, id or absolute path, in that order.
-    pub async fn root(&self, reference: &str) -> Result<Option<Root>, StoreError> {
-        let roots = self.roots().await?;
-        let by_name = roots.iter().find(|root| root.name == reference);
-        let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
-        let by_path = || roots.iter().find(|root| root.path == Path::new(reference));
-        Ok(by_name.or_else(by_id).or_else(by_path).cloned())
     }
 
     /// Writes a root, replacing what was known of it.

@@ -93,17 +93,19 @@ impl Library {
         }
     }
 
-    fn search(&self, path_map: Option<PathMap>) -> Search {
+    fn search(&self, path_map: PathMap) -> Search {
         let embedder = Arc::clone(&self.embedder) as Arc<dyn Embedder>;
         Search::new(Arc::clone(&self.store), embedder, path_map)
     }
 
     async fn find(&self, text: &str) -> Found {
-        self.search(None).find(&Query::new(text, None, None).unwrap()).await.unwrap()
+        self.search(PathMap::default()).find(&Query::new(text, None, None).unwrap()).await.unwrap()
     }
 
     async fn find_in(&self, text: &str, repository: &str) -> Result<Found, SearchError> {
-        self.search(None).find(&Query::new(text, Some(repository), Some(20)).unwrap()).await
+        self.search(PathMap::default())
+            .find(&Query::new(text, Some(repository), Some(20)).unwrap())
+            .await
     }
 }
 
@@ -332,8 +334,8 @@ async fn a_repository_is_chosen_by_name_id_or_path() {
 #[tokio::test]
 async fn paths_are_shown_as_clients_see_them() {
     let shop = Library::shop().await;
-    let map = PathMap { server: PathBuf::from("/data"), client: PathBuf::from("/home/me") };
-    let search = shop.search(Some(map));
+    let map = PathMap::new(PathBuf::from("/data"), PathBuf::from("/home/me"));
+    let search = shop.search(map);
     let found = search.find(&Query::new("refund", None, None).unwrap()).await.unwrap();
     assert_eq!(found.hits[0].path, "/home/me/repos/server/src/payment/refund.rs");
     assert_eq!(found.files[0].path, found.hits[0].path);

@@ -88,11 +88,10 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     .unwrap();
     assert_eq!(config.guard.hosts, ["code.example", "other.example"]);
     assert!(!config.codex.network);
-    let map = config.path_map.unwrap();
-    assert_eq!(
-        (map.server.as_path(), map.client.as_path()),
-        (Path::new("/repos"), Path::new("/home/me/src"),)
-    );
+    let (server, client) = (Path::new("/repos/a/b.rs"), Path::new("/home/me/src/a/b.rs"));
+    assert_eq!(config.path_map.shown(server), client);
+    assert_eq!(config.path_map.meant(client), server);
+    assert_eq!(config.path_map.shown(Path::new("/elsewhere")), Path::new("/elsewhere"));
 }
 
 #[test]

@@ -300,11 +300,12 @@ pub(crate) async fn the_catalog_keeps_roots_and_files(store: Store) {
     catalog.put_root(&two).await.unwrap();
     catalog.put_root(&Root { name: "first name".to_owned(), ..one.clone() }).await.unwrap();
     catalog.put_root(&one).await.unwrap();
-    assert_eq!(catalog.roots().await.unwrap(), [one.clone(), two.clone()]);
-    assert_eq!(catalog.root("two").await.unwrap(), Some(two.clone()));
-    assert_eq!(catalog.root(&one.id.to_string()).await.unwrap(), Some(one.clone()));
-    assert_eq!(catalog.root("/repositories/two").await.unwrap(), Some(two));
-    assert_eq!(catalog.root("three").await.unwrap(), None);
+    let known = catalog.roots().await.unwrap();
+    assert_eq!(known, [one.clone(), two.clone()]);
+    assert_eq!(Root::called(&known, "two"), Some(&two));
+    assert_eq!(Root::called(&known, &one.id.to_string()), Some(&one));
+    assert_eq!(Root::called(&known, "/repositories/two"), Some(&two));
+    assert_eq!(Root::called(&known, "three"), None);
 
     let files: Vec<FileRecord> = (0..1001).map(|n| a_file(one.id, n, "v1")).collect();
     catalog.put_files(&files).await.unwrap();

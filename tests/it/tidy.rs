@@ -12,6 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["telemetry"],
     &["net", "rpc", "store", "embed", "codex"],
     &["ingest", "search", "chat"],
+    &["wire"],
     &["api", "mcp", "cli"],
     &["app"],
     &["run"],
@@ -20,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
 /// Outside crates that only some modules may name.
 const FENCES: &[(&str, &[&str])] = &[
     ("envy::", &["config"]),
-    ("hyper::", &["net", "api", "mcp"]),
+    ("hyper::", &["net", "wire", "api", "mcp"]),
     ("jsonschema::", &["rpc"]),
     ("qdrant_client::", &["store"]),
     ("qdrant_edge::", &["store"]),
