@@ -22,7 +22,7 @@ const SEARCH_STARTUP_SECS: u64 = 20;
 
 /// What never depends on settings: no retry without end, no calls home, no instructions, programs or
 /// tools of the user's that would act inside our turns, and search tools shown to the model directly.
-const FIXED: [(&str, &str); 15] = [
+const FIXED: [(&str, &str); 17] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
     ("features.hooks", "false"),
@@ -30,6 +30,10 @@ const FIXED: [(&str, &str); 15] = [
     ("features.goals", "false"),
     ("features.multi_agent", "false"),
     ("features.image_generation", "false"),
+    // Both run the shell profile of the user and give the model's shell what that exports, keys
+    // included; the first also costs each conversation a shell.
+    ("features.shell_snapshot", "false"),
+    ("allow_login_shell", "false"),
     ("skills.include_instructions", "false"),
     ("project_doc_max_bytes", "0"),
     ("notify", "[]"),

@@ -446,3 +446,26 @@ async fn codex_as_the_client_lists_and_calls_the_tool() {
     assert_eq!(world.model.requests().len(), 4, "each Codex asks its model twice");
     server.terminate().await;
 }
+
+#[tokio::test]
+async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
+    let run = |arguments| Item::Calls(String::new(), "exec_command".to_owned(), arguments);
+    let world = World::replay([
+        Reply::Items(vec![run(json!({ "cmd": "env" }))]),
+        Reply::Items(vec![run(json!({ "cmd": "env", "login": true }))]),
+        Reply::Items(vec![says("Done.")]),
+    ])
+    .await;
+    let home = world.folder.path().join("home");
+    fs::create_dir(&home).unwrap();
+    for profile in [".profile", ".bashrc", ".bash_profile", ".zshrc"] {
+        fs::write(home.join(profile), "export HARBOUR_KEY=blue-lantern\n").unwrap();
+    }
+    let server =
+        world.serve_with(&[("HOME", home.to_str().unwrap()), ("SHELL", "/bin/bash")]).await;
+    let reply = server.question(json!({ "question": "What is set?" })).await;
+    assert_eq!(result(&reply)["segments"][0]["text"], "Done.", "{reply:#}");
+    let told = world.model.latest();
+    assert!(told.contains("PATH="), "the command ran: {told}");
+    assert!(!told.contains("blue-lantern"), "{told}");
+}
