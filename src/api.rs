@@ -5,6 +5,7 @@ mod fault;
 mod health;
 mod ingest;
 mod mcp;
+mod metrics;
 mod repos;
 mod route;
 mod tools;
@@ -25,6 +26,7 @@ use crate::{
     rpc::{Endpoint, Schema, SchemaError},
     search::Search,
     store::VectorStore,
+    telemetry::Metrics,
     wire,
 };
 use fault::Fault;
@@ -41,6 +43,7 @@ pub struct Services {
     pub path_map: PathMap,
     /// Port of the MCP server, as `GET /health` tells it.
     pub mcp_port: u16,
+    pub metrics: Metrics,
 }
 
 /// The handler of the main listener.
@@ -91,6 +94,7 @@ impl Parts {
         match route(request.method(), &path) {
             Route::Health => Ok(quiet(self.health().await)),
             Route::Ready => Ok(quiet(health::ready(services).await?)),
+            Route::Metrics => Ok(quiet(self.metrics().await?)),
             Route::Version => Ok(version()),
             Route::StartIngest => {
                 let start = arguments(request, &self.start_schema).await?;

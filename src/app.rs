@@ -18,11 +18,12 @@ use crate::{
     embed::{Builtin, EmbedError, Embedder},
     ingest::Ingest,
     mcp::Mcp,
-    net,
+    net::{self, Listener},
     rpc::SchemaError,
     search::Search,
     store::{Embedded, Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
+    telemetry::Metrics,
 };
 
 /// Whether other processes may find the server through the data folder.
@@ -178,8 +179,10 @@ fn services(
     drop(codex.presence());
     let search_url = format!("{}/mcp", url(main));
     let work = groups.services.clone();
+    let metrics = Metrics::default();
     api::Services {
-        chat: Chat::new(codex.clone(), &config.codex, search_url, work.clone()),
+        chat: Chat::new(codex.clone(), &config.codex, search_url, work.clone())
+            .counted(metrics.turns.clone()),
         ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work),
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         store: Arc::clone(store),
@@ -187,6 +190,7 @@ fn services(
         codex,
         path_map: config.path_map.clone(),
         mcp_port: mcp.port(),
+        metrics,
     }
 }
 
@@ -198,7 +202,10 @@ fn serve(
 ) -> Result<(), StartError> {
     let http = &config.http;
     let mcp_handler = Mcp::new(services.chat.clone(), http)?;
+    let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
+    let mcp = Listener { socket: mcp, name: "mcp", requests: requests.clone() };
+    let main = Listener { socket: main, name: "main", requests };
     net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
     net::serve(main, main_handler, http, &config.guard, groups.edges.clone());
     Ok(())

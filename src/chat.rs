@@ -28,6 +28,7 @@ use crate::{
     config,
     domain::{ConversationId, Question},
     task::Tasks,
+    telemetry::{self, Timed},
 };
 
 /// Asks questions of Codex. Clones share conversations and bounds.
@@ -37,6 +38,7 @@ pub struct Chat {
     search_url: String,
     turn_timeout: Duration,
     conversations: Conversations,
+    turns: Timed<telemetry::Outcome>,
     tasks: Tasks,
 }
 
@@ -61,8 +63,15 @@ impl Chat {
             search_url,
             turn_timeout: settings.turn_timeout,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
+            turns: Timed::default(),
             tasks,
         }
+    }
+
+    /// Counts the turns in `turns`.
+    #[must_use]
+    pub fn counted(self, turns: Timed<telemetry::Outcome>) -> Self {
+        Self { turns, ..self }
     }
 
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn

@@ -25,7 +25,7 @@ pub use late::late;
 pub use path::segments;
 pub use record::Quiet;
 pub use request::{Request, RequestId};
-pub use serve::serve;
+pub use serve::{Listener, serve};
 
 /// The one body type of replies.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;

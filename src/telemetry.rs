@@ -1,10 +1,13 @@
-//! Starts logging, on standard error so that standard output stays for answers.
+//! Logging, on standard error so that standard output stays for answers, and metrics.
+
+mod metrics;
 
 use std::io::{self, IsTerminal, Stderr, StderrLock, Write};
 
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{Log, LogFormat};
+pub use metrics::{Metrics, Outcome, Request, Timed};
 
 /// The log could not be started.
 #[derive(Debug, thiserror::Error)]

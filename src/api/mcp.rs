@@ -68,7 +68,7 @@ impl RawSearch {
     async fn search(&self, arguments: &tools::SearchArguments) -> Result<ToolResult, Refusal> {
         let query =
             arguments.query().map_err(|fault| Refusal::Arguments(vec![fault.to_string()]))?;
-        let found = match self.services.search.find(&query).await {
+        let found = match self.services.find(&query).await {
             Ok(found) => found,
             Err(failure) => return failed(failure.code(), &failure),
         };

@@ -8,6 +8,7 @@ pub(super) enum Route<'a> {
     Health,
     Ready,
     Version,
+    Metrics,
     StartIngest,
     IngestStatus { run: &'a str },
     CancelIngest { run: &'a str },
@@ -30,6 +31,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["health"]) => Route::Health,
         (&Method::GET | &Method::HEAD, ["ready"]) => Route::Ready,
         (&Method::GET | &Method::HEAD, ["version"]) => Route::Version,
+        (&Method::GET | &Method::HEAD, ["metrics"]) => Route::Metrics,
         (&Method::POST, ["ingest", "start"]) => Route::StartIngest,
         (&Method::GET | &Method::HEAD, ["ingest", "status", run]) => Route::IngestStatus { run },
         (&Method::POST, ["ingest", "cancel", run]) => Route::CancelIngest { run },
@@ -44,7 +46,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::POST, ["mcp"]) => Route::Mcp,
         (
             _,
-            ["health" | "ready" | "version"]
+            ["health" | "ready" | "version" | "metrics"]
             | ["ingest", "status", _]
             | ["ingest", "roots"]
             | ["tools", "ingested-repos"]

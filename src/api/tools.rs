@@ -1,5 +1,7 @@
 //! Raw search and the list of repositories, as plain HTTP.
 
+use std::time::Instant;
+
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use crate::{
     domain::{FileSummary, Hit},
     net::{Response, reply},
     search::{DEFAULT_LIMIT, Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
+    telemetry::Outcome,
 };
 
 /// What to search for, over HTTP and over MCP.
@@ -57,6 +60,17 @@ pub(super) async fn ingested_repos(services: &Services) -> Result<Response, Faul
     Ok(reply::json(StatusCode::OK, &repos(services).await?))
 }
 
+impl Services {
+    /// Searches, and counts that.
+    pub(super) async fn find(&self, query: &Query) -> Result<Found, SearchError> {
+        let began = Instant::now();
+        let found = self.search.find(query).await;
+        let outcome = found.as_ref().map_or_else(|failure| failure.code().as_str(), |_| "ok");
+        self.metrics.searches.ended(&Outcome { outcome }, began.elapsed());
+        found
+    }
+}
+
 pub(super) async fn vector_search(
     services: &Services,
     arguments: SearchArguments,
@@ -68,6 +82,6 @@ pub(super) async fn vector_search(
         files: Vec<FileSummary>,
         model_id: String,
     }
-    let Found { hits, files, model_id } = services.search.find(&arguments.query()?).await?;
+    let Found { hits, files, model_id } = services.find(&arguments.query()?).await?;
     Ok(reply::json(StatusCode::OK, &Wire { results: hits, files, model_id }))
 }

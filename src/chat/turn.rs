@@ -19,6 +19,7 @@ use crate::{
     codex::{CodexError, Ending, Fault, FaultKind, Opening, Running, Thread},
     domain::ConversationId,
     error::Code,
+    telemetry,
 };
 
 /// Events that the caller may be behind before the turn waits for it.
@@ -114,8 +115,10 @@ impl Runner<'_> {
             })
         });
         let (segments, usage, rerouted) = assembly.finish();
-        let elapsed_ms = began.elapsed().as_millis();
+        let elapsed = began.elapsed();
+        let elapsed_ms = elapsed.as_millis();
         let code = failure.as_ref().map(|failure| failure.code.as_str());
+        self.chat.turns.ended(&telemetry::Outcome { outcome: code.unwrap_or("ok") }, elapsed);
         let segment_count = segments.len();
         info!(
             conversation.id = %self.conversation,

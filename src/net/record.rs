@@ -15,49 +15,71 @@ use hyper::{
 use tracing::{Span, debug, info};
 
 use super::Body;
+use crate::telemetry::{self, Timed};
 
 /// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often.
 #[derive(Debug, Clone, Copy)]
 pub struct Quiet;
 
+/// Where a listener counts its requests.
+#[derive(Debug, Clone)]
+pub(super) struct Counts {
+    pub(super) listener: &'static str,
+    pub(super) requests: Timed<telemetry::Request>,
+}
+
 /// What is known of a request; dropping it writes the line. Held by the handler's future and then by
 /// the body of the reply, so it also sees clients that go away.
 pub(super) struct Record {
     span: Span,
+    counts: Counts,
     started: Instant,
     status: Option<StatusCode>,
     sent_bytes: usize,
     whole: bool,
     quiet: bool,
+    /// The request was a `HEAD`: nobody asks for the body.
+    without_body: bool,
 }
 
 impl Record {
-    pub(super) fn new(span: Span) -> Self {
+    pub(super) fn new(span: Span, counts: Counts) -> Self {
         Self {
             span,
+            counts,
             started: Instant::now(),
             status: None,
             sent_bytes: 0,
             whole: false,
             quiet: false,
+            without_body: false,
         }
+    }
+
+    /// Expects no body to be sent.
+    pub(super) fn ends_with_head(&mut self) {
+        self.without_body = true;
     }
 
     /// Goes on with the reply.
     pub(super) fn answered(mut self, reply: hyper::Response<Body>) -> hyper::Response<Recorded> {
         self.status = Some(reply.status());
         self.quiet = reply.extensions().get::<Quiet>().is_some();
-        self.whole = reply.body().is_end_stream();
+        self.whole = self.without_body || reply.body().is_end_stream();
         reply.map(|inner| Recorded { inner, record: self })
     }
 }
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let Self { span, started, status, sent_bytes, whole, quiet } = self;
-        let elapsed_ms = started.elapsed().as_millis();
+        let Self { span, counts, started, status, sent_bytes, whole, quiet, without_body: _ } =
+            self;
+        let elapsed = started.elapsed();
+        let elapsed_ms = elapsed.as_millis();
         let status = status.map_or(0, |status| status.as_u16());
         let bytes = *sent_bytes;
+        let label = telemetry::Request { listener: counts.listener, status };
+        counts.requests.ended(&label, elapsed);
         let _inside = span.enter();
         match (whole, quiet) {
             (false, _) => {

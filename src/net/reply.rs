@@ -37,6 +37,13 @@ pub fn json_text(status: u16, text: String) -> Response {
     }
 }
 
+/// Returns text of another kind, such as `text/plain`.
+pub fn text(content_type: &'static str, text: String) -> Response {
+    let mut response = bytes(StatusCode::OK, text.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
 /// Returns the one error shape: `{"error":CODE,"message":…,"details":[…]?}`.
 pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) -> Response {
     #[derive(Serialize)]

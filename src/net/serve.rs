@@ -3,7 +3,7 @@
 use std::{convert::Infallible, io, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{Method, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -15,12 +15,13 @@ use tracing::{Instrument, debug, error, info_span, warn};
 use super::{
     Fault, Handler, Request, RequestId, Response,
     guard::Guard,
-    record::{Record, Recorded},
+    record::{Counts, Record, Recorded},
     stalled::Stalled,
 };
 use crate::{
     config::{self, Http},
     task::Tasks,
+    telemetry::{self, Timed},
 };
 
 /// How long the loop rests after a failed accept, so that it does not spin while file handles are
@@ -31,24 +32,36 @@ const BACKOFF: Duration = Duration::from_millis(50);
 /// by then is answered with 431. One read may go beyond.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
+/// A bound socket and what is known of its requests.
+pub struct Listener {
+    pub socket: TcpListener,
+    /// What metrics call it: `main` or `mcp`.
+    pub name: &'static str,
+    /// Where its requests are counted.
+    pub requests: Timed<telemetry::Request>,
+}
+
 /// Answers the connections of `listener` until `tasks` are told to stop. From then on no connection
 /// is accepted, idle ones are closed, and requests under way are finished; `tasks` waits for them.
 pub fn serve<H: Handler>(
-    listener: TcpListener,
+    listener: Listener,
     handler: H,
     http: &Http,
     guard: &config::Guard,
     tasks: Tasks,
 ) {
-    let server = Server { handler, http: http.clone(), guard: Guard::new(guard) };
+    let Listener { socket, name, requests } = listener;
+    let counts = Counts { listener: name, requests };
+    let server = Server { handler, http: http.clone(), guard: Guard::new(guard), counts };
     let owner = tasks.clone();
-    drop(owner.spawn(accept(listener, Arc::new(server), tasks)));
+    drop(owner.spawn(accept(socket, Arc::new(server), tasks)));
 }
 
 struct Server<H> {
     handler: H,
     http: Http,
     guard: Guard,
+    counts: Counts,
 }
 
 async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks: Tasks) {
@@ -137,7 +150,10 @@ impl<H: Handler> Server<H> {
             http.path = request.uri().path(),
             operation = tracing::field::Empty,
         );
-        let record = Record::new(span.clone());
+        let mut record = Record::new(span.clone(), self.counts.clone());
+        if request.method() == Method::HEAD {
+            record.ends_with_head();
+        }
         let mut response = self.checked(request).instrument(span).await;
         if let Some(id) = id.header_value() {
             response.headers_mut().insert(RequestId::HEADER, id);

@@ -65,6 +65,52 @@ async fn health_says_which_part_fails_and_stays_200() {
 }
 
 #[tokio::test]
+async fn metrics_count_what_happened_and_what_is_there() {
+    let server = with_demo().await;
+    let search = r#"{"query":"parse_config"}"#;
+    assert_eq!(post(server.main, "/tools/vector-search", search).await.status, 200);
+    let unknown = r#"{"query":"x","repository":"nope"}"#;
+    assert_eq!(post(server.main, "/tools/vector-search", unknown).await.status, 404);
+    let metrics = get(server.main, "/metrics").await;
+    // Durations differ from run to run, and so do the requests that wait for the ingest run.
+    let is_steady = |line: &&str| {
+        ![
+            "_bucket",
+            "_seconds_sum",
+            "uptime_seconds ",
+            "status=\"200\"",
+            "http_request_seconds_count",
+        ]
+        .iter()
+        .any(|part| line.contains(part))
+    };
+    let mut steady: Vec<&str> = metrics.body.lines().filter(is_steady).collect();
+    steady.retain(|line| !line.starts_with('#'));
+    steady.sort_unstable();
+    assert_snapshot!(steady.join("\n"), @r#"
+    codeinfo_chunks 2
+    codeinfo_codex_available 0
+    codeinfo_codex_malformed_lines_total 0
+    codeinfo_codex_refused_requests_total 0
+    codeinfo_codex_starts_total 0
+    codeinfo_codex_unknown_notifications_total 0
+    codeinfo_files 2
+    codeinfo_http_requests_total{listener="main",status="202"} 1
+    codeinfo_http_requests_total{listener="main",status="404"} 1
+    codeinfo_http_requests_total{listener="main",status="503"} 1
+    codeinfo_ingest_runs_active 0
+    codeinfo_repositories 1
+    codeinfo_search_seconds_count 2
+    codeinfo_searches_total{outcome="REPO_NOT_FOUND"} 1
+    codeinfo_searches_total{outcome="ok"} 1
+    codeinfo_turn_seconds_count 0
+    "#);
+    assert!(
+        metrics.body.contains(r#"codeinfo_http_requests_total{listener="main",status="200"} "#)
+    );
+}
+
+#[tokio::test]
 async fn unknown_routes_and_wrong_methods_are_told_apart() {
     let server = Listeners::start().await;
     assert_snapshot!(get(server.main, "/nowhere").await.shown(), @r#"

@@ -4,8 +4,9 @@ use std::{net::SocketAddr, time::Duration};
 
 use codeinfo::{
     config::{Guard, Http},
-    net::{self, Handler, Request, Response, reply, sse},
+    net::{self, Handler, Listener, Request, Response, reply, sse},
     task::Tasks,
+    telemetry::Timed,
 };
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
@@ -96,8 +97,9 @@ impl Server {
             keep_alive: PATIENCE,
         };
         change(&mut http);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let listener = Listener { socket, name: "test", requests: Timed::default() };
         let tasks = Tasks::default();
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();

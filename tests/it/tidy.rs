@@ -23,6 +23,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("envy::", &["config"]),
     ("hyper::", &["net", "wire", "api", "mcp"]),
     ("jsonschema::", &["rpc"]),
+    ("prometheus_client::", &["telemetry", "api"]),
     ("qdrant_client::", &["store"]),
     ("qdrant_edge::", &["store"]),
     ("reqwest::", &["embed", "cli"]),
