@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -59,6 +59,8 @@ pub(super) struct Server {
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
     pub(super) idle: Idle,
+    /// Whether a request was left without an answer.
+    silent: AtomicBool,
 }
 
 impl Server {
@@ -94,6 +96,7 @@ impl Server {
             started: Instant::now(),
             models: OnceCell::new(),
             idle: Idle::default(),
+            silent: AtomicBool::new(false),
         };
         let greeting: Initialized = server.call("initialize", &protocol::initialize()).await?;
         server.send(&json!({ "method": "initialized" })).await?;
@@ -120,7 +123,7 @@ impl Server {
         let _forget = Forget { shared: &self.shared, id };
         self.send(&json!({ "id": id, "method": method, "params": params })).await?;
         let answered = timeout(self.settings.request_timeout, answered).await;
-        let value = match answered.map_err(|_| CodexError::TimedOut(method))? {
+        let value = match answered.map_err(|_| self.timed_out(method))? {
             Ok(Ok(value)) => value,
             Ok(Err(RpcError { code, message })) => {
                 return Err(CodexError::Refused { method, code, message });
@@ -135,8 +138,20 @@ impl Server {
         match timeout(self.settings.request_timeout, sent).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(self.shared.gone_error()),
-            Err(_) => Err(CodexError::TimedOut("standard input")),
+            Err(_) => Err(self.timed_out("standard input")),
         }
+    }
+
+    /// Notes that the process hangs. What it was asked may still happen in it, so that it must not
+    /// be asked again.
+    fn timed_out(&self, method: &'static str) -> CodexError {
+        self.silent.store(true, Ordering::Relaxed);
+        CodexError::TimedOut(method)
+    }
+
+    /// Whether the process answered everything so far.
+    pub(super) fn is_responsive(&self) -> bool {
+        !self.silent.load(Ordering::Relaxed)
     }
 
     /// Hears what happens in `thread` from now on, until the receiver is dropped and

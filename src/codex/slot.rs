@@ -64,7 +64,11 @@ impl Slot {
         if let Some(server) = state.current.take() {
             if !server.is_running() {
                 state.ended(&server.last_words(), server.started);
-            } else if need == Need::Any && !state.distrusted && !self.is_stale(&server).await {
+            } else if need == Need::Any
+                && !state.distrusted
+                && server.is_responsive()
+                && !self.is_stale(&server).await
+            {
                 state.current = Some(Arc::clone(&server));
                 return Ok(server);
             } else {

@@ -143,8 +143,16 @@ impl Thread {
             approval_policy: settings::approval(&self.settings),
             sandbox_policy: settings::sandbox_policy(&self.settings),
         };
-        let started: TurnStarted = self.server.call("turn/start", &start).await?;
-        Ok(Running { turn: started.turn.id, retried: false, thread: self })
+        match self.server.call::<TurnStarted>("turn/start", &start).await {
+            Ok(started) => Ok(Running { turn: started.turn.id, retried: false, thread: self }),
+            Err(error) => {
+                // A process that did not answer is replaced, and its threads end with it.
+                if matches!(error, CodexError::Refused { .. }) {
+                    unload(&self.server, self.id).await;
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Keeps the thread loaded for a follow-up. No turn of it may be under way.
@@ -153,11 +161,15 @@ impl Thread {
         let (id, tokens) = (self.id, self.tokens);
         drop(self);
         let Some(oldest) = server.idle.put(id, tokens) else { return };
-        let left: Result<serde_json::Value, CodexError> =
-            server.call("thread/unsubscribe", &json!({ "threadId": oldest.to_string() })).await;
-        if let Err(error) = left {
-            warn!(%error, "an idle thread stays loaded");
-        }
+        unload(&server, oldest).await;
+    }
+}
+
+async fn unload(server: &Server, thread: ConversationId) {
+    let left: Result<serde_json::Value, CodexError> =
+        server.call("thread/unsubscribe", &json!({ "threadId": thread.to_string() })).await;
+    if let Err(error) = left {
+        warn!(%error, "an idle thread stays loaded");
     }
 }
 

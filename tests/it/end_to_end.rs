@@ -299,6 +299,29 @@ async fn codex_killed_in_mid_run_is_unavailable_and_the_next_question_works() {
     server.terminate().await;
 }
 
+#[tokio::test]
+async fn codex_that_hangs_is_replaced() {
+    let world = World::replay([
+        Reply::Items(vec![says("First.")]),
+        Reply::Items(vec![says("Back again.")]),
+    ])
+    .await;
+    let server = world.serve_with(&[("CODEX_REQUEST_TIMEOUT_SECS", "2")]).await;
+    let first = server.question(json!({ "question": "Where?" })).await;
+    let hanging = children(server.pid()).await;
+    for child in &hanging {
+        signal("STOP", *child).await;
+    }
+    let reply = server.question(json!({ "question": "Where?" })).await;
+    assert_eq!(reply["error"]["code"], -32001, "{reply}");
+    let follow_up = json!({ "question": "Where?", "conversationId": conversation(&first) });
+    let again = server.question(follow_up).await;
+    assert_eq!(result(&again)["segments"][0]["text"], "Back again.", "{again}");
+    let now = children(server.pid()).await;
+    assert!(hanging.iter().all(|child| !now.contains(child)), "{hanging:?} {now:?}");
+    server.terminate().await;
+}
+
 /// Returns the ids of a process's children.
 async fn children(pid: u32) -> Vec<u32> {
     let listed = tokio::process::Command::new("ps")
