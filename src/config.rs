@@ -133,7 +133,7 @@ pub struct Store {
 /// How Codex is found and driven.
 #[derive(Debug, Clone)]
 pub struct Codex {
-    /// The binary; `None` looks for `codex` on `path`.
+    /// The binary, or a bare name to look for on `path`; `None` looks for `codex` there.
     pub bin: Option<PathBuf>,
     /// The process's `PATH`, to look for `codex` on.
     pub path: std::ffi::OsString,

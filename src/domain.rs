@@ -12,7 +12,7 @@ mod sparse;
 pub use chunk::{ChunkRecord, FileRecord};
 pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
-pub use question::{InvalidQuestion, Question};
+pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Root};
 pub use segment::Segment;
 pub use sparse::Sparse;

@@ -10,7 +10,7 @@ use super::{Services, fault::Fault};
 use crate::{
     chat::{Ask, Event, Outcome, Turn, Usage},
     codex::Presence,
-    domain::{ConversationId, Question, Segment},
+    domain::{ConversationId, MAX_QUESTION_BYTES, Question, Segment},
     error::Code,
     net::{
         Response, reply,
@@ -35,7 +35,7 @@ pub(super) fn schema() -> Value {
         "additionalProperties": false,
         "required": ["question"],
         "properties": {
-            "question": { "type": "string", "minLength": 1 },
+            "question": { "type": "string", "minLength": 1, "maxLength": MAX_QUESTION_BYTES },
             "conversationId": { "type": "string", "minLength": 1 },
             "model": name,
             "effort": name,

@@ -31,21 +31,35 @@ impl Stamp {
     }
 }
 
-/// Finds the Codex binary: the one that is set, else `codex` on the search path.
+/// Finds the Codex binary: the one that is set, as a path or as a name on the search path, else
+/// `codex` on the search path.
 pub(super) async fn binary(settings: &config::Codex) -> Result<PathBuf, CodexError> {
-    if let Some(set) = &settings.bin {
-        if is_program(set).await {
-            return Ok(set.clone());
-        }
-        return Err(CodexError::NotFound("CODEX_BIN does not name a program".to_owned()));
+    let missing = |fault: &str| Err(CodexError::NotFound(fault.to_owned()));
+    match &settings.bin {
+        Some(set) if set.is_relative() => match on_path(settings, set).await {
+            Some(found) => Ok(found),
+            None => missing("CODEX_BIN names no program on PATH"),
+        },
+        Some(set) if is_program(set).await => Ok(set.clone()),
+        Some(_) => missing("CODEX_BIN does not name a program"),
+        None => match on_path(settings, Path::new("codex")).await {
+            Some(found) => Ok(found),
+            None => missing("no `codex` on PATH"),
+        },
     }
+}
+
+async fn on_path(settings: &config::Codex, name: &Path) -> Option<PathBuf> {
     for folder in std::env::split_paths(&settings.path) {
-        let candidate = folder.join(format!("codex{}", std::env::consts::EXE_SUFFIX));
+        let mut candidate = folder.join(name);
+        if candidate.extension().is_none() {
+            candidate.set_extension(std::env::consts::EXE_EXTENSION);
+        }
         if is_program(&candidate).await {
-            return Ok(candidate);
+            return Some(candidate);
         }
     }
-    Err(CodexError::NotFound("no `codex` on PATH".to_owned()))
+    None
 }
 
 async fn is_program(path: &Path) -> bool {

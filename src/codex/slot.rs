@@ -105,7 +105,11 @@ impl Slot {
         let started = Server::start(binary, &self.settings, counters, &self.tasks).await;
         if let Err(error) = &started {
             warn!(error = error as &dyn std::error::Error, "codex does not start");
-            state.ended(&error.unavailable().reason, began);
+            let last_words = match error {
+                CodexError::Gone(last_words) => last_words.clone(),
+                error => error.unavailable().reason,
+            };
+            state.ended(&last_words, began);
         }
         started
     }

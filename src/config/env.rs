@@ -187,7 +187,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
             .flatten()
             .collect::<Vec<_>>()
             .join(","),
-        bin: raw.codex_bin.map(|bin| absolute("CODEX_BIN", bin)).transpose()?,
+        bin: raw.codex_bin.map(program).transpose()?,
         path,
         variables: std::collections::BTreeSet::new(),
         home: raw.codex_home.map(|home| absolute("CODEX_HOME", home)).transpose()?,
@@ -213,6 +213,14 @@ fn platform_data_dir() -> Result<PathBuf, ConfigError> {
     directories::ProjectDirs::from("", "", "codeinfo")
         .map(|folders| folders.data_dir().to_owned())
         .ok_or_else(|| fault("DATA_DIR", "must be set: no home folder is known"))
+}
+
+/// Leaves a bare name as it is, to be looked for on `PATH`.
+fn program(bin: PathBuf) -> Result<PathBuf, ConfigError> {
+    if bin.components().count() == 1 && bin.is_relative() && !bin.starts_with(".") {
+        return Ok(bin);
+    }
+    absolute("CODEX_BIN", bin)
 }
 
 fn absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {

@@ -1,7 +1,7 @@
 //! A question that is neither blank nor too long.
 
 /// The most bytes a question may have.
-const MAX_BYTES: usize = 64 * 1024;
+pub const MAX_QUESTION_BYTES: usize = 64 * 1024;
 
 /// A question, trimmed, never empty and at most 64 KiB.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum InvalidQuestion {
     #[error("`question` is blank")]
     Blank,
     /// Over the limit.
-    #[error("`question` has {0} bytes; at most {MAX_BYTES} are allowed")]
+    #[error("`question` has {0} bytes; at most {MAX_QUESTION_BYTES} are allowed")]
     TooLong(usize),
     /// Holds a NUL character, which no terminal or file name can carry on.
     #[error("`question` holds a NUL character")]
@@ -34,7 +34,7 @@ impl std::str::FromStr for Question {
     fn from_str(text: &str) -> Result<Self, InvalidQuestion> {
         match text.trim() {
             "" => Err(InvalidQuestion::Blank),
-            text if text.len() > MAX_BYTES => Err(InvalidQuestion::TooLong(text.len())),
+            text if text.len() > MAX_QUESTION_BYTES => Err(InvalidQuestion::TooLong(text.len())),
             text if text.contains('\0') => Err(InvalidQuestion::Nul),
             text => Ok(Self(text.to_owned())),
         }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     chat::{Failure, Outcome},
-    domain::{ConversationId, InvalidQuestion, Question, Segment},
+    domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
     rpc::{Openness, SchemaError, Tool, ToolResult},
 };
 
@@ -33,6 +33,8 @@ pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
             "question": {
                 "type": "string",
                 "minLength": 1,
+                // More characters are more bytes, too.
+                "maxLength": MAX_QUESTION_BYTES,
                 "description": "The whole question in plain words, with any names you already know.",
             },
             "conversationId": {

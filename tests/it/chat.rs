@@ -265,7 +265,9 @@ async fn a_conversation_goes_on_after_a_restart() {
 
 #[tokio::test]
 async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only() {
-    let command = "env; touch here && echo wrote here; touch ../outside && echo wrote outside";
+    // Codex tells nothing of a command that ends within a few milliseconds.
+    let command =
+        "env; touch here && echo wrote here; touch ../outside && echo wrote outside; sleep 0.5";
     let call = Item::Calls(String::new(), "exec_command".into(), json!({ "cmd": command }));
     let house = House::new([Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])]).await;
     let turn = house.begin("What?", None).await.unwrap();

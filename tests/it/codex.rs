@@ -84,7 +84,16 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
     fs::write(&program, "#!/bin/sh\necho 'no such subcommand' >&2\nexit 1\n").unwrap();
     make_runnable(&program);
     settings.bin = Some(program);
-    assert_eq!(reason_of(&settings).await, "the Codex process ended, saying: no such subcommand");
+    let ended = "the Codex process ended, saying: no such subcommand";
+    assert_eq!(reason_of(&settings).await, ended);
+    settings.path = folder.path().into();
+    settings.bin = Some("codex".into());
+    assert_eq!(reason_of(&settings).await, ended, "a bare name is looked for on the path");
+    settings.bin = Some("codex-next".into());
+    assert_eq!(
+        reason_of(&settings).await,
+        "the Codex command line is not found: CODEX_BIN names no program on PATH"
+    );
 }
 
 #[tokio::test]

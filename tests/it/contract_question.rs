@@ -173,6 +173,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
                 "question": {
                   "type": "string",
                   "minLength": 1,
+                  "maxLength": 65536,
                   "description": "The whole question in plain words, with any names you already know."
                 },
                 "conversationId": {
@@ -221,7 +222,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
     {"code":-32602,"message":"Invalid params","data":{"faults":["`question` holds a NUL character","`conversationId`: `nonsense` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`"]}}
     {"code":-32602,"message":"Invalid params","data":{"faults":["`conversationId` is empty"]}}
     {"code":-32602,"message":"Invalid params","data":{"faults":["`conversationId` must be a string"]}}
-    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` has 70000 bytes; at most 65536 are allowed"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`question` has more than 65536 characters"]}}
     "#);
     let unknown = json!({ "question": "x", "conversationId": unknown_id });
     let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&unknown)).await;
