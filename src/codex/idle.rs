@@ -29,6 +29,11 @@ impl Idle {
         (idle.len() > MAX_IDLE).then(|| idle.pop_front()).flatten().map(|(id, _)| id)
     }
 
+    /// Takes all of them.
+    pub(super) fn take_all(&self) -> Vec<ConversationId> {
+        self.lock().drain(..).map(|(id, _)| id).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, VecDeque<(ConversationId, Option<u64>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,6 +18,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
 use self::shared::{Forget, line};
 pub(super) use self::shared::{Heard, Shared};
@@ -61,6 +62,8 @@ pub(super) struct Server {
     pub(super) idle: Idle,
     /// Whether a request was left without an answer.
     silent: AtomicBool,
+    /// Whether another process takes the next turns.
+    retired: AtomicBool,
 }
 
 impl Server {
@@ -97,6 +100,7 @@ impl Server {
             models: OnceCell::new(),
             idle: Idle::default(),
             silent: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
         };
         let greeting: Initialized = server.call("initialize", &protocol::initialize()).await?;
         server.send(&json!({ "method": "initialized" })).await?;
@@ -147,6 +151,28 @@ impl Server {
     fn timed_out(&self, method: &'static str) -> CodexError {
         self.silent.store(true, Ordering::Relaxed);
         CodexError::TimedOut(method)
+    }
+
+    /// Lets go of every thread without a turn, so that the next process can open them. Those with a
+    /// turn follow once it has ended.
+    pub(super) async fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+        for thread in self.idle.take_all() {
+            self.unload(thread).await;
+        }
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
+    }
+
+    /// Lets go of `thread`.
+    pub(super) async fn unload(&self, thread: ConversationId) {
+        let left: Result<Value, CodexError> =
+            self.call("thread/unsubscribe", &json!({ "threadId": thread.to_string() })).await;
+        if let Err(error) = left {
+            warn!(%error, "an idle thread stays loaded");
+        }
     }
 
     /// Whether the process answered everything so far.

@@ -22,7 +22,7 @@ const SEARCH_STARTUP_SECS: u64 = 20;
 
 /// What never depends on settings: no retry without end, no calls home, no instructions, programs or
 /// tools of the user's that would act inside our turns, and search tools shown to the model directly.
-const FIXED: [(&str, &str); 17] = [
+const FIXED: [(&str, &str); 18] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
     ("features.hooks", "false"),
@@ -37,6 +37,8 @@ const FIXED: [(&str, &str); 17] = [
     ("skills.include_instructions", "false"),
     ("project_doc_max_bytes", "0"),
     ("notify", "[]"),
+    // A thread that is let go of can be opened by another process at once.
+    ("thread_unload_delay_secs", "0"),
     ("check_for_update_on_startup", "false"),
     ("analytics.enabled", "false"),
     ("sandbox_workspace_write.exclude_slash_tmp", "true"),

@@ -74,8 +74,9 @@ impl Slot {
             } else {
                 info!("codex is started anew");
                 // With turns still on it, it lives until the last of them ends.
-                if let Some(idle) = Arc::into_inner(server) {
-                    idle.stop().await;
+                match Arc::try_unwrap(server) {
+                    Ok(idle) => idle.stop().await,
+                    Err(busy) => drop(self.tasks.spawn(async move { busy.retire().await })),
                 }
             }
         }

@@ -1,10 +1,13 @@
 //! Threads of Codex: opened for a question, run for one turn, kept loaded afterwards.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
-use tokio::sync::mpsc;
-use tracing::{debug, warn};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep},
+};
+use tracing::debug;
 
 use super::{
     error::CodexError,
@@ -18,6 +21,12 @@ use super::{
     settings,
 };
 use crate::{config, domain::ConversationId};
+
+/// What Codex says of a thread that another process has open.
+const HELD: &str = "already has an active writer";
+/// How long a former process may take to let go of a thread; it takes a few milliseconds.
+const LETTING_GO: Duration = Duration::from_secs(5);
+const RETRY: Duration = Duration::from_millis(50);
 
 /// What a thread is opened with.
 #[derive(Debug, Clone)]
@@ -107,7 +116,7 @@ impl Thread {
         let tokens = server.idle.take(id);
         let events = server.hear(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
-        let opened: ThreadOpened = match server.call("thread/resume", &resume).await {
+        let opened = match load(&server, &resume).await {
             Ok(opened) => opened,
             Err(error) => {
                 server.unhear(id);
@@ -148,7 +157,7 @@ impl Thread {
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
                 if matches!(error, CodexError::Refused { .. }) {
-                    unload(&self.server, self.id).await;
+                    self.server.unload(self.id).await;
                 }
                 Err(error)
             }
@@ -160,16 +169,10 @@ impl Thread {
         let server = Arc::clone(&self.server);
         let (id, tokens) = (self.id, self.tokens);
         drop(self);
-        let Some(oldest) = server.idle.put(id, tokens) else { return };
-        unload(&server, oldest).await;
-    }
-}
-
-async fn unload(server: &Server, thread: ConversationId) {
-    let left: Result<serde_json::Value, CodexError> =
-        server.call("thread/unsubscribe", &json!({ "threadId": thread.to_string() })).await;
-    if let Err(error) = left {
-        warn!(%error, "an idle thread stays loaded");
+        let leaving = if server.is_retired() { Some(id) } else { server.idle.put(id, tokens) };
+        if let Some(leaving) = leaving {
+            server.unload(leaving).await;
+        }
     }
 }
 
@@ -238,6 +241,21 @@ impl Running {
     /// Keeps the thread loaded for a follow-up. To be called once the turn has ended.
     pub async fn keep(self) {
         self.thread.keep().await;
+    }
+}
+
+/// Loads a thread. A former process may hold it for the moment that letting go takes.
+async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, CodexError> {
+    let patience = Instant::now() + LETTING_GO;
+    loop {
+        match server.call("thread/resume", resume).await {
+            Err(CodexError::Refused { message, .. })
+                if message.contains(HELD) && Instant::now() < patience =>
+            {
+                sleep(RETRY).await;
+            }
+            loaded => return loaded,
+        }
     }
 }
 

@@ -288,6 +288,34 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
 }
 
 #[tokio::test]
+async fn a_conversation_goes_on_in_a_new_process_while_the_old_one_still_works() {
+    let model = Model::answer(|request| {
+        let latest = request["input"].as_array().unwrap().last().unwrap().to_string();
+        if latest.contains("Wait?") {
+            Reply::Silent(Vec::new())
+        } else {
+            Reply::Items(vec![says("Done.")])
+        }
+    })
+    .await;
+    let house = House::with(model, "", |_| ()).await;
+    let first = house.ask("The first question?").await;
+    let waiting = house.begin("Wait?", None).await.unwrap();
+    house.model.asked(2).await;
+    // Codex reads its configuration at its start only, so the next turn needs another process.
+    let config = house.home().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("# changed\n{text}")).unwrap();
+    let second = house.follow_up(first.conversation, "The second question?").await;
+    assert_eq!(shown(&second), "answer: Done.");
+    assert_eq!(house.codex.counts().starts, 2);
+    let waited = waiting.conversation();
+    drop(waiting);
+    let third = house.follow_up(waited, "The third question?").await;
+    assert_eq!(shown(&third), "answer: Done.");
+}
+
+#[tokio::test]
 async fn two_conversations_stay_apart() {
     let model = Model::answer(|request| {
         let input = request["input"].to_string();
