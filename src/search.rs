@@ -139,6 +139,7 @@ impl Search {
             chunk_id: id.to_string(),
             model_id: model.to_owned(),
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
+            signature: record.signature,
         }
     }
 }

@@ -26,6 +26,9 @@ pub struct ChunkRecord {
     /// Lower-case language name such as `rust`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// The line that the enclosing definition starts with, where it starts above this chunk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
     /// The lines themselves, without a final newline.
     pub text: String,
 }

@@ -34,6 +34,10 @@ pub struct Hit {
     pub model_id: String,
     /// Number of lines in the chunk.
     pub line_count: u32,
+    /// The line that the enclosing definition starts with, where it starts above the chunk. Only
+    /// for texts that show a part of a definition; not on the wire.
+    #[serde(skip)]
+    pub signature: Option<String>,
 }
 
 /// The hits of one file. Field names are a wire promise of `vector_summary`.

@@ -4,15 +4,27 @@
 //! exactly one. A line too long for a chunk is cut into several. Nothing here does I/O.
 
 mod grammar;
+mod layout;
 mod lines;
 mod outline;
 mod pack;
+mod page;
+mod section;
+mod statement;
 mod symbol;
 mod window;
 
 use grammar::Grammar;
 use lines::Lines;
+use outline::{Part, Unit};
+use pack::{Manner, Top};
+use page::Language;
 use window::Packed;
+
+/// Longer first lines are cut.
+const MAX_SIGNATURE_BYTES: usize = 200;
+/// Comments and attributes may stand before a signature on this many lines.
+const MAX_LEAD_LINES: usize = 40;
 
 /// One chunk of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +35,9 @@ pub struct Chunk<'a> {
     pub end_line: u32,
     /// Enclosing definition, outermost first, such as `Store::open`; or a heading.
     pub symbol: Option<String>,
+    /// The line that the definition starts with, where it starts above this chunk: the signature of
+    /// a function that is cut, the first row of a table.
+    pub signature: Option<String>,
     /// The lines themselves, without a final line end.
     pub text: &'a str,
 }
@@ -40,26 +55,119 @@ pub struct Chunked<'a> {
 /// take up to five seconds.
 pub fn chunks<'a>(language: Option<&str>, text: &'a str) -> Chunked<'a> {
     let lines = Lines::of(text);
-    let Some(grammar) = language.and_then(Grammar::of) else {
-        return Chunked { chunks: numbered(window::windows(&lines)), gave_up: false };
+    let Some(outline) = language.and_then(|language| outlined(language, text, &lines)) else {
+        return Chunked { chunks: numbered(&lines, window::windows(&lines)), gave_up: false };
     };
-    let Some(tree) = outline::parse(&grammar, text) else {
-        return Chunked { chunks: numbered(window::windows(&lines)), gave_up: true };
-    };
-    let units = outline::units(&grammar, &lines, text, &tree);
-    let packed = pack::pack(&lines, units, grammar.separator);
-    Chunked { chunks: numbered(packed), gave_up: false }
+    let packed = pack::pack(&lines, outline.units, outline.manner);
+    Chunked { chunks: numbered(&lines, packed), gave_up: outline.gave_up }
 }
 
-fn numbered(packed: Vec<Packed<'_>>) -> Vec<Chunk<'_>> {
+/// The structure of a text.
+struct Outline {
+    units: Vec<Unit>,
+    manner: Manner,
+    gave_up: bool,
+}
+
+/// Reads the structure of a text by the means that its language asks for: a parser, headings,
+/// statements, or the layout of its lines. Plain text has none.
+fn outlined(language: &str, text: &str, lines: &Lines<'_>) -> Option<Outline> {
+    if let Some(grammar) = Grammar::of(language) {
+        let manner = Manner { separator: grammar.separator, top: Top::Apart };
+        return Some(match outline::parse(&grammar, text) {
+            Some(tree) => {
+                let units = outline::units(&grammar, lines, text, &tree);
+                Outline { units, manner, gave_up: false }
+            }
+            None => Outline { units: layout::units(layout::any(), lines), manner, gave_up: true },
+        });
+    }
+    if page::is_page(language) {
+        return Some(paged(language, lines));
+    }
+    let (units, manner) = if let Some(style) = section::Style::of(language) {
+        (section::units(style, lines), style.manner())
+    } else if language == "sql" {
+        (statement::units(lines), statement::MANNER)
+    } else if matches!(language, "text" | "diff") {
+        return None;
+    } else {
+        let layout = layout::of(language).unwrap_or(layout::any());
+        (layout::units(layout, lines), layout.manner)
+    };
+    Some(Outline { units, manner, gave_up: false })
+}
+
+/// Reads a page: its markup by headings or layout, its scripts and styles by their languages.
+fn paged(language: &str, lines: &Lines<'_>) -> Outline {
+    let manner = Manner { separator: ".", top: Top::Apart };
+    let mut whole = Outline { units: Vec::new(), manner, gave_up: false };
+    for page::Piece { lines: range, language: inner } in page::pieces(lines) {
+        let first = range.start;
+        let part = |part| vec![Unit { first: 0, last: 0, part, symbol: None }];
+        let text = lines.text(range);
+        let own = Lines::of(text);
+        let units = match inner {
+            Language::OpeningTag => part(Part::Opening),
+            Language::ClosingTag => part(Part::Closing),
+            Language::Markup => markup(language, &own),
+            Language::Inner(inner) => {
+                let outline = outlined(inner, text, &own);
+                whole.gave_up |= outline.as_ref().is_some_and(|outline| outline.gave_up);
+                outline.map(|outline| outline.units).unwrap_or_default()
+            }
+        };
+        let moved = units.into_iter().map(|unit| Unit {
+            first: unit.first + first,
+            last: unit.last + first,
+            ..unit
+        });
+        whole.units.extend(moved);
+    }
+    whole
+}
+
+fn markup(language: &str, lines: &Lines<'_>) -> Vec<Unit> {
+    let units = match section::Style::of(language) {
+        Some(style) => section::units(style, lines),
+        None => Vec::new(),
+    };
+    if units.iter().any(|unit| unit.symbol.is_some()) {
+        return units;
+    }
+    layout::units(layout::of(language).unwrap_or(layout::any()), lines)
+}
+
+fn numbered<'a>(lines: &Lines<'_>, packed: Vec<Packed<'a>>) -> Vec<Chunk<'a>> {
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     packed
         .into_iter()
         .map(|packed| Chunk {
             start_line: number(packed.lines.start + 1),
             end_line: number(packed.lines.end),
+            signature: packed.head.and_then(|head| signature(lines, head, packed.lines.start)),
             symbol: packed.symbol.map(|symbol| symbol.to_string()),
             text: packed.text,
         })
         .collect()
+}
+
+/// Returns the first line of a definition that is neither comment nor attribute, and those that its
+/// parameters go on over.
+fn signature(lines: &Lines<'_>, head: usize, before: usize) -> Option<String> {
+    let marks = ["//", "/*", "*", "#", "--", "@", "\"\"\"", "{-", "<!--", "[["];
+    let mut rest = head..before.min(head + MAX_LEAD_LINES);
+    let first = rest.find(|line| {
+        let text = lines.text(*line..line + 1).trim();
+        let is_lead = text.is_empty() || marks.iter().any(|mark| text.starts_with(mark));
+        !is_lead && text.contains(char::is_alphanumeric)
+    })?;
+    let mut signature = lines.text(first..first + 1).trim().to_owned();
+    let is_open = |text: &str| text.matches('(').count() != text.matches(')').count();
+    while signature.len() < MAX_SIGNATURE_BYTES && is_open(&signature) {
+        let Some(line) = rest.next() else { break };
+        signature.extend([" ", lines.text(line..line + 1).trim()]);
+    }
+    signature.truncate(signature.floor_char_boundary(MAX_SIGNATURE_BYTES));
+    Some(signature)
 }

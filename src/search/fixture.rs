@@ -20,6 +20,7 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         chunk_id: format!("{path}:{}", lines.start()),
         model_id: "code-static-0@1".to_owned(),
         line_count: lines.end() - lines.start() + 1,
+        signature: None,
     }
 }
 
@@ -33,6 +34,7 @@ pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecor
         end_line: 1,
         symbol: symbol.map(str::to_owned),
         language: None,
+        signature: None,
         text: text.to_owned(),
     }
 }

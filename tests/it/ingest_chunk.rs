@@ -99,7 +99,7 @@ fn markdown_follows_its_headings() {
     assert_snapshot!(outline("inventory.md"), @r"
     1-20 Inventory > Install
     22-46 Inventory > Usage
-    48-60 Inventory > Questions
+    48-60 Inventory > Why is the capacity 500?
     ");
 }
 
@@ -177,8 +177,202 @@ fn typescript_follows_its_definitions() {
 }
 
 #[test]
-fn text_of_other_languages_is_cut_by_lines() {
-    assert_snapshot!(outline("inventory.sql"), @"1-16");
+fn css_follows_its_rules() {
+    assert_snapshot!(outline("inventory.css"), @r"
+    1-20 .shelf
+    22-25 .shelf .count::before
+    27-43 .button
+    45-54 @media (max-width: 40em)
+    ");
+}
+
+#[test]
+fn dart_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.dart"), @r"
+    1-17 Shortage
+    19-30 Shelf.Shelf
+    32-46 Shelf.put
+    48-62 Shelf.take
+    64-64 Side
+    66-68 total
+    ");
+}
+
+#[test]
+fn dockerfiles_follow_their_stages() {
+    assert_snapshot!(outline("Dockerfile"), @r"
+    1-15 build
+    16-23 debian:bookworm-slim
+    ");
+}
+
+#[test]
+fn elixir_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.ex"), @r"
+    1-13 Example.Inventory
+    15-19 Example.Inventory.used
+    21-38 Example.Inventory.put
+    40-57 Example.Inventory
+    59-62 Example.Inventory
+    64-66 String.Chars, for: Example.Inventory
+    ");
+}
+
+#[test]
+fn haskell_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.hs"), @r"
+    1-20 Shelf
+    22-22 Shortage
+    24-26 Countable a
+    28-29 Countable Shelf
+    31-33 empty
+    35-43 put
+    45-53 take'
+    55-56 <+>
+    ");
+}
+
+#[test]
+fn html_follows_its_headings_and_scripts() {
+    assert_snapshot!(outline("inventory.html"), @r"
+    1-11 .shelf
+    12-29 Inventory
+    31-41 used
+    ");
+}
+
+#[test]
+fn json_follows_its_keys() {
+    assert_snapshot!(outline("inventory.json"), @"1-41");
+}
+
+#[test]
+fn kotlin_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.kt"), @r"
+    1-9 Shortage
+    11-19 Shelf
+    21-36 Shelf.put
+    38-51 Shelf
+    53-56 Shelf.companion
+    58-58 Side
+    60-61 List.smallest
+    ");
+}
+
+#[test]
+fn lua_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.lua"), @r"
+    1-8
+    10-14 M.new
+    16-18 warn
+    20-27 Shelf:used
+    29-40 Shelf:put
+    42-50 M.take
+    ");
+}
+
+#[test]
+fn makefiles_follow_their_targets() {
+    assert_snapshot!(outline("Makefile"), @r"
+    1-18 build
+    20-22 dist/shelf-$(VERSION).tar.gz
+    24-25 clean
+    ");
+}
+
+#[test]
+fn protobuf_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.proto"), @r"
+    1-17 Shelf
+    19-22 PutRequest
+    24-32 Shelves
+    ");
+}
+
+#[test]
+fn restructuredtext_follows_its_headings() {
+    assert_snapshot!(outline("inventory.rst"), @"1-35 Inventory");
+}
+
+#[test]
+fn scala_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.scala"), @r"
+    1-8 Shortage
+    10-44 Shelf
+    46-54 Shelf
+    ");
+}
+
+#[test]
+fn sql_follows_its_statements() {
+    assert_snapshot!(outline("inventory.sql"), @r"
+    1-9 rooms
+    11-15 shelves
+    17-17 shelves_by_room
+    19-23 used
+    25-47 inventory.put
+    ");
+}
+
+#[test]
+fn swift_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.swift"), @r"
+    1-9 InventoryError
+    11-20 Shelf
+    22-29 Shelf
+    31-47 Shelf.put
+    49-60 Shelf.take
+    62-64 Shelf
+    66-68 +
+    ");
+}
+
+#[test]
+fn terraform_follows_its_blocks() {
+    assert_snapshot!(outline("inventory.tf"), @r"
+    1-4 terraform
+    6-9 capacity
+    11-13 locals
+    15-23 aws_ecs_service.shelf
+    25-27 address
+    ");
+}
+
+#[test]
+fn toml_follows_its_tables() {
+    assert_snapshot!(outline("inventory.toml"), @r"
+    1-10 dependencies
+    12-14 dependencies.indexmap
+    16-21 features
+    23-25 profile.release
+    27-36 bin
+    38-40 lints.clippy
+    ");
+}
+
+#[test]
+fn vue_follows_its_script() {
+    assert_snapshot!(outline("Inventory.vue"), @r"
+    1-17 put
+    19-34 .shelf
+    36-39 .shelf h2
+    ");
+}
+
+#[test]
+fn yaml_follows_its_keys() {
+    assert_snapshot!(outline("inventory.yaml"), @r"
+    1-9 on
+    11-49 jobs
+    ");
+}
+
+#[test]
+fn zig_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.zig"), @r"
+    1-48 Shelf
+    50-54 a full shelf takes nothing
+    ");
 }
 
 #[test]
@@ -281,7 +475,7 @@ fn check(name: &str, text: &str) {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut covered: Vec<String> = vec![String::new(); lines.len()];
     let mut last = 0;
-    for Chunk { start_line, end_line, symbol, text: own } in chunked.chunks {
+    for Chunk { start_line, end_line, symbol, text: own, .. } in chunked.chunks {
         let (start, end) = (start_line as usize, end_line as usize);
         assert!(!own.trim().is_empty(), "{name}: blank chunk {start}-{end}");
         assert!(start <= end && end <= lines.len(), "{name}: {start}-{end} of {}", lines.len());
@@ -331,7 +525,7 @@ fn fixtures() -> Vec<(String, String)> {
         })
         .collect();
     fixtures.sort();
-    assert_eq!(fixtures.len(), 15);
+    assert_eq!(fixtures.len(), 34);
     fixtures
 }
 

@@ -81,6 +81,7 @@ impl Library {
             end_line: start_line + lines - 1,
             symbol: Some(symbol.to_owned()),
             language: Some("rust".to_owned()),
+            signature: None,
             text: text.to_owned(),
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");

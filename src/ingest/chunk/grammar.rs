@@ -98,7 +98,6 @@ impl Grammar {
             "go" => (tree_sitter_go::LANGUAGE.into(), ".", GO),
             "java" => (tree_sitter_java::LANGUAGE.into(), ".", JAVA),
             "javascript" => (tree_sitter_javascript::LANGUAGE.into(), ".", JAVASCRIPT),
-            "markdown" => (tree_sitter_md::LANGUAGE.into(), " > ", MARKDOWN),
             "php" => (tree_sitter_php::LANGUAGE_PHP.into(), "::", PHP),
             "python" => (tree_sitter_python::LANGUAGE.into(), ".", PYTHON),
             "ruby" => (tree_sitter_ruby::LANGUAGE.into(), "::", RUBY),
@@ -277,6 +276,3 @@ const PHP: &[Rule] = &[
 ];
 
 const BASH: &[Rule] = &[lead("comment"), definition("function_definition")];
-
-const MARKDOWN: &[Rule] =
-    &[lead("atx_heading"), lead("setext_heading"), rule("section", Role::Container, Name::Heading)];

@@ -27,9 +27,9 @@ const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
 /// than a run of statements, because half a function is worth less than a whole one.
 pub(super) const WHOLE: (usize, usize) = (80, 3000);
 /// Types and sections are opened sooner: their parts have names of their own.
-const CONTAINER: (usize, usize) = (40, 1200);
+pub(super) const CONTAINER: (usize, usize) = (40, 1200);
 /// Values of fewer lines are glue.
-const NAMED_VALUE_LINES: usize = 3;
+pub(super) const NAMED_VALUE_LINES: usize = 3;
 
 /// A run of whole lines that belongs together.
 #[derive(Debug, Clone)]

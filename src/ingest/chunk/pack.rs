@@ -1,7 +1,7 @@
 //! Packs units into chunks: what leads a definition goes with it, small neighbours are joined,
 //! what is too large is cut by lines, and every line that is not blank ends up in one chunk.
 
-use std::rc::Rc;
+use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::{
     lines::Lines,
@@ -18,16 +18,75 @@ const TINY: (usize, usize) = (4, 200);
 /// A comment of at most this many lines goes with the next unit across one blank line.
 const NEAR_LEAD_LINES: usize = 6;
 
-/// Packs the units of a parsed file.
-pub(super) fn pack<'a>(lines: &Lines<'a>, units: Vec<Unit>, separator: &str) -> Vec<Packed<'a>> {
+/// How the names of a text's units are made, and which of them may share a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// Stands between the names of a qualified symbol.
+    pub(super) separator: &'static str,
+    pub(super) top: Top,
+}
+
+/// What small neighbours that stand in nothing do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Top {
+    /// Stay apart: definitions that are asked for by name.
+    Apart,
+    /// Are joined: rules and settings.
+    Joined,
+}
+
+/// Packs the units of a file.
+pub(super) fn pack<'a>(lines: &Lines<'a>, units: Vec<Unit>, manner: Manner) -> Vec<Packed<'a>> {
+    let heads = heads(&units);
     let units = filled(lines, units);
-    let units = led(lines, attached(lines, units), separator);
-    let units = joined(lines, units, separator);
-    let mut packed = Vec::new();
+    let units = led(lines, attached(lines, units), manner.separator);
+    let units = joined(lines, units, manner);
+    let mut packed: Vec<Packed<'a>> = Vec::new();
     for unit in units {
+        let from = packed.len();
         window::cut(lines, unit.first..unit.last + 1, unit.symbol.as_ref(), &mut packed);
+        let above = unit.symbol.as_ref().and_then(|symbol| {
+            let known = heads.get(symbol)?;
+            known.get(known.partition_point(|head| *head < unit.first).checked_sub(1)?).copied()
+        });
+        let is_named = unit.part == Part::Definition && unit.symbol.is_some();
+        let mut table = None;
+        for piece in packed.iter_mut().skip(from) {
+            let start = piece.lines.start;
+            table = table_head(lines, &piece.lines, table);
+            piece.head = above.or(table).or((is_named && unit.first < start).then_some(unit.first));
+        }
     }
     packed
+}
+
+/// The first row of the table that a piece starts in, given that of the piece before.
+fn table_head(lines: &Lines<'_>, piece: &Range<usize>, before: Option<usize>) -> Option<usize> {
+    let is_row = |line: usize| lines.text(line..line + 1).trim_start().starts_with('|');
+    let goes_on = is_row(piece.start) && 0 < piece.start && is_row(piece.start - 1);
+    if !goes_on {
+        return None;
+    }
+    before.or_else(|| {
+        let top = piece.start.saturating_sub(TARGET.0 * 2);
+        (top..piece.start).rev().take_while(|line| is_row(*line)).last()
+    })
+}
+
+/// Where the opened definitions start, by symbol.
+fn heads(units: &[Unit]) -> HashMap<Rc<str>, Vec<usize>> {
+    let mut heads: HashMap<Rc<str>, Vec<usize>> = HashMap::new();
+    let mut before: Option<&Rc<str>> = None;
+    for unit in units {
+        if let Some(symbol) = unit.symbol.as_ref()
+            && unit.part == Part::Opening
+            && before != Some(symbol)
+        {
+            heads.entry(Rc::clone(symbol)).or_default().push(unit.first);
+        }
+        before = unit.symbol.as_ref();
+    }
+    heads
 }
 
 /// Adds glue for lines that no unit covers and that are not blank. Parsers leave such lines out
@@ -135,15 +194,15 @@ fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
 }
 
 /// Joins neighbours that are small.
-fn joined(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
+fn joined(lines: &Lines<'_>, units: Vec<Unit>, manner: Manner) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
     // Size of the definition that a joined unit is named after.
     let mut named_bytes = 0;
     for unit in units {
         let bytes = lines.bytes(unit.first..unit.last + 1);
         match joined.last_mut() {
-            Some(before) if may_join(lines, before, &unit, separator) => {
-                let (symbol, is_new) = common(before, &unit, separator, named_bytes < bytes);
+            Some(before) if may_join(lines, before, &unit, manner) => {
+                let (symbol, is_new) = common(before, &unit, manner.separator, named_bytes < bytes);
                 before.symbol = symbol;
                 before.last = unit.last;
                 if unit.part == Part::Definition {
@@ -162,7 +221,8 @@ fn joined(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
     joined
 }
 
-fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, separator: &str) -> bool {
+fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, manner: Manner) -> bool {
+    let separator = manner.separator;
     let both = before.first..unit.last + 1;
     let is_definition = |unit: &Unit| unit.part == Part::Definition;
     let is_tiny = |unit: &Unit| lines.fits(&(unit.first..unit.last + 1), TINY);
@@ -174,8 +234,8 @@ fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, separator: &str) -> b
     }
     let same_place = match (is_definition(before), is_definition(unit)) {
         (true, true) => {
-            let qualifier = |unit| qualifier(unit, separator);
-            qualifier(unit).is_some() && qualifier(before) == qualifier(unit)
+            let place = qualifier(unit, separator);
+            (place.is_some() || manner.top == Top::Joined) && qualifier(before, separator) == place
         }
         (true, false) => qualifier(before, separator) == unit.symbol.as_deref(),
         (false, true) => before.symbol.as_deref() == qualifier(unit, separator),
@@ -203,5 +263,6 @@ fn common(before: &Unit, unit: &Unit, separator: &str, is_larger: bool) -> (Opti
 
 /// `a::b` of `a::b::c`.
 fn qualifier<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
-    unit.symbol.as_deref()?.rsplit_once(separator).map(|(qualifier, _)| qualifier)
+    let (qualifier, _) = unit.symbol.as_deref()?.rsplit_once(separator)?;
+    (!qualifier.is_empty()).then_some(qualifier)
 }

@@ -28,11 +28,16 @@ pub(super) fn qualified(
     enclosing: Option<&str>,
 ) -> Option<Rc<str>> {
     let name = name(grammar, rule, node, text, enclosing.is_none())?;
+    Some(joined(grammar.separator, enclosing, &name))
+}
+
+/// Returns `name` led by `enclosing`, or alone where that would be too long.
+pub(super) fn joined(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
     match enclosing {
         Some(enclosing) if enclosing.len() + name.len() <= MAX_SYMBOL_BYTES => {
-            Some(Rc::from(format!("{enclosing}{}{name}", grammar.separator)))
+            Rc::from(format!("{enclosing}{separator}{name}"))
         }
-        _ => Some(Rc::from(name)),
+        _ => Rc::from(name),
     }
 }
 
@@ -141,7 +146,7 @@ fn source<'a>(node: Node<'_>, text: &'a str) -> &'a str {
 }
 
 /// Drops type arguments, joins white space, and bounds the length; `None` if nothing is left.
-fn tidy(name: &str) -> Option<String> {
+pub(super) fn tidy(name: &str) -> Option<String> {
     let mut tidied = String::new();
     for word in without_arguments(name).split_whitespace() {
         if !tidied.is_empty() {

@@ -17,6 +17,8 @@ pub(super) struct Packed<'a> {
     pub(super) lines: Range<usize>,
     pub(super) text: &'a str,
     pub(super) symbol: Option<Rc<str>>,
+    /// Where what the symbol names starts, if it starts above.
+    pub(super) head: Option<usize>,
 }
 
 /// Packs a file that is not parsed.
@@ -45,10 +47,12 @@ pub(super) fn cut<'a>(
             text: lines.text(range.clone()),
             lines: range,
             symbol: symbol.cloned(),
+            head: None,
         });
     } else if range.len() == 1 {
         for text in pieces(lines.text(range.clone())) {
-            into.push(Packed { lines: range.clone(), text, symbol: symbol.cloned() });
+            let symbol = symbol.cloned();
+            into.push(Packed { lines: range.clone(), text, symbol, head: None });
         }
     } else {
         windowed(lines, range, symbol, into);

@@ -124,6 +124,7 @@ fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> 
             end_line: chunk.end_line,
             text: text.to_owned(),
             symbol: chunk.symbol,
+            signature: chunk.signature,
             language: language.map(str::to_owned),
         };
         Piece { chunk, sparse }
