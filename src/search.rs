@@ -1,12 +1,14 @@
 //! Finds chunks: dense and lexical neighbours, fused and ranked.
 //!
-//! Fusing, ranking, grouping and rendering are pure; only [`Search::find`] asks the store.
+//! Fusing, ranking, grouping and rendering are pure; only [`Search::find`] asks the store,
+//! and [`Search::freshness`] the disk.
 
 mod candidate;
 mod error;
 mod excerpt;
 #[cfg(test)]
 mod fixture;
+mod freshness;
 mod fuse;
 mod group;
 mod intent;
@@ -26,6 +28,7 @@ use self::{candidate::Candidate, intent::Intent};
 pub use self::{
     error::SearchError,
     excerpt::{Excerpt, excerpt},
+    freshness::Freshness,
     query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_BYTES, Query},
 };
 

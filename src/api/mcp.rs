@@ -22,13 +22,15 @@ const MAX_TEXT_BYTES: usize = 11_500;
 
 const INSTRUCTIONS: &str = "\
 Search the code of indexed repositories by meaning and by name: call VectorSearch first, then read the files it points to.
-Use several focused searches instead of one broad one. Results are whole chunks of code, best first, each with its absolute path and line range. \
+Use several focused searches instead of one broad one. Results are pieces of code, best first, each with its absolute path and line range; \
+`⋯ 12 lines ⋯` stands for lines left out, and files that changed since they were indexed are marked. \
 ListIngestedRepositories says which repositories can be searched.";
 
 const SEARCH_DESCRIPTION: &str = "\
 Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: \
-it is faster than listing or grepping files and searches every repository at once. Returns whole chunks, best first, each under \
-`[repository] /absolute/path:first-last symbol language (score)`; open the file at these lines to see more. If nothing fits, try other words.";
+it is faster than listing or grepping files and searches every repository at once. Returns pieces of code, best first, each under \
+`[repository] /absolute/path:first-last symbol language (score)`, with `⋯ 12 lines ⋯` for lines left out; open the file at these lines to see more. \
+If nothing fits, try other words.";
 
 const LIST_DESCRIPTION: &str = "\
 Lists the repositories that VectorSearch covers: name, path, size and description. Call it to find the name to pass as `repository`, \
@@ -72,7 +74,11 @@ impl RawSearch {
             Ok(found) => found,
             Err(failure) => return failed(failure.code(), &failure),
         };
-        let excerpt = search::excerpt(&found, MAX_TEXT_BYTES);
+        let freshness = match self.services.search.freshness(&found).await {
+            Ok(freshness) => freshness,
+            Err(failure) => return failed(failure.code(), &failure),
+        };
+        let excerpt = search::excerpt(&found, query.text(), &freshness, MAX_TEXT_BYTES);
         info!(
             search.hits = found.hits.len(),
             search.files = excerpt.files.len(),

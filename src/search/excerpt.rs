@@ -1,8 +1,15 @@
 //! The text that a language model is shown of what was found.
 
-use std::fmt::Write;
+mod render;
+mod trim;
 
-use super::{Found, group::by_file};
+use std::collections::HashMap;
+
+use self::{
+    render::{Level, Run},
+    trim::Wanted,
+};
+use super::{Found, Freshness, group::by_file};
 use crate::domain::{FileSummary, Hit};
 
 /// What to say when nothing was found.
@@ -12,7 +19,7 @@ const NOTHING: &str = "No indexed code matches this query. Try other words: name
 /// A text for a language model, and what it shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Excerpt {
-    /// Whole chunks, best first, each under a line that says where it is from.
+    /// Code, best first, under lines that say where it is from.
     pub text: String,
     /// The files of the chunks shown, each once, best first.
     pub files: Vec<FileSummary>,
@@ -20,81 +27,103 @@ pub struct Excerpt {
     pub left_out: usize,
 }
 
-/// Renders what was found in at most `max_bytes` bytes. A chunk that does not fit is left out, and
-/// the last line says how many were and how to get them. Only when not even the best one fits is
-/// it cut, behind a whole line.
-pub fn excerpt(found: &Found, max_bytes: usize) -> Excerpt {
+/// Renders what was found for `query` in at most `max_bytes` bytes.
+///
+/// Chunks of one file stand together, and neighbours as one piece of code. While there is too
+/// much, the pieces found last are trimmed first, to the signature and the lines that have words of
+/// the query; then they are left out, and the last line says how many were and how to get them.
+pub fn excerpt(found: &Found, query: &str, freshness: &Freshness, max_bytes: usize) -> Excerpt {
     if found.hits.is_empty() {
         return Excerpt { text: cut(NOTHING, max_bytes).to_owned(), files: vec![], left_out: 0 };
     }
-    let mut text = String::new();
-    let mut shown: Vec<Hit> = Vec::new();
-    for (place, hit) in found.hits.iter().enumerate() {
-        let block = block(hit);
-        // What is behind this chunk may all have to be left out, and then the note must fit, too.
-        let left_out = place - shown.len() + (found.hits.len() - place - 1);
-        if text.len() + block.len() + note(left_out).len() <= max_bytes {
-            text.push_str(&block);
-            shown.push(hit.clone());
+    let mut pieces = pieces(&found.hits, &Wanted::of(query), freshness);
+    let ages = render::ages(freshness);
+    let all = found.hits.len();
+    loop {
+        let shown: usize = pieces.iter().map(|piece| piece.run.hits.len()).sum();
+        let end = format!("{}{}", note(all - shown), ages);
+        let bytes: usize = pieces.iter().map(Piece::bytes).sum();
+        if bytes + end.trim_end().len() <= max_bytes && !pieces.is_empty() {
+            return rendered(&pieces, &end, all - shown);
         }
+        if pieces.is_empty() {
+            let text = cut(note(all).trim_end(), max_bytes).to_owned();
+            return Excerpt { text, files: vec![], left_out: all };
+        }
+        shrink(&mut pieces);
     }
-    if shown.is_empty()
-        && let Some(best) = found.hits.first()
-    {
-        return beginning(best, found.hits.len() - 1, max_bytes);
-    }
-    let left_out = found.hits.len() - shown.len();
-    text.push_str(&note(left_out));
-    Excerpt { text: text.trim_end().to_owned(), files: by_file(&shown), left_out }
 }
 
-/// Returns as many whole lines of `hit` as fit.
-fn beginning(hit: &Hit, left_out: usize, max_bytes: usize) -> Excerpt {
-    let header = header(hit);
-    let end = format!(
-        "(cut here: the chunk is too long; read the file for the rest)\n{}",
-        note(left_out)
-    );
-    let end = end.trim_end();
-    let mut room = max_bytes.saturating_sub(header.len() + end.len());
-    let mut lines = 0;
-    let mut text = header;
-    for line in hit.chunk.lines() {
-        let Some(rest) = room.checked_sub(line.len() + 1) else { break };
-        room = rest;
-        lines += 1;
-        text.push_str(line);
+/// A run of code and how much of it is shown.
+struct Piece<'a> {
+    run: Run<'a>,
+    /// Whole, trimmed and tight.
+    texts: [String; 3],
+    level: Level,
+}
+
+impl Piece<'_> {
+    fn text(&self) -> &str {
+        let [whole, trimmed, tight] = &self.texts;
+        match self.level {
+            Level::Whole => whole,
+            Level::Trimmed => trimmed,
+            Level::Tight => tight,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        // Between pieces is an empty line.
+        self.text().len() + 1
+    }
+}
+
+/// Makes pieces of hits: by file in the order of its best hit, and by line within a file.
+fn pieces<'a>(hits: &'a [Hit], wanted: &Wanted, freshness: &Freshness) -> Vec<Piece<'a>> {
+    let mut files: Vec<Vec<(usize, &Hit)>> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (rank, hit) in hits.iter().enumerate() {
+        let place = *places.entry(hit.path.as_str()).or_insert(files.len());
+        match files.get_mut(place) {
+            Some(file) => file.push((rank, hit)),
+            None => files.push(vec![(rank, hit)]),
+        }
+    }
+    let runs = files.into_iter().flat_map(render::runs);
+    runs.map(|run| {
+        let text = |level| render::text(&run, level, wanted, freshness);
+        let texts = [Level::Whole, Level::Trimmed, Level::Tight].map(text);
+        Piece { run, texts, level: Level::Whole }
+    })
+    .collect()
+}
+
+/// Shows less: trims the piece found last that can be trimmed, or leaves out the last one.
+fn shrink(pieces: &mut Vec<Piece<'_>>) {
+    for (from, to) in [(Level::Whole, Level::Trimmed), (Level::Trimmed, Level::Tight)] {
+        let last = pieces.iter_mut().filter(|piece| piece.level == from);
+        if let Some(piece) = last.max_by_key(|piece| piece.run.rank) {
+            piece.level = to;
+            return;
+        }
+    }
+    let last = pieces.iter().enumerate().max_by_key(|(_, piece)| piece.run.rank);
+    if let Some(last) = last.map(|(at, _)| at) {
+        drop(pieces.remove(last));
+    }
+}
+
+fn rendered(pieces: &[Piece<'_>], end: &str, left_out: usize) -> Excerpt {
+    let mut text = String::new();
+    for piece in pieces {
+        text.push_str(piece.text());
         text.push('\n');
     }
     text.push_str(end);
-    if lines == 0 || max_bytes < text.len() {
-        let all = note(left_out + 1);
-        let text = cut(all.trim_end(), max_bytes).to_owned();
-        return Excerpt { text, files: vec![], left_out: left_out + 1 };
-    }
-    let end_line = hit.start_line.saturating_add(lines - 1).min(hit.end_line);
-    let part = Hit { end_line, ..hit.clone() };
-    Excerpt { text, files: by_file(&[part]), left_out }
-}
-
-fn block(hit: &Hit) -> String {
-    format!("{}{}\n\n", header(hit), hit.chunk.trim_end())
-}
-
-/// One line: repository, absolute path with lines, symbol, language and score.
-fn header(hit: &Hit) -> String {
-    let mut line = format!("[{}] {}:{}-{}", hit.repo, hit.path, hit.start_line, hit.end_line);
-    if let Some(symbol) = &hit.symbol {
-        let _ = write!(line, " `{symbol}`");
-    }
-    if let Some(language) = &hit.language {
-        let _ = write!(line, " {language}");
-    }
-    let _ = write!(line, " (score {:.2})", hit.score);
-    // Names come from repositories; none may start a line of its own.
-    let mut line = line.replace(char::is_control, " ");
-    line.push('\n');
-    line
+    let mut shown: Vec<(usize, &Hit)> = pieces.iter().flat_map(|p| p.run.hits.clone()).collect();
+    shown.sort_by_key(|(rank, _)| *rank);
+    let shown: Vec<Hit> = shown.into_iter().map(|(_, hit)| hit.clone()).collect();
+    Excerpt { text: text.trim_end().to_owned(), files: by_file(&shown), left_out }
 }
 
 /// One line, or nothing when nothing is left out. More chunks never make it shorter.
@@ -106,7 +135,7 @@ fn note(left_out: usize) -> String {
     };
     format!(
         "({left_out} more {chunks} found but {do_not} fit: narrow the query, name a repository, or \
-         read the files above)"
+         read the files above)\n"
     )
 }
 
@@ -117,16 +146,25 @@ fn cut(text: &str, max_bytes: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::fixture::hit, *};
+    use std::time::Duration;
+
+    use super::{
+        super::{fixture::hit, freshness::Stale},
+        *,
+    };
 
     fn found(hits: Vec<Hit>) -> Found {
         Found { files: by_file(&hits), hits, model_id: "code-static-0@1".to_owned() }
     }
 
+    fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
+        super::excerpt(&found(hits), "line 17", &Freshness::default(), max_bytes)
+    }
+
     #[test]
     fn chunks_stand_under_a_line_that_says_where_they_are_from() {
-        let found = found(vec![hit("src/a.rs", 3..=4, 0.91), hit("src/b.rs", 1..=1, 0.5)]);
-        let excerpt = excerpt(&found, 12_000);
+        let hits = vec![hit("src/a.rs", 3..=4, 0.91), hit("src/b.rs", 1..=1, 0.5)];
+        let excerpt = excerpt(hits.clone(), 12_000);
         insta::assert_snapshot!(excerpt.text, @r"
         [demo] /repos/demo/src/a.rs:3-4 `Store::open` rust (score 0.91)
         line 3
@@ -135,60 +173,148 @@ mod tests {
         [demo] /repos/demo/src/b.rs:1-1 `Store::open` rust (score 0.50)
         line 1
         ");
-        assert_eq!((excerpt.files, excerpt.left_out), (found.files, 0));
+        assert_eq!((excerpt.files, excerpt.left_out), (by_file(&hits), 0));
     }
 
     #[test]
-    fn a_chunk_that_does_not_fit_is_left_out_and_counted() {
-        let found = found(vec![
-            hit("src/a.rs", 1..=2, 0.9),
-            hit("src/long.rs", 1..=900, 0.8),
-            hit("src/b.rs", 7..=7, 0.7),
-        ]);
-        let excerpt = excerpt(&found, 400);
+    fn chunks_of_a_file_stand_together_and_neighbours_are_one_piece() {
+        let inside = Hit {
+            symbol: Some("Store::close".to_owned()),
+            signature: Some("fn close(self) -> Result<(), StoreError> {".to_owned()),
+            ..hit("src/a.rs", 40..=41, 0.6)
+        };
+        let excerpt = excerpt(
+            vec![
+                hit("src/a.rs", 9..=10, 0.9),
+                hit("src/b.rs", 1..=1, 0.8),
+                hit("src/a.rs", 7..=7, 0.7),
+                inside,
+                hit("src/a.rs", 11..=11, 0.5),
+            ],
+            12_000,
+        );
         insta::assert_snapshot!(excerpt.text, @r"
+        [demo] /repos/demo/src/a.rs:7-11 `Store::open` rust (score 0.90)
+        line 7
+        ⋯
+        line 9
+        line 10
+        line 11
+
+        [demo] /repos/demo/src/a.rs:40-41 `Store::close` rust (score 0.60)
+        fn close(self) -> Result<(), StoreError> {
+        ⋯
+        line 40
+        line 41
+
+        [demo] /repos/demo/src/b.rs:1-1 `Store::open` rust (score 0.80)
+        line 1
+        ");
+        let ranges: Vec<String> = excerpt.files[0].ranges.iter().map(ToString::to_string).collect();
+        assert_eq!(ranges, ["7-7", "9-11", "40-41"]);
+    }
+
+    #[test]
+    fn what_was_found_last_is_trimmed_first_and_then_left_out() {
+        let hits = || {
+            vec![
+                hit("src/a.rs", 1..=2, 0.9),
+                hit("src/long.rs", 1..=900, 0.8),
+                hit("src/longer.rs", 1..=9000, 0.7),
+            ]
+        };
+        insta::assert_snapshot!(excerpt(hits(), 600).text, @r"
         [demo] /repos/demo/src/a.rs:1-2 `Store::open` rust (score 0.90)
         line 1
         line 2
 
-        [demo] /repos/demo/src/b.rs:7-7 `Store::open` rust (score 0.70)
-        line 7
-
-        (1 more chunk was found but does not fit: narrow the query, name a repository, or read the files above)
-        ");
-        let shown: Vec<&str> = excerpt.files.iter().map(|file| file.rel_path.as_str()).collect();
-        assert_eq!((shown, excerpt.left_out), (vec!["src/a.rs", "src/b.rs"], 1));
-    }
-
-    #[test]
-    fn the_best_chunk_is_cut_at_a_line_when_nothing_fits() {
-        let found = found(vec![hit("src/long.rs", 5..=900, 0.8), hit("src/b.rs", 1..=99, 0.7)]);
-        let excerpt = excerpt(&found, 280);
-        insta::assert_snapshot!(excerpt.text, @r"
-        [demo] /repos/demo/src/long.rs:5-900 `Store::open` rust (score 0.80)
+        [demo] /repos/demo/src/long.rs:1-900 `Store::open` rust (score 0.80)
+        line 1
+        line 2
+        line 3
+        line 4
         line 5
         line 6
         line 7
         line 8
         line 9
         line 10
-        (cut here: the chunk is too long; read the file for the rest)
-        (1 more chunk was found but does not fit: narrow the query, name a repository, or read the files above)
+        line 11
+        line 12
+        line 13
+        line 14
+        line 15
+        line 16
+        line 17
+        line 18
+        line 19
+        line 20
+        line 21
+        line 22
+        line 23
+        line 24
+        ⋯ 876 lines ⋯
+
+        [demo] /repos/demo/src/longer.rs:1-9000 `Store::open` rust (score 0.70)
+        line 1
+        line 2
+        line 3
+        ⋯ 12 lines ⋯
+        line 16
+        line 17
+        line 18
+        ⋯ 8982 lines ⋯
         ");
-        assert_eq!(excerpt.files[0].ranges[0].to_string(), "5-10");
+        let narrow = excerpt(hits(), 300);
+        insta::assert_snapshot!(narrow.text, @r"
+        [demo] /repos/demo/src/a.rs:1-2 `Store::open` rust (score 0.90)
+        line 1
+        line 2
+
+        (2 more chunks were found but do not fit: narrow the query, name a repository, or read the files above)
+        ");
+        let shown: Vec<&str> = narrow.files.iter().map(|file| file.rel_path.as_str()).collect();
+        assert_eq!((shown, narrow.left_out), (vec!["src/a.rs"], 2));
+    }
+
+    #[test]
+    fn files_that_changed_are_marked_and_the_age_of_the_index_is_told() {
+        let found = found(vec![
+            hit("src/a.rs", 1..=1, 0.9),
+            hit("src/b.rs", 1..=1, 0.8),
+            hit("src/c.rs", 1..=1, 0.7),
+        ]);
+        let freshness = Freshness {
+            ages: [("demo".to_owned(), Duration::from_secs(150))].into(),
+            stale: [("a", Stale::Changed), ("b", Stale::Deleted)]
+                .map(|(name, stale)| (format!("/repos/demo/src/{name}.rs"), stale))
+                .into(),
+        };
+        let excerpt = super::excerpt(&found, "line", &freshness, 12_000);
+        insta::assert_snapshot!(excerpt.text, @r"
+        [demo] /repos/demo/src/a.rs:1-1 `Store::open` rust (score 0.90, changed since indexed: read the file)
+        line 1
+
+        [demo] /repos/demo/src/b.rs:1-1 `Store::open` rust (score 0.80, deleted since indexed)
+        line 1
+
+        [demo] /repos/demo/src/c.rs:1-1 `Store::open` rust (score 0.70)
+        line 1
+
+        (indexed: demo 2 minutes ago)
+        ");
     }
 
     #[test]
     fn nothing_found_says_so() {
-        let excerpt = excerpt(&found(vec![]), 12_000);
+        let excerpt = excerpt(vec![], 12_000);
         assert_eq!((excerpt.text.as_str(), excerpt.files, excerpt.left_out), (NOTHING, vec![], 0));
     }
 
     #[test]
     fn a_name_with_a_line_break_stays_on_its_line() {
         let named = Hit { symbol: Some("a\n[fake] /b".to_owned()), ..hit("src/a.rs", 1..=1, 0.5) };
-        let excerpt = excerpt(&found(vec![named]), 12_000);
-        assert_eq!(excerpt.text.lines().count(), 2);
+        assert_eq!(excerpt(vec![named], 12_000).text.lines().count(), 2);
     }
 
     #[test]
@@ -201,14 +327,14 @@ mod tests {
         for _ in 0..2000 {
             let hits: Vec<Hit> = (0..next(7))
                 .map(|place| {
-                    let lines: Vec<&str> = (0..=next(9))
-                        .map(|_| ["", "日本語 = 1;", "x", "naïve()"][next(4)])
+                    let lines: Vec<&str> = (0..=next(40))
+                        .map(|_| ["", "日本語 = 1;", "x 17", "naïve()"][next(4)])
                         .collect();
                     Hit { chunk: lines.join("\n"), ..hit(&format!("f{place}.rs"), 1..=9, 0.5) }
                 })
                 .collect();
-            let (count, max_bytes) = (hits.len(), next(900));
-            let excerpt = excerpt(&found(hits), max_bytes);
+            let (count, max_bytes) = (hits.len(), next(1500));
+            let excerpt = excerpt(hits, max_bytes);
             assert!(excerpt.text.len() <= max_bytes);
             assert_eq!(excerpt.files.len() + excerpt.left_out, count);
         }

@@ -51,6 +51,17 @@ impl Catalog {
         self.all(Collection::Files, &Filter::default().with(Field::Root, [root.to_string()])).await
     }
 
+    /// Returns the records of these files of a root, as far as they are indexed, in no fixed order.
+    pub async fn files_at(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> Result<Vec<FileRecord>, StoreError> {
+        let filter =
+            Filter::default().with(Field::Root, [root.to_string()]).with(Field::Path, paths);
+        self.all(Collection::Files, &filter).await
+    }
+
     /// Writes file records, replacing what was known of the same paths.
     pub async fn put_files(&self, files: &[FileRecord]) -> Result<(), StoreError> {
         let points: Result<Vec<Point>, StoreError> = files

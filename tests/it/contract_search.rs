@@ -45,7 +45,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
           "title": "CodeInfo search",
           "version": "…"
         },
-        "instructions": "Search the code of indexed repositories by meaning and by name: call VectorSearch first, then read the files it points to.\nUse several focused searches instead of one broad one. Results are whole chunks of code, best first, each with its absolute path and line range. ListIngestedRepositories says which repositories can be searched."
+        "instructions": "Search the code of indexed repositories by meaning and by name: call VectorSearch first, then read the files it points to.\nUse several focused searches instead of one broad one. Results are pieces of code, best first, each with its absolute path and line range; `⋯ 12 lines ⋯` stands for lines left out, and files that changed since they were indexed are marked. ListIngestedRepositories says which repositories can be searched."
       }
     }
     "#);
@@ -76,7 +76,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
           {
             "name": "VectorSearch",
             "title": "Search code",
-            "description": "Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: it is faster than listing or grepping files and searches every repository at once. Returns whole chunks, best first, each under `[repository] /absolute/path:first-last symbol language (score)`; open the file at these lines to see more. If nothing fits, try other words.",
+            "description": "Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: it is faster than listing or grepping files and searches every repository at once. Returns pieces of code, best first, each under `[repository] /absolute/path:first-last symbol language (score)`, with `⋯ 12 lines ⋯` for lines left out; open the file at these lines to see more. If nothing fits, try other words.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,
@@ -151,7 +151,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
         "content": [
           {
             "type": "text",
-            "text": "[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.96)\n/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}"
+            "text": "[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.96)\n/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}\n\n(indexed: demo less than a minute ago)"
           }
         ],
         "_meta": {
@@ -293,4 +293,20 @@ async fn raw_search_without_repositories_says_what_to_do() {
       }
     }
     "#);
+}
+
+#[tokio::test]
+async fn files_that_changed_or_went_away_since_they_were_indexed_are_marked() {
+    let server = with_demo().await;
+    let shown = async || {
+        let arguments = json!({ "query": "parse_config", "limit": 1 });
+        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.shown();
+        reply.lines().find(|line| line.contains("parse.rs:1-4")).unwrap_or_default().to_owned()
+    };
+    assert!(shown().await.contains("rust (score 0.96)"));
+    let file = server.folder.path().join("demo/src/parse.rs");
+    std::fs::write(&file, "fn other() {}\n").unwrap();
+    assert!(shown().await.contains("(score 0.96, changed since indexed: read the file)"));
+    std::fs::remove_file(&file).unwrap();
+    assert!(shown().await.contains("(score 0.96, deleted since indexed)"));
 }

@@ -7,7 +7,7 @@ use codeinfo::{
     domain::{ChunkRecord, Counts, Root, RootId},
     embed::{Builtin, Embedder, lexical},
     error::Code,
-    search::{Found, Query, Search, SearchError, excerpt},
+    search::{Excerpt, Found, Freshness, Query, Search, SearchError, excerpt},
     store::{Catalog, Collection, Embedded, OnMismatch, Point, VectorStore, Vectors},
     task::Tasks,
 };
@@ -365,7 +365,7 @@ async fn a_query_without_any_known_word_finds_nothing() {
     let shop = Library::shop().await;
     let found = shop.find("¿?").await;
     assert_eq!((found.hits, found.files), (vec![], vec![]));
-    assert!(excerpt(&shop.find("~~").await, 12_000).text.starts_with("No indexed code"));
+    assert!(shown(&shop.find("~~").await, 12_000).text.starts_with("No indexed code"));
 }
 
 #[tokio::test]
@@ -384,11 +384,15 @@ async fn a_replaced_version_is_not_shown() {
 }
 
 #[tokio::test]
-async fn an_excerpt_shows_whole_chunks_within_its_limit() {
+async fn an_excerpt_keeps_to_its_limit_and_counts_what_is_left_out() {
     let found = Library::shop().await.find_in("customer money", "server").await.unwrap();
-    let whole = excerpt(&found, 12_000);
+    let whole = shown(&found, 12_000);
     assert_eq!((whole.left_out, &whole.files), (0, &found.files));
-    let short = excerpt(&found, 900);
-    assert!(short.text.len() <= 900);
+    let short = shown(&found, 450);
+    assert!(short.text.len() <= 450);
     assert!(0 < short.left_out && short.text.contains(&format!("({} more", short.left_out)));
+}
+
+fn shown(found: &Found, max_bytes: usize) -> Excerpt {
+    excerpt(found, "customer money", &Freshness::default(), max_bytes)
 }

@@ -1,0 +1,162 @@
+//! Puts hits together to runs of code, and writes them as text.
+
+use std::{fmt::Write, time::Duration};
+
+use super::{
+    super::{Freshness, freshness::Stale},
+    trim::{self, Measure, Wanted},
+};
+use crate::domain::Hit;
+
+/// How much of a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Whole,
+    Trimmed,
+    Tight,
+}
+
+const TRIMMED: Measure = Measure { lines: 24, around: 2, bytes: 400 };
+const TIGHT: Measure = Measure { lines: 6, around: 1, bytes: 200 };
+/// Hits with at most this many lines between them are one piece of code: most often a blank line.
+const NEAR: u32 = 1;
+/// No more symbols are named above one piece of code.
+const MAX_SYMBOLS: usize = 3;
+
+/// Hits of one file that are next to each other, by line, each with its rank.
+#[derive(Debug)]
+pub(super) struct Run<'a> {
+    /// That of the best hit.
+    pub(super) rank: usize,
+    pub(super) hits: Vec<(usize, &'a Hit)>,
+}
+
+/// Makes runs of the hits of one file.
+pub(super) fn runs(mut hits: Vec<(usize, &Hit)>) -> Vec<Run<'_>> {
+    hits.sort_by_key(|(rank, hit)| (hit.start_line, *rank));
+    let mut runs: Vec<Run<'_>> = Vec::new();
+    for (rank, hit) in hits {
+        match runs.last_mut() {
+            Some(run) if run.hits.last().is_some_and(|(_, before)| is_next(before, hit)) => {
+                run.rank = run.rank.min(rank);
+                run.hits.push((rank, hit));
+            }
+            _ => runs.push(Run { rank, hits: vec![(rank, hit)] }),
+        }
+    }
+    runs
+}
+
+fn is_next(before: &Hit, hit: &Hit) -> bool {
+    before.end_line < hit.start_line && hit.start_line - before.end_line - 1 <= NEAR
+}
+
+/// Writes a run: the line that says where it is from, and its code, or the parts of it that the
+/// query asks for.
+pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Freshness) -> String {
+    let mut text = header(run, freshness);
+    if let Some(signature) = run.hits.first().and_then(|(_, hit)| hit.signature.as_deref()) {
+        text.push_str(signature);
+        text.push('\n');
+        text.push_str(&trim::mark(1));
+    }
+    let code = code(run);
+    match level {
+        Level::Whole => text.push_str(&code),
+        Level::Trimmed => text.push_str(&trim::trimmed(&code, wanted, TRIMMED)),
+        Level::Tight => text.push_str(&trim::trimmed(&code, wanted, TIGHT)),
+    }
+    text
+}
+
+fn code(run: &Run<'_>) -> String {
+    let mut code = String::new();
+    let mut before: Option<&Hit> = None;
+    for (_, hit) in &run.hits {
+        if before.is_some_and(|before| before.end_line + 1 < hit.start_line) {
+            code.push_str(&trim::mark(1));
+        }
+        code.push_str(hit.chunk.trim_end());
+        code.push('\n');
+        before = Some(hit);
+    }
+    code
+}
+
+/// One line: repository, absolute path with lines, symbols, language, score and staleness.
+fn header(run: &Run<'_>, freshness: &Freshness) -> String {
+    let (Some((_, first)), Some((_, last))) = (run.hits.first(), run.hits.last()) else {
+        return String::new();
+    };
+    let mut line =
+        format!("[{}] {}:{}-{}", first.repo, first.path, first.start_line, last.end_line);
+    let mut symbols: Vec<&str> =
+        run.hits.iter().filter_map(|(_, hit)| hit.symbol.as_deref()).collect();
+    symbols.dedup();
+    for symbol in symbols.iter().take(MAX_SYMBOLS) {
+        // Writing to a `String` cannot fail.
+        let _ = write!(line, " `{symbol}`");
+    }
+    if let Some(language) = &first.language {
+        let _ = write!(line, " {language}");
+    }
+    let score = run.hits.iter().map(|(_, hit)| hit.score).fold(0.0, f64::max);
+    let stale = match freshness.stale.get(&first.path) {
+        Some(Stale::Changed) => ", changed since indexed: read the file",
+        Some(Stale::Deleted) => ", deleted since indexed",
+        None => "",
+    };
+    let _ = write!(line, " (score {score:.2}{stale})");
+    // Names come from repositories; none may start a line of its own.
+    let mut line = line.replace(char::is_control, " ");
+    line.push('\n');
+    line
+}
+
+/// One line that says how long ago the repositories were indexed.
+pub(super) fn ages(freshness: &Freshness) -> String {
+    /// More are not named one by one.
+    const MAX_NAMED: usize = 8;
+    let ages: Vec<String> = freshness
+        .ages
+        .iter()
+        .take(MAX_NAMED)
+        .map(|(name, age)| format!("{} {}", name.replace(char::is_control, " "), ago(*age)))
+        .collect();
+    if ages.is_empty() {
+        return String::new();
+    }
+    format!("(indexed: {})\n", ages.join(", "))
+}
+
+fn ago(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    let (count, unit) = match minutes {
+        0 => return "less than a minute ago".to_owned(),
+        1..60 => (minutes, "minute"),
+        60..2880 => (minutes / 60, "hour"),
+        _ => (minutes / 1440, "day"),
+    };
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{plural} ago")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_in_the_unit_that_fits() {
+        let told = |minutes: u64| ago(Duration::from_secs(minutes * 60 + 59));
+        let ages: Vec<String> = [0, 1, 59, 60, 2879, 2880, 14_400].into_iter().map(told).collect();
+        insta::assert_snapshot!(ages.join("\n"), @r"
+        less than a minute ago
+        1 minute ago
+        59 minutes ago
+        1 hour ago
+        47 hours ago
+        2 days ago
+        10 days ago
+        ");
+    }
+}

@@ -1,0 +1,176 @@
+//! Trims code to the lines that a query asks for.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::intent::{Intent, words};
+
+/// Most lines of a trimmed text, how many stay around each line that has words of the query, and
+/// the most bytes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Measure {
+    pub(super) lines: usize,
+    pub(super) around: usize,
+    pub(super) bytes: usize,
+}
+
+/// Fewer lines are not worth a mark in their place.
+const LEAST_LEFT_OUT: usize = 2;
+
+/// Starts of lines that come before a signature.
+const LEADS: &[&str] = &["//", "/*", "*", "#", "--", "@", "\"\"\"", "'''", "{-", "%", ";"];
+
+/// The words that a query asks for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    words: HashSet<String>,
+}
+
+impl Wanted {
+    pub(super) fn of(query: &str) -> Self {
+        Self { words: Intent::of(query).words }
+    }
+
+    /// The distinct words of the query in a line.
+    fn found<'a>(&'a self, line: &str) -> HashSet<&'a str> {
+        words(line).filter_map(|word| self.words.get(&word).map(String::as_str)).collect()
+    }
+}
+
+/// Returns the lines worth showing of `text`: the signature, and the lines with words of the query
+/// with what is around them; a mark stands for what is left out.
+pub(super) fn trimmed(text: &str, wanted: &Wanted, measure: Measure) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let kept = kept(&lines, wanted, measure);
+    let mut trimmed = String::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
+        if LEAST_LEFT_OUT <= hidden {
+            trimmed.push_str(&mark(hidden));
+            at += hidden;
+            continue;
+        }
+        push_line(&mut trimmed, line, measure.bytes);
+        at += 1;
+    }
+    trimmed
+}
+
+/// The line that stands for lines left out.
+pub(super) fn mark(lines: usize) -> String {
+    match lines {
+        1 => "⋯\n".to_owned(),
+        _ => format!("⋯ {lines} lines ⋯\n"),
+    }
+}
+
+fn push_line(text: &mut String, line: &str, most: usize) {
+    text.push_str(line.get(..line.floor_char_boundary(most)).unwrap_or(line));
+    if most < line.len() {
+        text.push_str(" ⋯");
+    }
+    text.push('\n');
+}
+
+/// Which lines are kept: the best ones with their surroundings, as far as there is room.
+fn kept(lines: &[&str], wanted: &Wanted, measure: Measure) -> Vec<bool> {
+    let mut kept = vec![false; lines.len()];
+    let mut room = measure.lines;
+    let mut keep = |kept: &mut Vec<bool>, at: usize| match kept.get_mut(at) {
+        Some(line) if !*line && 0 < room => {
+            *line = true;
+            room -= 1;
+        }
+        _ => {}
+    };
+    keep(&mut kept, signature(lines));
+    let order = best(lines, wanted);
+    for at in &order {
+        keep(&mut kept, *at);
+        for step in 1..=measure.around {
+            keep(&mut kept, at.saturating_sub(step));
+            keep(&mut kept, at + step);
+        }
+    }
+    if order.is_empty() {
+        for at in 0..lines.len() {
+            keep(&mut kept, at);
+        }
+    }
+    kept
+}
+
+/// Where the lines with words of the query are, best first. A word counts less for each line that
+/// has it.
+fn best(lines: &[&str], wanted: &Wanted) -> Vec<usize> {
+    let found: Vec<HashSet<&str>> = lines.iter().map(|line| wanted.found(line)).collect();
+    let mut counts: HashMap<&str, f32> = HashMap::new();
+    for word in found.iter().flatten() {
+        *counts.entry(word).or_insert(0.0) += 1.0;
+    }
+    let score = |words: &HashSet<&str>| -> f32 {
+        words.iter().filter_map(|word| counts.get(word)).map(|count| 1.0 / count).sum()
+    };
+    let mut scored: Vec<(usize, f32)> =
+        found.iter().map(score).enumerate().filter(|(_, score)| 0.0 < *score).collect();
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    scored.into_iter().map(|(at, _)| at).collect()
+}
+
+/// The first line that is neither comment nor attribute.
+fn signature(lines: &[&str]) -> usize {
+    let is_lead = |line: &str| {
+        let line = line.trim_start();
+        line.is_empty() || LEADS.iter().any(|lead| line.starts_with(lead))
+    };
+    lines.iter().position(|line| !is_lead(line)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+/// Opens a store.
+fn open(path: &Path) -> Store {
+    let first = 1;
+    let second = 2;
+    let third = 3;
+    let journal = Journal::read(path);
+    let fourth = 4;
+    let fifth = 5;
+    let sixth = 6;
+    Store::new(journal)
+}";
+
+    #[test]
+    fn the_signature_and_the_lines_asked_for_stay() {
+        let measure = Measure { lines: 4, around: 1, bytes: 400 };
+        insta::assert_snapshot!(trimmed(TEXT, &Wanted::of("where is the journal read"), measure), @r"
+        /// Opens a store.
+        fn open(path: &Path) -> Store {
+        ⋯ 2 lines ⋯
+            let third = 3;
+            let journal = Journal::read(path);
+            let fourth = 4;
+        ⋯ 4 lines ⋯
+        ");
+    }
+
+    #[test]
+    fn the_first_lines_stay_when_no_line_has_a_word() {
+        let measure = Measure { lines: 3, around: 1, bytes: 20 };
+        insta::assert_snapshot!(trimmed(TEXT, &Wanted::of("nothing of this"), measure), @r"
+        /// Opens a store.
+        fn open(path: &Path) ⋯
+            let first = 1;
+        ⋯ 8 lines ⋯
+        ");
+    }
+
+    #[test]
+    fn nothing_is_left_out_of_what_is_short() {
+        let measure = Measure { lines: 40, around: 30, bytes: 400 };
+        assert_eq!(trimmed(TEXT, &Wanted::of("journal"), measure).trim_end(), TEXT);
+    }
+}

@@ -1,0 +1,129 @@
+//! How fresh results are: when their repositories were indexed, and whether their files changed.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs::Metadata,
+    io::ErrorKind,
+    path::PathBuf,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
+use super::{Found, Search, SearchError};
+use crate::domain::FileRecord;
+
+/// Looking at the files of one search takes at most this long; a folder on a network may hang.
+const LOOK_LIMIT: Duration = Duration::from_millis(300);
+
+/// How fresh results are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Freshness {
+    /// How long ago each repository of a result was indexed, by name; without those that never
+    /// were to the end.
+    pub(super) ages: BTreeMap<String, Duration>,
+    /// The files that are no longer as indexed, by their path as the client sees it.
+    pub(super) stale: HashMap<String, Stale>,
+}
+
+/// What became of a file since it was indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stale {
+    Changed,
+    Deleted,
+}
+
+impl Search {
+    /// Compares the files of what was found with what is on disk now, by size and modification
+    /// time. Files that cannot be looked at in time count as fresh: nothing is known of them.
+    pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
+        let mut freshness = Freshness::default();
+        let now = SystemTime::now();
+        let mut looks = Vec::new();
+        for root in self.catalog.roots().await? {
+            let files: HashMap<&str, &str> = found
+                .files
+                .iter()
+                .filter(|file| file.repo == root.name)
+                .map(|file| (file.rel_path.as_str(), file.path.as_str()))
+                .collect();
+            if files.is_empty() {
+                continue;
+            }
+            let indexed = root.last_ingest_at.as_deref().and_then(time_of);
+            if let Some(indexed) = indexed {
+                let age = now.duration_since(indexed).unwrap_or_default();
+                freshness.ages.insert(root.name.clone(), age);
+            }
+            let paths = files.keys().map(|path| (*path).to_owned()).collect();
+            for record in self.catalog.files_at(root.id, paths).await? {
+                if let Some(shown) = files.get(record.path.as_str()) {
+                    let path = root.path.join(&record.path);
+                    looks.push(look((*shown).to_owned(), path, record, indexed));
+                }
+            }
+        }
+        if let Ok(states) = timeout(LOOK_LIMIT, join_all(looks)).await {
+            freshness.stale = states.into_iter().flatten().collect();
+        }
+        Ok(freshness)
+    }
+}
+
+/// Looks at one file, on a thread where waiting is allowed.
+async fn look(
+    shown: String,
+    path: PathBuf,
+    record: FileRecord,
+    indexed: Option<SystemTime>,
+) -> Option<(String, Stale)> {
+    match tokio::fs::metadata(path).await {
+        Ok(metadata) => is_changed(&metadata, &record, indexed).then_some((shown, Stale::Changed)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some((shown, Stale::Deleted)),
+        Err(_) => None,
+    }
+}
+
+/// Whether a file is not what was indexed. A record without a time was made of a file that had
+/// just changed; then only what changed after the index did counts.
+fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<SystemTime>) -> bool {
+    let Ok(modified) = metadata.modified() else { return metadata.len() != record.size };
+    let modified_ns = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let is_later = match record.modified_ns {
+        0 => indexed.is_some_and(|indexed| indexed < modified),
+        known => u128::from(known) != modified_ns,
+    };
+    metadata.len() != record.size || is_later
+}
+
+/// Reads `2026-11-20T08:05:09.120Z`. Dates become days by Howard Hinnant's `days_from_civil`.
+fn time_of(text: &str) -> Option<SystemTime> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let year = year.checked_sub(u64::from(month <= 2))?;
+    let month_from_march = (month + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + day.checked_sub(1)?;
+    let day_of_era = year % 400 * 365 + year % 400 / 4 - year % 400 / 100 + day_of_year;
+    let days = (year / 400 * 146_097 + day_of_era).checked_sub(719_468)?;
+    let seconds = number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)?;
+    let ms = (days * 86_400 + seconds) * 1000 + number(20, 23)?;
+    UNIX_EPOCH.checked_add(Duration::from_millis(ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_in_time_are_read_as_they_are_written() {
+        let ms = |text: &str| {
+            time_of(text).map(|time| time.duration_since(UNIX_EPOCH).unwrap().as_millis())
+        };
+        assert_eq!(ms("1970-01-01T00:00:00.000Z"), Some(0));
+        assert_eq!(ms("2000-02-29T00:00:00.000Z"), Some(951_782_400_000));
+        assert_eq!(ms("2025-12-31T23:59:59.000Z"), Some(1_767_225_599_000));
+        assert_eq!(ms("2026-11-20T08:05:09.120Z"), Some(1_795_161_909_120));
+        assert_eq!(ms("yesterday"), None);
+    }
+}
