@@ -1,6 +1,10 @@
 //! Chunks follow the structure of each language, and whatever the text, nothing is lost.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use codeinfo::ingest::{
     chunk::{self, Chunk},
@@ -388,6 +392,81 @@ fn long_functions_are_cut_at_statements_and_keep_their_name() {
     54-106 long
     108-108 short
     ");
+}
+
+#[test]
+fn runs_of_short_definitions_and_clauses_of_one_function_are_joined() {
+    let types = "struct a;\nstruct b;\ntypedef struct c c_t;\n\nstruct d;\n\nint f(void) {\n    return 1;\n}\n";
+    assert_snapshot!(render("types.h", types), @r"
+    1-3 c_t
+    5-5 d
+    7-9 f
+    ");
+    let clauses = "defmodule A do\n  def b(0), do: 1\n\n  def b(1) do\n    2\n  end\nend\n";
+    let many = "    # and more, so that the module is opened\n".repeat(40);
+    let text = format!(
+        "{clauses}\ndefmodule C do\n  def d(0), do: 1\n\n  def d(1) do\n    2\n  end\n\n{many}end\n"
+    );
+    assert_snapshot!(render("a.ex", &text), @r"
+    1-7 A
+    9-10 C.d
+    12-56 C.d
+    ");
+}
+
+#[test]
+fn a_piece_of_a_definition_knows_its_signature() {
+    let rows: String =
+        (0..90).map(|at| format!("| {at} | what stands there at length |\n")).collect();
+    let table = format!("# Table\n\n| Name | What |\n|---|---|\n{rows}");
+    let body = "    step(one, two, three);\n".repeat(100);
+    let code = format!("/// Does a lot.\nfn long(\n    one: One,\n) -> Two {{\n{body}}}\n");
+    let signatures: Vec<Option<String>> = [("a.md", table), ("a.rs", code)]
+        .iter()
+        .flat_map(|(name, text)| chunk::chunks(language(name, text), text).chunks)
+        .map(|chunk| chunk.signature)
+        .collect();
+    insta::assert_debug_snapshot!(signatures, @r#"
+    [
+        None,
+        None,
+        Some(
+            "fn long( one: One, ) -> Two {",
+        ),
+    ]
+    "#);
+}
+
+#[test]
+fn hostile_layouts_take_time_in_proportion() {
+    let deep: String =
+        (0..1500).map(|depth| format!("{}class A {{\n", " ".repeat(depth))).collect();
+    let texts = [
+        deep,
+        "x".repeat(5_000_000),
+        "\"\"\" /* [[ {- ".repeat(100_000),
+        "a /* b\n".repeat(100_000),
+        "@a(\n".repeat(100_000),
+        "| a |\n".repeat(100_000),
+        "<script>\n".repeat(100_000),
+        "## a\n".repeat(100_000),
+        "CREATE FUNCTION f $a$\n".repeat(30_000),
+    ];
+    let names = [
+        "a.kt", "a.lua", "a.hs", "a.css", "a.yaml", "a.json", "a.md", "a.rst", "a.html", "a.sql",
+        "a.tf",
+    ];
+    for (at, text) in texts.iter().enumerate() {
+        for name in names {
+            let started = Instant::now();
+            let chunks = chunk::chunks(language(name, text), text).chunks.len();
+            let elapsed = started.elapsed();
+            assert!(
+                elapsed < Duration::from_secs(20),
+                "{name}, text {at}: {chunks} in {elapsed:?}"
+            );
+        }
+    }
 }
 
 #[test]

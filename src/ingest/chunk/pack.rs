@@ -198,10 +198,17 @@ fn joined(lines: &Lines<'_>, units: Vec<Unit>, manner: Manner) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
     // Size of the definition that a joined unit is named after.
     let mut named_bytes = 0;
+    // Whether the last unit is made of definitions of one line each, one below the other.
+    let mut is_list = false;
     for unit in units {
         let bytes = lines.bytes(unit.first..unit.last + 1);
+        let is_line = unit.part == Part::Definition && unit.first == unit.last;
         match joined.last_mut() {
-            Some(before) if may_join(lines, before, &unit, manner) => {
+            Some(before)
+                if may_join(lines, before, &unit, manner)
+                    || (is_list && is_line && goes_on(lines, before, &unit)) =>
+            {
+                is_list &= is_line && before.last + 1 == unit.first;
                 let (symbol, is_new) = common(before, &unit, manner.separator, named_bytes < bytes);
                 before.symbol = symbol;
                 before.last = unit.last;
@@ -214,11 +221,17 @@ fn joined(lines: &Lines<'_>, units: Vec<Unit>, manner: Manner) -> Vec<Unit> {
             }
             _ => {
                 named_bytes = bytes;
+                is_list = is_line;
                 joined.push(unit);
             }
         }
     }
     joined
+}
+
+/// Whether a line right below goes on with a list of short definitions.
+fn goes_on(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> bool {
+    before.last + 1 == unit.first && lines.fits(&(before.first..unit.last + 1), JOIN)
 }
 
 fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, manner: Manner) -> bool {
@@ -233,6 +246,8 @@ fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, manner: Manner) -> bo
         return lines.fits(&both, WHOLE);
     }
     let same_place = match (is_definition(before), is_definition(unit)) {
+        // Clauses of a function, or parts of an implementation.
+        (true, true) if before.symbol == unit.symbol => true,
         (true, true) => {
             let place = qualifier(unit, separator);
             (place.is_some() || manner.top == Top::Joined) && qualifier(before, separator) == place
@@ -250,7 +265,9 @@ fn common(before: &Unit, unit: &Unit, separator: &str, is_larger: bool) -> (Opti
     let defines = |unit: &Unit| unit.part == Part::Definition;
     match (defines(before), defines(unit)) {
         (false, true) if is_larger || before.symbol.is_none() => (unit.symbol.clone(), true),
-        (false, false) if before.symbol == unit.symbol => (unit.symbol.clone(), false),
+        (false, false) | (true, true) if before.symbol == unit.symbol => {
+            (unit.symbol.clone(), false)
+        }
         (false, false) if is_larger => (unit.symbol.clone(), true),
         (true, false) | (false, _) => (before.symbol.clone(), false),
         (true, true) => match qualifier(unit, separator) {

@@ -3,6 +3,8 @@
 use super::super::lines::Lines;
 use super::{Layout, Style};
 
+/// No more of a line is looked at for comments and strings that start there.
+const MAX_BYTES: usize = 2000;
 /// Columns that a tab counts.
 const TAB: usize = 4;
 
@@ -178,6 +180,7 @@ struct Spans<'a> {
 impl Spans<'_> {
     /// Looks for a span that starts on a line and does not end there.
     fn start_on(&mut self, line: usize, text: &str) {
+        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let mut from = 0;
         while let Some((place, opening, closing)) = self.first(text, from) {
             let behind = place + opening.len();

@@ -58,7 +58,7 @@ impl Style {
         match self {
             Self::Tables => Manner { separator: ".", top: Top::Joined },
             Self::Stages => Manner { separator: ".", top: Top::Apart },
-            _ => Manner { separator: " > ", top: Top::Apart },
+            _ => Manner { separator: " > ", top: Top::Joined },
         }
     }
 }
