@@ -416,8 +416,10 @@ fn runs_of_short_definitions_and_clauses_of_one_function_are_joined() {
 
 #[test]
 fn a_piece_of_a_definition_knows_its_signature() {
-    let rows: String =
-        (0..90).map(|at| format!("| {at} | what stands there at length |\n")).collect();
+    let rows = (0..200)
+        .map(|at| format!("| {at} | what stands there at length |\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let table = format!("# Table\n\n| Name | What |\n|---|---|\n{rows}");
     let body = "    step(one, two, three);\n".repeat(100);
     let code = format!("/// Does a lot.\nfn long(\n    one: One,\n) -> Two {{\n{body}}}\n");
@@ -431,6 +433,16 @@ fn a_piece_of_a_definition_knows_its_signature() {
         None,
         None,
         Some(
+            "| Name | What |",
+        ),
+        Some(
+            "| Name | What |",
+        ),
+        Some(
+            "| Name | What |",
+        ),
+        None,
+        Some(
             "fn long( one: One, ) -> Two {",
         ),
     ]
@@ -439,8 +451,8 @@ fn a_piece_of_a_definition_knows_its_signature() {
 
 #[test]
 fn hostile_layouts_take_time_in_proportion() {
-    let deep: String =
-        (0..1500).map(|depth| format!("{}class A {{\n", " ".repeat(depth))).collect();
+    let nested = |depth| format!("{}class A {{\n", " ".repeat(depth));
+    let deep = (0..1500).map(nested).collect::<Vec<_>>().concat();
     let texts = [
         deep,
         "x".repeat(5_000_000),
