@@ -128,6 +128,9 @@ pub struct Store {
     /// From this many chunks on, an approximate index (HNSW) is built in the background; below,
     /// search is exact.
     pub hnsw_min_chunks: usize,
+    /// After this many chunks the part of the index that takes changes is sealed and another one
+    /// begun.
+    pub seal_chunks: usize,
 }
 
 /// How Codex is found and driven.

@@ -180,6 +180,10 @@ pub trait VectorStore: Send + Sync {
     /// Counts the points that `filter` selects, exactly.
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>>;
 
+    /// Fails when an earlier failure makes writes impossible until the process is started anew. Answers
+    /// at once, also while something is being written.
+    fn check_writes(&self) -> Result<(), StoreError>;
+
     /// Puts everything written so far on disk, and lets the engine tidy up in the background.
     /// Called at the end of a run and when stopping.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;

@@ -105,8 +105,12 @@ fn codex(services: &Services) -> CodexHealth {
 }
 
 async fn store(services: &Services) -> StoreHealth {
-    let counting = services.store.count(Collection::Chunks, Filter::default());
     let backend = services.store.backend();
+    if let Err(error) = services.store.check_writes() {
+        warn!(error = %chain(&error), "store takes no writes");
+        return StoreHealth { backend, ok: false, reason: Some(error.to_string()), chunks: None };
+    }
+    let counting = services.store.count(Collection::Chunks, Filter::default());
     match tokio::time::timeout(PATIENCE, counting).await {
         Ok(Ok(chunks)) => StoreHealth { backend, ok: true, reason: None, chunks: Some(chunks) },
         Ok(Err(error)) => {

@@ -149,7 +149,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         },
         http: http(&raw)?,
         ingest: ingest(&raw)?,
-        store: Store { hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000) },
+        store: Store { hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000), seal_chunks: 4096 },
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: Log {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),

@@ -13,7 +13,7 @@ mod repair;
 mod shard;
 mod writer;
 
-use std::{fs, iter, path::Path, sync::Arc};
+use std::{fs, iter, path::Path, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::Mutex;
@@ -26,11 +26,14 @@ use entry::Entry;
 use journal::Journal;
 use manifest::{Manifest, Numbers};
 use optimizer::Optimizer;
-use shard::Shard;
+use shard::{Bounds, Shard};
 use writer::{Shards, Writer};
 
 /// Points per change: few, because readers wait while the engine takes one in.
 const BATCH: usize = 64;
+
+/// How long a flush waits for segments that are being rebuilt: sealing one takes about a second.
+const REBUILD_WAIT: Duration = Duration::from_secs(3);
 
 /// The embedded engine. Dropping it flushes, which blocks for some tenths of a second, and, unless
 /// the process is stopping, waits for segments that are being rebuilt. What was acknowledged is
@@ -69,8 +72,9 @@ impl Embedded {
         let writer = blocking(&tasks, "open", open).await?;
         let shards = Arc::clone(writer.shards());
         let writer = Arc::new(Mutex::new(writer));
-        let optimizer =
-            Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), settings.hnsw_min_chunks);
+        let bounds =
+            Bounds { seal_points: settings.seal_chunks, hnsw_min_points: settings.hnsw_min_chunks };
+        let optimizer = Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), bounds);
         Ok(Self { shards, writer, optimizer, dimensions, tasks })
     }
 
@@ -96,17 +100,24 @@ impl Embedded {
             drop(writer);
             self.optimizer.idle().await;
         };
-        let work = move || entries.into_iter().try_for_each(|entry| writer.write(entry));
+        let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
+        let work = move || {
+            entries.into_iter().try_for_each(|entry| writer.write(entry))?;
+            if tasks.stopping().is_cancelled() { Ok(()) } else { optimizer.seal(&mut writer) }
+        };
         blocking(&self.tasks, action, work).await
     }
 
-    /// Flushes, then starts to rebuild segments where that is worth while.
+    /// Flushes, then starts to rebuild segments where that is worth while. Rebuilding that goes on
+    /// already is waited for a while, because the engine can only flush when it has ended.
     async fn flush_and_optimize(&self) -> Result<(), StoreError> {
+        // Without an end in time, the journal is put on disk instead.
+        drop(tokio::time::timeout(REBUILD_WAIT, self.optimizer.idle()).await);
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
         let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
         let work = move || {
             writer.flush()?;
-            if tasks.stopping().is_cancelled() { Ok(()) } else { optimizer.start(&mut writer) }
+            if tasks.stopping().is_cancelled() { Ok(()) } else { optimizer.settle(&mut writer) }
         };
         blocking(&self.tasks, "flush", work).await
     }
@@ -179,6 +190,11 @@ impl VectorStore for Embedded {
 
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.read("count", of, move |shard| shard.count(&filter))
+    }
+
+    fn check_writes(&self) -> Result<(), StoreError> {
+        // Who holds the writer finds out.
+        self.writer.try_lock().map_or(Ok(()), |writer| writer.check())
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {

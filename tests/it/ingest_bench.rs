@@ -37,7 +37,7 @@ impl Bench {
         let folder = Arc::new(TempDir::new().unwrap());
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
-        let settings = config::Store { hnsw_min_chunks: 200_000 };
+        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096 };
         let model = embedder.model().clone();
         let inner = Embedded::open(
             &folder.path().join("store"),
@@ -264,6 +264,10 @@ impl VectorStore for Faulty {
 
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.inner.count(of, filter)
+    }
+
+    fn check_writes(&self) -> Result<(), StoreError> {
+        self.inner.check_writes()
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {

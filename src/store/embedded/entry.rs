@@ -19,6 +19,18 @@ impl Entry {
             Self::Upsert(collection, _) | Self::Delete(collection, _) => *collection,
         }
     }
+
+    /// Returns about how many points it changes; a deletion only says whose.
+    pub(super) fn points(&self) -> usize {
+        match self {
+            Self::Upsert(_, points) => points.len(),
+            Self::Delete(_, filter) => {
+                let paths = filter.must.iter().find(|(field, _)| *field == Field::Path);
+                // Files have about ten chunks; without paths, whole repositories go.
+                paths.map_or(usize::MAX, |(_, paths)| paths.len().saturating_mul(10))
+            }
+        }
+    }
 }
 
 const UPSERT: u8 = 0;

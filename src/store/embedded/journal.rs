@@ -29,6 +29,15 @@ pub(super) struct Journal {
     bytes: u64,
 }
 
+/// Why a record was not written.
+#[derive(Debug)]
+pub(super) enum AppendError {
+    /// The journal is as it was before.
+    Refused(StoreError),
+    /// Part of the record stands at the end, and what followed it would be lost.
+    Torn(StoreError),
+}
+
 impl Journal {
     /// Opens the journal of `folder`, creating it if needed. Fails with [`StoreError::Held`] when
     /// another store is open on the same folder.
@@ -73,20 +82,23 @@ impl Journal {
     }
 
     /// Writes a record; it survives `kill -9` once this returns.
-    pub(super) fn append(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        let body = entry::encode(entry)?;
-        let length = u32::try_from(body.len()).map_err(|_| StoreError::Engine {
-            action: "write its journal",
-            reason: format!("one batch has {} bytes", body.len()),
+    pub(super) fn append(&mut self, entry: &Entry) -> Result<(), AppendError> {
+        let body = entry::encode(entry).map_err(AppendError::Refused)?;
+        let length = u32::try_from(body.len()).map_err(|_| {
+            let reason = format!("one batch has {} bytes", body.len());
+            AppendError::Refused(StoreError::Engine { action: "write its journal", reason })
         })?;
         let mut bytes = Vec::with_capacity(HEADER + body.len());
         bytes.extend(length.to_le_bytes());
         bytes.extend(checksum(&body).to_le_bytes());
         bytes.extend(body);
         if let Err(error) = (&self.file).write_all(&bytes) {
+            let error = StoreError::io(&self.path, error);
             // Part of the record may be there; whatever follows it would never be read.
-            self.cut(self.bytes)?;
-            return Err(StoreError::io(&self.path, error));
+            return match self.cut(self.bytes) {
+                Ok(()) => Err(AppendError::Refused(error)),
+                Err(_) => Err(AppendError::Torn(error)),
+            };
         }
         self.bytes += bytes.len() as u64;
         Ok(())

@@ -6,6 +6,7 @@
 use std::{
     sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
+    time::Instant,
 };
 
 use tokio::sync::{Mutex, watch};
@@ -13,6 +14,7 @@ use tracing::{debug, warn};
 
 use super::{
     super::{Collection, StoreError},
+    shard::{Bounds, Rebuild},
     writer::{Shards, Writer},
 };
 
@@ -21,31 +23,41 @@ use super::{
 pub(super) struct Optimizer {
     shards: Arc<Shards>,
     writer: Arc<Mutex<Writer>>,
-    hnsw_min_chunks: usize,
+    bounds: Bounds,
     busy: watch::Sender<bool>,
     thread: Arc<SyncMutex<Option<JoinHandle<()>>>>,
 }
 
 impl Optimizer {
-    pub(super) fn new(
-        shards: Arc<Shards>,
-        writer: Arc<Mutex<Writer>>,
-        hnsw_min_chunks: usize,
-    ) -> Self {
+    pub(super) fn new(shards: Arc<Shards>, writer: Arc<Mutex<Writer>>, bounds: Bounds) -> Self {
         let busy = watch::Sender::new(false);
-        Self { shards, writer, hnsw_min_chunks, busy, thread: Arc::default() }
+        Self { shards, writer, bounds, busy, thread: Arc::default() }
     }
 
-    /// Starts rebuilding, unless that is going on already or there is nothing to rebuild. The
-    /// caller holds the writer and has flushed it.
-    pub(super) fn start(&self, writer: &mut Writer) -> Result<(), StoreError> {
-        if writer.optimizing() || !self.wanted()? {
+    /// Starts to rebuild what a run left, unless segments are being rebuilt already or nothing is
+    /// to be rebuilt. The caller holds the writer and has flushed it.
+    pub(super) fn settle(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        if writer.optimizing() || !self.wanted(writer.unsettled())? {
             return Ok(());
         }
-        writer.start_optimizing()?;
+        self.start(writer, Rebuild::Settle)
+    }
+
+    /// Starts to seal the segment of chunks that takes changes, once it has grown enough. The caller
+    /// holds the writer.
+    pub(super) fn seal(&self, writer: &mut Writer) -> Result<(), StoreError> {
+        if writer.optimizing() || writer.unsealed() < self.bounds.seal_points {
+            return Ok(());
+        }
+        writer.flush()?;
+        self.start(writer, Rebuild::Seal)
+    }
+
+    fn start(&self, writer: &mut Writer, rebuild: Rebuild) -> Result<(), StoreError> {
+        writer.start_optimizing(rebuild)?;
         self.busy.send_replace(true);
         let optimizer = self.clone();
-        let work = move || optimizer.run();
+        let work = move || optimizer.run(rebuild);
         match thread::Builder::new().name("store-optimizer".to_owned()).spawn(work) {
             Ok(thread) => *self.thread() = Some(thread),
             Err(error) => {
@@ -72,34 +84,40 @@ impl Optimizer {
         }
     }
 
-    fn wanted(&self) -> Result<bool, StoreError> {
+    fn wanted(&self, changes: usize) -> Result<bool, StoreError> {
         for collection in Collection::ALL {
-            if self.shards.get(collection).may_optimize(self.hnsw_min_chunks)? {
+            if self.shards.get(collection).may_optimize(changes, self.bounds)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn run(&self) {
-        let rebuilt = self.rebuild();
-        debug!(?rebuilt, "segments rebuilt");
+    fn run(&self, rebuild: Rebuild) {
+        let began = Instant::now();
+        let ended = self.rebuild(rebuild);
+        let elapsed_ms = began.elapsed().as_millis();
+        debug!(?rebuild, ?ended, elapsed_ms, "segments rebuilt");
         let mut writer = self.writer.blocking_lock();
-        if let Err(error) = writer.finish_optimizing(rebuilt) {
+        if let Err(error) = writer.finish_optimizing(ended) {
             warn!(%error, "store could not be optimized");
         }
         // Before the writer is free again: the next start must not be taken back.
         self.busy.send_replace(false);
     }
 
-    fn rebuild(&self) -> Result<Vec<Collection>, StoreError> {
-        let mut rebuilt = Vec::new();
-        for collection in Collection::ALL {
-            if self.shards.get(collection).optimize(self.hnsw_min_chunks)? {
-                rebuilt.push(collection);
+    fn rebuild(&self, rebuild: Rebuild) -> Result<Vec<Collection>, StoreError> {
+        let collections: &[Collection] = match rebuild {
+            Rebuild::Seal => &[Collection::Chunks],
+            Rebuild::Settle => &Collection::ALL,
+        };
+        let mut changed = Vec::new();
+        for &collection in collections {
+            if self.shards.get(collection).optimize(rebuild, self.bounds)? {
+                changed.push(collection);
             }
         }
-        Ok(rebuilt)
+        Ok(changed)
     }
 
     fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {

@@ -26,10 +26,37 @@ use super::{
 
 /// Size of one file of the engine's log; up to two files of a collection wait to be freed.
 const LOG_FILE_BYTES: usize = 8 << 20;
-/// How many segments a shard is merged down to.
-const SEGMENTS: usize = 2;
+/// How many segments a shard may have before small ones are merged. Each costs a search some tens of
+/// microseconds; the fewer there may be, the more often the same points are merged again.
+const SEGMENTS: usize = 10;
 /// Segments with fewer points are not rebuilt to get rid of deleted ones.
 const VACUUM_MIN_POINTS: usize = 1000;
+/// The engine rebuilds a segment when a fifth of its points is deleted; fewer changes than this
+/// cannot have brought that about.
+const VACUUM_MIN_CHANGES: usize = VACUUM_MIN_POINTS / 5;
+/// Links of a point in the approximate index.
+const LINKS: usize = 16;
+/// No approximate index.
+const NO_LINKS: usize = 0;
+
+/// When segments are rebuilt, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// A segment that takes changes is sealed once it has this many points, and another one is
+    /// begun: a change costs the engine time in proportion to the points beside it.
+    pub(super) seal_points: usize,
+    /// From this many points on an approximate index is built.
+    pub(super) hnsw_min_points: usize,
+}
+
+/// How thoroughly segments are rebuilt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rebuild {
+    /// While a run goes on: seals the segment of chunks that takes changes.
+    Seal,
+    /// When a run has ended: also builds the approximate index once there are enough points for it.
+    Settle,
+}
 
 /// A collection in the engine.
 #[derive(Debug)]
@@ -54,7 +81,8 @@ impl Shard {
         // Left behind when the process was killed while rebuilding a segment.
         atomic::remove_folder(&folder.join("temp_segments"))?;
         reset_log(&folder, first_operation)?;
-        let config = config(collection, dimensions);
+        let links = links(&folder);
+        let config = config(collection, dimensions, links);
         let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
         for field in Field::ALL {
@@ -110,28 +138,37 @@ impl Shard {
         trim_log(&self.folder)
     }
 
-    /// Rebuilds segments that hold many deleted points, merges small ones, and, once there are
-    /// `hnsw_min_points`, builds an approximate index. Returns whether anything changed. May take
-    /// minutes; reads and changes go on meanwhile.
-    pub(super) fn optimize(&self, hnsw_min_points: usize) -> Result<bool, StoreError> {
-        let points = self.count(&Filter::default())?;
+    /// Rebuilds segments that hold many deleted points or have grown large, and merges small ones.
+    /// Returns whether anything changed. May take minutes; reads and changes go on meanwhile.
+    pub(super) fn optimize(&self, rebuild: Rebuild, bounds: Bounds) -> Result<bool, StoreError> {
         let bytes = self.dimensions.saturating_mul(size_of::<f32>());
-        let threshold = hnsw_min_points.saturating_mul(bytes) / 1024;
-        // The engine measures a segment by its largest vectors, which may be the sparse ones; so
-        // the threshold is given only when there are enough points. Zero switches the index off.
-        let enough = usize::try_from(points).is_ok_and(|points| hnsw_min_points <= points);
-        let threshold = if enough { threshold.max(1) } else { 0 };
+        let threshold = (bounds.seal_points.saturating_mul(bytes) / 1024).max(1);
+        let links = match rebuild {
+            // Another number of links would have the engine rebuild every segment.
+            Rebuild::Seal => None,
+            Rebuild::Settle => {
+                let points = usize::try_from(self.count(&Filter::default())?).unwrap_or(usize::MAX);
+                let links = if bounds.hnsw_min_points <= points { LINKS } else { NO_LINKS };
+                Some(links)
+            }
+        };
         self.call("optimize", |engine| {
             engine.set_optimizers_config(optimizers(threshold))?;
+            if let Some(links) = links {
+                engine.set_hnsw_config(hnsw(links))?;
+            }
             engine.optimize()
         })
     }
 
-    /// Returns whether [`Shard::optimize`] might find something to do.
-    pub(super) fn may_optimize(&self, hnsw_min_points: usize) -> Result<bool, StoreError> {
+    /// Returns whether [`Shard::optimize`] might find something to do when a run has ended, after
+    /// about `changes` points were written or deleted.
+    pub(super) fn may_optimize(&self, changes: usize, bounds: Bounds) -> Result<bool, StoreError> {
         let info = self.call("look at its segments", |engine| Ok(engine.info()))?;
-        let points = hnsw_min_points.min(VACUUM_MIN_POINTS);
-        Ok(SEGMENTS < info.segments_count || points <= info.points_count)
+        let may_vacuum = VACUUM_MIN_POINTS <= info.points_count && VACUUM_MIN_CHANGES <= changes;
+        let wants_graph = bounds.hnsw_min_points <= info.points_count
+            && self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m))? != LINKS;
+        Ok(may_vacuum || wants_graph || SEGMENTS < info.segments_count)
     }
 
     /// Runs a call of the engine, turning its errors and panics into ours.
@@ -190,24 +227,42 @@ pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     format!("the engine panicked: {}", text.unwrap_or("no message"))
 }
 
-fn config(collection: Collection, dimensions: usize) -> EdgeConfig {
-    // Half of the processors, so that searches go on while the index is built.
-    let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
-    let hnsw = HnswIndexConfig { max_indexing_threads: threads, ..HnswIndexConfig::default() };
+/// Returns how many links the approximate index of a shard was last built with.
+fn links(folder: &Path) -> usize {
+    match EdgeConfig::load(folder) {
+        Some(Ok(config)) if config.hnsw_config.m == LINKS => LINKS,
+        // A file that cannot be read is written anew; the wrong number only costs a rebuild.
+        _ => NO_LINKS,
+    }
+}
+
+fn config(collection: Collection, dimensions: usize, links: usize) -> EdgeConfig {
     let log = WalOptions { segment_capacity: LOG_FILE_BYTES, ..WalOptions::default() };
-    let config =
-        EdgeConfigBuilder::new().optimizers(optimizers(0)).hnsw_config(hnsw).wal_options(log);
+    let config = EdgeConfigBuilder::new()
+        .optimizers(optimizers(0))
+        .hnsw_config(hnsw(links))
+        .wal_options(log);
     match collection {
         // Segments without any vector are allowed; they keep payloads and their indexes.
         Collection::Files | Collection::Roots => config.build(),
         Collection::Chunks => {
             let dense = EdgeVectorParamsBuilder::new(dimensions, Distance::Cosine).build();
-            let terms = EdgeSparseVectorParamsBuilder::new().modifier(Modifier::Idf).build();
+            // Sealed segments map their term index, so that the system may drop what is not used.
+            let terms =
+                EdgeSparseVectorParamsBuilder::new().modifier(Modifier::Idf).on_disk(true).build();
             config.vector(DENSE, dense).sparse_vector(TERMS, terms).build()
         }
     }
 }
 
+/// Without links there is no graph: a sealed segment is searched exactly.
+fn hnsw(links: usize) -> HnswIndexConfig {
+    // Half of the processors, so that searches go on while the index is built.
+    let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
+    HnswIndexConfig { m: links, max_indexing_threads: threads, ..HnswIndexConfig::default() }
+}
+
+/// The engine measures a segment by its largest vectors, which may be the sparse ones.
 fn optimizers(indexing_threshold_kb: usize) -> EdgeOptimizersConfig {
     EdgeOptimizersConfig {
         // By default the engine derives both from the number of processors.

@@ -11,10 +11,10 @@ use tracing::warn;
 use super::{
     super::{Collection, StoreError, atomic},
     entry::Entry,
-    journal::Journal,
+    journal::{AppendError, Journal},
     manifest::{Manifest, Numbers},
     repair,
-    shard::Shard,
+    shard::{Rebuild, Shard},
 };
 
 /// Journal size at which the engine is made to flush. Bounds what opening has to replay (a second
@@ -46,6 +46,10 @@ pub(super) struct Writer {
     journal: Journal,
     manifest: Manifest,
     numbers: Numbers,
+    /// Chunks written since the segment that takes them was last sealed.
+    unsealed: usize,
+    /// About how many points changed since segments were last settled.
+    unsettled: usize,
     /// Collections with changes that only the journal has on disk.
     changed: Vec<Collection>,
     /// Set while segments are rebuilt: then the engine must not flush, and the journal grows.
@@ -85,6 +89,8 @@ impl Writer {
             journal,
             manifest,
             numbers,
+            unsealed: 0,
+            unsettled: 0,
             changed,
             optimizing: false,
             marker,
@@ -117,14 +123,44 @@ impl Writer {
 
     /// Journals a change that the caller then applies, reporting to [`Writer::settle`].
     pub(super) fn prepare(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        if let Some(reason) = &self.broken {
-            let reason = format!("an earlier write failed ({reason}); restart to recover");
-            return Err(StoreError::Engine { action: "write", reason });
-        }
+        self.check()?;
         self.numbers.take(&mut self.manifest)?;
-        self.journal.append(entry)?;
+        match self.journal.append(entry) {
+            Ok(()) => {}
+            Err(AppendError::Refused(error)) => return Err(error),
+            Err(AppendError::Torn(error)) => {
+                self.broken = Some(error.to_string());
+                return Err(error);
+            }
+        }
         note(&mut self.changed, entry.collection());
+        let points = entry.points();
+        self.unsettled = self.unsettled.saturating_add(points);
+        if let Entry::Upsert(Collection::Chunks, _) = entry {
+            self.unsealed = self.unsealed.saturating_add(points);
+        }
         Ok(())
+    }
+
+    /// Returns about how many points were written or deleted since segments were last settled.
+    pub(super) fn unsettled(&self) -> usize {
+        self.unsettled
+    }
+
+    /// Returns how many chunks were written since the last call of [`Writer::start_optimizing`].
+    pub(super) fn unsealed(&self) -> usize {
+        self.unsealed
+    }
+
+    /// Fails when an earlier failure makes further writes impossible.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        match &self.broken {
+            None => Ok(()),
+            Some(reason) => {
+                let reason = format!("an earlier write failed ({reason}); restart to recover");
+                Err(StoreError::Engine { action: "write", reason })
+            }
+        }
     }
 
     /// Stops writing after a change that was journaled but not applied: only replaying the journal
@@ -147,8 +183,12 @@ impl Writer {
     }
 
     /// Notes that segments are about to be rebuilt. Everything must have been flushed.
-    pub(super) fn start_optimizing(&mut self) -> Result<(), StoreError> {
+    pub(super) fn start_optimizing(&mut self, rebuild: Rebuild) -> Result<(), StoreError> {
         atomic::replace(&self.marker, b"")?;
+        self.unsealed = 0;
+        if rebuild == Rebuild::Settle {
+            self.unsettled = 0;
+        }
         self.optimizing = true;
         Ok(())
     }
