@@ -98,7 +98,11 @@ impl Server {
         let groups = Groups::default();
         let store = open(config, on_mismatch, &groups).await?;
         let services = services(config, &store, (main_address, mcp_address), &groups);
+        let ingest = services.ingest.clone();
         serve(config, services, (main, mcp), &groups)?;
+        if config.watch && visibility == Visibility::Announced {
+            ingest.keep_current();
+        }
         if visibility == Visibility::Announced {
             lock.announce(&Holder {
                 pid: std::process::id(),

@@ -28,6 +28,8 @@ pub struct Config {
     pub guard: Guard,
     pub http: Http,
     pub ingest: Ingest,
+    /// Whether a server keeps roots as their folders are.
+    pub watch: bool,
     pub store: Store,
     pub codex: Codex,
     pub log: Log,

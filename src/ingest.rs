@@ -1,8 +1,8 @@
 //! Fills the store: discover, chunk, embed, write.
 //!
 //! One worker takes runs one after the other. What a run finds is compared with what the store
-//! knows; only what changed is read, embedded and written, the new before the old is deleted. There
-//! is no watching of folders: a run happens when somebody asks for it.
+//! knows; only what changed is read, embedded and written, the new before the old is deleted. A run
+//! happens when somebody asks for it, or when [`watch`] sees a change.
 
 pub mod chunk;
 mod clock;
@@ -16,17 +16,19 @@ mod pipeline;
 pub mod plan;
 mod root;
 mod runs;
+mod scope;
 mod secret;
 mod skip;
 mod status;
+mod watch;
 mod worker;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, watch as channel};
 
 use self::{
-    pipeline::{Job, Tools},
+    pipeline::{Job, Origin, Tools},
     plan::Mode,
     runs::{Bounds, Runs},
 };
@@ -41,6 +43,7 @@ use crate::{
 pub use error::IngestError;
 pub use language::language;
 pub use root::{Request, RootStatus};
+pub use scope::Scope;
 pub use skip::{Reason, Skipped};
 pub use status::{RunCounts, State, Status};
 
@@ -64,6 +67,21 @@ impl Shared {
     fn runs(&self) -> MutexGuard<'_, Runs> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn admit(&self, runs: &mut Runs, job: Job) -> Result<RunId, IngestError> {
+        let stopping = self.tools.tasks.stopping();
+        if stopping.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        let run = runs.admit(job, stopping.child_token())?;
+        self.queued.notify_one();
+        Ok(run)
+    }
+}
+
+/// What a client asks for.
+fn job(root: Root, mode: Mode) -> Job {
+    Job { root, mode, scope: None, origin: Origin::User }
 }
 
 impl Ingest {
@@ -91,7 +109,7 @@ impl Ingest {
         let model_id = self.shared.tools.embedder.model().id();
         let mut runs = self.shared.runs();
         let root = root::requested(request, folder, model_id, &known, &runs)?;
-        self.admit(&mut runs, Job { root, mode: Mode::Changes })
+        self.shared.admit(&mut runs, job(root, Mode::Changes))
     }
 
     /// Starts a run that embeds every file of a known root again, found by name, id or path.
@@ -100,17 +118,13 @@ impl Ingest {
         let folder = root::folder(&self.shared.tools.tasks, root.path.clone()).await?;
         let model_id = self.shared.tools.embedder.model().id();
         let root = Root { path: folder, model_id, last_error: None, ..root };
-        self.admit(&mut self.shared.runs(), Job { root, mode: Mode::Everything })
+        self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))
     }
 
-    fn admit(&self, runs: &mut Runs, job: Job) -> Result<RunId, IngestError> {
-        let stopping = self.shared.tools.tasks.stopping();
-        if stopping.is_cancelled() {
-            return Err(IngestError::Cancelled);
-        }
-        let run = runs.admit(job, stopping.child_token())?;
-        self.shared.queued.notify_one();
-        Ok(run)
+    /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a
+    /// runtime, once.
+    pub fn keep_current(&self) {
+        drop(self.shared.tools.tasks.spawn(watch::watch(Arc::clone(&self.shared))));
     }
 
     /// Returns how far a run is.
@@ -119,7 +133,7 @@ impl Ingest {
     }
 
     /// Follows a run; its last status has a final state.
-    pub fn watch(&self, run: RunId) -> Result<watch::Receiver<Status>, IngestError> {
+    pub fn watch(&self, run: RunId) -> Result<channel::Receiver<Status>, IngestError> {
         self.shared.runs().watch(run)
     }
 

@@ -18,7 +18,8 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// Runs `command` to its end. `serve` ends when the process is told to stop.
 pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
-    if let Command::Serve { reembed, .. } = command {
+    if let Command::Serve { reembed, watch, .. } = command {
+        let config = Config { watch: watch || config.watch, ..config };
         return serve(command, &config, reembed).await;
     }
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
@@ -68,7 +69,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
             cli::reembed(&client).await?;
         }
         cli::run(command, &client).await?;
-        cli::banner(&client, &mcp_url).await?;
+        cli::banner(&client, &mcp_url, config.watch).await?;
         std::future::pending::<Result<(), Failure>>().await
     };
     let ended = tokio::select! {

@@ -23,6 +23,9 @@ pub enum Command {
     Serve {
         /// Folders to index first
         paths: Vec<PathBuf>,
+        /// Keep every repository's index up to date while its files change (as WATCH=true does)
+        #[arg(long)]
+        watch: bool,
         /// Embed every repository again, as is needed after a change of the embedding model
         #[arg(long)]
         reembed: bool,

@@ -22,7 +22,7 @@ struct Store {
 }
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
-pub async fn banner(client: &Client, mcp_url: &str) -> Result<(), CliError> {
+pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(), CliError> {
     // `/ready` looks for Codex anew, so `/health` then knows it.
     let ready = client.get::<Value>(&["ready"]).await;
     let health: Health = client.get(&["health"]).await?;
@@ -32,6 +32,9 @@ pub async fn banner(client: &Client, mcp_url: &str) -> Result<(), CliError> {
         None | Some(0) => "Index       empty; `codeinfo ingest PATH` fills it".to_owned(),
         Some(chunks) => format!("Index       {chunks} chunks"),
     })?;
+    if watches {
+        print::line("            kept up to date while files change")?;
+    }
     match ready {
         Ok(_) => print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?,
         Err(CliError::Refused { message, .. }) => {

@@ -60,6 +60,7 @@ struct Raw {
     keep_alive_ms: Option<u64>,
     max_file_bytes: Option<u64>,
     max_queued_runs: Option<usize>,
+    watch: Option<String>,
     hnsw_min_chunks: Option<usize>,
     shutdown_grace_secs: Option<u64>,
     no_proxy: Option<String>,
@@ -149,6 +150,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         },
         http: http(&raw)?,
         ingest: ingest(&raw)?,
+        watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
         store: Store { hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000), seal_chunks: 4096 },
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: Log {

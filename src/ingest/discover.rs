@@ -11,6 +11,7 @@ mod vendored;
 use std::{
     fs::Metadata,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ignore::{DirEntry, WalkBuilder};
@@ -19,12 +20,15 @@ use tokio_util::sync::CancellationToken;
 use super::{
     clock,
     error::IngestError,
+    scope::Scope,
     secret,
     skip::{Reason, Skipped},
 };
 
 /// The most files one root may have; keeps the list of them within a few hundred megabytes.
 const MAX_FILES: usize = 1_000_000;
+/// Ignore files of our own, for what is committed and yet not worth indexing.
+const OWN_IGNORE_FILE: &str = ".codeinfoignore";
 
 /// A file that may be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +57,31 @@ pub fn discover(
     max_file_bytes: u64,
     cancel: &CancellationToken,
 ) -> Result<Discovered, IngestError> {
+    look(root, max_file_bytes, None, cancel)
+}
+
+/// Walks the part of `root` that `scope` covers, by the same rules as [`discover`].
+pub fn discover_within(
+    root: &Path,
+    max_file_bytes: u64,
+    scope: &Arc<Scope>,
+    cancel: &CancellationToken,
+) -> Result<Discovered, IngestError> {
+    look(root, max_file_bytes, Some(scope), cancel)
+}
+
+fn look(
+    root: &Path,
+    max_file_bytes: u64,
+    scope: Option<&Arc<Scope>>,
+    cancel: &CancellationToken,
+) -> Result<Discovered, IngestError> {
     // A run may have waited; the walk of a file would find every file of the root gone.
     if !root.is_dir() {
         return Err(IngestError::Path { path: root.to_owned(), fault: "is no longer a folder" });
     }
     let mut discovered = Discovered::default();
-    for entry in walk(root) {
+    for entry in walk(root, scope) {
         if cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
@@ -74,19 +97,46 @@ pub fn discover(
     Ok(discovered)
 }
 
-fn walk(root: &Path) -> ignore::Walk {
+/// Returns the folders whose files are looked at, the root first: all of them, or those that
+/// `scope` covers. What cannot be read is left out.
+pub(super) fn folders(root: &Path, scope: Option<&Arc<Scope>>) -> impl Iterator<Item = PathBuf> {
+    let folders = walk(root, scope).filter_map(Result::ok);
+    let folders = folders.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_dir()));
+    let (root, scope) = (root.to_owned(), scope.cloned());
+    folders.map(DirEntry::into_path).filter(move |folder| match &scope {
+        None => true,
+        Some(scope) => below(&root, folder).is_some_and(|path| scope.covers(&path)),
+    })
+}
+
+/// Whether a file of this name says which files are left out.
+pub(super) fn is_ignore_file(name: &str) -> bool {
+    matches!(name, ".gitignore" | ".ignore" | OWN_IGNORE_FILE)
+}
+
+fn walk(root: &Path, scope: Option<&Arc<Scope>>) -> ignore::Walk {
+    let (top, scope) = (root.to_owned(), scope.cloned());
     WalkBuilder::new(root)
         .hidden(true)
         .parents(false)
         .require_git(false)
         .git_global(false)
         .follow_links(false)
-        .add_custom_ignore_filename(".codeinfoignore")
-        .filter_entry(|entry| {
+        .add_custom_ignore_filename(OWN_IGNORE_FILE)
+        .filter_entry(move |entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.depth() == 0 || !is_folder || !vendored::is_vendored(entry.path())
+            entry.depth() == 0
+                || is_in_scope(&top, entry.path(), is_folder, scope.as_deref())
+                    && (!is_folder || !vendored::is_vendored(entry.path()))
         })
         .build()
+}
+
+fn is_in_scope(root: &Path, path: &Path, is_folder: bool, scope: Option<&Scope>) -> bool {
+    let Some(scope) = scope else { return true };
+    // A name that is not UTF-8 is never part of a scope.
+    below(root, path)
+        .is_some_and(|path| scope.covers(&path) || is_folder && scope.leads_through(&path))
 }
 
 /// Puts one entry where it belongs: among the files, among the skipped, or nowhere.
@@ -131,7 +181,7 @@ pub(super) fn modified_ns(metadata: &Metadata) -> u64 {
 }
 
 /// Returns the path below the root with `/` between its parts, if it is UTF-8.
-fn below(root: &Path, path: &Path) -> Option<String> {
+pub(super) fn below(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))

@@ -2,6 +2,7 @@
 
 mod batch;
 mod ledger;
+mod look;
 mod read;
 mod readers;
 mod repair;
@@ -13,12 +14,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+pub(super) use self::look::changes;
 use self::{batch::Embedded, ledger::Ledger, readers::Reading};
 use super::{
     clock,
-    discover::{self, Discovered, Found},
+    discover::{Discovered, Found},
     error::IngestError,
     plan::{self, Mode, Plan, Records},
+    scope::Scope,
     skip::Reason,
     status::{Progress, State},
 };
@@ -53,6 +56,18 @@ pub(super) struct Job {
     /// The root as it is to be; counts and times are filled in by the run.
     pub(super) root: Root,
     pub(super) mode: Mode,
+    /// What the run looks at; `None` is the whole root.
+    pub(super) scope: Option<Arc<Scope>>,
+    pub(super) origin: Origin,
+}
+
+/// Who asked for a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A client.
+    User,
+    /// The watcher, which may ask again.
+    Watch,
 }
 
 /// What the stages of one run share.
@@ -86,7 +101,7 @@ pub(super) async fn run(
         progress,
         cancel,
     };
-    let ended = run.run(tools, before.as_ref(), job.mode).await;
+    let ended = run.run(tools, before.as_ref(), job.mode, job.scope).await;
     let noted = run.note_end(before, &ended).await;
     let state = ended?;
     noted?;
@@ -109,24 +124,39 @@ impl Run {
         tools: &Tools,
         before: Option<&Root>,
         mode: Mode,
+        scope: Option<Arc<Scope>>,
     ) -> Result<State, IngestError> {
         self.progress.update(|status| status.state = State::Scanning);
         if before.is_none() {
             self.begin().await?;
         }
-        let discovered = self.scan(tools).await?;
-        let mut records = self.records().await?;
-        if before.is_some_and(|root| root.last_error.is_some()) {
-            self.begin().await?;
-            repair::repair(&self.target, &mut records, &self.cancel).await?;
-        }
-        self.ledger = Ledger::new(records);
-        let untouchable: Vec<String> = discovered
-            .skipped
-            .iter()
-            .filter(|file| file.reason == Reason::Unreadable)
-            .map(|file| file.path.clone())
-            .collect();
+        // After a run that did not end well, and before the first, a part is not enough.
+        let whole =
+            before.filter(|root| root.last_error.is_none() && root.last_ingest_at.is_some());
+        let seen = if let (Some(before), Some(scope)) = (whole, scope) {
+            let seen = look::within(tools, &self.root, &scope, &self.cancel).await?;
+            self.ledger = Ledger::of_part(seen.records, before.counts);
+            seen.discovered
+        } else {
+            let discovered = look::whole(tools, &self.root, &self.cancel).await?;
+            let mut records = look::records(tools, self.root.id).await?;
+            if before.is_some_and(|root| root.last_error.is_some()) {
+                self.begin().await?;
+                repair::repair(&self.target, &mut records, &self.cancel).await?;
+            }
+            self.ledger = Ledger::new(records);
+            discovered
+        };
+        let plan = self.plan(seen, mode);
+        self.carry_out(tools, plan, mode).await?;
+        self.target.store.flush().await?;
+        let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
+        let has_changed = is_first || mode == Mode::Everything || self.ledger.has_changed();
+        Ok(if has_changed { State::Completed } else { State::Skipped })
+    }
+
+    fn plan(&mut self, discovered: Discovered, mode: Mode) -> Plan {
+        let untouchable = look::untouchable(&discovered);
         for skipped in discovered.skipped {
             self.ledger.skips.add(skipped);
         }
@@ -137,22 +167,7 @@ impl Run {
             unchanged = plan.unchanged,
             "planned"
         );
-        self.carry_out(tools, plan, mode).await?;
-        self.target.store.flush().await?;
-        let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
-        let has_changed = is_first || mode == Mode::Everything || self.ledger.has_changed();
-        Ok(if has_changed { State::Completed } else { State::Skipped })
-    }
-
-    async fn scan(&self, tools: &Tools) -> Result<Discovered, IngestError> {
-        let (folder, limit) = (self.root.path.clone(), tools.max_file_bytes);
-        let cancel = self.cancel.clone();
-        tools.tasks.spawn_blocking(move || discover::discover(&folder, limit, &cancel)).await?
-    }
-
-    async fn records(&self) -> Result<Records, IngestError> {
-        let records = self.target.catalog.files(self.root.id).await?;
-        Ok(records.into_iter().map(|record| (record.path.clone(), record)).collect())
+        plan
     }
 
     /// Reads, embeds and writes what the plan names, then takes out what is gone: a moved file is

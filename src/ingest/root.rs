@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{error::IngestError, names, pipeline::INTERRUPTED, runs::Runs, status::State};
+use super::{error::IngestError, names, pipeline::INTERRUPTED, runs::Runs, secret, status::State};
 use crate::{
     domain::{Counts, Root, RootId, RunId},
     task::Tasks,
@@ -48,6 +48,11 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
     })?;
     if canonical.to_str().is_none() {
         return Err(fault("is not UTF-8"));
+    }
+    if secret::is_private_folder(&canonical) {
+        return Err(fault(
+            "is, or lies in, a folder for keys and passwords, which is never indexed",
+        ));
     }
     if !canonical.is_dir() {
         return Err(fault("is not a folder"));

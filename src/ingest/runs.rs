@@ -10,11 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::IngestError,
-    pipeline::Job,
+    pipeline::{Job, Origin},
     plan::Mode,
     status::{State, Status},
 };
 use crate::domain::{Root, RootId, RunId};
+
+/// How many ended runs of the watcher are kept: few, and apart from the others, because a busy editor
+/// causes one each second.
+const MAX_FINISHED_BY_WATCH: usize = 16;
 
 /// Bounds of the table.
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +35,12 @@ pub(super) struct Runs {
     /// Waiting runs, first in, first out.
     queue: VecDeque<RunId>,
     working: Option<RunId>,
-    /// Ended runs, oldest first.
+    /// Ended runs that clients asked for, oldest first.
     finished: VecDeque<RunId>,
+    /// Ended runs that the watcher asked for, oldest first.
+    finished_by_watch: VecDeque<RunId>,
+    /// How the last run of a root ended.
+    ended: HashMap<RootId, State>,
     /// Roots that are being removed; no run of theirs starts.
     removing: HashSet<RootId>,
     /// The names that roots got in this process, so that two runs that wait cannot get the same.
@@ -51,7 +59,8 @@ impl Entry {
     fn serves(&self, job: &Job) -> bool {
         let (own, other) = (&self.job.root, &job.root);
         let does_all = self.job.mode == Mode::Everything || job.mode == Mode::Changes;
-        does_all && own.name == other.name && own.description == other.description
+        let sees_all = self.job.scope.is_none() || self.job.scope == job.scope;
+        does_all && sees_all && own.name == other.name && own.description == other.description
     }
 
     /// Takes over what a later request for the same root asks for.
@@ -59,7 +68,9 @@ impl Entry {
         names.insert(job.root.id, job.root.name.clone());
         self.sender.send_modify(|status| status.root.clone_from(&job.root.name));
         let mode = if self.job.mode == Mode::Everything { self.job.mode } else { job.mode };
-        self.job = Job { mode, ..job };
+        let scope = job.scope.filter(|scope| self.job.scope.as_ref() == Some(scope));
+        let origin = if self.job.origin == Origin::User { Origin::User } else { job.origin };
+        self.job = Job { root: job.root, mode, scope, origin };
     }
 }
 
@@ -79,6 +90,8 @@ impl Runs {
             queue: VecDeque::new(),
             working: None,
             finished: VecDeque::new(),
+            finished_by_watch: VecDeque::new(),
+            ended: HashMap::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
         }
@@ -95,16 +108,22 @@ impl Runs {
         if self.removing.contains(&job.root.id) {
             return busy("removed");
         }
-        if let Some(run) = self.active(job.root.id) {
-            let is_working = self.working == Some(run);
-            if let Some(entry) = self.entries.get_mut(&run) {
-                match entry.serves(&job) {
-                    true => {}
-                    false if is_working => return busy("ingested"),
-                    false => entry.replace(job, &mut self.names),
-                }
+        if let Some(run) = self.queued(job.root.id) {
+            if let Some(entry) = self.entries.get_mut(&run)
+                && !entry.serves(&job)
+            {
+                entry.replace(job, &mut self.names);
             }
             return Ok(run);
+        }
+        if let Some((run, entry)) = self.working_on(job.root.id) {
+            match (entry.job.origin, entry.serves(&job)) {
+                (Origin::User, true) => return Ok(run),
+                (Origin::User, false) => return busy("ingested"),
+                // Who asks need not know of the watcher, and may mean changes that its run no longer
+                // sees: another run follows.
+                (Origin::Watch, _) => {}
+            }
         }
         if self.bounds.queued <= self.queue.len() {
             return Err(IngestError::QueueFull(self.bounds.queued));
@@ -138,11 +157,19 @@ impl Runs {
                 status.end(state);
             });
         }
-        self.finished.push_back(run);
-        while self.bounds.finished < self.finished.len() {
-            if let Some(oldest) = self.finished.pop_front() {
+        let origin = self.entries.get(&run).map(|entry| entry.job.origin);
+        let (finished, bound) = match origin {
+            Some(Origin::Watch) => (&mut self.finished_by_watch, MAX_FINISHED_BY_WATCH),
+            Some(Origin::User) | None => (&mut self.finished, self.bounds.finished),
+        };
+        finished.push_back(run);
+        while bound < finished.len() {
+            if let Some(oldest) = finished.pop_front() {
                 self.entries.remove(&oldest);
             }
+        }
+        if let Some(root) = self.entries.get(&run).map(|entry| entry.job.root.id) {
+            self.ended.insert(root, state);
         }
     }
 
@@ -151,7 +178,13 @@ impl Runs {
         let entry = self.entries.get(&run).ok_or(IngestError::RunNotFound(run))?;
         entry.cancel.cancel();
         if self.queue.contains(&run) {
+            let root = entry.job.root.clone();
             self.end(run, State::Cancelled, None);
+            if root.last_ingest_at.is_none() && !self.is_active(root.id) {
+                // Nothing is known by that name, unless an earlier run left something.
+                self.names.remove(&root.id);
+                self.ended.remove(&root.id);
+            }
         }
         self.status(run)
     }
@@ -180,7 +213,10 @@ impl Runs {
         if !self.removing.insert(root.id) {
             return Err(IngestError::RootBusy { root: root.name.clone(), action: "removed" });
         }
-        let Some(run) = self.active(root.id) else {
+        if let Some(run) = self.queued(root.id) {
+            self.cancel(run)?;
+        }
+        let Some((run, _)) = self.working_on(root.id) else {
             return Ok(None);
         };
         let watch = self.watch(run)?;
@@ -192,19 +228,31 @@ impl Runs {
     pub(super) fn reopen(&mut self, root: RootId) {
         self.removing.remove(&root);
         self.names.remove(&root);
+        self.ended.remove(&root);
     }
 
-    /// The run of a root that waits or works.
-    pub(super) fn active(&self, root: RootId) -> Option<RunId> {
-        let mut active = self.working.iter().chain(&self.queue);
-        active
-            .find(|run| self.entries.get(run).is_some_and(|entry| entry.job.root.id == root))
-            .copied()
+    /// Whether a run of a root waits or works.
+    pub(super) fn is_active(&self, root: RootId) -> bool {
+        self.queued(root).is_some() || self.working_on(root).is_some()
     }
 
-    /// The roots whose run waits or works, with that run and its state.
+    /// The run of a root that waits.
+    fn queued(&self, root: RootId) -> Option<RunId> {
+        let is_of_root =
+            |run: &&RunId| self.entries.get(run).is_some_and(|entry| entry.job.root.id == root);
+        self.queue.iter().find(is_of_root).copied()
+    }
+
+    /// The run of a root that works.
+    fn working_on(&self, root: RootId) -> Option<(RunId, &Entry)> {
+        let run = self.working?;
+        self.entries.get(&run).filter(|entry| entry.job.root.id == root).map(|entry| (run, entry))
+    }
+
+    /// The roots whose run waits or works, with that run and its state; of two runs of one root, the
+    /// one that works comes last.
     pub(super) fn active_roots(&self) -> impl Iterator<Item = (&Root, RunId, State)> {
-        self.working.iter().chain(&self.queue).filter_map(|run| {
+        self.queue.iter().chain(&self.working).filter_map(|run| {
             let entry = self.entries.get(run)?;
             Some((&entry.job.root, *run, entry.sender.borrow().state))
         })
@@ -215,12 +263,9 @@ impl Runs {
         self.active_roots().map(|(active, ..)| active).find(|active| active.id == root)
     }
 
-    /// How the last ended run of a root ended, while its status is kept.
+    /// How the last run of a root in this process ended.
     pub(super) fn last_state(&self, root: RootId) -> Option<State> {
-        let of_root =
-            |run: &&RunId| self.entries.get(run).is_some_and(|entry| entry.job.root.id == root);
-        let last = self.finished.iter().rev().find(of_root)?;
-        Some(self.entries.get(last)?.sender.borrow().state)
+        self.ended.get(&root).copied()
     }
 
     /// Whether a root other than `root` got this name in this process.

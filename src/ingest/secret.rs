@@ -1,6 +1,8 @@
 //! Tells secrets from source, by path and by content. What is a secret is never indexed, not even
 //! when an ignore file asks for it.
 
+use std::path::Path;
+
 /// Names that are secrets as they stand, lower case.
 const NAMES: &[&str] = &[
     "_netrc",
@@ -84,6 +86,14 @@ const STEMS: &[&str] = &[
 
 /// Folders whose whole content is private, lower case.
 const FOLDERS: &[&str] = &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"];
+
+/// Whether a folder, by its whole path, is private or lies in one that is.
+pub(super) fn is_private_folder(path: &Path) -> bool {
+    path.iter().filter_map(|part| part.to_str()).any(|part| {
+        let part = part.to_lowercase();
+        FOLDERS.contains(&part.as_str())
+    })
+}
 
 /// Whether the name or the folder of a file says that it is a secret. `path` is below the root.
 pub(super) fn is_secret_path(path: &str) -> bool {

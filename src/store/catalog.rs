@@ -51,15 +51,14 @@ impl Catalog {
         self.all(Collection::Files, &Filter::default().with(Field::Root, [root.to_string()])).await
     }
 
-    /// Returns the records of these files of a root, as far as they are indexed, in no fixed order.
+    /// Returns the records of those of `paths` that are indexed files of a root, in no fixed order.
     pub async fn files_at(
         &self,
         root: RootId,
-        paths: Vec<String>,
+        paths: impl IntoIterator<Item = String>,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        let filter =
-            Filter::default().with(Field::Root, [root.to_string()]).with(Field::Path, paths);
-        self.all(Collection::Files, &filter).await
+        let of_root = Filter::default().with(Field::Root, [root.to_string()]);
+        self.all(Collection::Files, &of_root.with(Field::Path, paths)).await
     }
 
     /// Writes file records, replacing what was known of the same paths.

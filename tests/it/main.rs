@@ -31,4 +31,5 @@ mod store_embedded;
 mod store_suite;
 mod support;
 mod tidy;
+mod watch;
 mod wire;

@@ -24,6 +24,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("hyper::", &["net", "wire", "api", "mcp"]),
     ("jsonschema::", &["rpc"]),
     ("prometheus_client::", &["telemetry", "api"]),
+    ("notify::", &["ingest"]),
     ("qdrant_client::", &["store"]),
     ("qdrant_edge::", &["store"]),
     ("reqwest::", &["embed", "cli"]),

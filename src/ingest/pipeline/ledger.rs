@@ -23,9 +23,14 @@ impl Ledger {
         for record in records.values() {
             add(&mut totals, record);
         }
+        Self::of_part(records, totals)
+    }
+
+    /// Makes a ledger of some files of a root of which the store holds `totals` in all.
+    pub(super) fn of_part(records: Records, totals: Counts) -> Self {
         Self {
             records,
-            totals,
+            totals: Counts { embedded: 0, ..totals },
             deleted: 0,
             has_changed: false,
             skips: Skips::default(),
@@ -109,6 +114,6 @@ fn add(totals: &mut Counts, record: &FileRecord) {
 }
 
 fn subtract(totals: &mut Counts, record: &FileRecord) {
-    totals.files -= u64::from(0 < record.chunks);
-    totals.chunks -= u64::from(record.chunks);
+    totals.files = totals.files.saturating_sub(u64::from(0 < record.chunks));
+    totals.chunks = totals.chunks.saturating_sub(u64::from(record.chunks));
 }

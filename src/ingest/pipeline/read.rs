@@ -1,6 +1,11 @@
 //! Reads one file and cuts it; runs on blocking threads.
 
-use std::{fs::File, io::Read, path::Path, time::SystemTime};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+    time::SystemTime,
+};
 
 use crate::{
     domain::{ChunkRecord, FileRecord, RootId, Sparse},
@@ -56,7 +61,7 @@ impl Reader<'_> {
         let (content, size, modified_ns) = match self.content(file) {
             Ok(Some(read)) => read,
             Ok(None) => return Outcome::Skipped(path(), Reason::TooLarge),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Outcome::Gone(path());
             }
             Err(_) => return Outcome::Skipped(path(), Reason::Unreadable),
@@ -93,9 +98,12 @@ impl Reader<'_> {
     }
 
     /// Returns a file's content, size and modification time, or `None` if it is too large.
-    fn content(self, file: &Found) -> std::io::Result<Option<(Vec<u8>, u64, u64)>> {
-        let opened = File::open(self.folder.join(&file.path))?;
+    fn content(self, file: &Found) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
+        let opened = open(&self.folder.join(&file.path))?;
         let metadata = opened.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no longer a regular file"));
+        }
         let mut content = Vec::new();
         // The file may grow meanwhile; one byte above the limit proves that it is too large.
         opened.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut content)?;
@@ -108,6 +116,19 @@ impl Reader<'_> {
         let is_racy = settled <= modified_ns || metadata.len() != size;
         Ok(Some((content, size, if is_racy { 0 } else { modified_ns })))
     }
+}
+
+/// Opens a file. What was a regular file when the folder was walked may be a link or a pipe by now: a
+/// link is not followed, and a pipe without a writer is not waited for.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    options.open(path)
 }
 
 fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> Vec<Piece> {
@@ -130,4 +151,34 @@ fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> 
         Piece { chunk, sparse }
     };
     chunked.chunks.into_iter().map(piece).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn read(folder: &Path, path: &str) -> Outcome {
+        let root = RootId::of(folder);
+        let reader = Reader { root, folder, max_file_bytes: 1000, mode: Mode::Changes };
+        reader.read(&Found { path: path.to_owned(), size: 1, modified_ns: 1 }, None)
+    }
+
+    #[test]
+    fn what_is_no_regular_file_any_more_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.rs"), "fn a() {}\n").unwrap();
+        assert!(matches!(read(folder.path(), "a.rs"), Outcome::Changed(..)));
+
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link.rs")).unwrap();
+        let pipe = folder.path().join("pipe.rs");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        fs::create_dir(folder.path().join("folder.rs")).unwrap();
+        for path in ["link.rs", "pipe.rs", "folder.rs"] {
+            let outcome = read(folder.path(), path);
+            assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
+        }
+    }
 }

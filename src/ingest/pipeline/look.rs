@@ -1,0 +1,86 @@
+//! Looks at a root, or at a part of it, and at what the store knows of that.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::Tools;
+use crate::{
+    domain::{Root, RootId},
+    ingest::{
+        discover::{self, Discovered},
+        error::IngestError,
+        plan::{self, Mode, Records},
+        scope::Scope,
+        skip::Reason,
+    },
+};
+
+/// A part of a root: what is on disk, and what the store has of it.
+pub(super) struct Seen {
+    pub(super) discovered: Discovered,
+    pub(super) records: Records,
+}
+
+/// Returns whether a run of this part of a root would find anything to do.
+pub(in crate::ingest) async fn changes(
+    tools: &Tools,
+    root: &Root,
+    scope: &Arc<Scope>,
+    cancel: &CancellationToken,
+) -> Result<bool, IngestError> {
+    let Seen { discovered, records } = within(tools, root, scope, cancel).await?;
+    let untouchable = untouchable(&discovered);
+    let plan = plan::plan(discovered.files, &records, &untouchable, Mode::Changes);
+    Ok(!plan.read.is_empty() || !plan.gone.is_empty())
+}
+
+/// Looks at a part of a root.
+pub(super) async fn within(
+    tools: &Tools,
+    root: &Root,
+    scope: &Arc<Scope>,
+    cancel: &CancellationToken,
+) -> Result<Seen, IngestError> {
+    let (folder, limit) = (root.path.clone(), tools.max_file_bytes);
+    let (within, cancel) = (Arc::clone(scope), cancel.clone());
+    let walk = move || discover::discover_within(&folder, limit, &within, &cancel);
+    let discovered = tools.tasks.spawn_blocking(walk).await??;
+    let mut records = Records::new();
+    for record in tools.catalog.files_at(root.id, scope.paths().iter().cloned()).await? {
+        records.insert(record.path.clone(), record);
+    }
+    let is_a_file = |path: &String| {
+        let place = discovered.files.binary_search_by(|file| file.path.cmp(path));
+        place.is_ok() || records.contains_key(path)
+    };
+    if !scope.paths().iter().all(is_a_file) {
+        // It may be a folder, or have been one; the store can only tell by its files.
+        records = self::records(tools, root.id).await?;
+        records.retain(|path, _| scope.covers(path));
+    }
+    Ok(Seen { discovered, records })
+}
+
+/// Walks the whole root.
+pub(super) async fn whole(
+    tools: &Tools,
+    root: &Root,
+    cancel: &CancellationToken,
+) -> Result<Discovered, IngestError> {
+    let (folder, limit) = (root.path.clone(), tools.max_file_bytes);
+    let cancel = cancel.clone();
+    tools.tasks.spawn_blocking(move || discover::discover(&folder, limit, &cancel)).await?
+}
+
+/// Returns what the store knows of every file of a root.
+pub(super) async fn records(tools: &Tools, root: RootId) -> Result<Records, IngestError> {
+    let records = tools.catalog.files(root).await?;
+    Ok(records.into_iter().map(|record| (record.path.clone(), record)).collect())
+}
+
+/// Returns the paths that were there but could not be looked at.
+pub(super) fn untouchable(discovered: &Discovered) -> Vec<String> {
+    let unreadable = discovered.skipped.iter().filter(|file| file.reason == Reason::Unreadable);
+    unreadable.map(|file| file.path.clone()).collect()
+}

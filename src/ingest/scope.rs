@@ -1,0 +1,54 @@
+//! The part of a root that one run looks at: some paths, with everything below them.
+
+use std::{collections::BTreeSet, ops::Bound};
+
+/// Paths below a root, with `/` between parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    paths: BTreeSet<String>,
+}
+
+impl Scope {
+    /// Makes a scope of paths below the root.
+    pub fn new(paths: BTreeSet<String>) -> Self {
+        Self { paths }
+    }
+
+    /// Its paths, in order.
+    pub(super) fn paths(&self) -> &BTreeSet<String> {
+        &self.paths
+    }
+
+    /// Whether a path is one of these or lies below one.
+    pub(super) fn covers(&self, path: &str) -> bool {
+        let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        self.paths.contains(path) || folders.into_iter().any(|folder| self.paths.contains(folder))
+    }
+
+    /// Whether one of the paths lies below a folder.
+    pub(super) fn leads_through(&self, folder: &str) -> bool {
+        let below = format!("{folder}/");
+        let from = (Bound::Included(below.as_str()), Bound::Unbounded);
+        self.paths.range::<str, _>(from).next().is_some_and(|path| path.starts_with(&below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scope_covers_what_lies_below_and_leads_through_what_lies_above() {
+        let scope = Scope::new(["a/b", "a/c.rs", "z"].map(str::to_owned).into());
+        for path in ["a/b", "a/b/x/y.rs", "a/c.rs", "z", "z/1"] {
+            assert!(scope.covers(path), "{path}");
+        }
+        for path in ["a", "a/bb", "a/c.rst", "y/z", "zz"] {
+            assert!(!scope.covers(path), "{path}");
+        }
+        assert!(scope.leads_through("a"));
+        for folder in ["a/b", "z", "b", "a/c"] {
+            assert!(!scope.leads_through(folder), "{folder}");
+        }
+    }
+}

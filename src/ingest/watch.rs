@@ -1,0 +1,178 @@
+//! Keeps roots as their folders are: sees changes, waits until they pause, and asks for runs.
+//!
+//! A few changed paths are looked at alone, and a run follows only if they differ from the store.
+//! Many changes, lost events and changed ignore files make a run of the whole root, which compares
+//! sizes and times first. Where the system cannot watch, roots are compared at intervals.
+
+mod events;
+mod folders;
+mod pending;
+mod watched;
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tracing::{debug, info, warn};
+
+use self::{
+    events::{Eyes, Seen},
+    pending::What,
+    watched::Watched,
+};
+use super::{
+    Shared,
+    error::IngestError,
+    pipeline::{self, Job, Origin},
+    plan::Mode,
+    scope::Scope,
+};
+use crate::domain::{Root, RootId};
+
+/// How often roots are looked up, and whether their folders are still the same.
+const SYNC: Duration = Duration::from_secs(1);
+/// How often a root that cannot be watched is compared with its folder.
+const COMPARE: Duration = Duration::from_secs(30);
+/// How soon a root is tried again whose run could not be asked for.
+const RETRY: Duration = Duration::from_millis(250);
+
+/// Watches until the process stops.
+pub(super) async fn watch(shared: Arc<Shared>) {
+    let stopping = shared.tools.tasks.stopping().clone();
+    let mut watch = Watch { eyes: Eyes::open(), roots: HashMap::new(), shared };
+    let mut sync_at = Instant::now();
+    while !stopping.is_cancelled() {
+        if sync_at <= Instant::now() {
+            watch.sync().await;
+            sync_at = Instant::now() + SYNC;
+        }
+        let wake = watch.roots.values().filter_map(|root| root.pending.due()).min();
+        let wake = wake.map_or(sync_at, |due| due.min(sync_at));
+        tokio::select! {
+            () = stopping.cancelled() => break,
+            seen = watch.eyes.next() => watch.note(&seen),
+            () = tokio::time::sleep_until(wake.into()) => watch.refresh().await,
+        }
+    }
+}
+
+struct Watch {
+    eyes: Eyes,
+    roots: HashMap<RootId, Watched>,
+    shared: Arc<Shared>,
+}
+
+impl Watch {
+    /// Takes up roots that are new or whose folder is another one now, and lets go of removed ones.
+    async fn sync(&mut self) {
+        let known = match self.shared.tools.catalog.roots().await {
+            Ok(known) => known,
+            Err(error) => {
+                warn!(%error, "roots to watch could not be read");
+                return;
+            }
+        };
+        let ids: Vec<RootId> = known.iter().map(|root| root.id).collect();
+        let removed: Vec<Watched> =
+            self.roots.extract_if(|id, _| !ids.contains(id)).map(|(_, root)| root).collect();
+        for Watched { root, folders, .. } in removed {
+            debug!(root.name = %root.name, "root is no longer watched");
+            self.eyes.forget(folders);
+            let shares = |other: &&mut Watched| {
+                let path = &other.root.path;
+                path.starts_with(&root.path) || root.path.starts_with(path)
+            };
+            // What was let go of may be part of another root too.
+            let now = Instant::now();
+            self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
+        }
+        for root in known {
+            let place = folders::identity(&self.shared.tools.tasks, root.path.clone()).await;
+            let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));
+            let is_back = place.is_some() && place != watched.place;
+            if place.is_none() && watched.place.is_some() {
+                info!(root.name = %root.name, "folder of a watched root is gone");
+                self.eyes.forget(std::mem::take(&mut watched.folders));
+            }
+            watched.root = root;
+            watched.place = place;
+            if is_back {
+                watched.pending.note_all(Instant::now());
+            } else if watched.compare_at.is_some_and(|at| at <= Instant::now()) {
+                watched.compare_at = Some(Instant::now() + COMPARE);
+                watched.pending.note_all(Instant::now());
+            }
+        }
+    }
+
+    /// Notes what the system told.
+    fn note(&mut self, seen: &Seen) {
+        let now = Instant::now();
+        for watched in self.roots.values_mut() {
+            match seen {
+                Seen::Lost => watched.pending.note_all(now),
+                Seen::Paths(paths) => paths.iter().for_each(|path| watched.note(path, now)),
+            }
+        }
+    }
+
+    /// Brings roots up to date whose changes have paused.
+    async fn refresh(&mut self) {
+        let now = Instant::now();
+        let is_due = |watched: &Watched| watched.pending.due().is_some_and(|due| due <= now);
+        let due: Vec<RootId> =
+            self.roots.iter().filter(|(_, root)| is_due(root)).map(|(id, _)| *id).collect();
+        for id in due {
+            let is_active = self.shared.runs().is_active(id);
+            let Some(watched) = self.roots.get_mut(&id) else { continue };
+            if is_active || watched.place.is_none() {
+                watched.pending.postpone(now + RETRY);
+                continue;
+            }
+            let what = watched.pending.take();
+            match bring_up(&self.shared, &mut self.eyes, watched, &what).await {
+                Ok(()) => {}
+                Err(IngestError::Cancelled) => return,
+                // The next look at roots sees whether the folder is still there.
+                Err(error) => {
+                    debug!(root.id = %id, %error, "watched root could not be brought up to date");
+                    watched.pending.put_back(what, Instant::now() + SYNC);
+                }
+            }
+        }
+    }
+}
+
+/// Watches what is new, and asks for a run if there is something to do.
+async fn bring_up(
+    shared: &Shared,
+    eyes: &mut Eyes,
+    watched: &mut Watched,
+    what: &What,
+) -> Result<(), IngestError> {
+    let scope = match what {
+        What::Everything => None,
+        What::Paths(paths) => Some(Arc::new(Scope::new(paths.clone()))),
+    };
+    // Before looking: what changes from here on is told.
+    let limit = eyes.look_into(&shared.tools.tasks, watched, scope.as_ref()).await?;
+    if let Some(limit) = limit {
+        if watched.compare_at.is_none() {
+            warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");
+        }
+        watched.compare_at = Some(Instant::now() + COMPARE);
+    } else if scope.is_none() {
+        watched.compare_at = None;
+    }
+    let tools = &shared.tools;
+    if let Some(scope) = &scope
+        && !pipeline::changes(tools, &watched.root, scope, tools.tasks.stopping()).await?
+    {
+        return Ok(());
+    }
+    let root = Root { last_error: None, ..watched.root.clone() };
+    let job = Job { root, mode: Mode::Changes, scope, origin: Origin::Watch };
+    shared.admit(&mut shared.runs(), job).map(drop)
+}

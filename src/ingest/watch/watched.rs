@@ -1,0 +1,53 @@
+//! One root that is watched.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use super::{folders::Identity, pending::Pending};
+use crate::{domain::Root, ingest::discover};
+
+/// A root and what is known of its folder.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) root: Root,
+    /// Its folder, when it was last seen; `None` while there is none.
+    pub(super) place: Option<Identity>,
+    /// The folders in it that the system watches.
+    pub(super) folders: BTreeSet<PathBuf>,
+    pub(super) pending: Pending,
+    /// When to compare everything, where watching is not possible.
+    pub(super) compare_at: Option<Instant>,
+}
+
+impl Watched {
+    pub(super) fn new(root: Root) -> Self {
+        Self {
+            root,
+            place: None,
+            folders: BTreeSet::new(),
+            pending: Pending::default(),
+            compare_at: None,
+        }
+    }
+
+    /// Notes that something changed at a path, if it is of this root.
+    pub(super) fn note(&mut self, path: &Path, now: Instant) {
+        if !path.starts_with(&self.root.path) {
+            return;
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_exclude = path.ends_with(".git/info/exclude");
+        match discover::below(&self.root.path, path) {
+            // A changed ignore file changes what counts of everything beside it.
+            Some(below) if !is_exclude && !discover::is_ignore_file(name) && !below.is_empty() => {
+                self.pending.note(below, now);
+            }
+            Some(_) => self.pending.note_all(now),
+            // A name that is not UTF-8 is never indexed.
+            None => {}
+        }
+    }
+}

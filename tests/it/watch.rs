@@ -1,0 +1,194 @@
+//! Keeping roots current: the real program watches, files change, and searches find what is there.
+
+use std::{fs, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::process::{Program, fresh};
+
+/// Far more than any change needs, so that a busy machine does not fail a test.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+struct Scene {
+    program: Program,
+    repository: TempDir,
+    _data: TempDir,
+}
+
+impl Scene {
+    /// A watching server with one indexed repository, which it has compared once.
+    async fn new() -> Self {
+        let (data, repository) = (fresh(), fresh());
+        write(repository.path(), "src/first.rs", "first_harbour");
+        write(repository.path(), ".gitignore", "*.log\n");
+        let environment = [("CODEX_BIN", "/nonexistent/codex"), ("WATCH", "true")];
+        let environment =
+            environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let program = Program::serve(data.path(), &[repository.path()], &environment).await;
+        let scene = Self { program, repository, _data: data };
+        // Its watches stand once a change is seen.
+        scene.write("src/ready.rs", "ready_harbour");
+        scene.until_found("ready_harbour", "src/ready.rs").await;
+        scene
+    }
+
+    fn path(&self) -> &Path {
+        self.repository.path()
+    }
+
+    fn write(&self, path: &str, name: &str) {
+        write(self.path(), path, name);
+    }
+
+    /// The files in which chunks hold a name, in order.
+    async fn files(&self, name: &str) -> Vec<String> {
+        let reply = self.program.api("/tools/vector-search", &json!({ "query": name })).await;
+        let results = reply["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
+        let holds = |hit: &&Value| hit["chunk"].as_str().is_some_and(|text| text.contains(name));
+        let path = |hit: &Value| hit["relPath"].as_str().unwrap().to_owned();
+        let mut files: Vec<String> = results.iter().filter(holds).map(path).collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    async fn until(&self, name: &str, files: &[&str]) {
+        let mut seen = Vec::new();
+        let wait = async {
+            loop {
+                seen = self.files(name).await;
+                if seen == files {
+                    return;
+                }
+            }
+        };
+        let ended = tokio::time::timeout(PATIENCE, wait).await;
+        assert!(ended.is_ok(), "`{name}` is in {seen:?}, not in {files:?}");
+    }
+
+    async fn until_found(&self, name: &str, file: &str) {
+        self.until(name, &[file]).await;
+    }
+
+    async fn root(&self) -> Value {
+        self.program.read("/ingest/roots").await["roots"][0].clone()
+    }
+}
+
+fn write(folder: &Path, path: &str, name: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let is_code = path.extension().is_some_and(|extension| extension == "rs");
+    let text = if is_code { format!("fn {name}() {{}}\n") } else { name.to_owned() };
+    fs::write(path, text).unwrap();
+}
+
+#[tokio::test]
+async fn a_saved_file_is_found_and_its_former_content_is_not() {
+    let scene = Scene::new().await;
+    scene.write("src/first.rs", "second_harbour");
+    scene.until_found("second_harbour", "src/first.rs").await;
+    assert_eq!(scene.files("first_harbour").await, [""; 0]);
+
+    // As editors save: another file takes the place of the former one.
+    scene.write("src/.first.rs.swp", "third_harbour");
+    fs::rename(scene.path().join("src/.first.rs.swp"), scene.path().join("src/first.rs")).unwrap();
+    scene.until_found("third_harbour", "src/first.rs").await;
+
+    scene.write("deep/er/new.rs", "fourth_harbour");
+    scene.until_found("fourth_harbour", "deep/er/new.rs").await;
+    scene.write("deep/er/new.rs", "fifth_harbour");
+    scene.until_found("fifth_harbour", "deep/er/new.rs").await;
+
+    let mut root = scene.root().await;
+    while !root["runId"].is_null() {
+        root = scene.root().await;
+    }
+    assert_eq!(root["counts"]["files"], 3, "{root}");
+    assert_eq!(root["lastError"], Value::Null, "{root}");
+}
+
+#[tokio::test]
+async fn deleted_and_moved_files_and_folders_are_followed() {
+    let scene = Scene::new().await;
+    fs::remove_file(scene.path().join("src/ready.rs")).unwrap();
+    scene.until("ready_harbour", &[]).await;
+
+    scene.write("old/one.rs", "moving_harbour");
+    scene.until_found("moving_harbour", "old/one.rs").await;
+    fs::rename(scene.path().join("old"), scene.path().join("new")).unwrap();
+    scene.until_found("moving_harbour", "new/one.rs").await;
+    scene.write("new/one.rs", "moved_harbour");
+    scene.until_found("moved_harbour", "new/one.rs").await;
+
+    fs::remove_dir_all(scene.path().join("new")).unwrap();
+    scene.until("moved_harbour", &[]).await;
+}
+
+#[tokio::test]
+async fn ignored_files_are_left_out_until_the_ignore_file_changes() {
+    let scene = Scene::new().await;
+    scene.write("notes.log", "quiet_harbour");
+    scene.write("src/after.rs", "after_harbour");
+    scene.until_found("after_harbour", "src/after.rs").await;
+    assert_eq!(scene.files("quiet_harbour").await, [""; 0]);
+
+    scene.write(".gitignore", "*.rs\n");
+    scene.until_found("quiet_harbour", "notes.log").await;
+    scene.until("after_harbour", &[]).await;
+}
+
+#[tokio::test]
+async fn a_burst_of_files_and_a_folder_that_comes_back_are_taken_up() {
+    let scene = Scene::new().await;
+    for number in 0..2000 {
+        scene.write(&format!("many/{}/f{number}.rs", number % 40), &format!("harbour_{number}"));
+    }
+    let all = async {
+        while scene.root().await["counts"]["files"] != 2002 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let ended = tokio::time::timeout(PATIENCE, all).await;
+    assert!(ended.is_ok(), "{}", scene.root().await);
+
+    let away = scene.path().with_extension("away");
+    fs::rename(scene.path(), &away).unwrap();
+    fs::create_dir(scene.path()).unwrap();
+    scene.write("src/other.rs", "other_harbour");
+    scene.until_found("other_harbour", "src/other.rs").await;
+    scene.until("first_harbour", &[]).await;
+    fs::remove_dir_all(away).unwrap();
+}
+
+#[tokio::test]
+async fn a_run_that_somebody_asks_for_is_served_while_files_change() {
+    let scene = Scene::new().await;
+    for number in 0..300 {
+        scene.write(&format!("many/f{number}.rs"), &format!("harbour_{number}"));
+    }
+    let status = scene.program.ingest(scene.path()).await;
+    assert!(matches!(status["state"].as_str(), Some("completed" | "skipped")), "{status}");
+    assert_eq!(status["counts"]["files"], 302, "{status}");
+    let run = status["runId"].as_str().unwrap();
+    for number in 0..20 {
+        scene.write("src/first.rs", &format!("pier_{number}"));
+        scene.until_found(&format!("pier_{number}"), "src/first.rs").await;
+    }
+    let later = scene.program.read(&format!("/ingest/status/{run}")).await;
+    assert_eq!(later, status);
+}
+
+#[tokio::test]
+async fn stopping_does_not_wait_for_a_run_of_the_watcher() {
+    let scene = Scene::new().await;
+    for number in 0..3000 {
+        scene.write(&format!("many/f{number}.rs"), &format!("harbour_{number}"));
+    }
+    let begun = async { while scene.root().await["runId"].is_null() {} };
+    // The run may also have ended between two looks.
+    drop(tokio::time::timeout(Duration::from_secs(5), begun).await);
+    let stopped = tokio::time::timeout(PATIENCE, scene.program.terminate()).await;
+    assert!(stopped.unwrap().success());
+}
