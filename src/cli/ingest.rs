@@ -2,6 +2,10 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -13,6 +17,8 @@ use super::{CliError, Client};
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);
+/// The time left while nobody can tell.
+const UNKNOWN: u64 = u64::MAX;
 
 #[derive(Deserialize)]
 struct Started {
@@ -39,6 +45,7 @@ struct Status {
     current_file: Option<String>,
     file_index: u64,
     file_total: u64,
+    eta_ms: Option<u64>,
     message: Option<String>,
     last_error: Option<String>,
 }
@@ -94,13 +101,14 @@ pub async fn reembed(client: &Client) -> Result<(), CliError> {
 }
 
 async fn finish(client: &Client, path: &str, started: &Started) -> Result<(), CliError> {
-    let bar = bar();
+    let left = Arc::new(AtomicU64::new(UNKNOWN));
+    let bar = bar(&left);
     let ended = tokio::select! {
-        ended = follow(client, &started.run, &bar) => ended,
+        ended = follow(client, &started.run, &bar, &left) => ended,
         _ = tokio::signal::ctrl_c() => {
             let path = ["ingest", "cancel", &started.run];
             client.post::<serde_json::Value>(&path, &json!({})).await?;
-            follow(client, &started.run, &bar).await
+            follow(client, &started.run, &bar, &left).await
         }
     };
     let elapsed = bar.elapsed();
@@ -108,9 +116,15 @@ async fn finish(client: &Client, path: &str, started: &Started) -> Result<(), Cl
     report(path, &ended?, elapsed)
 }
 
-async fn follow(client: &Client, run: &str, bar: &ProgressBar) -> Result<Status, CliError> {
+async fn follow(
+    client: &Client,
+    run: &str,
+    bar: &ProgressBar,
+    left: &AtomicU64,
+) -> Result<Status, CliError> {
     loop {
         let status: Status = client.get(&["ingest", "status", run]).await?;
+        left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
         bar.set_length(status.file_total);
         bar.set_position(status.file_index);
         bar.set_prefix(status.state.clone());
@@ -148,14 +162,17 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
     }
 }
 
-/// Makes a bar on standard error; where that is no terminal, nothing is drawn.
-fn bar() -> ProgressBar {
+/// Makes a bar on standard error; where that is no terminal, nothing is drawn. The time left is the
+/// server's, which knows how large the files are.
+fn bar(left: &Arc<AtomicU64>) -> ProgressBar {
+    let left = Arc::clone(left);
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
     let template = "{prefix:9} [{bar:30}] {pos}/{len} files{pace} {wide_msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
-        let pace = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            if 0 < state.pos() && Some(state.pos()) < state.len() {
-                let left = HumanDuration(state.eta());
+        let pace = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let left_ms = left.load(Ordering::Relaxed);
+            if 0 < state.pos() && left_ms != UNKNOWN {
+                let left = HumanDuration(Duration::from_millis(left_ms));
                 // Writing to indicatif's own buffer cannot fail.
                 write!(out, ", {:.0}/s, {left} left", state.per_sec()).ok();
             }

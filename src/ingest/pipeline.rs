@@ -178,8 +178,9 @@ impl Run {
         plan: Plan,
         mode: Mode,
     ) -> Result<(), IngestError> {
-        self.progress.embedding(plan.read.len());
-        self.progress.done(0, self.ledger.counts());
+        let bytes = plan.read.iter().map(|file| file.size).sum();
+        self.progress.embedding(plan.read.len(), bytes);
+        self.progress.done(0, 0, self.ledger.counts());
         let mut gone = plan.gone;
         if !plan.read.is_empty() {
             self.stream(tools, plan.read, mode, &mut gone).await?;
@@ -191,7 +192,7 @@ impl Run {
             self.begin().await?;
             write::remove(&self.target, &mut self.ledger, &gone).await?;
         }
-        self.progress.done(0, self.ledger.counts());
+        self.progress.done(0, 0, self.ledger.counts());
         Ok(())
     }
 
@@ -228,7 +229,11 @@ impl Run {
         written.and(embedded)
     }
 
-    async fn write(&mut self, batch: Embedded, gone: &mut Vec<String>) -> Result<(), IngestError> {
+    async fn write(
+        &mut self,
+        mut batch: Embedded,
+        gone: &mut Vec<String>,
+    ) -> Result<(), IngestError> {
         if !batch.changed.is_empty() {
             self.begin().await?;
         }
@@ -241,9 +246,11 @@ impl Run {
             self.ledger.skips.add(skipped.clone());
         }
         self.ledger.fallbacks += batch.fallbacks;
-        let files = batch.files;
+        let (files, bytes) = (batch.files, batch.bytes);
+        let room = std::mem::take(&mut batch.rooms);
         write::write(&self.target, &mut self.ledger, batch).await?;
-        self.progress.done(files, self.ledger.counts());
+        drop(room);
+        self.progress.done(files, bytes, self.ledger.counts());
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! What clients see of a run, and how a run reports it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -115,11 +115,19 @@ impl Status {
 pub(super) struct Progress {
     sender: watch::Sender<Status>,
     started: Instant,
+    bytes: Bytes,
+}
+
+/// Files differ a thousandfold in size, so that what is left is told by bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bytes {
+    done: u64,
+    total: u64,
 }
 
 impl Progress {
     pub(super) fn new(sender: watch::Sender<Status>) -> Self {
-        Self { sender, started: Instant::now() }
+        Self { sender, started: Instant::now(), bytes: Bytes::default() }
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {
@@ -127,8 +135,9 @@ impl Progress {
     }
 
     /// Says that reading begins.
-    pub(super) fn embedding(&mut self, files: usize) {
+    pub(super) fn embedding(&mut self, files: usize, bytes: u64) {
         self.started = Instant::now();
+        self.bytes = Bytes { done: 0, total: bytes };
         self.update(|status| {
             status.state = State::Embedding;
             status.file_total = files as u64;
@@ -141,17 +150,45 @@ impl Progress {
     }
 
     /// Says that further files are done.
-    pub(super) fn done(&self, files: u64, counts: RunCounts) {
-        let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    pub(super) fn done(&mut self, files: u64, bytes: u64, counts: RunCounts) {
+        let elapsed = self.started.elapsed();
+        self.bytes.done = self.bytes.done.saturating_add(bytes);
+        let Bytes { done, total } = self.bytes;
         self.update(|status| {
             status.counts = counts;
             status.file_index += files;
-            let (index, total) = (status.file_index, status.file_total);
             // 100 is kept for the end.
-            let percent = (index * 100).checked_div(total).unwrap_or(0).min(99);
+            let percent = share(status.file_index, status.file_total).min(99);
             status.percent = u8::try_from(percent).unwrap_or(99);
-            let left = total.saturating_sub(index);
-            status.eta_ms = elapsed_ms.saturating_mul(left).checked_div(index);
+            status.eta_ms = left_ms(elapsed, done, total);
         });
+    }
+}
+
+fn share(index: u64, total: u64) -> u64 {
+    (index * 100).checked_div(total).unwrap_or(0)
+}
+
+/// Returns how long the rest will take at the pace of the whole so far, which does not jump about as
+/// the pace of the moment does.
+fn left_ms(elapsed: Duration, done: u64, total: u64) -> Option<u64> {
+    let elapsed_ms = elapsed.as_millis();
+    let left = u128::from(total.saturating_sub(done));
+    let left_ms = elapsed_ms.saturating_mul(left).checked_div(u128::from(done))?;
+    u64::try_from(left_ms).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_the_bytes() {
+        let second = Duration::from_secs(1);
+        assert_eq!(left_ms(second, 0, 100), None);
+        assert_eq!(left_ms(second, 25, 100), Some(3000));
+        assert_eq!(left_ms(4 * second, 100, 100), Some(0));
+        // A file may have grown since it was measured.
+        assert_eq!(left_ms(second, 101, 100), Some(0));
     }
 }

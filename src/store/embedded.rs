@@ -108,11 +108,14 @@ impl Embedded {
         blocking(&self.tasks, action, work).await
     }
 
-    /// Flushes, then starts to rebuild segments where that is worth while. Rebuilding that goes on
-    /// already is waited for a while, because the engine can only flush when it has ended.
+    /// Flushes, then starts to rebuild segments where that is worth while. Sealing that goes on is
+    /// waited for, because the engine can only flush when it has ended; when stopping, any rebuilding
+    /// is.
     async fn flush_and_optimize(&self) -> Result<(), StoreError> {
-        // Without an end in time, the journal is put on disk instead.
-        drop(tokio::time::timeout(REBUILD_WAIT, self.optimizer.idle()).await);
+        if self.tasks.stopping().is_cancelled() || !self.optimizer.is_settling() {
+            // Without an end in time, the journal is put on disk instead.
+            drop(tokio::time::timeout(REBUILD_WAIT, self.optimizer.idle()).await);
+        }
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
         let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
         let work = move || {

@@ -249,6 +249,11 @@ async fn a_cancelled_run_keeps_what_was_there() {
     let other = bench.ingest.start(request(&bench.repo("other", &[]).0)).await.unwrap();
     assert_eq!(bench.ingest.status(other).unwrap().state, State::Queued);
     assert_eq!(bench.ingest.cancel(other).unwrap().state, State::Cancelled);
+    // Nothing was indexed by that name, so that another folder may have it.
+    let namesake =
+        Request { name: Some("other".to_owned()), ..request(&bench.repo("third", &[]).0) };
+    let namesake = bench.ingest.start(namesake).await.unwrap();
+    bench.ingest.cancel(namesake).unwrap();
     bench.ingest.cancel(run).unwrap();
     bench.faults.release();
     assert_eq!(bench.ended(run).await.state, State::Cancelled);
@@ -373,4 +378,15 @@ fn json(value: &impl serde::Serialize) -> String {
         }
     }
     serde_json::to_string_pretty(&value).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_for_keys_are_refused() {
+    let bench = Bench::new().await;
+    for folder in [".ssh", ".kube/cache", ".GnuPG"] {
+        let repo = bench.repo(folder, &[("config", "Host example\n")]);
+        let refused = bench.ingest.start(request(&repo.0)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::ValidationFailed);
+        assert!(refused.to_string().contains("keys and passwords"), "{refused}");
+    }
 }

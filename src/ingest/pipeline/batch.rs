@@ -1,11 +1,12 @@
 //! Gathers files into batches and embeds them.
 
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Target,
     read::{Outcome, Piece},
+    readers::Read,
     write,
 };
 use crate::{
@@ -20,6 +21,9 @@ const CHUNKS: usize = 256;
 /// A batch is sent on when it has this many files, with chunks or without.
 const FILES: usize = 512;
 
+/// A batch is sent on when its files have this many bytes.
+const BYTES: u64 = 4 << 20;
+
 /// Files read, on their way to the embedder.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
@@ -29,6 +33,8 @@ pub(super) struct Batch {
     skipped: Vec<Skipped>,
     gone: Vec<String>,
     fallbacks: u64,
+    bytes: u64,
+    rooms: Vec<OwnedSemaphorePermit>,
 }
 
 /// A batch with its vectors, ready to be written.
@@ -43,16 +49,22 @@ pub(super) struct Embedded {
     pub(super) fallbacks: u64,
     /// How many files of the plan it settles.
     pub(super) files: u64,
+    /// The size of those files.
+    pub(super) bytes: u64,
+    /// Held until the batch is written.
+    pub(super) rooms: Vec<OwnedSemaphorePermit>,
 }
 
 impl Batch {
-    pub(super) fn add(&mut self, outcome: Outcome) {
-        match outcome {
+    pub(super) fn add(&mut self, read: Read) {
+        self.bytes += read.bytes;
+        match read.outcome {
             Outcome::Same(record) => self.same.push(record),
             Outcome::Changed(record, pieces, cut) => {
                 self.changed.push(record);
                 self.fallbacks += u64::from(cut == Cut::Fallback);
                 self.pieces.extend(pieces.into_iter().enumerate());
+                self.rooms.push(read.room);
             }
             Outcome::Skipped(path, reason) => self.skipped.push(Skipped { path, reason }),
             Outcome::Gone(path) => self.gone.push(path),
@@ -60,7 +72,7 @@ impl Batch {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        CHUNKS <= self.pieces.len() || FILES <= self.files()
+        CHUNKS <= self.pieces.len() || FILES <= self.files() || BYTES <= self.bytes
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -94,6 +106,8 @@ impl Batch {
             gone: self.gone,
             fallbacks: self.fallbacks,
             files,
+            bytes: self.bytes,
+            rooms: self.rooms,
         })
     }
 }
@@ -101,7 +115,7 @@ impl Batch {
 /// Embeds batch after batch until the readers are done.
 pub(super) async fn embed_all(
     target: &Target,
-    mut from: mpsc::Receiver<Outcome>,
+    mut from: mpsc::Receiver<Read>,
     to: mpsc::Sender<Embedded>,
     cancel: &CancellationToken,
 ) -> Result<(), IngestError> {
@@ -114,7 +128,7 @@ pub(super) async fn embed_all(
                 received = from.recv() => received,
             };
             match received {
-                Some(outcome) => batch.add(outcome),
+                Some(read) => batch.add(read),
                 None => break,
             }
         }

@@ -8,7 +8,11 @@ use std::{
     },
 };
 
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -21,6 +25,22 @@ use crate::{
     task::Tasks,
 };
 
+/// The most bytes of files that are read and not yet written. With chunks and vectors, memory holds
+/// about three times as much.
+const MAX_BYTES: u32 = 32 << 20;
+/// The most bytes that one file counts for. A batch that waits for more files holds less than
+/// [`MAX_BYTES`] without this, so that the readers never wait for it while it waits for them.
+const MAX_FILE_WEIGHT: u32 = 8 << 20;
+
+/// What came of one file, on its way to the store.
+pub(super) struct Read {
+    pub(super) outcome: Outcome,
+    /// Size of the file when the folder was walked.
+    pub(super) bytes: u64,
+    /// Makes room for other files when dropped.
+    pub(super) room: OwnedSemaphorePermit,
+}
+
 /// What the readers of a run share.
 pub(super) struct Reading {
     root: RootId,
@@ -30,6 +50,7 @@ pub(super) struct Reading {
     /// Each file to read, with what the store knows of it.
     files: Vec<(Found, Option<FileRecord>)>,
     next: AtomicUsize,
+    room: Arc<Semaphore>,
     cancel: CancellationToken,
     progress: Progress,
 }
@@ -50,25 +71,27 @@ impl Reading {
                 })
                 .collect(),
             next: AtomicUsize::new(0),
+            room: Arc::new(Semaphore::new(MAX_BYTES as usize)),
             cancel: run.cancel.clone(),
             progress: run.progress.clone(),
         }
     }
 
     /// Starts a reader for each processor, sparing one for the runtime where there are several.
-    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Outcome>) -> Vec<JoinHandle<()>> {
+    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Read>) -> Vec<JoinHandle<()>> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = if 2 < processors { processors - 1 } else { processors };
         let shared = Arc::new(self);
         let start = |_| {
             let (shared, to) = (Arc::clone(&shared), to.clone());
-            tasks.spawn_blocking(move || shared.read_all(&to))
+            let runtime = Handle::current();
+            tasks.spawn_blocking(move || shared.read_all(&to, &runtime))
         };
         (0..readers.min(shared.files.len())).map(start).collect()
     }
 
     /// Reads file after file until none is left or nobody listens.
-    fn read_all(&self, to: &mpsc::Sender<Outcome>) {
+    fn read_all(&self, to: &mpsc::Sender<Read>, runtime: &Handle) {
         let reader = Reader {
             root: self.root,
             folder: &self.folder,
@@ -79,8 +102,13 @@ impl Reading {
             if self.cancel.is_cancelled() {
                 return;
             }
+            let weight = u32::try_from(file.size).unwrap_or(u32::MAX).min(MAX_FILE_WEIGHT);
+            let room = Arc::clone(&self.room).acquire_many_owned(weight);
+            // Nobody closes the semaphore.
+            let Ok(room) = runtime.block_on(room) else { return };
             self.progress.reading(&file.path);
-            if to.blocking_send(reader.read(file, known.as_ref())).is_err() {
+            let outcome = reader.read(file, known.as_ref());
+            if to.blocking_send(Read { outcome, bytes: file.size, room }).is_err() {
                 return;
             }
         }

@@ -24,13 +24,13 @@ pub(super) struct Optimizer {
     shards: Arc<Shards>,
     writer: Arc<Mutex<Writer>>,
     bounds: Bounds,
-    busy: watch::Sender<bool>,
+    busy: watch::Sender<Option<Rebuild>>,
     thread: Arc<SyncMutex<Option<JoinHandle<()>>>>,
 }
 
 impl Optimizer {
     pub(super) fn new(shards: Arc<Shards>, writer: Arc<Mutex<Writer>>, bounds: Bounds) -> Self {
-        let busy = watch::Sender::new(false);
+        let busy = watch::Sender::new(None);
         Self { shards, writer, bounds, busy, thread: Arc::default() }
     }
 
@@ -55,7 +55,7 @@ impl Optimizer {
 
     fn start(&self, writer: &mut Writer, rebuild: Rebuild) -> Result<(), StoreError> {
         writer.start_optimizing(rebuild)?;
-        self.busy.send_replace(true);
+        self.busy.send_replace(Some(rebuild));
         let optimizer = self.clone();
         let work = move || optimizer.run(rebuild);
         match thread::Builder::new().name("store-optimizer".to_owned()).spawn(work) {
@@ -63,16 +63,21 @@ impl Optimizer {
             Err(error) => {
                 warn!(%error, "store optimizer could not start");
                 writer.finish_optimizing(Ok(Vec::new()))?;
-                self.busy.send_replace(false);
+                self.busy.send_replace(None);
             }
         }
         Ok(())
     }
 
+    /// Whether what runs left is being rebuilt, which may take minutes.
+    pub(super) fn is_settling(&self) -> bool {
+        *self.busy.borrow() == Some(Rebuild::Settle)
+    }
+
     /// Waits until nothing is being rebuilt.
     pub(super) async fn idle(&self) {
         // Cannot fail: the sender lives as long as `self`.
-        drop(self.busy.subscribe().wait_for(|busy| !busy).await);
+        drop(self.busy.subscribe().wait_for(Option::is_none).await);
     }
 
     /// Waits, blocking, for the thread if there is one.
@@ -103,7 +108,7 @@ impl Optimizer {
             warn!(%error, "store could not be optimized");
         }
         // Before the writer is free again: the next start must not be taken back.
-        self.busy.send_replace(false);
+        self.busy.send_replace(None);
     }
 
     fn rebuild(&self, rebuild: Rebuild) -> Result<Vec<Collection>, StoreError> {

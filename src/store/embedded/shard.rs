@@ -26,9 +26,12 @@ use super::{
 
 /// Size of one file of the engine's log; up to two files of a collection wait to be freed.
 const LOG_FILE_BYTES: usize = 8 << 20;
-/// How many segments a shard may have before small ones are merged. Each costs a search some tens of
-/// microseconds; the fewer there may be, the more often the same points are merged again.
-const SEGMENTS: usize = 10;
+/// How many segments a shard may have when a run has ended, before small ones are merged. Each costs
+/// a search some tens of microseconds; the fewer there may be, the more often points are merged.
+const SETTLED_SEGMENTS: usize = 16;
+/// How many segments a shard may have while a run goes on. Merging takes seconds in which nothing is
+/// sealed, so that there is little of it; each segment maps some thirty files.
+const WORKING_SEGMENTS: usize = 40;
 /// Segments with fewer points are not rebuilt to get rid of deleted ones.
 const VACUUM_MIN_POINTS: usize = 1000;
 /// The engine rebuilds a segment when a fifth of its points is deleted; fewer changes than this
@@ -143,17 +146,17 @@ impl Shard {
     pub(super) fn optimize(&self, rebuild: Rebuild, bounds: Bounds) -> Result<bool, StoreError> {
         let bytes = self.dimensions.saturating_mul(size_of::<f32>());
         let threshold = (bounds.seal_points.saturating_mul(bytes) / 1024).max(1);
-        let links = match rebuild {
+        let (segments, links) = match rebuild {
             // Another number of links would have the engine rebuild every segment.
-            Rebuild::Seal => None,
+            Rebuild::Seal => (WORKING_SEGMENTS, None),
             Rebuild::Settle => {
                 let points = usize::try_from(self.count(&Filter::default())?).unwrap_or(usize::MAX);
                 let links = if bounds.hnsw_min_points <= points { LINKS } else { NO_LINKS };
-                Some(links)
+                (SETTLED_SEGMENTS, Some(links))
             }
         };
         self.call("optimize", |engine| {
-            engine.set_optimizers_config(optimizers(threshold))?;
+            engine.set_optimizers_config(optimizers(threshold, segments))?;
             if let Some(links) = links {
                 engine.set_hnsw_config(hnsw(links))?;
             }
@@ -168,7 +171,7 @@ impl Shard {
         let may_vacuum = VACUUM_MIN_POINTS <= info.points_count && VACUUM_MIN_CHANGES <= changes;
         let wants_graph = bounds.hnsw_min_points <= info.points_count
             && self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m))? != LINKS;
-        Ok(may_vacuum || wants_graph || SEGMENTS < info.segments_count)
+        Ok(may_vacuum || wants_graph || SETTLED_SEGMENTS < info.segments_count)
     }
 
     /// Runs a call of the engine, turning its errors and panics into ours.
@@ -239,7 +242,7 @@ fn links(folder: &Path) -> usize {
 fn config(collection: Collection, dimensions: usize, links: usize) -> EdgeConfig {
     let log = WalOptions { segment_capacity: LOG_FILE_BYTES, ..WalOptions::default() };
     let config = EdgeConfigBuilder::new()
-        .optimizers(optimizers(0))
+        .optimizers(optimizers(0, SETTLED_SEGMENTS))
         .hnsw_config(hnsw(links))
         .wal_options(log);
     match collection {
@@ -263,10 +266,10 @@ fn hnsw(links: usize) -> HnswIndexConfig {
 }
 
 /// The engine measures a segment by its largest vectors, which may be the sparse ones.
-fn optimizers(indexing_threshold_kb: usize) -> EdgeOptimizersConfig {
+fn optimizers(indexing_threshold_kb: usize, segments: usize) -> EdgeOptimizersConfig {
     EdgeOptimizersConfig {
         // By default the engine derives both from the number of processors.
-        default_segment_number: Some(SEGMENTS),
+        default_segment_number: Some(segments),
         max_segment_size: Some(usize::MAX / 1024),
         indexing_threshold: Some(indexing_threshold_kb),
         vacuum_min_vector_number: Some(VACUUM_MIN_POINTS),
