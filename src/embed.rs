@@ -14,7 +14,7 @@ pub use error::EmbedError;
 /// Which model makes the dense vectors. Recorded in the store; vectors of two models never mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
-    /// Such as `code-static-0`.
+    /// Such as `code-static-1`.
     pub name: String,
     /// Changes whenever the same text would get another vector.
     pub version: String,

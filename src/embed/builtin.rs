@@ -1,7 +1,8 @@
-//! The built-in model `code-static-0`: a static table of sub-word vectors, trained for code search.
+//! The built-in model `code-static-1`: a static table of sub-word vectors, trained for code search.
 //!
 //! A text is the normalised sum of the vectors of its distinct sub-words, each weighted by
-//! 1 + ln(count). No network runs, so that embedding costs little more than reading the text.
+//! 1 + ln(count); in a query each sub-word has one more weight, which was learned. No network runs,
+//! so that embedding costs little more than reading the text. `training/` makes the table.
 
 mod table;
 mod vocabulary;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt, future::BoxFuture};
 
-use self::table::{DIMENSIONS, Table};
+use self::table::{DIMENSIONS, Side, Table};
 use super::{EmbedError, Embedder, Model};
 use crate::task::Tasks;
 
@@ -28,7 +29,7 @@ impl Builtin {
     /// Reads the model from the binary. Work runs as jobs of `tasks`.
     pub fn load(tasks: Tasks) -> Result<Self, EmbedError> {
         let model = Model {
-            name: "code-static-0".to_owned(),
+            name: "code-static-1".to_owned(),
             version: "1".to_owned(),
             dimensions: DIMENSIONS,
         };
@@ -44,7 +45,9 @@ impl Builtin {
             }
             let slice = next_slice(&mut texts);
             let table = Arc::clone(&self.table);
-            let work = move || slice.iter().map(|text| embed(&table, text)).collect::<Vec<_>>();
+            let work = move || {
+                slice.iter().map(|text| embed(&table, Side::Document, text)).collect::<Vec<_>>()
+            };
             match self.tasks.spawn_blocking(work).await {
                 Ok(embedded) => vectors.extend(embedded),
                 Err(failure) if failure.is_panic() => {
@@ -68,7 +71,7 @@ impl Embedder for Builtin {
 
     /// Runs on the caller's thread: a query takes microseconds.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
-        futures_util::future::ready(Ok(embed(&self.table, &text))).boxed()
+        futures_util::future::ready(Ok(embed(&self.table, Side::Query, &text))).boxed()
     }
 }
 
@@ -85,8 +88,8 @@ fn next_slice(texts: &mut impl Iterator<Item = String>) -> Vec<String> {
     slice
 }
 
-/// Returns the vector of a text: of unit length, or all zeros where no sub-word is known.
-fn embed(table: &Table, text: &str) -> Vec<f32> {
+/// Returns the vector of a text on a side: of unit length, or all zeros where no sub-word is known.
+fn embed(table: &Table, side: Side, text: &str) -> Vec<f32> {
     let mut ids = Vec::with_capacity(text.len() / 4);
     table.vocabulary.ids(text, &mut ids);
     ids.sort_unstable();
@@ -95,7 +98,7 @@ fn embed(table: &Table, text: &str) -> Vec<f32> {
         let Some(&id) = same.first() else { continue };
         #[expect(clippy::cast_precision_loss, reason = "a count only needs to be about right")]
         let weight = 1.0 + (same.len() as f32).ln();
-        table.add(id, weight, &mut sum);
+        table.add(id, side, weight, &mut sum);
     }
     let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length == 0.0 {

@@ -154,7 +154,7 @@ mod tests {
     };
 
     fn found(hits: Vec<Hit>) -> Found {
-        Found { files: by_file(&hits), hits, model_id: "code-static-0@1".to_owned() }
+        Found { files: by_file(&hits), hits, model_id: "code-static-1@1".to_owned() }
     }
 
     fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {

@@ -18,7 +18,7 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         score,
         chunk: chunk.join("\n"),
         chunk_id: format!("{path}:{}", lines.start()),
-        model_id: "code-static-0@1".to_owned(),
+        model_id: "code-static-1@1".to_owned(),
         line_count: lines.end() - lines.start() + 1,
         signature: None,
     }

@@ -141,12 +141,12 @@ async fn reembed_embeds_every_repository_again() {
     assert_eq!(code, Some(0), "{trouble}");
     let manifest = data.path().join("store/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    assert!(text.contains("code-static-0@"), "{text}");
-    fs::write(&manifest, text.replace("code-static-0@", "former-model@")).unwrap();
+    assert!(text.contains("code-static-1@"), "{text}");
+    fs::write(&manifest, text.replace("code-static-1@", "former-model@")).unwrap();
 
     let (code, _, said) = codeinfo(data.path(), &["search", "valve"]).await;
     assert_eq!(code, Some(1));
-    for part in ["former-model@", "code-static-0@", "--reembed"] {
+    for part in ["former-model@", "code-static-1@", "--reembed"] {
         assert!(said.contains(part), "{said}");
     }
     let server = Program::serve_reembedding(data.path(), &without_codex()).await;

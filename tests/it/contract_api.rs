@@ -34,7 +34,7 @@ async fn health_says_which_part_fails_and_stays_200() {
         "chunks": 0
       },
       "embedder": {
-        "name": "code-static-0",
+        "name": "code-static-1",
         "dimensions": 256,
         "ok": true
       },
@@ -150,7 +150,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           "name": "demo",
           "description": "a small reader",
           "path": "FOLDER/demo",
-          "modelId": "code-static-0@1",
+          "modelId": "code-static-1@1",
           "lastIngestAt": "…",
           "counts": {
             "files": 2,
@@ -173,7 +173,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           "description": "a small reader",
           "path": "FOLDER/demo",
           "lastIngestAt": "…",
-          "modelId": "code-static-0@1",
+          "modelId": "code-static-1@1",
           "counts": {
             "files": 2,
             "chunks": 2,
@@ -182,7 +182,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           "lastError": null
         }
       ],
-      "lockedModelId": "code-static-0@1"
+      "lockedModelId": "code-static-1@1"
     }
     "#);
     let query = r#"{"query":"parse_config","repository":"demo","limit":1}"#;
@@ -202,7 +202,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           "score": 0.9565,
           "chunk": "/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}",
           "chunkId": "…",
-          "modelId": "code-static-0@1",
+          "modelId": "code-static-1@1",
           "lineCount": 4
         }
       ],
@@ -219,7 +219,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           ]
         }
       ],
-      "modelId": "code-static-0@1"
+      "modelId": "code-static-1@1"
     }
     "#);
     let again = post(server.main, "/ingest/reembed/demo", "").await;

@@ -42,7 +42,7 @@ async fn a_first_run_indexes_every_file() {
       "id": "[id]",
       "name": "demo",
       "path": "[path]",
-      "modelId": "code-static-0@1",
+      "modelId": "code-static-1@1",
       "lastIngestAt": "[lastIngestAt]",
       "counts": {
         "files": 2,

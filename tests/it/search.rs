@@ -86,7 +86,8 @@ impl Library {
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");
         let fields = lexical::Fields { path, symbol: Some(symbol), text };
-        let dense = self.embedder.query(format!("{path}\n{symbol}\n{text}")).await.unwrap();
+        let whole = format!("{path}\n{symbol}\n{text}");
+        let dense = self.embedder.documents(vec![whole]).await.unwrap().remove(0);
         Point {
             id: Uuid::new_v5(&root.0, place.as_bytes()),
             payload: serde_json::to_value(record).unwrap().as_object().unwrap().clone(),
@@ -291,11 +292,11 @@ async fn a_hit_tells_all_of_its_chunk() {
       "score": null,
       "chunk": "fn refund(receipt: &Receipt) -> Result<()> {\n    gateway.reverse(receipt.id)\n}",
       "chunkId": "5349e11d-907b-56a3-9f45-1b3fc2604b71",
-      "modelId": "code-static-0@1",
+      "modelId": "code-static-1@1",
       "lineCount": 3
     }
     "#);
-    assert_eq!(found.model_id, "code-static-0@1");
+    assert_eq!(found.model_id, "code-static-1@1");
 }
 
 #[tokio::test]

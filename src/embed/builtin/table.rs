@@ -1,19 +1,31 @@
-//! The model's table: one int8 row and one scale for each sub-word, compiled into the binary.
+//! The model's table: one int8 row, a scale and a query weight for each sub-word, in the binary
 
 use super::{super::EmbedError, vocabulary::Vocabulary};
 
 /// Length of each vector.
 pub(super) const DIMENSIONS: usize = 256;
 
-static WORDS: &str = include_str!("../../../assets/code-static-0/vocab.txt");
-static ROWS: &[u8] = include_bytes!("../../../assets/code-static-0/table_i8.npy");
-static SCALES: &[u8] = include_bytes!("../../../assets/code-static-0/scale_f32.npy");
+static WORDS: &str = include_str!("../../../assets/code-static-1/vocab.txt");
+static ROWS: &[u8] = include_bytes!("../../../assets/code-static-1/table_i8.npy");
+static SCALES: &[u8] = include_bytes!("../../../assets/code-static-1/scale_f32.npy");
+static QUERY_WEIGHTS: &[u8] = include_bytes!("../../../assets/code-static-1/query_f32.npy");
 
 /// The sub-words and their vectors.
 pub(super) struct Table {
     pub(super) vocabulary: Vocabulary,
     rows: &'static [[u8; DIMENSIONS]],
-    scales: Vec<f32>,
+    /// What a row is multiplied with in documents, and in queries.
+    scales: Scales,
+    query_scales: Scales,
+}
+
+type Scales = Vec<f32>;
+
+/// What a text is embedded for: a word that says much in code may say little in a question.
+#[derive(Clone, Copy)]
+pub(super) enum Side {
+    Document,
+    Query,
 }
 
 impl Table {
@@ -22,27 +34,29 @@ impl Table {
         let vocabulary = Vocabulary::new(WORDS)?;
         let words = vocabulary.len();
         let rows = array(ROWS, "|i1", &format!("({words}, {DIMENSIONS})"))?;
-        let scales = array(SCALES, "<f4", &format!("({words},)"))?;
         let (rows, half_row) = rows.as_chunks();
-        let (scales, half_scale) = scales.as_chunks();
-        if rows.len() != words || scales.len() != words {
+        if rows.len() != words {
             return Err(EmbedError::Damaged("a table does not have a row for each sub-word"));
         }
-        if !half_row.is_empty() || !half_scale.is_empty() {
+        if !half_row.is_empty() {
             return Err(EmbedError::Damaged("a table goes on behind its last row"));
         }
-        let scales: Vec<f32> = scales.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        if scales.iter().any(|scale| !scale.is_finite()) {
-            return Err(EmbedError::Damaged("a scale is not a number"));
-        }
-        Ok(Self { vocabulary, rows, scales })
+        let scales = numbers(SCALES, words)?;
+        let weights = numbers(QUERY_WEIGHTS, words)?;
+        let query_scales =
+            scales.iter().zip(weights).map(|(scale, weight)| scale * weight).collect();
+        Ok(Self { vocabulary, rows, scales, query_scales })
     }
 
-    /// Adds `weight` times the vector of sub-word `id` to `sum`.
-    pub(super) fn add(&self, id: u32, weight: f32, sum: &mut [f32; DIMENSIONS]) {
+    /// Adds `weight` times the vector that sub-word `id` has on a side to `sum`.
+    pub(super) fn add(&self, id: u32, side: Side, weight: f32, sum: &mut [f32; DIMENSIONS]) {
+        let scales = match side {
+            Side::Document => &self.scales,
+            Side::Query => &self.query_scales,
+        };
         // An id comes from the vocabulary, which has exactly one row and scale for each.
         let place = id as usize;
-        let (Some(row), Some(scale)) = (self.rows.get(place), self.scales.get(place)) else {
+        let (Some(row), Some(scale)) = (self.rows.get(place), scales.get(place)) else {
             return;
         };
         let factor = weight * scale;
@@ -50,6 +64,22 @@ impl Table {
             *total += factor * f32::from(byte.cast_signed());
         }
     }
+}
+
+/// Returns the numbers of a `NumPy` file, one for each of `words` sub-words.
+fn numbers(file: &[u8], words: usize) -> Result<Scales, EmbedError> {
+    let (numbers, half_number) = array(file, "<f4", &format!("({words},)"))?.as_chunks();
+    if numbers.len() != words {
+        return Err(EmbedError::Damaged("a table does not have a number for each sub-word"));
+    }
+    if !half_number.is_empty() {
+        return Err(EmbedError::Damaged("a table goes on behind its last number"));
+    }
+    let numbers: Scales = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    if numbers.iter().any(|number| !number.is_finite()) {
+        return Err(EmbedError::Damaged("a scale is not a number"));
+    }
+    Ok(numbers)
 }
 
 /// Returns the raw content of a `NumPy` file, which must hold C-ordered values of one type and shape.
@@ -75,14 +105,14 @@ mod tests {
 
     #[test]
     fn a_file_of_another_kind_version_shape_or_length_is_damaged() {
-        assert_eq!(array(SCALES, "<f4", "(33935,)").unwrap().len(), 4 * 33_935);
+        assert_eq!(array(SCALES, "<f4", "(40000,)").unwrap().len(), 4 * 40_000);
         let truncated = SCALES.get(..40).unwrap();
         for (file, kind, shape) in [
-            (SCALES, "<f8", "(33935,)"),
-            (SCALES, "<f4", "(33936,)"),
-            (truncated, "<f4", "(33935,)"),
-            (b"\x93NUMPY\x02\x00".as_slice(), "<f4", "(33935,)"),
-            (b"", "<f4", "(33935,)"),
+            (SCALES, "<f8", "(40000,)"),
+            (SCALES, "<f4", "(40001,)"),
+            (truncated, "<f4", "(40000,)"),
+            (b"\x93NUMPY\x02\x00".as_slice(), "<f4", "(40000,)"),
+            (b"", "<f4", "(40000,)"),
         ] {
             assert!(matches!(array(file, kind, shape), Err(EmbedError::Damaged(_))));
         }
