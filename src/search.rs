@@ -14,27 +14,33 @@ mod group;
 mod intent;
 mod query;
 mod rank;
+mod rules;
+mod scope;
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
 use crate::{
     config::PathMap,
-    domain::{FileSummary, Hit, Root, RootId},
+    domain::{FileSummary, Hit, Root, RootId, Sparse},
     embed::{Embedder, lexical},
     store::{Catalog, Field, Filter, Scored, StoreError, VectorStore},
 };
 
-use self::{candidate::Candidate, intent::Intent};
+use self::{candidate::Candidate, intent::Intent, scope::Scopes};
 pub use self::{
     error::SearchError,
     excerpt::{Excerpt, excerpt},
     freshness::Freshness,
     query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_BYTES, Query},
+    rules::{Rule, Rules},
 };
 
 /// How many neighbours of each kind are fused. Several times the most results, as the two lists
 /// differ and ranking moves candidates up.
 const CANDIDATES: usize = 100;
+
+/// What is left of the weight of words that name the repository searched: they are all over it.
+const OWN_NAME: f32 = 0.1;
 
 /// Searches one store.
 #[derive(Clone)]
@@ -43,6 +49,8 @@ pub struct Search {
     catalog: Catalog,
     embedder: Arc<dyn Embedder>,
     path_map: PathMap,
+    rules: Rules,
+    scopes: Arc<Scopes>,
 }
 
 /// What was found.
@@ -63,7 +71,14 @@ impl Search {
         embedder: Arc<dyn Embedder>,
         path_map: PathMap,
     ) -> Self {
-        Self { catalog: Catalog::new(Arc::clone(&store)), store, embedder, path_map }
+        let catalog = Catalog::new(Arc::clone(&store));
+        Self { catalog, store, embedder, path_map, rules: Rules::ALL, scopes: Arc::default() }
+    }
+
+    /// Ranks by these rules only.
+    #[must_use]
+    pub fn with_rules(self, rules: Rules) -> Self {
+        Self { rules, ..self }
     }
 
     /// Finds the chunks that answer `query`, best first.
@@ -75,30 +90,36 @@ impl Search {
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
         }
-        let filter = match query.repository() {
-            Some(reference) => {
-                let root = self.path_map.root(&roots, reference);
-                let root = root.ok_or_else(|| error::unknown_repository(reference, &roots))?;
-                Filter::default().with(Field::Root, [root.id.to_string()])
-            }
-            None => Filter::default(),
+        let named = |reference: &str| {
+            let root = self.path_map.root(&roots, reference);
+            root.ok_or_else(|| error::unknown_repository(reference, &roots))
         };
-        let intent = Intent::of(query.text());
+        let root = query.repository().map(named).transpose()?;
+        let filter = root.map_or_else(Filter::default, |root| {
+            Filter::default().with(Field::Root, [root.id.to_string()])
+        });
+        let own_name =
+            root.filter(|_| self.rules.has(Rule::OwnName)).map(|root| root.name.as_str());
+        let intent = Intent::of(query.text()).within(own_name);
+        let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let (dense, lexical) = futures_util::try_join!(
             self.dense(query.text(), filter.clone()),
-            self.lexical(query.text(), filter)
+            self.lexical(terms, filter)
         )?;
-        let mut candidates = fuse::fuse(dense, lexical, rank::weights(intent.kind))
+        let mut candidates = fuse::fuse(dense, lexical, rank::weights(intent.kind, self.rules))
             .map_err(StoreError::Malformed)?;
         candidate::drop_stale(&mut candidates);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
         candidate::drop_twins(&mut candidates, &folders);
-        let ranked = rank::rank(candidates, &intent, query.limit());
+        let ranked = rank::rank(candidates, &intent, self.rules, query.limit());
         Ok(self.found(ranked, &roots))
     }
 
     async fn dense(&self, text: &str, filter: Filter) -> Result<Vec<Scored>, SearchError> {
+        if !self.rules.has(Rule::Dense) {
+            return Ok(Vec::new());
+        }
         let vector = self.embedder.query(text.to_owned()).await?;
         // A text without known words points nowhere, so that nothing is near it.
         if vector.iter().all(|value| *value == 0.0) {
@@ -107,9 +128,30 @@ impl Search {
         Ok(self.store.nearest(vector, filter, CANDIDATES).await?)
     }
 
-    async fn lexical(&self, text: &str, filter: Filter) -> Result<Vec<Scored>, SearchError> {
-        let terms = lexical::query(text);
-        if terms.indices.is_empty() {
+    /// Returns what to search the words of the query with.
+    async fn terms(
+        &self,
+        text: &str,
+        intent: &Intent,
+        root: Option<&Root>,
+        roots: &[Root],
+    ) -> Result<Sparse, SearchError> {
+        let mut terms = lexical::query(text);
+        let Some(root) = root else { return Ok(terms) };
+        let unsaid = lexical::query(&intent.own_name);
+        for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
+            if unsaid.indices.contains(term) {
+                *weight = OWN_NAME;
+            }
+        }
+        if self.rules.has(Rule::Scope) {
+            self.scopes.weigh(&mut terms, root, roots, self.store.as_ref()).await?;
+        }
+        Ok(terms)
+    }
+
+    async fn lexical(&self, terms: Sparse, filter: Filter) -> Result<Vec<Scored>, SearchError> {
+        if terms.indices.is_empty() || !self.rules.has(Rule::Lexical) {
             return Ok(Vec::new());
         }
         Ok(self.store.lexical(terms, filter, CANDIDATES).await?)

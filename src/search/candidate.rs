@@ -28,10 +28,17 @@ impl Candidate {
         Ok(Self { id: scored.id, record, score })
     }
 
+    /// Returns the root and path of its file.
+    pub(super) fn file(&self) -> (RootId, String) {
+        (self.record.root, self.record.path.clone())
+    }
+
     /// Orders candidates best first; equal scores by path, line and id, so that the same search
     /// always gives the same order.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {
-        let place = |c: &Self| (c.record.root, c.record.path.clone(), c.record.start_line, c.id);
+        fn place(of: &Candidate) -> (RootId, &str, u32, Uuid) {
+            (of.record.root, &of.record.path, of.record.start_line, of.id)
+        }
         other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
     }
 }

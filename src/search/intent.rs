@@ -33,6 +33,18 @@ pub(super) struct Intent {
     pub(super) names: HashSet<String>,
     /// The query's words, folded, without stop words.
     pub(super) words: HashSet<String>,
+    /// Words of the query that name the repository searched.
+    pub(super) own_name: String,
+    /// What is asked for letter by letter.
+    pub(super) literals: Vec<Literal>,
+}
+
+/// A string to be found as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Literal {
+    pub(super) text: String,
+    /// How sure it is that it is meant literally, 0…1.
+    pub(super) weight: f32,
 }
 
 impl Intent {
@@ -51,13 +63,75 @@ impl Intent {
             Kind::Prose
         };
         let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
-        Self { kind, names, words }
+        Self { kind, names, words, own_name: String::new(), literals: literals(query) }
+    }
+
+    /// Narrows to a search of the repository of this name. Words that name it tell no file of it
+    /// from another, unless the query has nothing else.
+    pub(super) fn within(mut self, repository: Option<&str>) -> Self {
+        let named: HashSet<String> = words(repository.unwrap_or_default()).collect();
+        let (own, others): (HashSet<String>, HashSet<String>) =
+            self.words.iter().cloned().partition(|word| named.contains(word));
+        if !others.is_empty() {
+            self.own_name = own.into_iter().collect::<Vec<String>>().join(" ");
+            self.words = others;
+        }
+        self
     }
 
     /// Returns whether the query has one of these words.
     pub(super) fn asks_for(&self, any_of: &[&str]) -> bool {
         any_of.iter().any(|word| self.words.contains(*word))
     }
+}
+
+/// The fewest bytes of a string that can be told from chance.
+const MIN_LITERAL: usize = 3;
+/// The fewest words of prose that hardly stand together by chance, and how much they count.
+const PHRASE: (usize, f32) = (3, 0.3);
+
+/// Returns what a query quotes, and the query itself if it reads like code or is a phrase.
+fn literals(query: &str) -> Vec<Literal> {
+    let query = query.trim();
+    let mut literals: Vec<Literal> = ['"', '`', '\'']
+        .into_iter()
+        .flat_map(|quote| quoted(query, quote))
+        .filter(|text| MIN_LITERAL <= text.len())
+        .map(|text| Literal { text: text.to_owned(), weight: 1.0 })
+        .collect();
+    let is_code =
+        |c: char| c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '?' | '!' | '-' | '\'');
+    let inner = query.trim_end_matches(['.', '?', '!']);
+    // A name alone is in every chunk that uses it.
+    let is_name = inner.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let words = inner.split_whitespace().count();
+    let weight = match inner.contains(is_code) {
+        true => 1.0,
+        false if PHRASE.0 <= words => PHRASE.1,
+        false => 0.0,
+    };
+    if !is_name && MIN_LITERAL <= query.len() && 0.0 < weight {
+        literals.push(Literal { text: query.to_owned(), weight });
+    }
+    literals
+}
+
+/// Returns what stands between a `quote` before a word and the next one behind a word.
+fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
+    let mut rest = query;
+    std::iter::from_fn(move || {
+        loop {
+            let (before, from) = rest.split_once(quote)?;
+            rest = from;
+            if before.chars().next_back().is_some_and(char::is_alphanumeric) {
+                // An apostrophe.
+                continue;
+            }
+            let (inside, behind) = from.split_once(quote)?;
+            rest = behind;
+            return Some(inside);
+        }
+    })
 }
 
 /// Returns a name without its case and underscores.
@@ -153,6 +227,34 @@ mod tests {
             ("???", Kind::Symbol),
         ] {
             assert_eq!(Intent::of(query).kind, kind, "{query}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_repository_says_nothing_about_its_files() {
+        let intent = Intent::of("how does plug-board parse headers").within(Some("plug.board"));
+        assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
+        let mut own: Vec<&str> = intent.own_name.split(' ').collect();
+        own.sort_unstable();
+        assert_eq!(own, ["board", "plug"]);
+        let alone = Intent::of("plug").within(Some("plug"));
+        assert_eq!((alone.words.len(), alone.own_name.as_str()), (1, ""));
+    }
+
+    #[test]
+    fn quotes_and_code_are_meant_literally() {
+        let texts = |query: &str| -> Vec<String> {
+            Intent::of(query).literals.into_iter().map(|literal| literal.text).collect()
+        };
+        assert_eq!(
+            texts("where is `foo::bar(` called"),
+            ["foo::bar(", "where is `foo::bar(` called"]
+        );
+        assert_eq!(texts("don't 'retry'"), ["retry"]);
+        assert_eq!(texts("foo::bar("), ["foo::bar("]);
+        assert_eq!(texts("a <=> b"), ["a <=> b"]);
+        for plain in ["RootId", "read_config", "retry policy", "how?", "", "\"", "it's"] {
+            assert_eq!(texts(plain), [""; 0], "{plain}");
         }
     }
 

@@ -29,7 +29,7 @@ const ROLES: &[Role] = &[
         ],
         named: is_test,
         asked_by: &["test", "testing", "spec", "fixture", "mock"],
-        factor: 0.5,
+        factor: 0.35,
     },
     Role {
         folders: &["deps", "external", "node_modules", "third_party", "vendor"],
@@ -57,19 +57,47 @@ const ROLES: &[Role] = &[
         ],
         named: |_| false,
         asked_by: &["example", "sample", "demo", "benchmark", "doc", "documentation", "guide"],
-        factor: 0.6,
+        factor: 0.5,
     },
     Role {
         folders: &[],
         named: is_prose,
         asked_by: &["doc", "documentation", "readme", "changelog", "guide", "markdown"],
-        factor: 0.45,
+        factor: 0.35,
     },
     Role {
         folders: &[],
         named: is_declaration,
         asked_by: &["type", "types", "typing", "declaration", "stub"],
+        factor: 0.6,
+    },
+    Role {
+        folders: &[
+            "compat",
+            "compatibility",
+            "deprecated",
+            "legacy",
+            "obsolete",
+            "polyfills",
+            "shims",
+        ],
+        named: is_compatibility,
+        asked_by: &[
+            "compat",
+            "compatibility",
+            "deprecated",
+            "legacy",
+            "obsolete",
+            "polyfill",
+            "shim",
+        ],
         factor: 0.7,
+    },
+    Role {
+        folders: &[],
+        named: is_data,
+        asked_by: &["yaml", "json", "xml", "csv", "lock", "config", "configuration", "workflow"],
+        factor: 0.6,
     },
 ];
 
@@ -79,10 +107,23 @@ pub(super) fn factor(path: &str, intent: &Intent) -> f32 {
     let path = path.to_ascii_lowercase();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let plays = |role: &&Role| {
-        (role.named)(name) || folders.split('/').any(|folder| role.folders.contains(&folder))
+        (role.named)(name) || folders.split('/').any(|folder| is_folder(folder, role.folders))
     };
     let roles = ROLES.iter().filter(plays).filter(|role| !intent.asks_for(role.asked_by));
     roles.map(|role| role.factor).fold(1.0, f32::min)
+}
+
+/// Returns whether a folder is one of `names`, or its name ends with one: `versioned_docs`,
+/// `integration-tests`.
+fn is_folder(folder: &str, names: &[&str]) -> bool {
+    let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
+    names.contains(&folder) || names.contains(&last)
+}
+
+fn is_data(name: &str) -> bool {
+    [".api", ".csv", ".json", ".lock", ".svg", ".xml", ".yaml", ".yml"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 fn is_test(name: &str) -> bool {
@@ -108,13 +149,18 @@ fn is_test(name: &str) -> bool {
 }
 
 fn is_generated(name: &str) -> bool {
-    [".min.", ".pb.", "_pb2", ".g.cs", ".generated.", "_generated."]
+    [".min.", ".pb.", "_pb2", ".g.cs", ".gen.", ".generated.", "_generated."]
         .iter()
         .any(|part| name.contains(part))
 }
 
 fn is_declaration(name: &str) -> bool {
     [".d.ts", ".pyi"].iter().any(|end| name.ends_with(end))
+}
+
+fn is_compatibility(name: &str) -> bool {
+    let words = ["compat", "deprecated", "legacy", "polyfill", "shim"];
+    name.split(['.', '_', '-']).any(|part| words.contains(&part))
 }
 
 fn is_prose(name: &str) -> bool {
@@ -129,13 +175,18 @@ mod tests {
     #[test]
     fn lesser_roles_count_less_unless_asked_for() {
         let plain = Intent::of("parse the header");
-        let asking = Intent::of("tests and examples and docs of the header");
+        let asking =
+            Intent::of("tests and examples and docs and legacy compat of the header as yaml");
         for path in [
             "src/test/java/HeaderTest.java",
             "pkg/header_test.go",
             "web/header.spec.ts",
             "examples/header.py",
             "README.md",
+            "web/versioned_docs/header.ts",
+            "schemas/header.yaml",
+            "src/legacy/header.c",
+            "src/header_compat.c",
         ] {
             assert!(factor(path, &plain) < 1.0, "{path}");
             assert!((factor(path, &asking) - 1.0).abs() < 1e-6, "{path}");

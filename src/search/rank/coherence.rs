@@ -1,0 +1,60 @@
+//! Files that many good chunks were found of: the file itself is what the query is about.
+
+use std::collections::HashMap;
+
+use super::super::candidate::Candidate;
+use crate::domain::RootId;
+
+/// How many chunks behind the best one of a file are looked at for how good they are.
+const FURTHER: usize = 3;
+/// From so many chunks on, more of them say nothing more.
+const MANY: f32 = 20.0;
+/// How much the number of chunks counts, beside how good they are.
+const NUMBER: f32 = 0.45;
+
+/// Returns for each file, by root and path, how well its chunks agree, 0…1: how good the best ones
+/// behind the first are, and how many were found.
+pub(super) fn of_files(candidates: &[Candidate]) -> HashMap<(RootId, String), f32> {
+    let mut scores: HashMap<(RootId, &str), Vec<f32>> = HashMap::new();
+    for candidate in candidates {
+        let of_file = (candidate.record.root, candidate.record.path.as_str());
+        scores.entry(of_file).or_default().push(candidate.score);
+    }
+    let files = scores.into_iter().map(|((root, path), mut scores)| {
+        scores.sort_by(|a, b| b.total_cmp(a));
+        ((root, path.to_owned()), coherence(&scores))
+    });
+    files.collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a file has few chunks among the candidates")]
+fn coherence(best_first: &[f32]) -> f32 {
+    let further: f32 = best_first.iter().skip(1).take(FURTHER).sum();
+    let number = ((1.0 + best_first.len() as f32).ln() / MANY.ln()).min(1.0);
+    (1.0 - NUMBER) * further / FURTHER as f32 + NUMBER * number
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::{super::super::fixture::record, *};
+
+    #[test]
+    fn more_and_better_chunks_make_a_file_coherent() {
+        let chunks = [("one", 1.0), ("two", 1.0), ("two", 0.9), ("weak", 1.0), ("weak", 0.1)];
+        let candidates: Vec<Candidate> = chunks
+            .iter()
+            .zip(0_u128..)
+            .map(|((path, score), id)| Candidate {
+                id: Uuid::from_u128(id),
+                record: record(path, None, ""),
+                score: *score,
+            })
+            .collect();
+        let files = of_files(&candidates);
+        let of = |path: &str| files[&(RootId(Uuid::nil()), path.to_owned())];
+        assert!(of("one") < of("weak") && of("weak") < of("two"));
+        assert!((coherence(&[1.0; 100]) - 1.0).abs() < 1e-6);
+    }
+}

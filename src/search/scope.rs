@@ -1,0 +1,162 @@
+//! Inverse document frequencies of one repository among several.
+//!
+//! The engine weighs a term by how rare it is in the whole store. Asked about one repository, how
+//! rare it is there counts: `tokio` is everywhere in one and telling in the next. Both are estimated
+//! from a sample, whose size bounds the cost: ids are hashes, so that the chunks that come first in
+//! order of id are a random choice. The quotient corrects what the engine multiplies by.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    domain::{ChunkRecord, Root, RootId, Sparse},
+    embed::lexical::{self, Fields},
+    store::{Collection, Field, Filter, StoreError, VectorStore},
+};
+
+/// How many chunks are sampled. A term of one chunk in a hundred is then seen in about twenty.
+const SAMPLE: usize = 2000;
+/// How many of them are read at a time, so that other work gets its turn.
+const PAGE: usize = 250;
+/// A sample is taken anew when the number of chunks has changed by more than one in so many.
+const TOLERANCE: u64 = 10;
+/// The most by which a term's weight is changed, either way.
+const MOST: f32 = 4.0;
+
+/// Samples of repositories, and of the whole store.
+#[derive(Default)]
+pub(super) struct Scopes {
+    known: Mutex<HashMap<Option<RootId>, Arc<Sample>>>,
+}
+
+/// In how many chunks of a sample each term is.
+struct Sample {
+    /// How many chunks there were to choose from.
+    population: u64,
+    /// How many were chosen.
+    size: u32,
+    counts: HashMap<u32, u32>,
+}
+
+impl Scopes {
+    /// Corrects the weights of a query's terms for a search in `root` alone.
+    pub(super) async fn weigh(
+        &self,
+        terms: &mut Sparse,
+        root: &Root,
+        roots: &[Root],
+        store: &dyn VectorStore,
+    ) -> Result<(), StoreError> {
+        if roots.len() < 2 {
+            return Ok(());
+        }
+        let all = roots.iter().map(|root| root.counts.chunks).sum();
+        let here = self.sample(Some(root.id), root.counts.chunks, store).await?;
+        let everywhere = self.sample(None, all, store).await?;
+        for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
+            let quotient = here.rarity(*term) / everywhere.rarity(*term);
+            *weight *= quotient.clamp(1.0 / MOST, MOST);
+        }
+        Ok(())
+    }
+
+    async fn sample(
+        &self,
+        root: Option<RootId>,
+        population: u64,
+        store: &dyn VectorStore,
+    ) -> Result<Arc<Sample>, StoreError> {
+        let known = self.known().get(&root).map(Arc::clone);
+        if let Some(known) = known.filter(|known| known.is_of(population)) {
+            return Ok(known);
+        }
+        let sample = Arc::new(Sample::take(root, population, store).await?);
+        self.known().insert(root, Arc::clone(&sample));
+        Ok(sample)
+    }
+
+    /// Samples of roots that are gone stay until the process ends: they are small.
+    fn known(&self) -> MutexGuard<'_, HashMap<Option<RootId>, Arc<Sample>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sample {
+    async fn take(
+        root: Option<RootId>,
+        population: u64,
+        store: &dyn VectorStore,
+    ) -> Result<Self, StoreError> {
+        let filter = root.map_or_else(Filter::default, |root| {
+            Filter::default().with(Field::Root, [root.to_string()])
+        });
+        let mut sample = Self { population, size: 0, counts: HashMap::new() };
+        let mut after = None;
+        for _ in 0..SAMPLE / PAGE {
+            let page = store.scroll(Collection::Chunks, filter.clone(), after, PAGE).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|stored| stored.id);
+            for stored in page {
+                sample.add(&serde_json::from_value(stored.payload.into())?);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(sample)
+    }
+
+    fn add(&mut self, chunk: &ChunkRecord) {
+        let (path, symbol, text) = (&chunk.path, chunk.symbol.as_deref(), &chunk.text);
+        for term in lexical::document(&Fields { path, symbol, text }).indices {
+            *self.counts.entry(term).or_default() += 1;
+        }
+        self.size += 1;
+    }
+
+    fn is_of(&self, population: u64) -> bool {
+        self.population.abs_diff(population) <= self.population / TOLERANCE
+    }
+
+    /// Returns the inverse document frequency of a term, as the engine computes it.
+    #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
+    fn rarity(&self, term: u32) -> f32 {
+        let with = self.counts.get(&term).copied().unwrap_or_default() as f32;
+        (1.0 + (self.size as f32 - with + 0.5) / (with + 0.5)).ln()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::fixture::record, *};
+
+    fn sample(texts: &[&str]) -> Sample {
+        let population = texts.len() as u64;
+        let mut sample = Sample { population, size: 0, counts: HashMap::new() };
+        for text in texts {
+            sample.add(&record("", None, text));
+        }
+        sample
+    }
+
+    #[test]
+    fn a_term_is_rare_where_few_chunks_have_it() {
+        let sample = sample(&["alpha beta", "alpha", "alpha gamma gamma", "alpha"]);
+        let rarity = |word: &str| {
+            let terms = lexical::query(word);
+            sample.rarity(terms.indices[0])
+        };
+        assert!(rarity("alpha") < rarity("beta"));
+        assert!((rarity("beta") - rarity("gamma")).abs() < 1e-6);
+        assert!(rarity("beta") < rarity("delta"));
+    }
+
+    #[test]
+    fn a_sample_serves_until_the_number_of_chunks_is_another() {
+        let sample = Sample { population: 100, size: 100, counts: HashMap::new() };
+        assert!(sample.is_of(90) && sample.is_of(110));
+        assert!(!sample.is_of(89) && !sample.is_of(111) && !sample.is_of(0));
+    }
+}
