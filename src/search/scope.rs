@@ -19,7 +19,7 @@ use crate::{
 /// How many chunks are sampled. A term of one chunk in a hundred is then seen in about twenty.
 const SAMPLE: usize = 2000;
 /// How many of them are read at a time, so that other work gets its turn.
-const PAGE: usize = 250;
+const PAGE: usize = 50;
 /// A sample is taken anew when the number of chunks has changed by more than one in so many.
 const TOLERANCE: u64 = 10;
 /// The most by which a term's weight is changed, either way.

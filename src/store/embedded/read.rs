@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use qdrant_edge::{
-    CountRequest, NamedQuery, PointId, QueryEnum, ScrollRequest, SearchParams, SearchRequest,
-    SparseVector, VectorInternal, WithPayloadInterface, WithVector,
+    CountRequest, NamedQuery, PointId, QuantizationSearchParams, QueryEnum, ScrollRequest,
+    SearchParams, SearchRequest, SparseVector, VectorInternal, WithPayloadInterface, WithVector,
 };
 use uuid::Uuid;
 
@@ -15,6 +15,9 @@ use super::{
 };
 use crate::domain::Sparse;
 
+/// How many times more points than asked for are found by rounded vectors and compared by whole
+/// ones.
+const OVERSAMPLING: f64 = 2.0;
 /// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
 const TIE_MARGIN: usize = 16;
 /// How often a search is repeated because points it found were deleted before they were read.
@@ -131,13 +134,12 @@ impl Shard {
         limit: usize,
     ) -> Result<Vec<(Uuid, f32)>, StoreError> {
         let mut ask = limit + TIE_MARGIN;
+        let how = self.how(filter.is_some())?;
         loop {
             let request = SearchRequest {
                 query: query.clone(),
                 filter: filter.cloned(),
-                // The approximate index loses matches under a filter; exact search of the few
-                // points that a filter leaves is fast.
-                params: Some(SearchParams { exact: filter.is_some(), ..SearchParams::default() }),
+                params: Some(how),
                 limit: ask,
                 offset: 0,
                 with_payload: Some(WithPayloadInterface::Bool(false)),
@@ -155,6 +157,21 @@ impl Shard {
             }
             ask = (ask * 4).min(MAX_TIED);
         }
+    }
+
+    /// The approximate index loses matches under a filter; looking at all the points that a filter
+    /// leaves is fast. Without that index every search looks at all, first by rounded vectors.
+    fn how(&self, is_filtered: bool) -> Result<SearchParams, StoreError> {
+        let rounded = QuantizationSearchParams {
+            ignore: false,
+            rescore: Some(true),
+            oversampling: Some(OVERSAMPLING),
+        };
+        Ok(SearchParams {
+            exact: is_filtered && self.has_graph()?,
+            quantization: Some(rounded),
+            ..SearchParams::default()
+        })
     }
 
     /// Reads the payloads; a point that was deleted since it was found is left out.

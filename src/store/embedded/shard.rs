@@ -14,7 +14,8 @@ use qdrant_edge::{
     CreateIndex, Distance, EdgeConfig, EdgeConfigBuilder, EdgeOptimizersConfig, EdgeShard,
     EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, HnswIndexConfig,
     Modifier, OperationError, OperationResult, PayloadFieldSchema, PayloadSchemaType,
-    PointInsertOperations, PointOperations, UpdateOperation, WalOptions,
+    PointInsertOperations, PointOperations, QuantizationConfig, ScalarQuantizationConfig,
+    ScalarType, UpdateOperation, WalOptions,
 };
 use tracing::warn;
 
@@ -28,7 +29,7 @@ use super::{
 const LOG_FILE_BYTES: usize = 8 << 20;
 /// How many segments a shard may have when a run has ended, before small ones are merged. Each costs
 /// a search some tens of microseconds; the fewer there may be, the more often points are merged.
-const SETTLED_SEGMENTS: usize = 16;
+const SETTLED_SEGMENTS: usize = 6;
 /// How many segments a shard may have while a run goes on. Merging takes seconds in which nothing is
 /// sealed, so that there is little of it; each segment maps some thirty files.
 const WORKING_SEGMENTS: usize = 40;
@@ -169,9 +170,13 @@ impl Shard {
     pub(super) fn may_optimize(&self, changes: usize, bounds: Bounds) -> Result<bool, StoreError> {
         let info = self.call("look at its segments", |engine| Ok(engine.info()))?;
         let may_vacuum = VACUUM_MIN_POINTS <= info.points_count && VACUUM_MIN_CHANGES <= changes;
-        let wants_graph = bounds.hnsw_min_points <= info.points_count
-            && self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m))? != LINKS;
+        let wants_graph = bounds.hnsw_min_points <= info.points_count && !self.has_graph()?;
         Ok(may_vacuum || wants_graph || SETTLED_SEGMENTS < info.segments_count)
+    }
+
+    /// Whether large segments are given an approximate index.
+    pub(super) fn has_graph(&self) -> Result<bool, StoreError> {
+        self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m == LINKS))
     }
 
     /// Runs a call of the engine, turning its errors and panics into ours.
@@ -249,13 +254,26 @@ fn config(collection: Collection, dimensions: usize, links: usize) -> EdgeConfig
         // Segments without any vector are allowed; they keep payloads and their indexes.
         Collection::Files | Collection::Roots => config.build(),
         Collection::Chunks => {
-            let dense = EdgeVectorParamsBuilder::new(dimensions, Distance::Cosine).build();
+            let dense = EdgeVectorParamsBuilder::new(dimensions, Distance::Cosine)
+                .quantization_config(quantized())
+                .build();
             // Sealed segments map their term index, so that the system may drop what is not used.
             let terms =
                 EdgeSparseVectorParamsBuilder::new().modifier(Modifier::Idf).on_disk(true).build();
             config.vector(DENSE, dense).sparse_vector(TERMS, terms).build()
         }
     }
+}
+
+/// A sealed segment is scanned by one byte for each number, a quarter of what is to be read; the best
+/// of that are compared by their whole vectors.
+fn quantized() -> QuantizationConfig {
+    let scalar = ScalarQuantizationConfig {
+        r#type: ScalarType::Int8,
+        quantile: None,
+        always_ram: Some(true),
+    };
+    scalar.into()
 }
 
 /// Without links there is no graph: a sealed segment is searched exactly.
