@@ -14,6 +14,12 @@ use codeinfo::{
     run, telemetry,
 };
 
+/// Indexing takes and frees memory on many threads; this allocator gives it back, where the system's
+/// keeps more than twice as much.
+#[cfg(unix)]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// Open files to ask the system for: two listeners' connections, and room.
 const MAX_FILES: u64 = 16 * 1024;
 /// Wrong usage or a bad setting.

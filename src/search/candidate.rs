@@ -56,27 +56,32 @@ pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
         let known = latest.entry(file).or_insert_with(|| version(candidate));
         *known = (*known).max(version(candidate));
     }
-    let current: Vec<bool> = candidates
-        .iter()
-        .map(|candidate| {
-            let file = (candidate.record.root, candidate.record.path.as_str());
-            latest.get(&file).is_some_and(|(_, version)| *version == candidate.record.version)
-        })
-        .collect();
-    let mut current = current.into_iter();
-    candidates.retain(|_| current.next().unwrap_or(true));
+    let current = candidates.iter().map(|candidate| {
+        let file = (candidate.record.root, candidate.record.path.as_str());
+        latest.get(&file).is_some_and(|(_, version)| *version == candidate.record.version)
+    });
+    let current = current.collect();
+    keep(candidates, current);
 }
 
 /// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
 /// of a root that is not among `folders` goes too: that root is being removed, and has no name.
 pub(super) fn drop_twins(candidates: &mut Vec<Candidate>, folders: &HashMap<RootId, &Path>) {
     candidates.sort_by(Candidate::best_first);
-    let mut seen: HashSet<(PathBuf, u32, String)> = HashSet::new();
-    candidates.retain(|Candidate { record, .. }| {
+    let mut seen: HashSet<(PathBuf, u32, &str)> = HashSet::new();
+    let first = candidates.iter().map(|Candidate { record, .. }| {
         folders.get(&record.root).is_some_and(|folder| {
-            seen.insert((folder.join(&record.path), record.start_line, record.text.clone()))
+            seen.insert((folder.join(&record.path), record.start_line, &record.text))
         })
     });
+    let first = first.collect();
+    keep(candidates, first);
+}
+
+/// Keeps the candidates whose flag is set; there is one for each.
+fn keep(candidates: &mut Vec<Candidate>, flags: Vec<bool>) {
+    let mut flags = flags.into_iter();
+    candidates.retain(|_| flags.next().unwrap_or(true));
 }
 
 #[cfg(test)]

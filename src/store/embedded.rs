@@ -46,12 +46,12 @@ pub struct Embedded {
     tasks: Tasks,
 }
 
-/// What opening does with a store that another embedding model filled.
+/// What opening does with a store that another embedding model filled, or an older version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnMismatch {
-    /// Fails with [`StoreError::ModelMismatch`].
+    /// Fails with [`StoreError::ModelMismatch`] or [`StoreError::OlderLayout`].
     Refuse,
-    /// Drops the chunks and files of the former model and keeps the roots.
+    /// Drops the chunks and files of the former model or layout and keeps the roots.
     Discard,
 }
 
@@ -236,7 +236,7 @@ fn open(
         (Ok(()), _) => {}
         (Err(mismatch), OnMismatch::Refuse) => return Err(mismatch),
         (Err(mismatch), OnMismatch::Discard) => {
-            info!(reason = %mismatch, "discarding what another model embedded");
+            info!(reason = %mismatch, "discarding what another model or version indexed");
             manifest.start_discarding(model, dimensions)?;
         }
     }

@@ -40,6 +40,20 @@ pub enum StoreError {
         /// The newest layout this version knows.
         supported: u32,
     },
+    /// An older version of the product wrote the store.
+    #[error(
+        "the store in `{}` has layout {found}, and this version needs {wanted}; \
+         start with `--reembed` to index every repository again",
+        .path.display()
+    )]
+    OlderLayout {
+        /// The store's folder.
+        path: PathBuf,
+        /// The layout found.
+        found: u32,
+        /// The layout this version reads.
+        wanted: u32,
+    },
     /// The files of the store are not what was written.
     #[error(
         "the store in `{}` is damaged: {reason}; move the folder away and ingest again",
@@ -93,6 +107,7 @@ impl StoreError {
             Self::InvalidPoint { .. } => Code::Internal,
             Self::Held { .. }
             | Self::NewerLayout { .. }
+            | Self::OlderLayout { .. }
             | Self::Damaged { .. }
             | Self::Engine { .. }
             | Self::Io { .. }

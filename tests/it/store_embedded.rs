@@ -146,8 +146,32 @@ async fn a_layout_of_the_future_is_refused() {
     let error = open(folder.path()).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
     let message = error.to_string();
-    assert!(message.contains("has layout 9, but this version reads up to 1"), "{message}");
+    assert!(message.contains("has layout 9, but this version reads up to 2"), "{message}");
     assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
+}
+
+#[tokio::test]
+async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    Catalog::new(Arc::clone(&store)).put_root(&a_root("one")).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    let manifest = folder.path().join("manifest.json");
+    let written = fs::read_to_string(&manifest).unwrap();
+    let older = written.replace("\"layout\": 2", "\"layout\": 1");
+    assert_ne!(older, written);
+    fs::write(&manifest, older).unwrap();
+    let error = open(folder.path()).await.err().unwrap();
+    assert_eq!(error.code(), Code::StoreUnavailable);
+    let message = error.to_string();
+    assert!(message.contains("has layout 1, and this version needs 2"), "{message}");
+    assert!(message.contains("`--reembed`"), "{message}");
+    for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
+        let store = open_as(folder.path(), "test@1", on_mismatch).await.unwrap();
+        assert_eq!(all(&store).await, []);
+        assert_eq!(Catalog::new(store).roots().await.unwrap(), [a_root("one")]);
+    }
 }
 
 #[tokio::test]

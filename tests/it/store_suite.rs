@@ -400,7 +400,8 @@ fn numbers_of(found: &[Scored]) -> Vec<u64> {
 
 /// Ids with their scores, rounded to four digits.
 fn scores(found: &[Scored]) -> Vec<(u64, f32)> {
-    let score = |hit: &Scored| (hit.score * 10_000.0).round() / 10_000.0;
+    // Stored vectors are of half precision.
+    let score = |hit: &Scored| (hit.score * 1000.0).round() / 1000.0;
     numbers_of(found).into_iter().zip(found.iter().map(score)).collect()
 }
 

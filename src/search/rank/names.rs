@@ -1,7 +1,5 @@
 //! How well names fit a query.
 
-use std::collections::HashSet;
-
 use super::super::intent::{Intent, folded, words};
 
 /// Returns how much of the file's name the query has, 0…1.
@@ -27,7 +25,9 @@ pub(super) fn folder(path: &str, intent: &Intent) -> f32 {
 
 /// Returns the share of the words of `name` that the query has, 0…1.
 pub(super) fn share(name: &str, intent: &Intent) -> f32 {
-    let words: HashSet<String> = words(name).collect();
+    let mut words: Vec<String> = words(name).collect();
+    words.sort_unstable();
+    words.dedup();
     if words.is_empty() {
         return 0.0;
     }

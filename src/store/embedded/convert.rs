@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use qdrant_edge::{
-    self as engine, AnyVariants, Condition, FieldCondition, JsonPath, Match, MatchAny, PointId,
-    PointStructPersisted, SparseVector, VectorPersisted, VectorStructPersisted,
+    self as engine, AnyVariants, Condition, FieldCondition, JsonPath, Match, PointId,
+    PointStructPersisted, SparseVector, ValueVariants, VectorPersisted, VectorStructPersisted,
 };
 use uuid::Uuid;
 
@@ -107,7 +107,10 @@ pub(super) fn id(id: PointId) -> Option<Uuid> {
 }
 
 fn condition((field, values): &(Field, Vec<String>)) -> Result<Condition, StoreError> {
-    let any = AnyVariants::Strings(values.iter().cloned().collect());
-    let condition = FieldCondition::new_match(key(*field)?, Match::Any(MatchAny { any }));
-    Ok(Condition::Field(condition))
+    let condition = match values.as_slice() {
+        // Matching any of several makes the engine remember each point, so as to give it once.
+        [value] => Match::new_value(ValueVariants::String(value.clone())),
+        values => Match::new_any(AnyVariants::Strings(values.iter().cloned().collect())),
+    };
+    Ok(Condition::Field(FieldCondition::new_match(key(*field)?, condition)))
 }

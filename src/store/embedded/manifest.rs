@@ -9,8 +9,8 @@ use super::{
     shard,
 };
 
-/// The layout of the folder that this version writes.
-const LAYOUT: u32 = 1;
+/// The layout of the folder that this version writes and reads. 2: dense vectors of half precision.
+const LAYOUT: u32 = 2;
 /// How many operation numbers are set aside at a time. Small, because the engine packs numbers
 /// below 2^32 tighter; large enough that setting aside stays rare.
 const RESERVED: u64 = 1 << 16;
@@ -78,9 +78,13 @@ impl Manifest {
         Ok(Self { path, record: serde_json::from_slice(&bytes).map_err(damaged)? })
     }
 
-    /// Fails unless the store was filled by this model.
+    /// Fails unless the store was filled by this model, in the present layout.
     pub(super) fn check(&self, model: &str, dimensions: usize) -> Result<(), StoreError> {
-        let Record { model: stored, dimensions: stored_dimensions, .. } = &self.record;
+        let Record { layout, model: stored, dimensions: stored_dimensions, .. } = &self.record;
+        if *layout < LAYOUT {
+            let path = self.path.parent().unwrap_or(&self.path).to_owned();
+            return Err(StoreError::OlderLayout { path, found: *layout, wanted: LAYOUT });
+        }
         if stored == model && *stored_dimensions == dimensions {
             return Ok(());
         }
@@ -99,7 +103,8 @@ impl Manifest {
         self.record.discarding
     }
 
-    /// Notes, on disk, that the store now belongs to `model` and that its chunks and files go.
+    /// Notes, on disk, that the store now belongs to `model`, in the present layout, and that its chunks
+    /// and files go.
     pub(super) fn start_discarding(
         &mut self,
         model: &str,
@@ -107,6 +112,7 @@ impl Manifest {
     ) -> Result<(), StoreError> {
         model.clone_into(&mut self.record.model);
         self.record.dimensions = dimensions;
+        self.record.layout = LAYOUT;
         self.record.discarding = true;
         self.save()
     }

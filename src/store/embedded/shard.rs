@@ -13,9 +13,9 @@ use std::{
 use qdrant_edge::{
     CreateIndex, Distance, EdgeConfig, EdgeConfigBuilder, EdgeOptimizersConfig, EdgeShard,
     EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, HnswIndexConfig,
-    Modifier, OperationError, OperationResult, PayloadFieldSchema, PayloadSchemaType,
-    PointInsertOperations, PointOperations, QuantizationConfig, ScalarQuantizationConfig,
-    ScalarType, UpdateOperation, WalOptions,
+    KeywordIndexParams, Modifier, OperationError, OperationResult, PayloadFieldSchema,
+    PayloadSchemaParams, PointInsertOperations, PointOperations, QuantizationConfig,
+    ScalarQuantizationConfig, ScalarType, UpdateOperation, VectorStorageDatatype, WalOptions,
 };
 use tracing::warn;
 
@@ -91,9 +91,8 @@ impl Shard {
         let shard = Self { engine: Some(engine), folder, dimensions };
         for field in Field::ALL {
             // A no-op for segments that have the index.
-            let schema = PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword);
             let index =
-                CreateIndex { field_name: convert::key(field)?, field_schema: Some(schema) };
+                CreateIndex { field_name: convert::key(field)?, field_schema: Some(schema(field)) };
             let index = FieldIndexOperations::CreateIndex(index);
             shard.update("index payloads", UpdateOperation::FieldIndexOperation(index))?;
         }
@@ -207,6 +206,16 @@ impl Drop for Shard {
     }
 }
 
+/// Searches ask for roots; paths and versions are asked for when files change, and can be read from disk.
+fn schema(field: Field) -> PayloadFieldSchema {
+    let on_disk = match field {
+        Field::Root => false,
+        Field::Path | Field::Version => true,
+    };
+    let keyword = KeywordIndexParams { on_disk: Some(on_disk), ..KeywordIndexParams::default() };
+    PayloadFieldSchema::FieldParams(PayloadSchemaParams::Keyword(keyword))
+}
+
 /// Returns the folder of a collection within the store's.
 pub(super) fn folder_name(collection: Collection) -> &'static str {
     match collection {
@@ -254,7 +263,11 @@ fn config(collection: Collection, dimensions: usize, links: usize) -> EdgeConfig
         // Segments without any vector are allowed; they keep payloads and their indexes.
         Collection::Files | Collection::Roots => config.build(),
         Collection::Chunks => {
+            // Whole vectors are only read to compare the best: half precision is plenty, and they may
+            // stay on disk.
             let dense = EdgeVectorParamsBuilder::new(dimensions, Distance::Cosine)
+                .datatype(VectorStorageDatatype::Float16)
+                .on_disk(true)
                 .quantization_config(quantized())
                 .build();
             // Sealed segments map their term index, so that the system may drop what is not used.
