@@ -270,7 +270,7 @@ impl Run {
         before: Option<Root>,
         ended: &Result<State, IngestError>,
     ) -> Result<(), IngestError> {
-        if let Some(notes) = self.ledger.notes() {
+        if let Some(notes) = self.ledger.notes(ended.is_ok()) {
             info!(root.name = %self.root.name, notes, "files not indexed as they should be");
             self.progress.update(|status| status.message = Some(notes));
         }

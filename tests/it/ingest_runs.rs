@@ -113,6 +113,20 @@ async fn moved_and_swapped_files_are_found_where_they_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_finds_nothing_says_so() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[(".gitignore", "/*\n"), ("a.rs", "fn a() {}\n")]);
+    for state in [State::Completed, State::Skipped] {
+        let status = bench.ingest(&repo).await;
+        assert_eq!(status.state, state);
+        let message = status.message.unwrap();
+        assert!(message.starts_with("found nothing to index: ") && message.contains(".gitignore"));
+    }
+    repo.write(".gitignore", "");
+    assert_eq!(bench.ingest(&repo).await.message, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn files_that_cannot_be_indexed_are_counted_and_named() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("latin.txt", ""), ("large.txt", "")]);

@@ -5,6 +5,10 @@ use crate::{
     ingest::{plan::Records, skip::Skips, status::RunCounts},
 };
 
+/// What a run says that found nothing, as an empty result looks like a fault.
+const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
+                       (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
+
 /// The file records of the root and what the run did so far.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -84,8 +88,8 @@ impl Ledger {
         self.totals
     }
 
-    /// What people should know of the run, if anything.
-    pub(super) fn notes(&self) -> Option<String> {
+    /// What people should know of the run, if anything. A run that `ended_well` should have found files.
+    pub(super) fn notes(&self, ended_well: bool) -> Option<String> {
         let fallbacks = match self.fallbacks {
             0 => None,
             1 => Some("cut 1 file by lines, because parsing it took too long".to_owned()),
@@ -93,7 +97,9 @@ impl Ledger {
                 Some(format!("cut {count} files by lines, because parsing them took too long"))
             }
         };
-        let notes: Vec<String> = self.skips.message().into_iter().chain(fallbacks).collect();
+        let nothing = (ended_well && self.totals.files == 0).then(|| NOTHING.to_owned());
+        let notes: Vec<String> =
+            nothing.into_iter().chain(self.skips.message()).chain(fallbacks).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
