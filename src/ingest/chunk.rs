@@ -4,6 +4,7 @@
 //! exactly one. A line too long for a chunk is cut into several. Nothing here does I/O.
 
 mod grammar;
+mod hollow;
 mod layout;
 mod lines;
 mod outline;
@@ -74,11 +75,8 @@ struct Outline {
 fn outlined(language: &str, text: &str, lines: &Lines<'_>) -> Option<Outline> {
     if let Some(grammar) = Grammar::of(language) {
         let manner = Manner { separator: grammar.separator, top: Top::Apart };
-        return Some(match outline::parse(&grammar, text) {
-            Some(tree) => {
-                let units = outline::units(&grammar, lines, text, &tree);
-                Outline { units, manner, gave_up: false }
-            }
+        return Some(match outline::outline(&grammar, language, lines, text) {
+            Some(units) => Outline { units, manner, gave_up: false },
             None => Outline { units: layout::units(layout::any(), lines), manner, gave_up: true },
         });
     }

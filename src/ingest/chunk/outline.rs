@@ -13,6 +13,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{
     grammar::{Grammar, Name, Role, Rule},
+    hollow,
     lines::Lines,
     symbol,
 };
@@ -57,11 +58,24 @@ pub(super) enum Part {
     Closing,
 }
 
-/// Parses `text`; `None` when that takes too long or the text is too large to parse.
-pub(super) fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
+/// Returns the units of `text`, in order, no two on one line; `None` when parsing takes too long or the
+/// text is too large to parse.
+pub(super) fn outline(
+    grammar: &Grammar,
+    language: &str,
+    lines: &Lines<'_>,
+    text: &str,
+) -> Option<Vec<Unit>> {
     if MAX_PARSED_BYTES < text.len() {
         return None;
     }
+    let hollow = hollow::hollowed(language, text);
+    // Lines are as in the text, bytes are not.
+    let parsed = hollow.as_deref().unwrap_or(text);
+    Some(units(grammar, lines, parsed, &parse(grammar, parsed)?))
+}
+
+fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&grammar.language).ok()?;
     let deadline = Instant::now() + PARSE_LIMIT;
@@ -74,8 +88,7 @@ pub(super) fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-/// Returns the units of a parsed text, in order, no two on one line.
-pub(super) fn units(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Vec<Unit> {
+fn units(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut cursor = tree.walk();
     if !cursor.goto_first_child() {
@@ -233,4 +246,32 @@ fn push(units: &mut Vec<Unit>, unit: Unit) {
         (Part::Opening, Part::Glue) if is_same_line => Part::Opening,
         _ => Part::Glue,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::PathBuf};
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_before_parsing_changes_no_unit() {
+        let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest");
+        for (language, file) in [
+            ("c", "inventory.c"),
+            ("cpp", "inventory.cpp"),
+            ("csharp", "Inventory.cs"),
+            ("go", "inventory.go"),
+            ("java", "Inventory.java"),
+            ("rust", "inventory.rs"),
+        ] {
+            let text = fs::read_to_string(fixtures.join(file)).unwrap();
+            let grammar = Grammar::of(language).unwrap();
+            let lines = Lines::of(&text);
+            let whole = units(&grammar, &lines, &text, &parse(&grammar, &text).unwrap());
+            let hollow = outline(&grammar, language, &lines, &text).unwrap();
+            assert!(hollow::hollowed(language, &text).unwrap().len() < text.len(), "{file}");
+            assert_eq!(format!("{hollow:#?}"), format!("{whole:#?}"), "{file}");
+        }
+    }
 }
