@@ -133,6 +133,9 @@ pub struct Store {
     /// After this many chunks the part of the index that takes changes is sealed and another one
     /// begun.
     pub seal_chunks: usize,
+    /// Whether what runs leave is merged and given an approximate index in the background: not by a
+    /// process that ends after one command, which would leave it half done.
+    pub settles: bool,
 }
 
 /// How Codex is found and driven.

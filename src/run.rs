@@ -45,6 +45,7 @@ async fn place(config: &Config) -> Result<Place, Failure> {
     own.host = Ipv4Addr::LOCALHOST.into();
     own.port = 0;
     own.mcp_port = 0;
+    own.store.settles = false;
     let mut waits = 0;
     loop {
         if let Some(Holder { main_url: Some(url), .. }) = store::holder(&config.data_dir)? {

@@ -41,7 +41,7 @@ impl Collection {
     pub const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
 }
 
-/// A payload field that filters may name; each is indexed as a keyword by the engine.
+/// A payload field that filters may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
     /// `root`: the root's id.
@@ -55,6 +55,9 @@ pub enum Field {
 impl Field {
     /// All of them. The journal of the embedded engine counts on the order: append only.
     pub const ALL: [Self; 3] = [Self::Root, Self::Path, Self::Version];
+    /// Those that the engine indexes as keywords. Whoever asks for versions names paths too, and an index
+    /// costs each chunk time twice: when it is written and when its segment is sealed.
+    pub const INDEXED: [Self; 2] = [Self::Root, Self::Path];
 }
 
 /// Selects points: each `must` entry needs one of its values, no `must_not` entry may match.

@@ -151,7 +151,11 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
-        store: Store { hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000), seal_chunks: 4096 },
+        store: Store {
+            hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000),
+            seal_chunks: 4096,
+            settles: true,
+        },
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: Log {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),

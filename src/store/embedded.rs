@@ -42,6 +42,7 @@ pub struct Embedded {
     shards: Arc<Shards>,
     writer: Arc<Mutex<Writer>>,
     optimizer: Optimizer,
+    settles: bool,
     dimensions: usize,
     tasks: Tasks,
 }
@@ -75,7 +76,17 @@ impl Embedded {
         let bounds =
             Bounds { seal_points: settings.seal_chunks, hnsw_min_points: settings.hnsw_min_chunks };
         let optimizer = Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), bounds);
-        Ok(Self { shards, writer, optimizer, dimensions, tasks })
+        if settings.settles {
+            // What a process that does not settle left.
+            let (writer, optimizer) = (Arc::clone(&writer).lock_owned().await, optimizer.clone());
+            let settle = move || {
+                let mut writer = writer;
+                optimizer.settle(&mut writer)
+            };
+            blocking(&tasks, "look at its segments", settle).await?;
+        }
+        let settles = settings.settles;
+        Ok(Self { shards, writer, optimizer, settles, dimensions, tasks })
     }
 
     /// Runs a read beside all others.
@@ -118,9 +129,13 @@ impl Embedded {
         }
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
         let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
+        let settles = self.settles;
         let work = move || {
             writer.flush()?;
-            if tasks.stopping().is_cancelled() { Ok(()) } else { optimizer.settle(&mut writer) }
+            if !settles || tasks.stopping().is_cancelled() {
+                return Ok(());
+            }
+            optimizer.settle(&mut writer)
         };
         blocking(&self.tasks, "flush", work).await
     }

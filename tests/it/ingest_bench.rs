@@ -37,7 +37,7 @@ impl Bench {
         let folder = Arc::new(TempDir::new().unwrap());
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
-        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096 };
+        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
         let model = embedder.model().clone();
         let inner = Embedded::open(
             &folder.path().join("store"),

@@ -27,7 +27,7 @@ impl Library {
         let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
         let model = embedder.model().clone();
-        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096 };
+        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
         let at = folder.path();
         let refuse = OnMismatch::Refuse;
         let store =

@@ -302,7 +302,7 @@ pub(crate) async fn open(folder: &Path) -> Result<Store, StoreError> {
 
 async fn open_as(folder: &Path, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
     // Low, so that the tests that rebuild segments also build the approximate index.
-    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128 };
+    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128, settles: true };
     let tasks = Tasks::default();
     let store = Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await?;
     Ok(Arc::new(store))

@@ -89,7 +89,7 @@ impl Shard {
         let config = config(collection, dimensions, links);
         let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
-        for field in Field::ALL {
+        for field in Field::INDEXED {
             // A no-op for segments that have the index.
             let index =
                 CreateIndex { field_name: convert::key(field)?, field_schema: Some(schema(field)) };
