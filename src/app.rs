@@ -66,6 +66,8 @@ pub struct Server {
     main: SocketAddr,
     mcp: SocketAddr,
     store: Arc<dyn VectorStore>,
+    chat: Chat,
+    ingest: Ingest,
     groups: Groups,
     grace: Duration,
     /// Held until the store is closed, so that no second process opens it too early.
@@ -98,7 +100,7 @@ impl Server {
         let groups = Groups::default();
         let store = open(config, on_mismatch, &groups).await?;
         let services = services(config, &store, (main_address, mcp_address), &groups);
-        let ingest = services.ingest.clone();
+        let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
         serve(config, services, (main, mcp), &groups)?;
         if config.watch && visibility == Visibility::Announced {
             ingest.keep_current();
@@ -115,6 +117,8 @@ impl Server {
             main: main_address,
             mcp: mcp_address,
             store: store.0,
+            chat,
+            ingest,
             groups,
             grace: config.shutdown_grace,
             _lock: lock,
@@ -129,6 +133,11 @@ impl Server {
     /// Returns the base URL of the MCP server, as this machine reaches it.
     pub fn mcp_url(&self) -> String {
         url(self.mcp)
+    }
+
+    /// Returns how many questions are being answered, and how many runs wait or work.
+    pub fn underway(&self) -> (usize, usize) {
+        (self.chat.running(), self.ingest.running())
     }
 
     /// Stops in order: no new connections, running requests finish or are interrupted, then Codex

@@ -91,6 +91,11 @@ impl Chat {
         turn.await.unwrap_or(Err(ChatError::Stopping))
     }
 
+    /// Returns how many questions are being answered.
+    pub fn running(&self) -> usize {
+        self.conversations.taken()
+    }
+
     /// Returns whether a question would be accepted now. Waits for a look at Codex only while Codex
     /// is not known to be usable.
     pub async fn presence(&self) -> Presence {

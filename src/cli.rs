@@ -14,14 +14,14 @@ pub use client::Client;
 pub use doctor::check;
 pub use error::CliError;
 pub use ingest::reembed;
-pub use serve::banner;
+pub use serve::{banner, stopping};
 
 /// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.
 pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
     match command {
         Command::Serve { paths, .. } => ingest::all(client, &paths).await,
-        Command::Ingest { path, name, description } => {
-            ingest::one(client, &path, name, description).await
+        Command::Ingest { paths, name, description } => {
+            ingest::each(client, &paths, name, description).await
         }
         Command::Search { query, repository, limit, json } => {
             print::search(client, &query, repository, limit, json).await

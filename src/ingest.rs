@@ -132,6 +132,11 @@ impl Ingest {
         self.shared.runs().status(run)
     }
 
+    /// Returns how many runs wait or work.
+    pub fn running(&self) -> usize {
+        self.shared.runs().unended()
+    }
+
     /// Follows a run; its last status has a final state.
     pub fn watch(&self, run: RunId) -> Result<channel::Receiver<Status>, IngestError> {
         self.shared.runs().watch(run)

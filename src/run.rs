@@ -75,7 +75,12 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
     };
     let ended = tokio::select! {
         ended = working => ended,
-        told = told_to_stop() => Ok(told?),
+        told = told_to_stop() => {
+            let (turns, runs) = server.underway();
+            // With no terminal left there is nobody to tell; the server stops all the same.
+            drop(cli::stopping(turns, runs, config.shutdown_grace));
+            Ok(told?)
+        }
     };
     server.stop().await;
     ended

@@ -16,6 +16,7 @@ type Lock = tokio::sync::Mutex<()>;
 #[derive(Debug, Clone)]
 pub(super) struct Conversations {
     turns: Arc<Semaphore>,
+    max_turns: usize,
     waiting: Arc<Semaphore>,
     max_waiting: usize,
     /// One lock for each conversation that somebody holds or waits for.
@@ -31,8 +32,10 @@ pub(super) struct Place {
 
 impl Conversations {
     pub(super) fn new(max_turns: usize, max_waiting: usize) -> Self {
+        let max_turns = max_turns.min(Semaphore::MAX_PERMITS);
         Self {
-            turns: Arc::new(Semaphore::new(max_turns.min(Semaphore::MAX_PERMITS))),
+            turns: Arc::new(Semaphore::new(max_turns)),
+            max_turns,
             waiting: Arc::new(Semaphore::new(max_waiting.min(Semaphore::MAX_PERMITS))),
             max_waiting,
             locks: Arc::default(),
@@ -58,6 +61,11 @@ impl Conversations {
         let turn = Arc::clone(&self.turns).acquire_owned().await;
         let turn = turn.map_err(|_| ChatError::Stopping)?;
         Ok(Place { conversation, _turn: turn })
+    }
+
+    /// Returns how many turns have a place now.
+    pub(super) fn taken(&self) -> usize {
+        self.max_turns.saturating_sub(self.turns.available_permits())
     }
 
     /// Takes a place that is free now.

@@ -30,11 +30,12 @@ pub enum Command {
         #[arg(long)]
         reembed: bool,
     },
-    /// Index a folder, or bring its index up to date
+    /// Index folders, or bring their indexes up to date
     Ingest {
-        /// The folder
-        path: PathBuf,
-        /// Name to show instead of the folder's
+        /// The folders
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        /// Name to show instead of the folder's, of which there can be one then
         #[arg(long)]
         name: Option<String>,
         /// What the repository is, for agents that choose among several

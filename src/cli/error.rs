@@ -16,6 +16,9 @@ pub enum CliError {
         #[source]
         source: std::io::Error,
     },
+    /// A name or description was given for several folders.
+    #[error("`--name` and `--description` need a single folder")]
+    SeveralFolders,
     /// A run did not complete.
     #[error("indexing `{path}` ended as {state}: {reason}")]
     Run { path: String, state: String, reason: String },

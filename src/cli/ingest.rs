@@ -71,6 +71,39 @@ pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliErr
     Ok(())
 }
 
+/// Indexes the folders that a person names, one after the other. What stands in the way of one is told
+/// and does not keep the others waiting; the last trouble is the command's.
+pub(super) async fn each(
+    client: &Client,
+    paths: &[PathBuf],
+    name: Option<String>,
+    description: Option<String>,
+) -> Result<(), CliError> {
+    if let [path] = paths {
+        return one(client, path, name, description).await;
+    }
+    if name.is_some() || description.is_some() {
+        return Err(CliError::SeveralFolders);
+    }
+    let mut failed = None;
+    for path in paths {
+        match one(client, path, None, None).await {
+            Err(CliError::Run { state, path, reason }) if state == "cancelled" => {
+                return Err(CliError::Run { state, path, reason });
+            }
+            Err(
+                error @ (CliError::Run { .. } | CliError::Refused { .. } | CliError::Path { .. }),
+            ) => {
+                if let Some(earlier) = failed.replace(error) {
+                    super::print::note(&earlier.to_string())?;
+                }
+            }
+            ended => ended?,
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
 /// Indexes one folder with a progress bar, and stops the run when the person interrupts.
 pub(super) async fn one(
     client: &Client,

@@ -1,4 +1,6 @@
-//! What `codeinfo serve` says once it is up.
+//! What `codeinfo serve` says once it is up, and when it stops.
+
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,4 +47,20 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
         Err(error) => return Err(error),
     }
     print::line("Ctrl-C stops the server.")
+}
+
+/// Says that the server stops, and what has how long to end.
+pub fn stopping(turns: usize, runs: usize, grace: Duration) -> Result<(), CliError> {
+    let some = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let under_way: Vec<String> =
+        [some(turns, "question"), some(runs, "run")].into_iter().flatten().collect();
+    let seconds = grace.as_secs();
+    print::note(&match under_way.join(" and ") {
+        none if none.is_empty() => "stopping".to_owned(),
+        some => format!("stopping: waiting for {some}, at most {seconds} s"),
+    })
 }

@@ -189,6 +189,11 @@ impl Runs {
         self.status(run)
     }
 
+    /// Returns how many runs wait or work.
+    pub(super) fn unended(&self) -> usize {
+        self.queue.len() + usize::from(self.working.is_some())
+    }
+
     /// Cancels every run that waits.
     pub(super) fn cancel_queued(&mut self) {
         while let Some(run) = self.queue.front().copied() {

@@ -107,6 +107,39 @@ async fn a_second_server_names_the_first() {
 }
 
 #[tokio::test]
+async fn several_folders_are_indexed_by_one_command_and_one_that_fails_keeps_none_waiting() {
+    let (data, first, second) = (fresh(), repository(), repository());
+    let [first, second] = [&first, &second].map(|folder| folder.path().to_str().unwrap());
+    let arguments = ["ingest", first, "/nonexistent/folder", second];
+    let (code, said, trouble) = codeinfo(data.path(), &arguments).await;
+    assert_eq!(code, Some(1));
+    assert!(said.contains(first) && said.contains(second), "{said}");
+    assert!(trouble.contains("/nonexistent/folder"), "{trouble}");
+
+    let (code, _, trouble) =
+        codeinfo(data.path(), &["ingest", first, second, "--name", "both"]).await;
+    assert_eq!(code, Some(1));
+    assert!(trouble.contains("--name"), "{trouble}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_stop_says_what_it_waits_for() {
+    let (data, folder) = (fresh(), fresh());
+    let (server, mut log) = Program::serve_logged(data.path(), &without_codex()).await;
+    server.terminate().await;
+    assert_eq!(log.next_line().await.unwrap().as_deref(), Some("stopping"));
+
+    for number in 0..2000 {
+        fs::write(folder.path().join(format!("f{number}.rs")), "fn boil() {}\n").unwrap();
+    }
+    let (server, mut log) = Program::serve_logged(data.path(), &without_codex()).await;
+    server.api("/ingest/start", &serde_json::json!({ "path": folder.path() })).await;
+    server.terminate().await;
+    let said = log.next_line().await.unwrap();
+    assert_eq!(said.as_deref(), Some("stopping: waiting for 1 run, at most 10 s"));
+}
+
+#[tokio::test]
 async fn serve_says_where_it_listens_and_what_codex_lacks() {
     let data = fresh();
     let server = Program::serve(data.path(), &[], &without_codex()).await;

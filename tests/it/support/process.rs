@@ -7,8 +7,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process::{Child, Command},
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStderr, Command},
 };
 
 /// Environment of a server under test, beside what every test needs.
@@ -32,6 +32,23 @@ impl Program {
         let mut command = command(data_dir, environment);
         command.arg("serve").args(paths);
         Self::start(command).await
+    }
+
+    /// Starts `codeinfo serve` on free ports; returns what it says on standard error, too.
+    pub(crate) async fn serve_logged(
+        data_dir: &Path,
+        environment: &Environment,
+    ) -> (Self, Lines<BufReader<ChildStderr>>) {
+        let mut command = command(data_dir, environment);
+        command.arg("serve");
+        Self::start_logged(command).await
+    }
+
+    async fn start_logged(mut command: Command) -> (Self, Lines<BufReader<ChildStderr>>) {
+        command.stderr(Stdio::piped());
+        let mut program = Self::start(command).await;
+        let log = BufReader::new(program.child.stderr.take().unwrap()).lines();
+        (program, log)
     }
 
     /// Starts `codeinfo serve --reembed` on free ports and waits until it is up.
