@@ -5,7 +5,7 @@ use std::{fs, path::Path, time::Duration};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::process::{Program, fresh};
+use crate::support::process::{Program, fresh, signal};
 
 /// Far more than any change needs, so that a busy machine does not fail a test.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -191,4 +191,59 @@ async fn stopping_does_not_wait_for_a_run_of_the_watcher() {
     drop(tokio::time::timeout(Duration::from_secs(5), begun).await);
     let stopped = tokio::time::timeout(PATIENCE, scene.program.terminate()).await;
     assert!(stopped.unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_raise() {
+    let (data, repository) = (fresh(), fresh());
+    for folder in 0..5 {
+        write(repository.path(), &format!("part{folder}/code.rs"), "early_harbour");
+    }
+    let environment =
+        [("CODEX_BIN", "/nonexistent/codex"), ("WATCH", "true"), ("LOG_LEVEL", "warn")];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let folders = [repository.path()];
+    let (program, mut log) =
+        Program::serve_with_watches(3, data.path(), &folders, &environment).await;
+    let told = async {
+        while let Some(line) = log.next_line().await.unwrap() {
+            if line.contains("fs.inotify.max_user_watches") {
+                return;
+            }
+        }
+        panic!("the log ended and said nothing of watches");
+    };
+    tokio::time::timeout(PATIENCE, told).await.unwrap();
+
+    // More folders than watches: some of these changes nobody tells of.
+    for folder in 0..5 {
+        write(repository.path(), &format!("part{folder}/late.rs"), "late_harbour");
+    }
+    let scene = Scene { program, repository, _data: data };
+    let late: Vec<String> = (0..5).map(|folder| format!("part{folder}/late.rs")).collect();
+    scene.until("late_harbour", &late.iter().map(String::as_str).collect::<Vec<_>>()).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn events_that_the_system_dropped_are_made_up_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new().await;
+    let pid = scene.program.pid();
+    let room = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let room: u32 = room.trim().parse().unwrap();
+    signal("STOP", pid).await;
+    let files = ["src/first.rs", "src/ready.rs"].map(|path| scene.path().join(path));
+    for change in 0..room {
+        // Equal events in a row count once.
+        for file in &files {
+            let mode = if change % 2 == 0 { 0o600 } else { 0o644 };
+            fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+        }
+    }
+    // Nothing tells of this any more.
+    scene.write("src/late.rs", "late_harbour");
+    signal("CONT", pid).await;
+    scene.until_found("late_harbour", "src/late.rs").await;
 }

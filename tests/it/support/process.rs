@@ -34,6 +34,24 @@ impl Program {
         Self::start(command).await
     }
 
+    /// Starts `codeinfo serve PATHS…` where the system lets a process watch so many folders; returns
+    /// what it logs, too. The limit is that of a user namespace of its own.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn serve_with_watches(
+        watches: usize,
+        data_dir: &Path,
+        paths: &[&Path],
+        environment: &Environment,
+    ) -> (Self, Lines<BufReader<ChildStderr>>) {
+        let mut command = within(Command::new("unshare"), data_dir, environment);
+        let limited = "echo $0 > /proc/sys/user/max_inotify_watches && exec \"$@\"";
+        command
+            .args(["--user", "--map-root-user", "sh", "-c", limited, &watches.to_string()])
+            .args([env!("CARGO_BIN_EXE_codeinfo"), "serve"])
+            .args(paths);
+        Self::start_logged(command).await
+    }
+
     /// Starts `codeinfo serve` on free ports; returns what it says on standard error, too.
     pub(crate) async fn serve_logged(
         data_dir: &Path,
@@ -153,7 +171,10 @@ pub(crate) fn http() -> reqwest::Client {
 }
 
 fn command(data_dir: &Path, environment: &Environment) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
+    within(Command::new(env!("CARGO_BIN_EXE_codeinfo")), data_dir, environment)
+}
+
+fn within(mut command: Command, data_dir: &Path, environment: &Environment) -> Command {
     command
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
