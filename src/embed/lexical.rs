@@ -10,6 +10,8 @@
 //! Stored weights and query weights must agree, so that a change of anything here asks for a new
 //! embedding of every repository.
 
+mod operators;
+mod stem;
 mod terms;
 
 use self::terms::Terms;
@@ -28,6 +30,12 @@ const FILE_WEIGHT: f32 = 3.0;
 /// What one occurrence in the folders above the file counts.
 const FOLDER_WEIGHT: f32 = 1.0;
 
+/// What one occurrence in a comment or heading counts: there code is described.
+const COMMENT_WEIGHT: f32 = 1.5;
+
+/// How a line of a comment, of documentation or a heading begins. `#` alone would be `#define`, too.
+const COMMENTS: &[&str] = &["//", "/*", "* ", "# ", "--", ";;", "\"\"\"", "{-", "|"];
+
 /// What a chunk is found by.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields<'a> {
@@ -42,8 +50,11 @@ pub struct Fields<'a> {
 /// Returns the BM25 weight of each term of a chunk.
 pub fn document(fields: &Fields<'_>) -> Sparse {
     let mut terms = Terms::default();
-    terms.add(fields.text, 1.0);
+    for line in fields.text.lines() {
+        terms.add(line, if is_comment(line) { COMMENT_WEIGHT } else { 1.0 });
+    }
     let length = terms.len();
+    terms.add_operators(fields.text);
     terms.add(fields.symbol.unwrap_or_default(), SYMBOL_WEIGHT);
     let (folders, file) = fields.path.rsplit_once('/').unwrap_or(("", fields.path));
     terms.add(folders, FOLDER_WEIGHT);
@@ -61,7 +72,14 @@ pub fn document(fields: &Fields<'_>) -> Sparse {
 pub fn query(text: &str) -> Sparse {
     let mut terms = Terms::default();
     terms.add(text, 1.0);
+    terms.add_operators(text);
     terms.into_sparse(|_| 1.0)
+}
+
+/// Returns whether a line begins as comments do.
+pub fn is_comment(line: &str) -> bool {
+    let line = line.trim_start();
+    COMMENTS.iter().any(|start| line.starts_with(start))
 }
 
 #[cfg(test)]
@@ -117,6 +135,30 @@ mod tests {
     }
 
     #[test]
+    fn comments_count_more_than_code() {
+        let document = text("// alpha\nbeta\n    # gamma\n#define delta");
+        let [comment, code, note, macros] =
+            ["alpha", "beta", "gamma", "delta"].map(|asked| score(asked, &document));
+        assert!(code < comment && (code - macros).abs() < 1e-6 && (comment - note).abs() < 1e-6);
+    }
+
+    #[test]
+    fn words_are_found_in_other_forms_and_whole_names_as_they_are() {
+        let document = text("fn parse_queries() { retrying }");
+        for asked in ["parsing", "query", "retries", "retry"] {
+            assert!(0.0 < score(asked, &document), "{asked}");
+        }
+        assert!(score("parse_query", &document) < score("parse_queries", &document));
+    }
+
+    #[test]
+    fn operators_are_found_without_words() {
+        let document = text("if a <=> b { c?.d }");
+        assert!(0.0 < score("<=>", &document) && 0.0 < score("?.", &document));
+        assert!(score("!==", &document) <= 0.0);
+    }
+
+    #[test]
     fn repetition_saturates_and_length_counts_against() {
         let once = score("word", &text("word"));
         let often = score("word", &text(&"word ".repeat(10)));
@@ -137,6 +179,6 @@ mod tests {
     #[test]
     fn data_and_empty_texts_have_no_terms() {
         assert_eq!(text(&"a1".repeat(99)), Sparse::default());
-        assert_eq!(query("¿ … ?"), Sparse::default());
+        assert_eq!(query("¿ … ? ;"), Sparse::default());
     }
 }

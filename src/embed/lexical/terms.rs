@@ -1,6 +1,10 @@
 //! Collects the terms of texts and counts them.
 
-use super::super::words::{identifiers, parts, singular};
+use super::{
+    super::words::{identifiers, parts},
+    operators::operators,
+    stem::stem,
+};
 use crate::domain::Sparse;
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.
@@ -16,7 +20,7 @@ pub(super) struct Terms {
 
 impl Terms {
     /// Counts the terms of `text`, each occurrence as `weight`: every identifier as a whole, and
-    /// its parts where it has several. Case does not count, nor do a part's plural and the
+    /// its parts where it has several. Case does not count, nor do a part's ending and the
     /// underscores in a whole, so that `read_file` and `readFile` are one.
     pub(super) fn add(&mut self, text: &str, weight: f32) {
         for identifier in identifiers(text) {
@@ -28,7 +32,7 @@ impl Terms {
                 found += 1;
                 // A one-letter part of a longer name says nothing.
                 if 1 < part.len() || part.len() == identifier.len() {
-                    self.counted.push((hash(singular(part)), weight));
+                    self.counted.push((hash(stem(part)), weight));
                 }
             }
             if 1 < found {
@@ -38,6 +42,11 @@ impl Terms {
         if !text.is_ascii() {
             self.add_foreign(text, weight);
         }
+    }
+
+    /// Counts the operators of `text`.
+    pub(super) fn add_operators(&mut self, text: &str) {
+        self.counted.extend(operators(text).map(|operator| (hash(operator), 1.0)));
     }
 
     /// Returns the number of occurrences counted so far.

@@ -1,0 +1,39 @@
+//! Operators as terms, so that code can be found that has no words: `<=>`, `?.`, `#[`.
+
+/// The fewest and most characters of an operator. One alone is everywhere, and longer runs are lines
+/// drawn in comments.
+const LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
+
+/// Marks of comments, which nobody looks for.
+const COMMENTS: &[&[u8]] = &[b"//", b"///", b"//!", b"/*", b"/**", b"*/", b"**/", b"--", b"----"];
+
+/// Returns the runs of characters that operators are made of, in order.
+pub(super) fn operators(text: &str) -> impl Iterator<Item = &[u8]> {
+    text.as_bytes()
+        .chunk_by(|a, b| is_operator(*a) == is_operator(*b))
+        .filter(|run| LENGTHS.contains(&run.len()) && run.first().copied().is_some_and(is_operator))
+        .filter(|run| !COMMENTS.contains(run))
+}
+
+fn is_operator(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'!' | b'#' | b'$' | b'%' | b'&' | b'*' | b'+' | b'-' | b'.' | b'/' | b':' | b'<'
+            ..=b'@' | b'[' | b'\\' | b']' | b'^' | b'|' | b'~'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_are_found_and_comments_and_single_marks_are_not() {
+        let found = |text| -> Vec<&str> {
+            operators(text).map(|run| str::from_utf8(run).unwrap()).collect()
+        };
+        assert_eq!(found("a <=> b?.c !== d; // e"), ["<=>", "?.", "!=="]);
+        assert_eq!(found("#[x] fn f(a: &[u8]) -> b::c"), ["#[", "&[", "->", "::"]);
+        assert_eq!(found("a + b = c ------ /* d */ é——"), [""; 0]);
+    }
+}
