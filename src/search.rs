@@ -98,9 +98,12 @@ impl Search {
         let filter = root.map_or_else(Filter::default, |root| {
             Filter::default().with(Field::Root, [root.id.to_string()])
         });
-        let own_name =
-            root.filter(|_| self.rules.has(Rule::OwnName)).map(|root| root.name.as_str());
-        let intent = Intent::of(query.text()).within(own_name);
+        let intent = Intent::of(query.text());
+        let intent = match root {
+            None => intent.among(&roots),
+            Some(root) if self.rules.has(Rule::OwnName) => intent.within(&root.name),
+            Some(_) => intent,
+        };
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let (dense, lexical) = futures_util::try_join!(
             self.dense(query.text(), filter.clone()),

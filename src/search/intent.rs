@@ -1,8 +1,11 @@
 //! Reads from a query what kind of thing it looks for.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::embed::words::{identifiers, parts, singular};
+use crate::{
+    domain::{Root, RootId},
+    embed::words::{identifiers, parts, singular},
+};
 
 /// Words that questions are made of, in singular. They say nothing about names in code.
 const STOP_WORDS: &[&str] = &[
@@ -35,8 +38,12 @@ pub(super) struct Intent {
     pub(super) words: HashSet<String>,
     /// Words of the query that name the repository searched.
     pub(super) own_name: String,
+    /// Numbers of versions in the query, such as 3 in `v3`.
+    pub(super) versions: HashSet<u32>,
+    /// How much of the name of each root the query has, where several are searched.
+    pub(super) roots: HashMap<RootId, f32>,
     /// What is asked for letter by letter.
-    pub(super) literals: Vec<Literal>,
+    pub(super) literals: Literals,
 }
 
 /// A string to be found as it is.
@@ -45,6 +52,15 @@ pub(super) struct Literal {
     pub(super) text: String,
     /// How sure it is that it is meant literally, 0…1.
     pub(super) weight: f32,
+}
+
+/// What a query says letter by letter.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Literals {
+    /// The query itself.
+    pub(super) whole: Option<Literal>,
+    /// What it has in quotes.
+    pub(super) quoted: Vec<Literal>,
 }
 
 impl Intent {
@@ -63,18 +79,40 @@ impl Intent {
             Kind::Prose
         };
         let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
-        Self { kind, names, words, own_name: String::new(), literals: literals(query) }
+        Self {
+            kind,
+            names,
+            words,
+            own_name: String::new(),
+            versions: tokens.iter().copied().filter_map(version).collect(),
+            roots: HashMap::new(),
+            literals: Literals::of(query.trim()),
+        }
     }
 
     /// Narrows to a search of the repository of this name. Words that name it tell no file of it
     /// from another, unless the query has nothing else.
-    pub(super) fn within(mut self, repository: Option<&str>) -> Self {
-        let named: HashSet<String> = words(repository.unwrap_or_default()).collect();
+    pub(super) fn within(mut self, repository: &str) -> Self {
+        let named: HashSet<String> = words(repository).collect();
         let (own, others): (HashSet<String>, HashSet<String>) =
             self.words.iter().cloned().partition(|word| named.contains(word));
         if !others.is_empty() {
             self.own_name = own.into_iter().collect::<Vec<String>>().join(" ");
             self.words = others;
+        }
+        self
+    }
+
+    /// Widens to a search of all these roots, of which the query may name some.
+    pub(super) fn among(mut self, roots: &[Root]) -> Self {
+        for root in roots {
+            let name: HashSet<String> = words(&root.name).collect();
+            let known = name.iter().filter(|word| self.words.contains(*word)).count();
+            if 0 < known {
+                #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
+                let share = known as f32 / name.len() as f32;
+                self.roots.insert(root.id, share);
+            }
         }
         self
     }
@@ -89,31 +127,55 @@ impl Intent {
 const MIN_LITERAL: usize = 3;
 /// The fewest words of prose that hardly stand together by chance, and how much they count.
 const PHRASE: (usize, f32) = (3, 0.3);
+/// What parts in quotes count beside the query as a whole: in a sentence they are what is looked for,
+/// in code many lines may quote the same.
+const QUOTED: f32 = 0.7;
+const QUOTED_IN_CODE: f32 = 0.4;
 
-/// Returns what a query quotes, and the query itself if it reads like code or is a phrase.
-fn literals(query: &str) -> Vec<Literal> {
-    let query = query.trim();
-    let mut literals: Vec<Literal> = ['"', '`', '\'']
-        .into_iter()
-        .flat_map(|quote| quoted(query, quote))
-        .filter(|text| MIN_LITERAL <= text.len())
-        .map(|text| Literal { text: text.to_owned(), weight: 1.0 })
-        .collect();
-    let is_code =
-        |c: char| c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '?' | '!' | '-' | '\'');
+impl Literals {
+    fn of(query: &str) -> Self {
+        let mut around = query.to_owned();
+        let mut quotes = Vec::new();
+        for quote in ['"', '`', '\''] {
+            for text in quoted(query, quote).filter(|text| MIN_LITERAL <= text.len()) {
+                around = around.replace(text, "");
+                quotes.push(text);
+            }
+        }
+        let around: String = around.chars().filter(|c| !matches!(c, '"' | '`')).collect();
+        let weight = if reads_like_code(&around) { QUOTED_IN_CODE } else { QUOTED };
+        let literal = |text: &str| Literal { text: text.to_owned(), weight };
+        Self {
+            whole: whole(query, !quotes.is_empty()),
+            quoted: quotes.into_iter().map(literal).collect(),
+        }
+    }
+
+    /// Returns the most that a chunk can have of them, 0…1.
+    pub(super) fn most(&self) -> f32 {
+        let all = self.quoted.iter().chain(&self.whole);
+        all.map(|literal| literal.weight).fold(0.0, f32::max)
+    }
+}
+
+/// Returns the query itself if it reads like code, quotes something or is a phrase.
+fn whole(query: &str, has_quotes: bool) -> Option<Literal> {
     let inner = query.trim_end_matches(['.', '?', '!']);
     // A name alone is in every chunk that uses it.
     let is_name = inner.chars().all(|c| c.is_alphanumeric() || c == '_');
     let words = inner.split_whitespace().count();
-    let weight = match inner.contains(is_code) {
+    let weight = match has_quotes || reads_like_code(inner) {
         true => 1.0,
         false if PHRASE.0 <= words => PHRASE.1,
-        false => 0.0,
+        false => return None,
     };
-    if !is_name && MIN_LITERAL <= query.len() && 0.0 < weight {
-        literals.push(Literal { text: query.to_owned(), weight });
-    }
-    literals
+    (!is_name && MIN_LITERAL <= query.len()).then(|| Literal { text: query.to_owned(), weight })
+}
+
+fn reads_like_code(text: &str) -> bool {
+    let is_code =
+        |c: char| c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '?' | '!' | '-' | '\'');
+    text.contains(is_code)
 }
 
 /// Returns what stands between a `quote` before a word and the next one behind a word.
@@ -145,6 +207,11 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
         .flat_map(parts)
         .filter(|part| 1 < part.len())
         .map(|part| folded(singular(part)))
+}
+
+/// Returns the number in `v3`.
+pub(super) fn version(word: &str) -> Option<u32> {
+    word.strip_prefix(['v', 'V'])?.parse().ok()
 }
 
 fn trimmed(token: &str) -> &str {
@@ -211,7 +278,10 @@ fn is_path(token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
+    use crate::domain::Counts;
 
     #[test]
     fn a_query_is_names_a_path_or_prose() {
@@ -232,30 +302,66 @@ mod tests {
 
     #[test]
     fn the_name_of_the_repository_says_nothing_about_its_files() {
-        let intent = Intent::of("how does plug-board parse headers").within(Some("plug.board"));
+        let intent = Intent::of("how does plug-board parse headers").within("plug.board");
         assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
         let mut own: Vec<&str> = intent.own_name.split(' ').collect();
         own.sort_unstable();
         assert_eq!(own, ["board", "plug"]);
-        let alone = Intent::of("plug").within(Some("plug"));
+        let alone = Intent::of("plug").within("plug");
         assert_eq!((alone.words.len(), alone.own_name.as_str()), (1, ""));
     }
 
     #[test]
-    fn quotes_and_code_are_meant_literally() {
-        let texts = |query: &str| -> Vec<String> {
-            Intent::of(query).literals.into_iter().map(|literal| literal.text).collect()
+    fn a_query_of_all_repositories_may_name_some() {
+        let root = |name: &str| Root {
+            id: RootId::of(Path::new(name)),
+            name: name.to_owned(),
+            description: None,
+            path: PathBuf::from(name),
+            model_id: String::new(),
+            last_ingest_at: None,
+            counts: Counts::default(),
+            last_error: None,
         };
-        assert_eq!(
-            texts("where is `foo::bar(` called"),
-            ["foo::bar(", "where is `foo::bar(` called"]
-        );
-        assert_eq!(texts("don't 'retry'"), ["retry"]);
-        assert_eq!(texts("foo::bar("), ["foo::bar("]);
-        assert_eq!(texts("a <=> b"), ["a <=> b"]);
-        for plain in ["RootId", "read_config", "retry policy", "how?", "", "\"", "it's"] {
-            assert_eq!(texts(plain), [""; 0], "{plain}");
+        let roots = ["plug", "plug-board", "rack"].map(root);
+        let intent = Intent::of("how does Plug parse headers").among(&roots);
+        let share = |root: &Root| intent.roots.get(&root.id).copied();
+        assert_eq!(roots.each_ref().map(share), [Some(1.0), Some(0.5), None]);
+    }
+
+    #[test]
+    fn quotes_and_code_are_meant_literally() {
+        let read = |query: &str| {
+            let Literals { whole, quoted } = Intent::of(query).literals;
+            let quoted: Vec<String> = quoted.into_iter().map(|one| one.text).collect();
+            (whole.map(|one| one.text), quoted)
+        };
+        for (query, wanted) in [
+            ("where is `foo::bar(` called", vec!["foo::bar("]),
+            ("don't 'retry'", vec!["retry"]),
+            ("foo::bar(", vec![]),
+            ("a <=> b", vec![]),
+        ] {
+            assert_eq!(
+                read(query),
+                (Some(query.to_owned()), wanted.iter().map(|text| (*text).to_owned()).collect())
+            );
         }
+        for plain in ["RootId", "read_config", "retry policy", "how?", "", "\"", "it's"] {
+            assert_eq!(Intent::of(plain).literals, Literals::default(), "{plain}");
+        }
+    }
+
+    #[test]
+    fn what_code_quotes_counts_less_than_what_a_sentence_quotes() {
+        let weights = |query: &str| {
+            let Literals { whole, quoted } = Intent::of(query).literals;
+            (whole.map(|one| one.weight), quoted.first().map(|one| one.weight))
+        };
+        assert_eq!(weights("if kind == \"array\""), (Some(1.0), Some(QUOTED_IN_CODE)));
+        assert_eq!(weights("where is \"array\" handled"), (Some(1.0), Some(QUOTED)));
+        assert_eq!(weights("'env' has to be a table"), (Some(1.0), Some(QUOTED)));
+        assert_eq!(weights("has to be a table"), (Some(PHRASE.1), None));
     }
 
     #[test]

@@ -10,8 +10,10 @@ mod definition;
 mod literal;
 mod names;
 mod paths;
+mod roots;
+mod versions;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     candidate::Candidate,
@@ -39,6 +41,10 @@ const COHERENCE: f32 = 1.2;
 /// chunk of its file that is found.
 const DEFINITION_BY_NAME: f32 = 2.0;
 const COHERENCE_BY_NAME: f32 = 0.5;
+/// Of more words than these, some are in the names of files by chance, and names count less.
+const TELLING_WORDS: f32 = 5.0;
+/// What remains of the score in the folder of an older version.
+const OLDER_VERSION: f32 = 0.7;
 /// What remains of the score of each further chunk of a file, so that the first results are not all
 /// of one file. It is mild: the second-best chunk of the right file is often wanted, too.
 const FURTHER_CHUNK: f32 = 0.9;
@@ -51,6 +57,8 @@ const FURTHER_FILE: f32 = 0.2;
 struct Measure {
     definition: f32,
     coherence: f32,
+    /// How much the names of files and folders count, 0…1.
+    names: f32,
     /// The most that a candidate can attain.
     attainable: f32,
 }
@@ -64,9 +72,12 @@ impl Measure {
             Kind::Prose => (DEFINITION, COHERENCE),
         };
         let named = if intent.names.is_empty() { 0.0 } else { definition + EXACT_FILE };
-        let literal = intent.literals.iter().map(|literal| literal.weight).fold(0.0, f32::max);
-        let attainable = 1.0 + named + SYMBOL + FILE + FOLDER + coherence + LITERAL * literal;
-        Self { definition, coherence, attainable }
+        #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
+        let words = intent.words.len().max(1) as f32;
+        let share = (TELLING_WORDS / words).min(1.0);
+        let file = coherence + share * (FILE + FOLDER);
+        let attainable = 1.0 + named + SYMBOL + file + LITERAL * intent.literals.most();
+        Self { definition, coherence, names: share, attainable }
     }
 }
 
@@ -92,10 +103,19 @@ pub(super) fn rank(
     limit: usize,
 ) -> Vec<Candidate> {
     let coherent = coherence::of_files(&candidates);
+    let older = if rules.has(Rule::Versions) {
+        versions::superseded(&candidates, intent)
+    } else {
+        HashSet::new()
+    };
     let measure = Measure::of(intent);
     let rate = |candidate: Candidate| {
-        let coherence = coherent.get(&candidate.file()).copied().unwrap_or_default();
-        Rated::new(candidate, coherence, intent, measure, rules)
+        let file = candidate.file();
+        let surroundings = Surroundings {
+            coherence: coherent.get(&file).copied().unwrap_or_default(),
+            is_older: older.contains(&file),
+        };
+        Rated::new(candidate, surroundings, intent, measure, rules)
     };
     let mut rated: Vec<Rated> = candidates.into_iter().map(rate).collect();
     if rules.has(Rule::Spread) {
@@ -106,6 +126,15 @@ pub(super) fn rank(
     ranked.sort_by(Candidate::best_first);
     ranked.truncate(limit);
     ranked
+}
+
+/// What the other candidates say of one.
+#[derive(Debug, Clone, Copy)]
+struct Surroundings {
+    /// How well the chunks of its file agree.
+    coherence: f32,
+    /// Whether something was found in a newer version of its folder.
+    is_older: bool,
 }
 
 /// A candidate and what its score is made of. Its own score is the share of what is attainable.
@@ -126,7 +155,7 @@ struct Rated {
 impl Rated {
     fn new(
         candidate: Candidate,
-        coherence: f32,
+        surroundings: Surroundings,
         intent: &Intent,
         measure: Measure,
         rules: Rules,
@@ -135,15 +164,21 @@ impl Rated {
         let path = record.path.as_str();
         let symbol = record.symbol.as_deref().unwrap_or_default();
         let literal = rules.weigh(Rule::Literal, LITERAL * literal::share(record, intent));
+        let definition = definition::share(record, intent);
         let chunk = candidate.score
-            + rules.weigh(Rule::Definition, measure.definition * definition::share(record, intent))
+            + rules.weigh(Rule::Definition, measure.definition * definition)
             + rules.weigh(Rule::Symbol, SYMBOL * names::share(symbol, intent));
-        let names = FILE * names::file(path, intent)
-            + EXACT_FILE * names::exact_file(path, intent)
-            + FOLDER * names::folder(path, intent);
+        let names = FILE * names::file(path, intent) + FOLDER * names::folder(path, intent);
+        let names = measure.names * names + EXACT_FILE * names::exact_file(path, intent);
         let file = rules.weigh(Rule::Names, names)
-            + rules.weigh(Rule::Coherence, measure.coherence * coherence);
-        let factor = if rules.has(Rule::Roles) { paths::factor(path, intent) } else { 1.0 };
+            + rules.weigh(Rule::Coherence, measure.coherence * surroundings.coherence);
+        let mut factor = if surroundings.is_older { OLDER_VERSION } else { 1.0 };
+        if rules.has(Rule::Roles) {
+            factor *= role(path, definition, intent);
+        }
+        if rules.has(Rule::RootNames) {
+            factor *= roots::factor(record.root, intent);
+        }
         let mut rated =
             Self { candidate, literal, chunk, file, factor, attainable: measure.attainable };
         rated.score_as_further(0);
@@ -155,6 +190,16 @@ impl Rated {
         let sum = self.chunk + self.file * FURTHER_FILE.powi(better);
         let sum = sum * self.factor * FURTHER_CHUNK.powi(better) + self.literal;
         self.candidate.score = sum / self.attainable;
+    }
+}
+
+/// Returns what the role of its file leaves of a chunk. Where a name alone is asked for, a test that
+/// defines it is no lesser answer.
+fn role(path: &str, definition: f32, intent: &Intent) -> f32 {
+    let factor = paths::factor(path, intent);
+    match intent.kind {
+        Kind::Symbol => factor.powf(1.0 - definition),
+        Kind::Path | Kind::Prose => factor,
     }
 }
 

@@ -19,17 +19,21 @@ pub enum Rule {
     Coherence,
     /// Tests, examples, generated code and other files of a lesser role.
     Roles,
+    /// Folders of older versions beside newer ones.
+    Versions,
     /// Other files between the chunks of one.
     Spread,
     /// How rare a word is in the repository asked about, not in all of them.
     Scope,
     /// Words that name the repository asked about, which tell none of its files from another.
     OwnName,
+    /// Repositories that the query names, where all are searched.
+    RootNames,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Dense,
         Self::Lexical,
         Self::Definition,
@@ -38,9 +42,11 @@ impl Rule {
         Self::Names,
         Self::Coherence,
         Self::Roles,
+        Self::Versions,
         Self::Spread,
         Self::Scope,
         Self::OwnName,
+        Self::RootNames,
     ];
 }
 

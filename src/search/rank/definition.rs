@@ -1,7 +1,10 @@
 //! Whether a chunk defines a name that the query has.
 
 use super::super::intent::{Intent, folded};
-use crate::{domain::ChunkRecord, embed::words::identifiers};
+use crate::{
+    domain::ChunkRecord,
+    embed::{lexical::is_comment, words::identifiers},
+};
 
 /// Words that stand before a name where it is defined, in many languages.
 const DEFINING: &[&str] = &[
@@ -21,7 +24,6 @@ const DEFINING: &[&str] = &[
     "fun",
     "func",
     "function",
-    "instance",
     "interface",
     "macro",
     "mod",
@@ -38,11 +40,17 @@ const DEFINING: &[&str] = &[
     "union",
     "val",
 ];
-/// How a line of a comment or of documentation begins. `#` alone would be `#define`, too.
-const COMMENTS: &[&str] = &["//", "/*", "*", "# ", "--", ";;", "\"\"\"", "{-", "|"];
+/// Words that stand before the name of something defined elsewhere, to which they add.
+const EXTENDING: &[&str] = &["defimpl", "extension", "impl", "instance"];
+/// Words that name a type wherever it is used, in C and its kin.
+const ELABORATING: &[&str] = &["class", "enum", "struct", "union"];
 /// The chunk is of the definition and names it, though no known word stands before the name.
 const NAMED: f32 = 0.9;
-/// The chunk is a later part of the definition.
+/// The chunk only declares the name; its definition is elsewhere.
+const DECLARED: f32 = 0.6;
+/// The chunk adds to what is defined elsewhere, as an `impl` or `instance` does.
+const EXTENDED: f32 = 0.5;
+/// The chunk is a later part of the definition, or a constructor.
 const PART: f32 = 0.5;
 /// The chunk is of something inside the definition.
 const INSIDE: f32 = 0.25;
@@ -57,27 +65,40 @@ pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
         return 0.0;
     }
     let is_asked = |name: &str| intent.names.contains(&folded(name.as_bytes()));
-    if record.text.lines().any(|line| defines(line, is_asked)) {
-        return 1.0;
+    let is_c = matches!(record.language.as_deref(), Some("c" | "cpp"));
+    let lines = record.text.lines().map(|line| defined(line, is_c, is_asked));
+    let best = lines.fold(0.0, f32::max);
+    if EXTENDED < best {
+        return best;
     }
     let symbol = record.symbol.as_deref().unwrap_or_default();
     let mut names = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
-    match names.next_back().filter(|name| is_asked(name)) {
-        Some(name) if mentions(&record.text, name) => NAMED,
+    let last = names.next_back().filter(|name| is_asked(name));
+    let is_inside = names.any(is_asked);
+    let by_symbol = match last {
+        // A constructor is named as its class.
+        Some(_) if is_inside => PART,
+        Some(name) if best <= 0.0 && mentions(&record.text, name) => NAMED,
         Some(_) => PART,
-        None if names.any(is_asked) => INSIDE,
+        None if is_inside => INSIDE,
         None => 0.0,
-    }
+    };
+    by_symbol.max(best)
 }
 
-/// Returns whether a line defines a name that `is_asked`: a defining word, blanks, perhaps the
+/// Returns how much a line defines a name that `is_asked`: a defining word, blanks, perhaps the
 /// receiver of a method in parentheses, and a path whose last part is the name.
-fn defines(line: &str, is_asked: impl Fn(&str) -> bool) -> bool {
-    let line = line.trim_start();
-    if COMMENTS.iter().any(|comment| line.starts_with(comment)) {
-        return false;
+fn defined(line: &str, is_c: bool, is_asked: impl Fn(&str) -> bool) -> f32 {
+    if is_comment(line) {
+        return 0.0;
     }
     let mut words = line.split_ascii_whitespace();
+    let first = words.clone().next().unwrap_or_default();
+    if words.clone().take(3).any(|word| EXTENDING.contains(&word)) || first.starts_with("impl<") {
+        let named = words.skip(1).filter_map(last_name).any(is_asked);
+        return if named { EXTENDED } else { 0.0 };
+    }
+    let mut best = 0.0_f32;
     while let Some(word) = words.next() {
         let word = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
         if !DEFINING.contains(&word) {
@@ -86,18 +107,40 @@ fn defines(line: &str, is_asked: impl Fn(&str) -> bool) -> bool {
         // The next word may itself be a defining one, as in `enum class`.
         let mut ahead = words.clone();
         let mut named = ahead.next().unwrap_or_default();
-        if named.starts_with('(') {
-            while !named.ends_with(')') {
-                let Some(next) = ahead.next() else { return false };
-                named = next;
+        // The receiver of a method in Go, type parameters in Kotlin, a context in Haskell.
+        for (opens, closes) in [('(', ')'), ('<', '>')] {
+            if named.starts_with(opens) {
+                while !named.ends_with(closes) {
+                    let Some(next) = ahead.next() else { return best };
+                    named = next;
+                }
+                named = ahead.next().unwrap_or_default();
             }
+        }
+        if named == "=>" {
             named = ahead.next().unwrap_or_default();
         }
         if last_name(named).is_some_and(&is_asked) {
-            return true;
+            let here =
+                if is_c && ELABORATING.contains(&word) { of_type(named, ahead) } else { 1.0 };
+            best = best.max(here);
         }
     }
-    false
+    best
+}
+
+/// Returns how much C defines a type, where its name is `named`, followed by `rest`: a body or
+/// bases follow the name of a definition, a semicolon that of a declaration, and others are uses.
+fn of_type<'a>(named: &str, mut rest: impl Iterator<Item = &'a str>) -> f32 {
+    let last = last_name(named).unwrap_or_default();
+    let behind = named.rsplit_once(last).map_or("", |(_, behind)| behind);
+    let behind = if behind.is_empty() { rest.next().unwrap_or_default() } else { behind };
+    match behind.bytes().next() {
+        None | Some(b'{' | b':') => 1.0,
+        _ if behind == "final" => 1.0,
+        Some(b';') => DECLARED,
+        Some(_) => 0.0,
+    }
 }
 
 /// Returns the last part of the path that `word` begins with: `open` in `Store::open(path)`.
@@ -115,6 +158,35 @@ fn mentions(text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{super::super::fixture::record, *};
+
+    #[test]
+    fn what_adds_to_a_definition_or_uses_it_is_none() {
+        let asked = Intent::of("RequestParser");
+        let found = |language: &str, symbol: Option<&str>, text: &str| {
+            let language = Some(language.to_owned());
+            share(&ChunkRecord { language, ..record("a", symbol, text) }, &asked)
+        };
+        for (language, symbol, text, wanted) in [
+            ("csharp", Some("RequestParser.RequestParser"), "RequestParser(int limit) {", PART),
+            ("rust", Some("RequestParser"), "impl<T> Iterator for RequestParser<T> {", EXTENDED),
+            ("rust", None, "unsafe impl Send for RequestParser {}", EXTENDED),
+            ("rust", None, "pub struct RequestParser;", 1.0),
+            ("haskell", None, "instance Monad m => RequestParser m where", EXTENDED),
+            ("haskell", None, "class (Monad m) => RequestParser m where", 1.0),
+            ("swift", Some("RequestParser"), "extension RequestParser where Self: A {", EXTENDED),
+            ("kotlin", None, "fun <reified T : Any> Route.requestParser() {", 1.0),
+            ("c", None, "struct request_parser {", 1.0),
+            ("c", None, "struct request_parser", 1.0),
+            ("cpp", None, "class RequestParser final : Base {", 1.0),
+            ("cpp", None, "class RequestParser: Base {", 1.0),
+            ("c", None, "struct request_parser;", DECLARED),
+            ("c", None, "int run(struct request_parser *parser);", 0.0),
+            ("c", None, "typedef struct request_parser RequestParser;", 0.0),
+        ] {
+            let found = found(language, symbol, text);
+            assert!((found - wanted).abs() < 1e-6, "{text}: {found}");
+        }
+    }
 
     #[test]
     fn the_head_of_a_definition_comes_before_the_rest_of_it() {

@@ -1,12 +1,19 @@
 //! Strings of the query that a chunk holds letter by letter: log messages, operators, calls.
 
-use super::super::intent::Intent;
+use super::super::intent::{Intent, Literal};
 use crate::domain::ChunkRecord;
 
-/// Returns how much of what the query says literally the chunk holds, 0…1.
+/// Returns how much of what the query says literally the chunk holds, 0…1: the whole query, or the
+/// parts that it quotes.
 pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
-    let held = intent.literals.iter().filter(|literal| record.text.contains(&literal.text));
-    held.map(|literal| literal.weight).fold(0.0, f32::max)
+    let held = |literal: &Literal| {
+        if record.text.contains(&literal.text) { literal.weight } else { 0.0 }
+    };
+    let whole = intent.literals.whole.as_ref().map_or(0.0, held);
+    let quoted = &intent.literals.quoted;
+    #[expect(clippy::cast_precision_loss, reason = "a query quotes few parts")]
+    let number = quoted.len().max(1) as f32;
+    whole.max(quoted.iter().map(held).sum::<f32>() / number)
 }
 
 #[cfg(test)]
@@ -14,18 +21,19 @@ mod tests {
     use super::{super::super::fixture::record, *};
 
     #[test]
-    fn what_is_quoted_or_has_punctuation_counts_most() {
+    fn the_whole_query_comes_before_what_it_quotes() {
         let chunk = record("a", None, "if (retries != 0) { log(\"gave up after %d\"); }");
-        for (query, wanted) in [
-            ("retries != 0", 1.0),
-            ("where is \"gave up after\" logged", 1.0),
-            ("gave up after", 0.3),
-            ("gave up", 0.0),
-            ("retries", 0.0),
-            ("retries == 0", 0.0),
-        ] {
-            let found = share(&chunk, &Intent::of(query));
-            assert!((found - wanted).abs() < 1e-6, "{query}: {found}");
+        let share = |query: &str| share(&chunk, &Intent::of(query));
+        for (query, wanted) in [("retries != 0", 1.0), ("gave up after", 0.3)] {
+            assert!((share(query) - wanted).abs() < 1e-6, "{query}");
         }
+        for query in ["gave up", "retries", "retries == 0"] {
+            assert!(share(query) <= 0.0, "{query}");
+        }
+        let whole = share("log(\"gave up after %d\");");
+        let in_sentence = share("where is \"gave up after\" logged");
+        let in_code = share("log(\"gave up after %d\", now);");
+        let half = share("log(\"gave up after %d\", \"of it\");");
+        assert!(whole > in_sentence && in_sentence > in_code && in_code > half && half > 0.0);
     }
 }

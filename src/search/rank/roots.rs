@@ -1,0 +1,35 @@
+//! Repositories that the query names, where several are searched at once.
+
+use super::super::intent::Intent;
+use crate::domain::RootId;
+
+/// How much the name of its repository adds to a chunk, as a share of its score.
+const NAMED: f32 = 0.3;
+
+/// Returns what to multiply the score of a chunk with: 1 for one of a repository that the query
+/// names, less for others if it names any. Chunks of one repository keep their order.
+pub(super) fn factor(root: RootId, intent: &Intent) -> f32 {
+    if intent.roots.is_empty() {
+        return 1.0;
+    }
+    let named = intent.roots.get(&root).copied().unwrap_or_default();
+    (1.0 + NAMED * named) / (1.0 + NAMED)
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn chunks_of_the_named_repository_keep_their_score() {
+        let [named, half, other] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
+        let mut intent = Intent::of("how does the plug parse headers");
+        assert!((factor(other, &intent) - 1.0).abs() < 1e-6);
+        intent.roots = [(named, 1.0), (half, 0.5)].into();
+        assert!((factor(named, &intent) - 1.0).abs() < 1e-6);
+        assert!(factor(other, &intent) < factor(half, &intent));
+        assert!(factor(half, &intent) < 1.0 && 0.5 < factor(other, &intent));
+    }
+}
