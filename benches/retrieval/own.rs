@@ -42,6 +42,12 @@ pub(crate) async fn measure(library: &Library, set: &Set, options: &Options) -> 
     }
     let (rows, milliseconds) = ask(&search, &set.questions, true).await?;
     report::mode("own: all repositories at once", &rows, &milliseconds)?;
+    if options.ablation {
+        let search = search.with_rules(Rules::ALL.without(Rule::RootNames));
+        let (rows, milliseconds) = ask(&search, &set.questions, true).await?;
+        let name = "own: all repositories at once, without RootNames";
+        report::mode(name, &rows, &milliseconds)?;
+    }
     Ok(())
 }
 

@@ -62,19 +62,23 @@ pub(crate) enum Kind {
     Message,
     /// A piece of code with punctuation; that line is the answer.
     Code,
+    /// A line of code without words; that line is the answer.
+    Marks,
     /// The beginning of the comment above a definition, as one remembers it: without the words of
     /// the name and without every third word. The definition is the answer.
     Description,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 4] = [Self::Symbol, Self::Message, Self::Code, Self::Description];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Symbol, Self::Message, Self::Code, Self::Marks, Self::Description];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Symbol => "exact symbol",
             Self::Message => "exact message",
             Self::Code => "exact code",
+            Self::Marks => "exact marks",
             Self::Description => "description",
         }
     }
@@ -152,37 +156,53 @@ fn of_line(kind: Kind, path: &str, lines: &[&str], at: usize) -> Option<Found> {
                 && comment(text).is_none())
             .then(|| found(text.to_owned(), number, number))
         }
+        Kind::Marks => {
+            let text = line.trim();
+            let marks = text.chars().filter(char::is_ascii_punctuation).count();
+            let mut words = text.split(|c: char| !c.is_alphanumeric());
+            (5 <= text.len()
+                && text.len() <= 40
+                && 3 <= marks
+                && words.all(|word| word.len() <= 2)
+                && comment(text).is_none())
+            .then(|| found(text.to_owned(), number, number))
+        }
         Kind::Description => {
-            let name = defined(line)?.to_lowercase();
-            let mut first = at;
-            let is_comment = |at: usize| lines.get(at).is_some_and(|line| comment(line).is_some());
-            while first.checked_sub(1).is_some_and(is_comment) {
-                first -= 1;
-            }
-            let words: Vec<&str> = lines
-                .get(first..at)?
-                .iter()
-                .filter_map(|line| comment(line))
-                .flat_map(str::split_whitespace)
-                .take(20)
-                .collect();
-            let is_new = |word: &&str| {
-                let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-                word.len() < 3 || !name.contains(&word)
-            };
-            let kept: Vec<&str> = words
-                .iter()
-                .copied()
-                .filter(is_new)
-                .enumerate()
-                .filter(|(place, _)| place % 3 != 2)
-                .map(|(_, word)| word)
-                .collect();
-            let is_prose = kept.iter().all(|word| !word.contains(['@', '<', '\\', '=', '/']));
-            (7 <= kept.len() && is_prose)
-                .then(|| found(kept.join(" "), u32::try_from(first + 1).unwrap_or(number), number))
+            let (text, first) = description(lines, at)?;
+            Some(found(text, u32::try_from(first + 1).unwrap_or(number), number))
         }
     }
+}
+
+/// Returns what is remembered of the comment above the definition at a line, and where it begins.
+fn description(lines: &[&str], at: usize) -> Option<(String, usize)> {
+    let name = defined(lines.get(at)?)?.to_lowercase();
+    let mut first = at;
+    let is_comment = |at: usize| lines.get(at).is_some_and(|line| comment(line).is_some());
+    while first.checked_sub(1).is_some_and(is_comment) {
+        first -= 1;
+    }
+    let words: Vec<&str> = lines
+        .get(first..at)?
+        .iter()
+        .filter_map(|line| comment(line))
+        .flat_map(str::split_whitespace)
+        .take(20)
+        .collect();
+    let is_new = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        word.len() < 3 || !name.contains(&word)
+    };
+    let kept: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(is_new)
+        .enumerate()
+        .filter(|(place, _)| place % 3 != 2)
+        .map(|(_, word)| word)
+        .collect();
+    let is_prose = kept.iter().all(|word| !word.contains(['@', '<', '\\', '=', '/']));
+    (7 <= kept.len() && is_prose).then(|| (kept.join(" "), first))
 }
 
 /// Returns the name that a line defines.
