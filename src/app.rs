@@ -21,7 +21,7 @@ use crate::{
     net::{self, Listener},
     rpc::SchemaError,
     search::Search,
-    store::{Embedded, Holder, Lock, OnMismatch, StoreError, VectorStore},
+    store::{Embedded, Holder, Identity, Lock, OnMismatch, Qdrant, StoreError, VectorStore},
     task::Tasks,
     telemetry::Metrics,
 };
@@ -174,11 +174,28 @@ async fn open(
 ) -> Result<Opened, StartError> {
     let embedder = Builtin::load(groups.adapters.clone())?;
     let model = embedder.model().clone();
-    let folder = config.data_dir.join("store");
     let tasks = groups.adapters.clone();
     let (id, dimensions) = (model.id(), model.dimensions);
-    let store = Embedded::open(&folder, &id, dimensions, on_mismatch, &config.store, tasks).await?;
-    Ok((Arc::new(store), Arc::new(embedder)))
+    let store: Arc<dyn VectorStore> = if let Some(server) = &config.qdrant {
+        let identity = identity(&config.data_dir, &tasks).await?;
+        let opened = Qdrant::open(server, &id, dimensions, on_mismatch, identity, tasks);
+        Arc::new(opened.await?)
+    } else {
+        let (folder, bounds) = (config.data_dir.join("store"), &config.store);
+        let opened = Embedded::open(&folder, &id, dimensions, on_mismatch, bounds, tasks);
+        Arc::new(opened.await?)
+    };
+    Ok((store, Arc::new(embedder)))
+}
+
+async fn identity(data_dir: &Path, tasks: &Tasks) -> Result<Identity, StartError> {
+    let folder = data_dir.to_owned();
+    let identity = tasks.spawn_blocking(move || Identity::of(&folder)).await;
+    let failed = |error| StartError::Folder {
+        path: data_dir.to_owned(),
+        source: std::io::Error::other(error),
+    };
+    Ok(identity.map_err(failed)??)
 }
 
 fn services(

@@ -31,6 +31,8 @@ pub struct Config {
     /// Whether a server keeps roots as their folders are.
     pub watch: bool,
     pub store: Store,
+    /// The server that keeps the index; `None` is the embedded store.
+    pub qdrant: Option<Qdrant>,
     pub codex: Codex,
     pub log: Log,
     /// How long stopping may take before what is left is dropped.
@@ -136,6 +138,51 @@ pub struct Store {
     /// Whether what runs leave is merged and given an approximate index in the background: not by a
     /// process that ends after one command, which would leave it half done.
     pub settles: bool,
+}
+
+/// A Qdrant server or cluster that keeps the index instead of the embedded store.
+#[derive(Debug, Clone)]
+pub struct Qdrant {
+    /// The gRPC addresses of its nodes. One is used until it fails, then the next.
+    pub urls: Vec<String>,
+    pub api_key: Option<Secret>,
+    /// What the names of all its collections begin with.
+    pub collection: String,
+    /// How many shards the chunks are spread over when their collection is made; `None` leaves that
+    /// to the server, which takes one for each node.
+    pub shards: Option<u32>,
+    /// How many nodes have a copy of each shard.
+    pub replication: u32,
+    /// How many of them must have made a change for it to succeed.
+    pub write_consistency: u32,
+    /// Longest wait for one answer.
+    pub timeout: Duration,
+    /// How long a change is tried again while the server is away. Less than the time in which a lease
+    /// must be renewed, two thirds of `lease`.
+    pub retry: Duration,
+    /// How long a root stays with a process that is not heard of.
+    pub lease: Duration,
+}
+
+/// A text that must not be seen in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Returns the text, to be sent to whom it is meant for.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("(secret)")
+    }
 }
 
 /// How Codex is found and driven.

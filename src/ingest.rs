@@ -34,9 +34,9 @@ use self::{
 };
 use crate::{
     config,
-    domain::{Root, RunId},
+    domain::{Root, RootId, RunId},
     embed::Embedder,
-    store::{Catalog, VectorStore},
+    store::{Catalog, StoreError, VectorStore},
     task::Tasks,
 };
 
@@ -79,6 +79,17 @@ impl Shared {
     }
 }
 
+/// Forgets a root while no other process changes it.
+async fn remove(tools: &Tools, root: RootId) -> Result<(), StoreError> {
+    let lease = tools.store.lease(root).await?;
+    let removed = tokio::select! {
+        removed = tools.catalog.remove_root(root) => removed,
+        error = lease.lost() => Err(error),
+    };
+    lease.release().await;
+    removed
+}
+
 /// What a client asks for.
 fn job(root: Root, mode: Mode) -> Job {
     Job { root, mode, scope: None, origin: Origin::User }
@@ -105,9 +116,11 @@ impl Ingest {
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
         let folder = root::folder(&self.shared.tools.tasks, request.path.clone()).await?;
+        let settled = self.shared.runs().settled();
         let known = self.shared.tools.catalog.roots().await?;
         let model_id = self.shared.tools.embedder.model().id();
         let mut runs = self.shared.runs();
+        runs.forget_names(&settled);
         let root = root::requested(request, folder, model_id, &known, &runs)?;
         self.shared.admit(&mut runs, job(root, Mode::Changes))
     }
@@ -159,7 +172,7 @@ impl Ingest {
                 // The sender lives until the run has ended.
                 drop(ending.wait_for(|status| status.state.is_final()).await);
             }
-            let removed = shared.tools.catalog.remove_root(id).await;
+            let removed = remove(&shared.tools, id).await;
             shared.runs().reopen(id);
             removed
         });

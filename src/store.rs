@@ -7,20 +7,27 @@
 
 mod atomic;
 mod catalog;
+mod check;
 mod embedded;
 mod error;
+mod identity;
+mod lease;
 mod lock;
+mod qdrant;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::domain::Sparse;
+use crate::domain::{RootId, Sparse};
 
 pub use catalog::Catalog;
-pub use embedded::{Embedded, OnMismatch};
+pub use embedded::Embedded;
 pub use error::StoreError;
+pub use identity::Identity;
+pub use lease::Lease;
 pub use lock::{Holder, Lock, holder};
+pub use qdrant::Qdrant;
 
 /// The most points one read returns; a larger limit is cut to it.
 pub const MAX_PAGE: usize = 10_000;
@@ -58,6 +65,15 @@ impl Field {
     /// Those that the engine indexes as keywords. Whoever asks for versions names paths too, and an index
     /// costs each chunk time twice: when it is written and when its segment is sealed.
     pub const INDEXED: [Self; 2] = [Self::Root, Self::Path];
+
+    /// Returns the key in the payload.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::Path => "path",
+            Self::Version => "version",
+        }
+    }
 }
 
 /// Selects points: each `must` entry needs one of its values, no `must_not` entry may match.
@@ -128,6 +144,24 @@ pub struct Scored {
     pub payload: Map<String, Value>,
 }
 
+/// What opening does with a store that another embedding model filled, or an older version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnMismatch {
+    /// Fails with [`StoreError::ModelMismatch`] or [`StoreError::OlderLayout`].
+    Refuse,
+    /// Drops the chunks and files of the former model or layout and keeps the roots.
+    Discard,
+}
+
+/// What an engine says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vitals {
+    /// The version of the server, where the engine is one.
+    pub version: Option<String>,
+    /// How many chunks there are; about as many while they are being changed.
+    pub chunks: u64,
+}
+
 /// Keeps points and finds the nearest ones. Every engine passes `tests/it/store_suite.rs`.
 ///
 /// Writes are durable against `kill -9` once the future resolves, and are applied in the order in
@@ -182,6 +216,14 @@ pub trait VectorStore: Send + Sync {
 
     /// Counts the points that `filter` selects, exactly.
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Takes the right to change what belongs to a root, which one process has at a time. Fails with
+    /// [`StoreError::Leased`] when another one has it. Where the holder may have died, this waits
+    /// until that is known, at most about the time for which a lease is granted.
+    fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>>;
+
+    /// Asks the engine, once and without patience, whether it answers.
+    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>>;
 
     /// Fails when an earlier failure makes writes impossible until the process is started anew. Answers
     /// at once, also while something is being written.

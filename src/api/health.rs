@@ -12,7 +12,7 @@ use crate::{
     codex::Presence,
     error::chain,
     net::{Response, reply},
-    store::{Collection, Filter},
+    store::Vitals,
 };
 
 /// How long a part may take to prove that it works before it counts as failed.
@@ -44,6 +44,9 @@ struct CodexHealth {
 #[derive(Serialize)]
 struct StoreHealth {
     backend: &'static str,
+    /// Of a store that is a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -106,18 +109,26 @@ fn codex(services: &Services) -> CodexHealth {
 
 async fn store(services: &Services) -> StoreHealth {
     let backend = services.store.backend();
+    let failed = |reason: String| StoreHealth {
+        backend,
+        version: None,
+        ok: false,
+        reason: Some(reason),
+        chunks: None,
+    };
     if let Err(error) = services.store.check_writes() {
         warn!(error = %chain(&error), "store takes no writes");
-        return StoreHealth { backend, ok: false, reason: Some(error.to_string()), chunks: None };
+        return failed(error.to_string());
     }
-    let counting = services.store.count(Collection::Chunks, Filter::default());
-    match tokio::time::timeout(PATIENCE, counting).await {
-        Ok(Ok(chunks)) => StoreHealth { backend, ok: true, reason: None, chunks: Some(chunks) },
+    match tokio::time::timeout(PATIENCE, services.store.vitals()).await {
+        Ok(Ok(Vitals { version, chunks })) => {
+            StoreHealth { backend, version, ok: true, reason: None, chunks: Some(chunks) }
+        }
         Ok(Err(error)) => {
             warn!(error = %chain(&error), "store failed its check");
-            StoreHealth { backend, ok: false, reason: Some(error.to_string()), chunks: None }
+            failed(error.to_string())
         }
-        Err(_) => StoreHealth { backend, ok: false, reason: Some(slow()), chunks: None },
+        Err(_) => failed(slow()),
     }
 }
 

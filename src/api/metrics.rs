@@ -12,7 +12,6 @@ use super::{Parts, fault::Fault};
 use crate::{
     codex::Presence,
     net::{self, Response, reply},
-    store::{Collection, Filter},
 };
 
 /// The open standard that grew out of Prometheus' own format.
@@ -40,9 +39,8 @@ impl Parts {
     async fn held(&self, registry: &mut Registry) {
         let services = &*self.services;
         gauge(registry, "uptime_seconds", "Time since the start", self.started.elapsed().as_secs());
-        let chunks = services.store.count(Collection::Chunks, Filter::default()).await;
-        if let Ok(chunks) = chunks {
-            gauge(registry, "chunks", "Chunks in the index", chunks);
+        if let Ok(vitals) = services.store.vitals().await {
+            gauge(registry, "chunks", "Chunks in the index", vitals.chunks);
         }
         if let Ok(roots) = services.ingest.roots().await {
             let active = roots.iter().filter(|status| status.run_id.is_some()).count();

@@ -23,7 +23,10 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     well &= check(
         "store",
         yes("/store/ok"),
-        &format!("{}, {chunks} chunks", text("/store/backend")),
+        &format!(
+            "{}, {chunks} chunks",
+            [text("/store/backend"), text("/store/version")].join(" ").trim()
+        ),
         &text("/store/reason"),
     )?;
     let dimensions = health.pointer("/embedder/dimensions").and_then(Value::as_u64);

@@ -21,6 +21,7 @@ struct Codex {
 #[derive(Deserialize)]
 struct Store {
     chunks: Option<u64>,
+    reason: Option<String>,
 }
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
@@ -31,7 +32,8 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
     print::line(&format!("HTTP API    {}", client.base()))?;
     print::line(&format!("MCP server  {mcp_url}/mcp  (tool: codebase_question)"))?;
     print::line(&match health.store.chunks {
-        None | Some(0) => "Index       empty; `codeinfo ingest PATH` fills it".to_owned(),
+        None => format!("Index       away: {}", health.store.reason.unwrap_or_default()),
+        Some(0) => "Index       empty; `codeinfo ingest PATH` fills it".to_owned(),
         Some(chunks) => format!("Index       {chunks} chunks"),
     })?;
     if watches {

@@ -1,5 +1,7 @@
 //! Reads the environment, here and nowhere else.
 
+mod qdrant;
+
 use std::{
     ffi::OsString,
     net::{IpAddr, Ipv4Addr},
@@ -47,6 +49,13 @@ struct Raw {
     #[serde(default = "default_ingest_dir")]
     ingest_dir: PathBuf,
     qdrant_url: Option<String>,
+    qdrant_api_key: Option<String>,
+    qdrant_collection: Option<String>,
+    qdrant_shards: Option<u32>,
+    qdrant_replication: Option<u32>,
+    qdrant_write_consistency: Option<u32>,
+    qdrant_timeout_secs: Option<u64>,
+    qdrant_retry_secs: Option<u64>,
     embedding_url: Option<String>,
     #[serde(default)]
     allowed_hosts: Vec<String>,
@@ -125,7 +134,6 @@ pub fn from_pairs(
 }
 
 fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
-    unsupported("QDRANT_URL", raw.qdrant_url.as_ref(), "the embedded store is the only one")?;
     unsupported("EMBEDDING_URL", raw.embedding_url.as_ref(), "the built-in model is the only one")?;
     if raw.port == raw.mcp_port && raw.port != 0 {
         return Err(fault("MCP_PORT", "must differ from `PORT`"));
@@ -156,6 +164,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
             seal_chunks: 4096,
             settles: true,
         },
+        qdrant: qdrant::qdrant(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: Log {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),

@@ -8,7 +8,10 @@ mod readers;
 mod repair;
 mod write;
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -28,7 +31,7 @@ use super::{
 use crate::{
     domain::{Root, RootId},
     embed::Embedder,
-    store::{Catalog, VectorStore},
+    store::{Catalog, Lease, StoreError, VectorStore},
     task::Tasks,
 };
 
@@ -79,16 +82,39 @@ struct Target {
     embedder: Arc<dyn Embedder>,
 }
 
-/// Runs a job to its end. Returns the final state; a failure is also noted in the root.
+/// How long the failure of a run may take to be noted when the store is what failed. The root says
+/// already that the run was interrupted.
+const NOTE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Runs a job to its end, while no other process changes its root. Returns the final state; a failure
+/// is also noted in the root.
 pub(super) async fn run(
     tools: &Tools,
     job: Job,
     progress: Progress,
     cancel: CancellationToken,
 ) -> Result<State, IngestError> {
+    let lease = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(IngestError::Cancelled),
+        lease = tools.store.lease(job.root.id) => lease?,
+    };
+    let ended = run_leased(tools, job, progress, cancel, &lease).await;
+    lease.release().await;
+    ended
+}
+
+async fn run_leased(
+    tools: &Tools,
+    job: Job,
+    progress: Progress,
+    cancel: CancellationToken,
+    lease: &Lease,
+) -> Result<State, IngestError> {
     let id = job.root.id;
     let before = tools.catalog.roots().await?.into_iter().find(|root| root.id == id);
     let mut run = Run {
+        lease,
         target: Target {
             root: id,
             store: Arc::clone(&tools.store),
@@ -101,14 +127,23 @@ pub(super) async fn run(
         progress,
         cancel,
     };
-    let ended = run.run(tools, before.as_ref(), job.mode, job.scope).await;
+    let ended = tokio::select! {
+        ended = run.run(tools, before.as_ref(), job.mode, job.scope) => ended,
+        // Dropping the run is what keeps it from writing once more.
+        error = lease.lost() => Err(error.into()),
+    };
+    if let Err(IngestError::Store(StoreError::LeaseLost { .. })) = &ended {
+        // The root may be another process's now.
+        return ended;
+    }
     let noted = run.note_end(before, &ended).await;
     let state = ended?;
     noted?;
     Ok(state)
 }
 
-struct Run {
+struct Run<'a> {
+    lease: &'a Lease,
     target: Target,
     root: Root,
     ledger: Ledger,
@@ -118,7 +153,7 @@ struct Run {
     cancel: CancellationToken,
 }
 
-impl Run {
+impl Run<'_> {
     async fn run(
         &mut self,
         tools: &Tools,
@@ -234,6 +269,7 @@ impl Run {
         mut batch: Embedded,
         gone: &mut Vec<String>,
     ) -> Result<(), IngestError> {
+        self.lease.check()?;
         if !batch.changed.is_empty() {
             self.begin().await?;
         }
@@ -291,13 +327,19 @@ impl Run {
                 Root { last_error: Some(error.to_string()), ..root }
             }
         };
-        let noted = self.target.catalog.put_root(&root).await;
-        if let (Err(error), Err(_)) = (&noted, ended) {
-            // The store is away: the run's own failure is what the caller hears of.
-            warn!(root.name = %self.root.name, %error, "failure not noted in the store");
+        let noting = self.target.catalog.put_root(&root);
+        if let Err(IngestError::Store(_)) = ended {
+            // The store may be away: the run's own failure is what the caller hears of.
+            match tokio::time::timeout(NOTE_PATIENCE, noting).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    warn!(root.name = %self.root.name, %error, "failure not noted in the store");
+                }
+                Err(_) => warn!(root.name = %self.root.name, "failure not noted in the store"),
+            }
             return Ok(());
         }
-        noted?;
+        noting.await?;
         Ok(self.target.store.flush().await?)
     }
 }

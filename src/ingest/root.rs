@@ -121,11 +121,10 @@ pub(super) fn statuses(known: Vec<Root>, runs: &Runs) -> Vec<RootStatus> {
 }
 
 fn known_root(root: Root, runs: &Runs) -> RootStatus {
-    let state =
-        runs.last_state(root.id).unwrap_or(match (&root.last_error, &root.last_ingest_at) {
-            (Some(_), _) => State::Error,
-            (None, Some(_)) => State::Completed,
-            (None, None) => State::Cancelled,
-        });
+    let state = runs.last_state(&root).unwrap_or(match (&root.last_error, &root.last_ingest_at) {
+        (Some(_), _) => State::Error,
+        (None, Some(_)) => State::Completed,
+        (None, None) => State::Cancelled,
+    });
     RootStatus { root, state, run_id: None }
 }

@@ -39,12 +39,34 @@ pub(super) struct Runs {
     finished: VecDeque<RunId>,
     /// Ended runs that the watcher asked for, oldest first.
     finished_by_watch: VecDeque<RunId>,
-    /// How the last run of a root ended.
-    ended: HashMap<RootId, State>,
+    /// How the last run of a root in this process ended.
+    ended: HashMap<RootId, Ended>,
+    /// Roots that the watcher is to ask for again, because another process was at work on them.
+    put_off: HashSet<RootId>,
     /// Roots that are being removed; no run of theirs starts.
     removing: HashSet<RootId>,
     /// The names that roots got in this process, so that two runs that wait cannot get the same.
     names: HashMap<RootId, String>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+struct Ended {
+    state: State,
+    /// When the root had last been ingested before.
+    before: Option<String>,
+}
+
+impl Ended {
+    /// Whether the store tells the same of the root. Else another process has worked on it since.
+    fn agrees_with(&self, root: &Root) -> bool {
+        match self.state {
+            State::Error => root.last_error.is_some(),
+            State::Completed | State::Skipped => root.last_error.is_none(),
+            State::Cancelled => root.last_ingest_at == self.before,
+            State::Queued | State::Scanning | State::Embedding => true,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -92,6 +114,7 @@ impl Runs {
             finished: VecDeque::new(),
             finished_by_watch: VecDeque::new(),
             ended: HashMap::new(),
+            put_off: HashSet::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
         }
@@ -168,8 +191,9 @@ impl Runs {
                 self.entries.remove(&oldest);
             }
         }
-        if let Some(root) = self.entries.get(&run).map(|entry| entry.job.root.id) {
-            self.ended.insert(root, state);
+        if let Some(root) = self.entries.get(&run).map(|entry| &entry.job.root) {
+            let before = root.last_ingest_at.clone();
+            self.ended.insert(root.id, Ended { state, before });
         }
     }
 
@@ -268,9 +292,35 @@ impl Runs {
         self.active_roots().map(|(active, ..)| active).find(|active| active.id == root)
     }
 
-    /// How the last run of a root in this process ended.
-    pub(super) fn last_state(&self, root: RootId) -> Option<State> {
-        self.ended.get(&root).copied()
+    /// How the last run of a root ended, if it was one of this process.
+    pub(super) fn last_state(&self, root: &Root) -> Option<State> {
+        let ended = self.ended.get(&root.id)?;
+        ended.agrees_with(root).then_some(ended.state)
+    }
+
+    /// The roots named here whose runs have ended: what the store says of them from now on counts.
+    pub(super) fn settled(&self) -> Vec<RootId> {
+        self.names.keys().copied().filter(|root| !self.is_active(*root)).collect()
+    }
+
+    /// Forgets names that the store knows better: it was read after those roots had settled, and other
+    /// processes may have removed or renamed them.
+    pub(super) fn forget_names(&mut self, settled: &[RootId]) {
+        for root in settled {
+            if !self.is_active(*root) {
+                self.names.remove(root);
+            }
+        }
+    }
+
+    /// Notes that the watcher is to ask for a run of a root again.
+    pub(super) fn put_off(&mut self, root: RootId) {
+        self.put_off.insert(root);
+    }
+
+    /// Takes the roots that the watcher is to ask for again.
+    pub(super) fn take_put_off(&mut self) -> HashSet<RootId> {
+        std::mem::take(&mut self.put_off)
     }
 
     /// Whether a root other than `root` got this name in this process.

@@ -121,6 +121,11 @@ impl Watch {
     /// Brings roots up to date whose changes have paused.
     async fn refresh(&mut self) {
         let now = Instant::now();
+        for root in self.shared.runs().take_put_off() {
+            if let Some(watched) = self.roots.get_mut(&root) {
+                watched.pending.note_all(now);
+            }
+        }
         let is_due = |watched: &Watched| watched.pending.due().is_some_and(|due| due <= now);
         let due: Vec<RootId> =
             self.roots.iter().filter(|(_, root)| is_due(root)).map(|(id, _)| *id).collect();

@@ -7,10 +7,11 @@ use tracing::{error, info};
 use super::{
     Shared,
     error::IngestError,
-    pipeline,
+    pipeline::{self, Origin},
     runs::Next,
     status::{Progress, State},
 };
+use crate::store::StoreError;
 
 /// Works until the process stops; then ends what waits as cancelled.
 pub(super) async fn work(shared: Arc<Shared>) {
@@ -36,6 +37,7 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     let name = job.root.name.clone();
     info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
     let progress = Progress::new(sender.clone());
+    let (root, origin) = (job.root.id, job.origin);
     let tools = shared.tools.clone();
     let cancelled = cancel.clone();
     let running = async move { pipeline::run(&tools, job, progress, cancel).await };
@@ -47,6 +49,13 @@ async fn run(shared: &Arc<Shared>, next: Next) {
         Err(failure) if cancelled.is_cancelled() => {
             info!(run.id = %run, error = %failure, "cancelled run failed");
             (State::Cancelled, None)
+        }
+        Err(failure @ IngestError::Store(StoreError::Leased { .. })) => {
+            info!(run.id = %run, root.name = %name, %failure, "another process is at work");
+            if origin == Origin::Watch {
+                shared.runs().put_off(root);
+            }
+            (State::Error, Some(failure.to_string()))
         }
         Err(failure) => {
             let cause = std::error::Error::source(&failure).map(ToString::to_string);

@@ -20,8 +20,15 @@ use tokio::sync::Mutex;
 use tracing::info;
 use uuid::Uuid;
 
-use super::{Collection, Filter, Point, Scored, StoreError, Stored, VectorStore, atomic};
-use crate::{config, domain::Sparse, task::Tasks};
+use super::{
+    Collection, Filter, Lease, OnMismatch, Point, Scored, StoreError, Stored, VectorStore, Vitals,
+    atomic, check,
+};
+use crate::{
+    config,
+    domain::{RootId, Sparse},
+    task::Tasks,
+};
 use entry::Entry;
 use journal::Journal;
 use manifest::{Manifest, Numbers};
@@ -45,15 +52,6 @@ pub struct Embedded {
     settles: bool,
     dimensions: usize,
     tasks: Tasks,
-}
-
-/// What opening does with a store that another embedding model filled, or an older version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnMismatch {
-    /// Fails with [`StoreError::ModelMismatch`] or [`StoreError::OlderLayout`].
-    Refuse,
-    /// Drops the chunks and files of the former model or layout and keeps the roots.
-    Discard,
 }
 
 impl Embedded {
@@ -159,7 +157,7 @@ impl VectorStore for Embedded {
         into: Collection,
         points: Vec<Point>,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
-        let check = |point| convert::check(point, into, self.dimensions);
+        let check = |point| check::point(point, into, self.dimensions);
         let checked = points.iter().try_for_each(check);
         async move {
             checked?;
@@ -208,6 +206,19 @@ impl VectorStore for Embedded {
 
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.read("count", of, move |shard| shard.count(&filter))
+    }
+
+    fn lease(&self, _: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        // The lock of the folder keeps other processes away.
+        async { Ok(Lease::granted()) }.boxed()
+    }
+
+    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+        async {
+            let chunks = self.count(Collection::Chunks, Filter::default()).await?;
+            Ok(Vitals { version: None, chunks })
+        }
+        .boxed()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

@@ -81,6 +81,41 @@ pub enum StoreError {
         /// The engine's words.
         reason: String,
     },
+    /// No node of the server answers.
+    #[error(
+        "the store failed to {action}: Qdrant at `{url}` cannot be reached ({reason}); see that it \
+         runs and that `QDRANT_URL` names its gRPC port, 6334 unless it was changed"
+    )]
+    Unreachable {
+        /// What was attempted, such as `upsert points`.
+        action: &'static str,
+        /// The node asked last.
+        url: String,
+        /// What happened.
+        reason: String,
+    },
+    /// The server does not accept who asks.
+    #[error(
+        "Qdrant at `{url}` refuses access ({reason}); set `QDRANT_API_KEY` to a key that may write"
+    )]
+    Denied {
+        /// The node asked.
+        url: String,
+        /// The server's words.
+        reason: String,
+    },
+    /// Another process changes what belongs to the root.
+    #[error("the repository is being changed by {holder}; try again when that has ended")]
+    Leased {
+        /// Which process.
+        holder: String,
+    },
+    /// The right to change what belongs to a root could not be kept.
+    #[error("the lease of the repository was lost ({reason}); ingest again to complete it")]
+    LeaseLost {
+        /// What happened.
+        reason: String,
+    },
     /// A file of the store could not be read or written.
     #[error("cannot use `{}`: {source}", .path.display())]
     Io {
@@ -105,11 +140,15 @@ impl StoreError {
         match self {
             Self::ModelMismatch { .. } => Code::EmbedModelMismatch,
             Self::InvalidPoint { .. } => Code::Internal,
+            Self::Leased { .. } => Code::Busy,
             Self::Held { .. }
             | Self::NewerLayout { .. }
             | Self::OlderLayout { .. }
             | Self::Damaged { .. }
             | Self::Engine { .. }
+            | Self::Unreachable { .. }
+            | Self::Denied { .. }
+            | Self::LeaseLost { .. }
             | Self::Io { .. }
             | Self::Malformed(_) => Code::StoreUnavailable,
         }

@@ -10,12 +10,12 @@ use std::{
 
 use codeinfo::{
     config,
-    domain::{ChunkRecord, FileRecord, Root, RunId, Sparse},
+    domain::{ChunkRecord, FileRecord, Root, RootId, RunId, Sparse},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
-        Catalog, Collection, Embedded, Filter, OnMismatch, Point, Scored, StoreError, Stored,
-        VectorStore,
+        Catalog, Collection, Embedded, Filter, Lease, OnMismatch, Point, Scored, StoreError,
+        Stored, VectorStore, Vitals,
     },
     task::Tasks,
 };
@@ -264,6 +264,14 @@ impl VectorStore for Faulty {
 
     fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.inner.count(of, filter)
+    }
+
+    fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        self.inner.lease(root)
+    }
+
+    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+        self.inner.vitals()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

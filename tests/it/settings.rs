@@ -16,6 +16,15 @@ fn fault(name: &str, value: &str) -> String {
     }
 }
 
+/// The fault of a setting that counts only when a server is set.
+fn fault_beside_qdrant(name: &str, value: &str) -> String {
+    let server = ("QDRANT_URL", "http://127.0.0.1:6334");
+    match read(&[("DATA_DIR", "/data"), server, (name, value)]) {
+        Ok(_) => panic!("`{name}={value}` is accepted"),
+        Err(fault) => fault,
+    }
+}
+
 #[test]
 fn defaults_are_those_of_the_contract() {
     let config = read(&[("DATA_DIR", "/var/lib/codeinfo")]).unwrap();
@@ -47,7 +56,17 @@ fn a_bad_value_is_refused_by_name() {
         fault("KEEP_ALIVE_MS", "0"),
         fault("KEEP_ALIVE_MS", "86400000"),
         fault("LOG_FORMAT", "xml"),
-        fault("QDRANT_URL", "http://127.0.0.1:6334"),
+        fault("QDRANT_URL", "qdrant:6334"),
+        fault("QDRANT_URL", "http://127.0.0.1:6333"),
+        fault("QDRANT_URL", "https://me:secret@qdrant.example"),
+        fault("QDRANT_URL", "http://a:6334,http://b:6334/collections"),
+        fault_beside_qdrant("QDRANT_API_KEY", "se cret"),
+        fault_beside_qdrant("QDRANT_COLLECTION", "my/index"),
+        fault_beside_qdrant("QDRANT_SHARDS", "0"),
+        fault_beside_qdrant("QDRANT_REPLICATION", "many"),
+        fault_beside_qdrant("QDRANT_WRITE_CONSISTENCY", "2"),
+        fault_beside_qdrant("QDRANT_TIMEOUT_SECS", "0"),
+        fault_beside_qdrant("QDRANT_RETRY_SECS", "300"),
         fault("EMBEDDING_URL", "http://127.0.0.1:11434/v1"),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
@@ -65,9 +84,52 @@ fn a_bad_value_is_refused_by_name() {
     `KEEP_ALIVE_MS` must be at least 1 millisecond
     `KEEP_ALIVE_MS` must be less than an hour
     `LOG_FORMAT` is `xml`: unknown variant `xml`, expected `text` or `json`
-    `QDRANT_URL` is set, but the embedded store is the only one in this version
+    `QDRANT_URL` is `qdrant:6334`: an address begins with http:// or https://
+    `QDRANT_URL` is `http://127.0.0.1:6333`: 6333 is Qdrant's REST port; give its gRPC port, 6334 unless it was changed
+    `QDRANT_URL` must not hold a name or password; set `QDRANT_API_KEY`
+    `QDRANT_URL` is `http://b:6334/collections`: after the host and its port there must be nothing
+    `QDRANT_API_KEY` holds a character that no key has
+    `QDRANT_COLLECTION` must be at most 64 letters, digits, `-` and `_`
+    `QDRANT_SHARDS` must be between 1 and 4096
+    invalid digit found in string while parsing value 'many' provided by QDRANT_REPLICATION
+    `QDRANT_WRITE_CONSISTENCY` is 2, more than the copies of `QDRANT_REPLICATION`
+    `QDRANT_TIMEOUT_SECS` must be at least 1 second
+    `QDRANT_RETRY_SECS` must be at most 30 seconds
     `EMBEDDING_URL` is set, but the built-in model is the only one in this version
     ");
+}
+
+#[test]
+fn a_server_keeps_the_index_when_its_address_is_set() {
+    let qdrant = |pairs: &[(&str, &str)]| {
+        let data = [("DATA_DIR", "/data")];
+        read(&[&data, pairs].concat()).unwrap().qdrant
+    };
+    assert!(qdrant(&[("QDRANT_API_KEY", "secret"), ("QDRANT_URL", " ")]).is_none());
+    let alone = qdrant(&[("QDRANT_URL", "http://localhost")]).unwrap();
+    assert_eq!(alone.urls, ["http://localhost:6334"]);
+    assert_eq!((alone.api_key, alone.collection.as_str()), (None, "codeinfo"));
+    assert_eq!((alone.shards, alone.replication, alone.write_consistency), (None, 1, 1));
+    // Who cannot write any more must know it before the lease is over.
+    assert!(alone.retry <= alone.lease * 2 / 3);
+    let cluster = qdrant(&[
+        ("QDRANT_URL", "https://a.example/, https://b.example:7000,http://[::1]"),
+        ("QDRANT_API_KEY", " secret\n"),
+        ("QDRANT_COLLECTION", "team_1"),
+        ("QDRANT_SHARDS", "6"),
+        ("QDRANT_REPLICATION", "3"),
+        ("QDRANT_WRITE_CONSISTENCY", "2"),
+        ("QDRANT_TIMEOUT_SECS", "9"),
+        ("QDRANT_RETRY_SECS", "8"),
+    ])
+    .unwrap();
+    let urls = ["https://a.example:6334", "https://b.example:7000", "http://[::1]:6334"];
+    assert_eq!(cluster.urls, urls);
+    assert_eq!(cluster.api_key.as_ref().unwrap().expose(), "secret");
+    assert!(!format!("{cluster:?}").contains("secret\""), "{cluster:?}");
+    assert_eq!(cluster.collection, "team_1");
+    assert_eq!((cluster.shards, cluster.replication, cluster.write_consistency), (Some(6), 3, 2));
+    assert_eq!((cluster.timeout.as_secs(), cluster.retry.as_secs()), (9, 8));
 }
 
 #[test]
@@ -105,7 +167,7 @@ fn every_setting_stands_in_the_example_and_in_the_readme() {
     let names: Vec<String> = fields.map(|(name, _)| name.to_uppercase()).collect();
     assert!(names.len() > 30, "{names:?}");
     // The last one is the environment's, not a setting of ours.
-    let later = ["QDRANT_URL", "EMBEDDING_URL", "NO_PROXY"];
+    let later = ["EMBEDDING_URL", "NO_PROXY"];
     for name in names.iter().filter(|name| !later.contains(&name.as_str())) {
         assert!(example.contains(&format!("\n{name}=")), ".env.example lacks {name}");
         assert!(readme.contains(&format!("`{name}`")), "README.md lacks {name}");

@@ -11,13 +11,13 @@ use codeinfo::{
 use tempfile::TempDir;
 
 use crate::store_suite::{
-    DIMENSIONS, Store, a_file, a_root, all, chunk, numbers, put, root, store_suite, vector,
+    DIMENSIONS, MODEL, Place, Store, a_root, all, chunk, numbers, put, root, store_suite, vector,
 };
 
-store_suite!(fresh);
+store_suite!(Folder);
 
 #[tokio::test]
-async fn reopening_keeps_everything() {
+async fn what_was_rebuilt_is_there_after_reopening() {
     let folder = TempDir::new().unwrap();
     let store = open(folder.path()).await.unwrap();
     put(&store, (1..=200).map(|n| chunk(n, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)]))).await;
@@ -94,48 +94,6 @@ async fn copies_left_by_a_kill_while_rebuilding_are_removed() {
         assert_eq!(store.lexical(query, root(["a"]), 1000).await.unwrap().len(), 600);
     }
     assert!(!folder.path().join("optimizing").try_exists().unwrap());
-}
-
-#[tokio::test]
-async fn another_model_is_refused_and_both_are_named() {
-    let folder = TempDir::new().unwrap();
-    let store = open(folder.path()).await.unwrap();
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
-    drop(store);
-    let error = open_as(folder.path(), "other@2", OnMismatch::Refuse).await.err().unwrap();
-    assert_eq!(error.code(), Code::EmbedModelMismatch);
-    assert_eq!(
-        error.to_string(),
-        "the store holds vectors of `test@1`, but the embedder is `other@2`; start with \
-         `--reembed` to embed every repository again, or use the former model"
-    );
-    let store = open(folder.path()).await.unwrap();
-    assert_eq!(numbers(&all(&store).await), [1]);
-}
-
-#[tokio::test]
-async fn discarding_a_model_keeps_the_roots_only() {
-    let folder = TempDir::new().unwrap();
-    let store = open(folder.path()).await.unwrap();
-    let one = a_root("one");
-    let catalog = Catalog::new(Arc::clone(&store));
-    catalog.put_root(&one).await.unwrap();
-    catalog.put_files(&[a_file(one.id, 1, "v1")]).await.unwrap();
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
-    drop((catalog, store));
-    for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
-        let store = open_as(folder.path(), "other@2", on_mismatch).await.unwrap();
-        assert_eq!(all(&store).await, []);
-        let catalog = Catalog::new(Arc::clone(&store));
-        assert_eq!(catalog.files(one.id).await.unwrap(), []);
-        assert_eq!(catalog.roots().await.unwrap(), std::slice::from_ref(&one));
-    }
-    // And back again: what the first model embedded is gone.
-    let error = open(folder.path()).await.err().unwrap();
-    assert_eq!(error.code(), Code::EmbedModelMismatch);
-    let store = open_as(folder.path(), "test@1", OnMismatch::Discard).await.unwrap();
-    assert_eq!(all(&store).await, []);
-    assert_eq!(Catalog::new(store).roots().await.unwrap(), [one]);
 }
 
 #[tokio::test]
@@ -291,13 +249,21 @@ fn asking_for_the_holder_never_hinders_a_start() {
     });
 }
 
-async fn fresh() -> (Store, TempDir) {
-    let folder = TempDir::new().unwrap();
-    (open(folder.path()).await.unwrap(), folder)
+/// A folder of its own.
+struct Folder(TempDir);
+
+impl Place for Folder {
+    async fn fresh() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
+        open_as(self.0.path(), model, on_mismatch).await
+    }
 }
 
 pub(crate) async fn open(folder: &Path) -> Result<Store, StoreError> {
-    open_as(folder, "test@1", OnMismatch::Refuse).await
+    open_as(folder, MODEL, OnMismatch::Refuse).await
 }
 
 async fn open_as(folder: &Path, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {

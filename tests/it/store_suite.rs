@@ -1,23 +1,42 @@
-//! What every vector store must do. An engine runs it with `store_suite!(open)`, where `open` is an
-//! async function that returns a fresh store for vectors of [`DIMENSIONS`] and whatever keeps it.
+//! What every vector store must do. An engine runs it with `store_suite!(Place)`, where `Place` says how
+//! to open its stores.
 
 use std::{path::Path, sync::Arc};
 
 use codeinfo::{
     domain::{Counts, FileRecord, Root, RootId, Sparse},
-    store::{Catalog, Collection, Field, Filter, Point, Scored, Stored, VectorStore, Vectors},
+    error::Code,
+    store::{
+        Catalog, Collection, Field, Filter, OnMismatch, Point, Scored, StoreError, Stored,
+        VectorStore, Vectors,
+    },
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 pub(crate) const DIMENSIONS: usize = 4;
+/// The model of stores that are opened without naming one.
+pub(crate) const MODEL: &str = "test@1";
 
 pub(crate) type Store = Arc<dyn VectorStore>;
 
+/// Where an engine keeps one store of vectors of [`DIMENSIONS`]: opened again, it has what was written.
+/// No store may be open in it when it is opened.
+pub(crate) trait Place: Sized {
+    /// Returns an empty one.
+    async fn fresh() -> Self;
+    async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError>;
+
+    async fn open(&self) -> Store {
+        self.open_as(MODEL, OnMismatch::Refuse).await.unwrap()
+    }
+}
+
 macro_rules! store_suite {
-    ($open:path) => {
-        $crate::store_suite::store_suite!(@ $open:
+    ($place:ty) => {
+        $crate::store_suite::store_suite!(@store $place:
             a_point_comes_back_and_the_same_id_replaces_it,
+            payloads_come_back_whole,
             filters_keep_and_exclude,
             a_filter_without_values_selects_nothing,
             delete_takes_what_the_filter_selects_and_no_more,
@@ -33,18 +52,35 @@ macro_rules! store_suite {
             collections_do_not_mix,
             a_point_that_does_not_fit_is_refused,
             readers_see_whole_points_while_others_write,
+            changes_keep_their_order_also_when_nobody_waits,
             a_large_write_is_counted_exactly,
             flush_changes_nothing,
+            a_lease_is_granted_again_after_it_was_given_back,
             the_catalog_keeps_roots_and_files,
             removing_a_root_leaves_the_others,
         );
+        $crate::store_suite::store_suite!(@place $place:
+            reopening_keeps_everything,
+            another_model_is_refused_and_both_are_named,
+            discarding_a_model_keeps_the_roots_only,
+        );
     };
-    (@ $open:path: $($name:ident,)*) => {
+    (@store $place:ty: $($name:ident,)*) => {
         $(
             #[tokio::test]
             async fn $name() {
-                let (store, _keep) = $open().await;
+                let place = <$place as $crate::store_suite::Place>::fresh().await;
+                let store = $crate::store_suite::Place::open(&place).await;
                 $crate::store_suite::$name(store).await;
+            }
+        )*
+    };
+    (@place $place:ty: $($name:ident,)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                let place = <$place as $crate::store_suite::Place>::fresh().await;
+                $crate::store_suite::$name(place).await;
             }
         )*
     };
@@ -59,6 +95,19 @@ pub(crate) async fn a_point_comes_back_and_the_same_id_replaces_it(store: Store)
     assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 1);
     let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], Filter::default(), 5).await.unwrap();
     assert_eq!(scores(&found), [(1, 1.0)]);
+}
+
+pub(crate) async fn payloads_come_back_whole(store: Store) {
+    let object = json!({
+        "root": "a", "path": "ä/日本.rs", "version": "", "text": "line\n\t\u{0}\"\\ \u{1f980}",
+        "large": 9_223_372_036_854_775_807_i64, "small": -1, "float": 0.1, "whole": 2.0,
+        "yes": true, "nothing": null, "list": [1, [], {}, "x", null], "nested": {"a": {"b": [0.5]}},
+    });
+    let payload = object.as_object().unwrap().clone();
+    let point = Point { id: Uuid::max(), payload: payload.clone(), vectors: None };
+    store.upsert(Collection::Files, vec![point]).await.unwrap();
+    let stored = store.scroll(Collection::Files, Filter::default(), None, 5).await.unwrap();
+    assert_eq!(stored, [Stored { id: Uuid::max(), payload }]);
 }
 
 pub(crate) async fn filters_keep_and_exclude(store: Store) {
@@ -273,9 +322,26 @@ pub(crate) async fn readers_see_whole_points_while_others_write(store: Store) {
     assert_eq!(numbers(&all(&store).await), (1..=100).collect::<Vec<_>>());
 }
 
+pub(crate) async fn changes_keep_their_order_also_when_nobody_waits(store: Store) {
+    let named = |root: &str| vec![chunk(1, root, "x", [1.0, 0.0, 0.0, 0.0], &[])];
+    for _ in 0..20 {
+        let mut first = store.upsert(Collection::Chunks, named("first"));
+        // Begun, perhaps made, and left alone.
+        drop(futures_util::poll!(&mut first));
+        drop(first);
+        store.upsert(Collection::Chunks, named("second")).await.unwrap();
+        let stored = all(&store).await;
+        assert_eq!(stored, [Stored { id: id(1), payload: payload("second", "x") }]);
+        store.delete(Collection::Chunks, Filter::default()).await.unwrap();
+        assert_eq!(all(&store).await, []);
+    }
+}
+
 pub(crate) async fn a_large_write_is_counted_exactly(store: Store) {
     let points = |n| chunk(n, if n % 3 == 0 { "a" } else { "b" }, "x", [1.0; 4], &[(1, 1.0)]);
     put(&store, (1..=1500).map(points)).await;
+    assert_eq!(numbers(&all(&store).await), (1..=1500).collect::<Vec<_>>());
+    assert_eq!(store.vitals().await.unwrap().chunks, 1500);
     assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 1500);
     assert_eq!(store.count(Collection::Chunks, root(["a"])).await.unwrap(), 500);
     store.delete(Collection::Chunks, root(["b"])).await.unwrap();
@@ -292,6 +358,75 @@ pub(crate) async fn flush_changes_nothing(store: Store) {
     store.delete(Collection::Chunks, root(["c"])).await.unwrap();
     store.flush().await.unwrap();
     assert_eq!(numbers(&all(&store).await), [1, 2, 3, 4, 5]);
+}
+
+pub(crate) async fn a_lease_is_granted_again_after_it_was_given_back(store: Store) {
+    let (one, two) = (a_root("one"), a_root("two"));
+    for _ in 0..3 {
+        let lease = store.lease(one.id).await.unwrap();
+        lease.check().unwrap();
+        let other = store.lease(two.id).await.unwrap();
+        other.release().await;
+        lease.release().await;
+    }
+    // Leases are no roots.
+    assert_eq!(Catalog::new(store).roots().await.unwrap(), []);
+}
+
+pub(crate) async fn reopening_keeps_everything(place: impl Place) {
+    let store = place.open().await;
+    put(&store, (1..=200).map(|n| chunk(n, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)]))).await;
+    store.delete(Collection::Chunks, root(["b"])).await.unwrap();
+    put(&store, [chunk(5, "b", "y", [0.0, 1.0, 0.0, 0.0], &[(9, 1.0)])]).await;
+    let before = all(&store).await;
+    drop(store);
+    for _ in 0..2 {
+        let store = place.open().await;
+        assert_eq!(all(&store).await, before);
+        let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], root(["b"]), 5).await.unwrap();
+        assert_eq!(numbers_of(&found), [5]);
+        // A change after reopening must not look older than what it changes.
+        put(&store, [chunk(6, "c", "z", [0.0, 0.0, 1.0, 0.0], &[])]).await;
+        store.delete(Collection::Chunks, root(["c"])).await.unwrap();
+        put(&store, [chunk(6, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)])]).await;
+    }
+}
+
+pub(crate) async fn another_model_is_refused_and_both_are_named(place: impl Place) {
+    let store = place.open().await;
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    let error = place.open_as("other@2", OnMismatch::Refuse).await.err().unwrap();
+    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(
+        error.to_string(),
+        "the store holds vectors of `test@1`, but the embedder is `other@2`; start with \
+         `--reembed` to embed every repository again, or use the former model"
+    );
+    assert_eq!(numbers(&all(&place.open().await).await), [1]);
+}
+
+pub(crate) async fn discarding_a_model_keeps_the_roots_only(place: impl Place) {
+    let store = place.open().await;
+    let one = a_root("one");
+    let catalog = Catalog::new(Arc::clone(&store));
+    catalog.put_root(&one).await.unwrap();
+    catalog.put_files(&[a_file(one.id, 1, "v1")]).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop((catalog, store));
+    for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
+        let store = place.open_as("other@2", on_mismatch).await.unwrap();
+        assert_eq!(all(&store).await, []);
+        let catalog = Catalog::new(Arc::clone(&store));
+        assert_eq!(catalog.files(one.id).await.unwrap(), []);
+        assert_eq!(catalog.roots().await.unwrap(), std::slice::from_ref(&one));
+    }
+    // And back again: what the first model embedded is gone.
+    let error = place.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    let store = place.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    assert_eq!(all(&store).await, []);
+    assert_eq!(Catalog::new(store).roots().await.unwrap(), [one]);
 }
 
 pub(crate) async fn the_catalog_keeps_roots_and_files(store: Store) {
@@ -394,7 +529,7 @@ pub(crate) fn numbers(stored: &[Stored]) -> Vec<u64> {
     stored.iter().map(|stored| u64::try_from(stored.id.as_u128()).unwrap()).collect()
 }
 
-fn numbers_of(found: &[Scored]) -> Vec<u64> {
+pub(crate) fn numbers_of(found: &[Scored]) -> Vec<u64> {
     found.iter().map(|hit| u64::try_from(hit.id.as_u128()).unwrap()).collect()
 }
 
@@ -412,7 +547,7 @@ pub(crate) fn a_root(name: &str) -> Root {
         name: name.to_owned(),
         description: Some(format!("all of {name}")),
         path,
-        model_id: "test@1".to_owned(),
+        model_id: MODEL.to_owned(),
         last_ingest_at: Some("2026-01-02T03:04:05Z".to_owned()),
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
         last_error: None,

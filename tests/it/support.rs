@@ -7,4 +7,5 @@ pub(crate) mod install;
 pub(crate) mod judge;
 pub(crate) mod model;
 pub(crate) mod process;
+pub(crate) mod qdrant;
 pub(crate) mod search;

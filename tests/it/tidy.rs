@@ -28,7 +28,9 @@ const FENCES: &[(&str, &[&str])] = &[
     ("qdrant_client::", &["store"]),
     ("qdrant_edge::", &["store"]),
     ("reqwest::", &["embed", "cli"]),
+    ("sysinfo::", &["store"]),
     ("tokio::process", &["codex"]),
+    ("tonic::", &["store"]),
 ];
 const MAX_LINES: usize = 500;
 

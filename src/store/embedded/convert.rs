@@ -8,7 +8,7 @@ use qdrant_edge::{
 };
 use uuid::Uuid;
 
-use super::super::{Collection, Field, Filter, Point, StoreError, Vectors};
+use super::super::{Field, Filter, Point, StoreError, Vectors};
 
 /// Name of the dense vector.
 pub(super) const DENSE: &str = "dense";
@@ -17,11 +17,7 @@ pub(super) const TERMS: &str = "terms";
 
 /// Returns the payload key of a field.
 pub(super) fn key(field: Field) -> Result<JsonPath, StoreError> {
-    let name = match field {
-        Field::Root => "root",
-        Field::Path => "path",
-        Field::Version => "version",
-    };
+    let name = field.key();
     name.parse().map_err(|()| StoreError::Engine {
         action: "name a payload field",
         reason: format!("`{name}` is not a path"),
@@ -55,7 +51,7 @@ pub(super) enum Selection {
     Points(Option<engine::Filter>),
 }
 
-/// Returns the engine's form of a point that [`check`] accepted.
+/// Returns the engine's form of a point that has the form of its collection.
 pub(super) fn point(point: Point) -> PointStructPersisted {
     let vectors = point.vectors.map_or_else(HashMap::new, |vectors| {
         let Vectors { dense, sparse } = vectors;
@@ -71,31 +67,6 @@ pub(super) fn point(point: Point) -> PointStructPersisted {
         vector: VectorStructPersisted::Named(vectors),
         payload: Some(engine::Payload(point.payload)),
     }
-}
-
-/// Fails unless the point has the form that its collection asks for. Checked before the journal is
-/// written, so that whatever is in the journal can be applied.
-pub(super) fn check(point: &Point, into: Collection, dimensions: usize) -> Result<(), StoreError> {
-    let reason = match (into, &point.vectors) {
-        (Collection::Chunks, None) => "a chunk needs its vectors",
-        (Collection::Files | Collection::Roots, Some(_)) => "only chunks have vectors",
-        (Collection::Files | Collection::Roots, None) => return Ok(()),
-        (Collection::Chunks, Some(Vectors { dense, sparse })) => {
-            let finite = |values: &[f32]| values.iter().all(|value| value.is_finite());
-            if dense.len() != dimensions {
-                "its dense vector has another length than the model's"
-            } else if !finite(dense) || !finite(&sparse.values) {
-                "its vectors hold a value that is not finite"
-            } else if sparse.indices.len() != sparse.values.len() {
-                "its sparse vector has more terms than weights, or fewer"
-            } else if !sparse.indices.is_sorted_by(|a, b| a < b) {
-                "its sparse vector's terms are not strictly ascending"
-            } else {
-                return Ok(());
-            }
-        }
-    };
-    Err(StoreError::InvalidPoint { id: point.id, reason })
 }
 
 /// Returns the id of a point that we wrote; all have UUIDs.

@@ -1,0 +1,119 @@
+//! The settings of a Qdrant server.
+
+use std::time::Duration;
+
+use super::{
+    super::{Qdrant, Secret},
+    ConfigError, Raw, fault, seconds,
+};
+
+/// Port of Qdrant's gRPC interface, for addresses without one.
+const GRPC: u16 = 6334;
+/// Port of its other interface, which people know better.
+const REST: u16 = 6333;
+/// How long a root stays with a process that is not heard of. A holder that lives renews four times in
+/// it and stops at two thirds, which is longer than any change is tried.
+const LEASE: Duration = Duration::from_mins(1);
+/// The longest name of a collection that leaves room for what is added to it.
+const MAX_PREFIX: usize = 64;
+/// More makes no sense for a cluster.
+const MAX_COPIES: u32 = 64;
+const MAX_SHARDS: u32 = 4096;
+
+/// Reads the settings of the server; `None` when no address is set.
+pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
+    let Some(addresses) = &raw.qdrant_url else { return Ok(None) };
+    let urls: Result<Vec<String>, String> = addresses.split(',').map(url).collect();
+    let urls = urls.map_err(|trouble| fault("QDRANT_URL", &trouble))?;
+    let replication =
+        within("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
+    let consistency = raw.qdrant_write_consistency;
+    let consistency = within("QDRANT_WRITE_CONSISTENCY", consistency, MAX_COPIES)?.unwrap_or(1);
+    if replication < consistency {
+        let trouble = format!("is {consistency}, more than the copies of `QDRANT_REPLICATION`");
+        return Err(fault("QDRANT_WRITE_CONSISTENCY", &trouble));
+    }
+    let retry = seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
+    if LEASE / 2 < retry {
+        let most = (LEASE / 2).as_secs();
+        return Err(fault("QDRANT_RETRY_SECS", &format!("must be at most {most} seconds")));
+    }
+    Ok(Some(Qdrant {
+        urls,
+        api_key: raw.qdrant_api_key.as_deref().map(key).transpose()?,
+        collection: prefix(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,
+        shards: within("QDRANT_SHARDS", raw.qdrant_shards, MAX_SHARDS)?,
+        replication,
+        write_consistency: consistency,
+        timeout: seconds("QDRANT_TIMEOUT_SECS", raw.qdrant_timeout_secs, 30)?,
+        retry,
+        lease: LEASE,
+    }))
+}
+
+/// Returns an address with its port.
+fn url(text: &str) -> Result<String, String> {
+    let text = text.trim().trim_end_matches('/');
+    // What stands before an `@` may be a password.
+    let shown = text.rsplit_once('@').map_or(text, |(_, behind)| behind);
+    let (scheme, authority) = text
+        .split_once("://")
+        .filter(|(scheme, _)| ["http", "https"].contains(scheme))
+        .ok_or_else(|| format!("is `{shown}`: an address begins with http:// or https://"))?;
+    if authority.contains('@') {
+        return Err("must not hold a name or password; set `QDRANT_API_KEY`".to_owned());
+    }
+    let wrong = || format!("is `{shown}`: after the host and its port there must be nothing");
+    let host_end = authority.rfind(']').unwrap_or(0);
+    let (host, port) = match authority.rfind(':').filter(|colon| host_end < *colon) {
+        Some(colon) => {
+            let (host, port) = authority.split_at(colon);
+            let port = port.trim_start_matches(':').parse().ok().filter(|port| *port != 0);
+            (host, port.ok_or_else(wrong)?)
+        }
+        None => (authority, GRPC),
+    };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._[]:%".contains(c);
+    if host.is_empty() || !host.chars().all(is_plain) {
+        return Err(wrong());
+    }
+    if port == REST {
+        return Err(format!(
+            "is `{shown}`: {REST} is Qdrant's REST port; give its gRPC port, {GRPC} unless it was \
+             changed"
+        ));
+    }
+    Ok(format!("{scheme}://{host}:{port}"))
+}
+
+/// Returns a key that can be sent, without repeating it where it cannot.
+fn key(text: &str) -> Result<Secret, ConfigError> {
+    let text = text.trim();
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(fault("QDRANT_API_KEY", "holds a character that no key has"));
+    }
+    Ok(Secret::new(text.to_owned()))
+}
+
+fn prefix(text: &str) -> Result<String, ConfigError> {
+    let text = text.trim();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if MAX_PREFIX < text.len() || !text.chars().all(is_plain) {
+        let trouble = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
+        return Err(fault("QDRANT_COLLECTION", &trouble));
+    }
+    Ok(text.to_owned())
+}
+
+fn within(
+    variable: &'static str,
+    value: Option<u32>,
+    most: u32,
+) -> Result<Option<u32>, ConfigError> {
+    match value {
+        Some(value) if value == 0 || most < value => {
+            Err(fault(variable, &format!("must be between 1 and {most}")))
+        }
+        value => Ok(value),
+    }
+}

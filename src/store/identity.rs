@@ -1,0 +1,36 @@
+//! Who a process is to others that share a server with it.
+
+use std::{path::Path, process};
+
+use uuid::Uuid;
+
+use super::{StoreError, atomic};
+
+/// Names a data folder; the process that holds it goes by that name.
+const FILE: &str = "instance";
+
+/// A process among those that share a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The same for every process on this data folder of this machine, of which there is one at a
+    /// time: what an earlier one left is this one's.
+    pub owner: String,
+    /// For people, such as ``process 12 on `build` ``.
+    pub name: String,
+}
+
+impl Identity {
+    /// Returns the identity of the process that holds `data_dir`. Blocks for file access.
+    pub fn of(data_dir: &Path) -> Result<Self, StoreError> {
+        let path = data_dir.join(FILE);
+        let known = atomic::read(&path)?.and_then(|bytes| Uuid::try_parse_ascii(&bytes).ok());
+        let instance = known.unwrap_or_else(Uuid::new_v4);
+        if known.is_none() {
+            atomic::replace(&path, instance.to_string().as_bytes())?;
+        }
+        // A copied folder on another machine is somebody else.
+        let host = sysinfo::System::host_name().unwrap_or_else(|| "an unnamed machine".to_owned());
+        let name = format!("process {} on `{host}`", process::id());
+        Ok(Self { owner: format!("{host}/{instance}"), name })
+    }
+}

@@ -1,0 +1,258 @@
+//! A Qdrant server or cluster over gRPC: shared by many processes, each with a data folder of its own.
+//!
+//! The store opens whether the server answers or not; it is made ready by the first call that gets
+//! through. Changes are made one call after the other, by a task that goes on when the caller goes away,
+//! so that they keep their order; what one call writes travels in several messages at a time.
+
+mod control;
+mod convert;
+mod fault;
+mod lease;
+mod link;
+mod names;
+mod read;
+mod setup;
+mod write;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::{
+    Collection, Filter, Identity, Lease, OnMismatch, Point, Scored, StoreError, Stored,
+    VectorStore, Vitals, check,
+};
+use crate::{
+    config,
+    domain::{RootId, Sparse},
+    task::Tasks,
+};
+use fault::Fault;
+use link::{Link, Node};
+use names::{Model, Names};
+use setup::Readiness;
+
+/// How long a read is tried again: somebody waits for it.
+const READ_PATIENCE: Duration = Duration::from_secs(8);
+/// How long opening waits for the server before going on without it.
+const OPEN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// A store that a Qdrant server keeps.
+pub struct Qdrant {
+    server: Arc<Server>,
+    /// Held while a change is being made.
+    order: Arc<Mutex<()>>,
+    tasks: Tasks,
+}
+
+/// What the tasks of a store share.
+struct Server {
+    link: Link,
+    settings: config::Qdrant,
+    model: Model,
+    on_mismatch: OnMismatch,
+    identity: Identity,
+    readiness: Readiness,
+}
+
+impl Qdrant {
+    /// Prepares a store for vectors of `dimensions` made by `model` (its id). Fails where waiting
+    /// would not help: another model, a refused key. Must be called on a runtime.
+    #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
+    pub async fn open(
+        settings: &config::Qdrant,
+        model: &str,
+        dimensions: usize,
+        on_mismatch: OnMismatch,
+        identity: Identity,
+        tasks: Tasks,
+    ) -> Result<Self, StoreError> {
+        let server = Arc::new(Server {
+            link: Link::new(settings, tasks.stopping().clone())?,
+            settings: settings.clone(),
+            model: Model { id: model.to_owned(), dimensions },
+            on_mismatch,
+            identity,
+            readiness: Readiness::default(),
+        });
+        let opened = server.link.patiently(OPEN_PATIENCE, || server.names()).await;
+        match opened {
+            Ok(_) => {}
+            Err(fault) if fault.may_pass(1) => {
+                warn!(reason = %fault.told("open"), "starting without the store");
+            }
+            Err(fault) => return Err(fault.told("open")),
+        }
+        Ok(Self { server, order: Arc::default(), tasks })
+    }
+
+    /// Makes a change in a task of its own, after those asked for before. When the caller goes away, a
+    /// try that is under way is finished and no other one begun.
+    async fn change<F>(
+        &self,
+        action: &'static str,
+        change: impl FnOnce(Arc<Server>) -> F + Send + 'static,
+    ) -> Result<(), StoreError>
+    where
+        F: Future<Output = Result<(), StoreError>> + Send,
+    {
+        let turn = Arc::clone(&self.order).lock_owned().await;
+        let server = Arc::clone(&self.server);
+        let abandoned = CancellationToken::new();
+        let _guard = abandoned.clone().drop_guard();
+        let work = async move {
+            let done = link::ABANDONED.scope(abandoned, change(server)).await;
+            drop(turn);
+            done
+        };
+        let failed = |error: tokio::task::JoinError| StoreError::Engine {
+            action,
+            reason: error.to_string(),
+        };
+        self.tasks.spawn(work).await.map_err(failed)?
+    }
+}
+
+impl Server {
+    /// Reads, with the patience of somebody who waits.
+    async fn read<T, F>(
+        &self,
+        action: &'static str,
+        attempt: impl Fn(Node, Arc<Names>) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<tonic::Response<T>, tonic::Status>>,
+    {
+        let patience = READ_PATIENCE.min(self.settings.retry);
+        self.call(patience, attempt).await.map_err(|fault| fault.told(action))
+    }
+
+    /// Makes a change that may be made again without harm.
+    async fn write<F>(
+        &self,
+        action: &'static str,
+        attempt: impl Fn(Node, Arc<Names>) -> F,
+    ) -> Result<(), StoreError>
+    where
+        F: Future<Output = Result<tonic::Response<()>, tonic::Status>>,
+    {
+        self.call(self.settings.retry, attempt).await.map_err(|fault| fault.told(action))
+    }
+
+    async fn call<T, F>(
+        &self,
+        patience: Duration,
+        attempt: impl Fn(Node, Arc<Names>) -> F,
+    ) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<tonic::Response<T>, tonic::Status>>,
+    {
+        let once = async || {
+            let names = self.names().await?;
+            let done = self.link.once(|node| attempt(node, Arc::clone(&names))).await;
+            if matches!(done, Err(Fault::Missing { .. })) {
+                // Another process may have emptied the store: looks again.
+                self.readiness.forget();
+            }
+            done
+        };
+        self.link.patiently(patience, once).await
+    }
+
+    async fn vitals(&self) -> Result<Vitals, Fault> {
+        let health = |node: Node| async move {
+            node.server().health_check(qdrant_client::qdrant::HealthCheckRequest {}).await
+        };
+        let version = self.link.once(health).await?.version;
+        let names = self.names().await?;
+        let counted = self.link.once(|node| {
+            let request = qdrant_client::qdrant::CountPoints {
+                collection_name: names.of(Collection::Chunks),
+                exact: Some(false),
+                ..Default::default()
+            };
+            async move { node.points().count(request).await }
+        });
+        let chunks = counted.await?.result.unwrap_or_default().count;
+        Ok(Vitals { version: Some(version), chunks })
+    }
+}
+
+impl VectorStore for Qdrant {
+    fn backend(&self) -> &'static str {
+        "qdrant"
+    }
+
+    fn upsert(
+        &self,
+        into: Collection,
+        points: Vec<Point>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let check = |point| check::point(point, into, self.server.model.dimensions);
+        let checked = points.iter().try_for_each(check);
+        async move {
+            checked?;
+            let write = move |server: Arc<Server>| async move { server.upsert(into, points).await };
+            self.change("upsert points", write).await
+        }
+        .boxed()
+    }
+
+    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
+        let delete = move |server: Arc<Server>| async move { server.delete(from, &filter).await };
+        self.change("delete points", delete).boxed()
+    }
+
+    fn nearest(
+        &self,
+        to: Vec<f32>,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        async move { self.server.nearest(to, &filter, limit).await }.boxed()
+    }
+
+    fn lexical(
+        &self,
+        terms: Sparse,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        async move { self.server.lexical(terms, &filter, limit).await }.boxed()
+    }
+
+    fn scroll(
+        &self,
+        from: Collection,
+        filter: Filter,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        async move { self.server.scroll(from, &filter, after, limit).await }.boxed()
+    }
+
+    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
+        async move { self.server.count(of, &filter).await }.boxed()
+    }
+
+    fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        async move { lease::take(&self.server, root, &self.tasks).await }.boxed()
+    }
+
+    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+        async { self.server.vitals().await.map_err(|fault| fault.told("answer")) }.boxed()
+    }
+
+    fn check_writes(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        // What was acknowledged is in the server's log, and the server tidies up by itself.
+        async { Ok(()) }.boxed()
+    }
+}

@@ -1,0 +1,225 @@
+//! The way to the server: one channel for each node, calls with a limit, and patience.
+
+use std::{
+    future::Future,
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use qdrant_client::qdrant::{
+    collections_client::CollectionsClient, points_client::PointsClient, qdrant_client::QdrantClient,
+};
+use tokio_util::sync::CancellationToken;
+use tonic::{
+    Request, Response, Status,
+    metadata::{Ascii, MetadataValue},
+    service::{Interceptor, interceptor::InterceptedService},
+    transport::{Channel, ClientTlsConfig, Endpoint},
+};
+use tracing::warn;
+
+use super::{super::StoreError, fault::Fault};
+use crate::{config, error::chain};
+
+/// How long opening a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How often a silent connection is asked whether it lives, and how long it may take to say so: a node
+/// that vanished is noticed in the sum of both.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(5);
+/// The largest reply: a page of the largest chunks stays far below.
+const MAX_REPLY: usize = 256 << 20;
+/// The pause before the second try; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+tokio::task_local! {
+    /// Cancelled when nobody waits for the change that a task makes.
+    pub(super) static ABANDONED: CancellationToken;
+}
+
+type Service = InterceptedService<Channel, Key>;
+
+/// The nodes of a server, one of which is in use.
+pub(super) struct Link {
+    nodes: Vec<Node>,
+    current: AtomicUsize,
+    timeout: Duration,
+    stopping: CancellationToken,
+}
+
+/// One node. Clones share the connection.
+#[derive(Clone)]
+pub(super) struct Node {
+    place: usize,
+    url: Arc<str>,
+    channel: Channel,
+    key: Key,
+}
+
+/// Adds the API key to each call.
+#[derive(Clone)]
+pub(super) struct Key(Option<MetadataValue<Ascii>>);
+
+impl Interceptor for Key {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(key) = &self.0 {
+            request.metadata_mut().insert("api-key", key.clone());
+        }
+        Ok(request)
+    }
+}
+
+impl Node {
+    pub(super) fn points(&self) -> PointsClient<Service> {
+        PointsClient::with_interceptor(self.channel.clone(), self.key.clone())
+            .max_decoding_message_size(MAX_REPLY)
+    }
+
+    pub(super) fn collections(&self) -> CollectionsClient<Service> {
+        CollectionsClient::with_interceptor(self.channel.clone(), self.key.clone())
+            .max_decoding_message_size(MAX_REPLY)
+    }
+
+    pub(super) fn server(&self) -> QdrantClient<Service> {
+        QdrantClient::with_interceptor(self.channel.clone(), self.key.clone())
+    }
+}
+
+impl Link {
+    /// Prepares the connections; the first call opens one. Must be called on a runtime.
+    pub(super) fn new(
+        settings: &config::Qdrant,
+        stopping: CancellationToken,
+    ) -> Result<Self, StoreError> {
+        let key = settings.api_key.as_ref().map(|key| key.expose().parse()).transpose();
+        let mut key: Option<MetadataValue<Ascii>> =
+            key.map_err(|_| unusable("the API key is no header value"))?;
+        if let Some(key) = &mut key {
+            key.set_sensitive(true);
+        }
+        if key.is_some() && settings.urls.iter().any(|url| is_open(url)) {
+            warn!("the key of `QDRANT_API_KEY` travels unencrypted; use https:// in `QDRANT_URL`");
+        }
+        let mut nodes = Vec::with_capacity(settings.urls.len());
+        for (place, url) in settings.urls.iter().enumerate() {
+            let endpoint = Endpoint::from_shared(url.clone()).and_then(|at| prepared(at, url));
+            let channel = endpoint.map_err(|error| unusable(&chain(&error)))?.connect_lazy();
+            nodes.push(Node { place, url: url.as_str().into(), channel, key: Key(key.clone()) });
+        }
+        Ok(Self { nodes, current: AtomicUsize::new(0), timeout: settings.timeout, stopping })
+    }
+
+    /// Calls once.
+    pub(super) async fn once<T, F>(&self, attempt: impl Fn(Node) -> F) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        self.once_within(self.timeout, attempt).await
+    }
+
+    /// Calls once, and waits for the answer no longer than `limit`.
+    pub(super) async fn once_within<T, F>(
+        &self,
+        limit: Duration,
+        attempt: impl Fn(Node) -> F,
+    ) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        let limit = limit.min(self.timeout);
+        let place = self.current.load(Ordering::Relaxed) % self.nodes.len().max(1);
+        let Some(node) = self.nodes.get(place) else {
+            return Err(Fault::refused("no node is known"));
+        };
+        let fault = match tokio::time::timeout(limit, attempt(node.clone())).await {
+            Ok(Ok(response)) => return Ok(response.into_inner()),
+            Ok(Err(status)) => Fault::of(&status, &node.url),
+            Err(_) => {
+                let reason = format!("no answer within {} s", limit.as_secs_f32());
+                Fault::Away { url: node.url.to_string(), reason }
+            }
+        };
+        if matches!(fault, Fault::Away { .. }) {
+            // Unless another call has moved on already.
+            let next = (node.place + 1) % self.nodes.len();
+            let order = Ordering::Relaxed;
+            self.current.compare_exchange(place, next, order, order).ok();
+        }
+        Err(fault)
+    }
+
+    /// Tries until it succeeds, until another try cannot help, or until `patience` is over.
+    pub(super) async fn patiently<T, F>(
+        &self,
+        patience: Duration,
+        attempt: impl Fn() -> F,
+    ) -> Result<T, Fault>
+    where
+        F: Future<Output = Result<T, Fault>>,
+    {
+        let started = Instant::now();
+        let mut tries = 0;
+        loop {
+            let fault = match attempt().await {
+                Ok(done) => return Ok(done),
+                Err(fault) => fault,
+            };
+            tries += 1;
+            let pause = fault.pause().unwrap_or_else(|| self.pause(tries));
+            let is_over = patience <= started.elapsed() + pause;
+            let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
+            let is_in_vain = self.stopping.is_cancelled() || abandoned.is_cancelled();
+            if is_over || is_in_vain || !fault.may_pass(tries) {
+                return Err(fault);
+            }
+            tokio::select! {
+                () = self.stopping.cancelled() => return Err(fault),
+                () = abandoned.cancelled() => return Err(fault),
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+    }
+
+    /// Returns how long to wait before the next try: not at all until each node was asked once, then
+    /// longer each time, and never the same for two callers.
+    fn pause(&self, tries: u32) -> Duration {
+        let rounds = tries / u32::try_from(self.nodes.len()).unwrap_or(1).max(1);
+        let Some(doublings) = rounds.checked_sub(1) else { return Duration::ZERO };
+        let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(LONGEST_PAUSE);
+        pause.mul_f64(f64::midpoint(1.0, random()))
+    }
+}
+
+/// Returns a number between 0 and 1.
+fn random() -> f64 {
+    let random = RandomState::new().build_hasher().finish();
+    f64::from(u16::try_from(random & 0xffff).unwrap_or_default()) / f64::from(u16::MAX)
+}
+
+fn prepared(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport::Error> {
+    let endpoint = endpoint
+        .connect_timeout(CONNECT)
+        .http2_keep_alive_interval(KEEP_ALIVE)
+        .keep_alive_timeout(KEEP_ALIVE_ANSWER)
+        .keep_alive_while_idle(true)
+        .http2_adaptive_window(true);
+    if url.starts_with("https://") {
+        return endpoint.tls_config(ClientTlsConfig::new().with_native_roots());
+    }
+    Ok(endpoint)
+}
+
+/// Whether others on the way to an address can read along.
+fn is_open(url: &str) -> bool {
+    let Some(authority) = url.strip_prefix("http://") else { return false };
+    !["127.", "localhost:", "[::1]:"].iter().any(|own| authority.starts_with(own))
+}
+
+fn unusable(reason: &str) -> StoreError {
+    StoreError::Engine { action: "prepare a connection", reason: reason.to_owned() }
+}

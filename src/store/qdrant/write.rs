@@ -1,0 +1,138 @@
+//! Writes: in batches that fit a message, a few of them at a time.
+
+use std::collections::HashMap;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use qdrant_client::qdrant::{
+    DeletePoints, PointStruct, PointsOperationResponse, PointsSelector, UpdateStatus, UpsertPoints,
+    points_selector::PointsSelectorOneOf,
+};
+use tonic::{Response, Status};
+use uuid::Uuid;
+
+use super::{
+    super::{Collection, Filter, Point, StoreError},
+    Server,
+    convert::{self, Selection},
+};
+
+/// The most points of one message.
+const POINTS: usize = 64;
+/// The most bytes of one message, save for a point that is larger by itself. Proxies often let no more
+/// than 4 MiB pass.
+const BYTES: usize = 3 << 20;
+/// How many messages of one write are under way at a time. More only wait in the server.
+const IN_FLIGHT: usize = 4;
+
+impl Server {
+    pub(super) async fn upsert(
+        &self,
+        into: Collection,
+        points: Vec<Point>,
+    ) -> Result<(), StoreError> {
+        let requests = batches(points).into_iter().map(|points| UpsertPoints {
+            wait: Some(true),
+            points,
+            ..Default::default()
+        });
+        let send = |request: UpsertPoints| async move {
+            self.write("upsert points", |node, names| {
+                let request = UpsertPoints { collection_name: names.of(into), ..request.clone() };
+                async move { applied(node.points().upsert(request).await) }
+            })
+            .await
+        };
+        stream::iter(requests).map(send).buffer_unordered(IN_FLIGHT).try_collect().await
+    }
+
+    pub(super) async fn delete(&self, from: Collection, filter: &Filter) -> Result<(), StoreError> {
+        let Selection::Points(filter) = convert::selection(filter) else {
+            return Ok(());
+        };
+        let selected = PointsSelectorOneOf::Filter(filter.unwrap_or_default());
+        let request = DeletePoints {
+            wait: Some(true),
+            points: Some(PointsSelector { points_selector_one_of: Some(selected) }),
+            ..Default::default()
+        };
+        self.write("delete points", |node, names| {
+            let request = DeletePoints { collection_name: names.of(from), ..request.clone() };
+            async move { applied(node.points().delete(request).await) }
+        })
+        .await
+    }
+}
+
+/// Makes a failure of an answer that does not say that the change was made.
+pub(super) fn applied(
+    answer: Result<Response<PointsOperationResponse>, Status>,
+) -> Result<Response<()>, Status> {
+    let result = answer?.into_inner().result;
+    match result.map(|result| result.status()) {
+        Some(UpdateStatus::Completed) => Ok(Response::new(())),
+        other => {
+            let name = other.map_or("nothing", |status| status.as_str_name());
+            Err(Status::internal(format!("the server answered `{name}` to a change")))
+        }
+    }
+}
+
+/// Cuts points into messages. Of points with the same id the last one counts, as messages may overtake
+/// each other.
+fn batches(points: Vec<Point>) -> Vec<Vec<PointStruct>> {
+    let last: HashMap<Uuid, usize> =
+        points.iter().enumerate().map(|(at, point)| (point.id, at)).collect();
+    let mut batches = Vec::new();
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for (at, point) in points.into_iter().enumerate() {
+        if last.get(&point.id) != Some(&at) {
+            continue;
+        }
+        let size = convert::size(&point);
+        if !batch.is_empty() && (POINTS <= batch.len() || BYTES < bytes + size) {
+            batches.push(std::mem::take(&mut batch));
+            bytes = 0;
+        }
+        bytes += size;
+        batch.push(convert::point(point));
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn point(id: u128, text: &str) -> Point {
+        let payload = json!({ "text": text }).as_object().unwrap().clone();
+        Point { id: Uuid::from_u128(id), payload, vectors: None }
+    }
+
+    #[test]
+    fn messages_are_bounded_by_points_and_by_bytes() {
+        let sizes =
+            |points: Vec<Point>| -> Vec<usize> { batches(points).iter().map(Vec::len).collect() };
+        assert_eq!(sizes(Vec::new()), [0; 0]);
+        assert_eq!(sizes((0..130).map(|id| point(id, "")).collect()), [64, 64, 2]);
+        let megabyte = "x".repeat(1 << 20);
+        assert_eq!(sizes((0..5).map(|id| point(id, &megabyte)).collect()), [2, 2, 1]);
+        let large = "x".repeat(5 << 20);
+        assert_eq!(sizes(vec![point(1, ""), point(2, &large), point(3, "")]), [1, 1, 1]);
+    }
+
+    #[test]
+    fn of_points_with_the_same_id_the_last_one_is_sent() {
+        let sent = batches(vec![point(1, "old"), point(2, "two"), point(1, "new")]);
+        let texts: Vec<String> = sent
+            .into_iter()
+            .flatten()
+            .map(|point| convert::object(point.payload)["text"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(texts, ["two", "new"]);
+    }
+}

@@ -1,0 +1,351 @@
+//! Ingest into a store that a Qdrant server keeps: connections and leases are lost in the middle of a run,
+//! and several processes work side by side.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use codeinfo::{
+    config,
+    domain::Root,
+    embed::{Builtin, Embedder},
+    ingest::{Ingest, Request, State, Status},
+    store::{Catalog, Collection, Filter, VectorStore},
+    task::Tasks,
+};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::support::{
+    process::{Environment, Program, fresh, run},
+    qdrant::{Rule, StandIn, Trouble, VERSION, corner::Corner},
+};
+
+/// One process of several: a store and an ingest of its own.
+struct Process {
+    store: Arc<dyn VectorStore>,
+    ingest: Ingest,
+}
+
+impl Process {
+    async fn new(corner: &Corner, owner: &str) -> Self {
+        let tasks = Tasks::default();
+        let embedder = Builtin::load(tasks.clone()).unwrap();
+        let model = embedder.model().clone();
+        let id = model.id();
+        let opened = corner.open_for(&id, model.dimensions, owner, &tasks).await;
+        let store = opened.unwrap();
+        let limits = config::Ingest {
+            max_file_bytes: 1024 * 1024,
+            max_queued_runs: 8,
+            max_finished_runs: 64,
+        };
+        let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks);
+        Self { store, ingest }
+    }
+
+    async fn ingest(&self, path: &Path) -> Status {
+        let request = Request { path: path.to_owned(), name: None, description: None };
+        let run = self.ingest.start(request).await.unwrap();
+        let mut status = self.ingest.watch(run).unwrap();
+        status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
+    }
+
+    /// Ids of all chunks, which say which path and version they are of.
+    async fn chunks(&self) -> Vec<Uuid> {
+        let all = self.store.scroll(Collection::Chunks, Filter::default(), None, 10_000);
+        all.await.unwrap().into_iter().map(|chunk| chunk.id).collect()
+    }
+
+    async fn roots(&self) -> Vec<Root> {
+        Catalog::new(Arc::clone(&self.store)).roots().await.unwrap()
+    }
+}
+
+/// A repository with so many files that a run writes several times.
+fn repository(version: &str) -> TempDir {
+    let folder = fresh();
+    write_all(folder.path(), version);
+    folder
+}
+
+fn write_all(folder: &Path, version: &str) {
+    for file in 0..120 {
+        let functions = (0..8).map(|n| {
+            let body = format!("    let pump = \"{version} {file} {n}\";\n").repeat(20);
+            format!("/// Fills tank {n}.\nfn fill_{file}_{n}() {{\n{body}}}\n\n")
+        });
+        let text: String = functions.collect();
+        fs::write(folder.join(format!("tank_{file:03}.rs")), text).unwrap();
+    }
+}
+
+fn corner(stand_in: &StandIn) -> Corner {
+    let mut corner = Corner::of(stand_in);
+    corner.settings.retry = Duration::from_secs(5);
+    corner
+}
+
+fn cut_after(writes: usize) -> Rule {
+    Rule { call: "upsert", of: "_chunks_", after: writes, times: 1, trouble: Trouble::Cut }
+}
+
+/// Waits until the stand-in has shut its doors.
+async fn until_cut(stand_in: &StandIn) {
+    while stand_in.is_open(0) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_goes_on_when_the_connection_comes_back() {
+    let stand_in = StandIn::start();
+    let corner = corner(&stand_in);
+    let process = Process::new(&corner, "a").await;
+    let repository = repository("one");
+    stand_in.rule(cut_after(3));
+    let back = async {
+        until_cut(&stand_in).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        stand_in.open(0);
+    };
+    let (status, ()) = tokio::join!(process.ingest(repository.path()), back);
+    assert_eq!((status.state, status.last_error), (State::Completed, None));
+    let chunks = process.chunks().await;
+    assert_eq!(chunks.len() as u64, status.counts.chunks);
+    // What was written twice is there once: another store that lost nothing holds the same.
+    let other = Corner::of(&stand_in);
+    let undisturbed = Process::new(&other, "b").await;
+    undisturbed.ingest(repository.path()).await;
+    assert_eq!(undisturbed.chunks().await, chunks);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it() {
+    let stand_in = StandIn::start();
+    let mut corner = corner(&stand_in);
+    corner.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&corner, "a").await;
+    let repository = repository("one");
+    let first = process.ingest(repository.path()).await;
+    assert_eq!(first.state, State::Completed, "{first:?}");
+    let before = process.chunks().await;
+
+    write_all(repository.path(), "two");
+    stand_in.rule(cut_after(4));
+    let failed = process.ingest(repository.path()).await;
+    assert_eq!(failed.state, State::Error);
+    let error = failed.last_error.unwrap();
+    assert!(error.contains("failed to upsert points: Qdrant at `http://127.0.0.1:"), "{error}");
+    assert!(error.contains("cannot be reached"), "{error}");
+
+    stand_in.open(0);
+    // Nothing of before is lost but what has its new content already.
+    let between = process.chunks().await;
+    assert!(before.len() <= between.len(), "{} of {}", between.len(), before.len());
+    let note = process.roots().await[0].last_error.clone().unwrap();
+    assert!(note.contains("interrupted") || note == error, "{note}");
+    let last = process.ingest(repository.path()).await;
+    assert_eq!((last.state, &last.last_error), (State::Completed, &None));
+    assert_eq!(process.roots().await[0].last_error, None);
+    let other = Corner::of(&stand_in);
+    let undisturbed = Process::new(&other, "b").await;
+    undisturbed.ingest(repository.path()).await;
+    assert_eq!(process.chunks().await, undisturbed.chunks().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
+    let stand_in = StandIn::start();
+    let mut corner = corner(&stand_in);
+    corner.settings.lease = Duration::from_millis(900);
+    // Longer than the lease, so that it is the lease that ends the run.
+    corner.settings.retry = Duration::from_secs(20);
+    let a = Process::new(&corner, "a").await;
+    let repository = repository("one");
+    stand_in.rule(cut_after(2));
+    let failed = a.ingest(repository.path()).await;
+    assert_eq!(failed.state, State::Error);
+    let error = failed.last_error.unwrap();
+    assert!(error.starts_with("the lease of the repository was lost"), "{error}");
+    stand_in.open(0);
+    corner.settings.lease = Duration::from_secs(3);
+    let b = Process::new(&corner, "b").await;
+    let writes = stand_in.calls("upsert", "_files_");
+    let status = b.ingest(repository.path()).await;
+    assert_eq!((status.state, &status.last_error), (State::Completed, &None));
+    assert!(writes < stand_in.calls("upsert", "_files_"));
+    let chunks = b.chunks().await;
+    assert_eq!(chunks.len() as u64, status.counts.chunks);
+    // What the first one knows is what the second one wrote.
+    assert_eq!(a.roots().await, b.roots().await);
+    let shown = a.ingest.roots().await.unwrap();
+    assert_eq!((shown[0].state, &shown[0].root.last_error), (State::Completed, &None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_asked_for_a_root_at_once_do_it_once() {
+    let corner = Corner::new();
+    let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
+    let repository = repository("one");
+    let (first, second) = tokio::join!(a.ingest(repository.path()), b.ingest(repository.path()));
+    let mut states = [first.state, second.state];
+    states.sort_by_key(|state| *state != State::Completed);
+    assert_eq!(states, [State::Completed, State::Skipped], "{first:?} {second:?}");
+    let embedded = first.counts.embedded + second.counts.embedded;
+    assert_eq!(embedded, a.chunks().await.len() as u64);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
+    let stand_in = StandIn::start();
+    let mut corner = corner(&stand_in);
+    corner.settings.lease = Duration::from_secs(2);
+    let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
+    let repository = repository("one");
+    let slow = Trouble::Delay(Duration::from_millis(400));
+    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 20, trouble: slow });
+    let later = async {
+        while stand_in.calls("upsert", "_chunks_") == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let refused = b.ingest(repository.path()).await;
+        (refused, b.ingest.remove(repository.path().to_str().unwrap()).await)
+    };
+    let (done, (refused, removed)) = tokio::join!(a.ingest(repository.path()), later);
+    assert_eq!((done.state, refused.state), (State::Completed, State::Error));
+    let told = "the repository is being changed by process a; try again when that has ended";
+    assert_eq!(refused.last_error.unwrap(), told);
+    if let Err(error) = removed {
+        assert_eq!(error.to_string(), told);
+    }
+    // What one process was told is not what the other one sees.
+    let shown = a.ingest.roots().await.unwrap();
+    assert!(shown.iter().all(|status| status.root.last_error.is_none()), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_process_removed_keeps_neither_name_nor_state() {
+    let corner = Corner::new();
+    let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
+    let folders = fresh();
+    let folder = |name: &str| -> PathBuf {
+        let folder = folders.path().join(name).join("pumps");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("pump.rs"), format!("fn pump_{name}() {{}}\n")).unwrap();
+        folder
+    };
+    let (one, two) = (folder("one"), folder("two"));
+    assert_eq!(a.ingest(&one).await.root, "pumps");
+    let seen: Vec<String> = b.roots().await.into_iter().map(|root| root.name).collect();
+    assert_eq!(seen, ["pumps"]);
+    b.ingest.remove("pumps").await.unwrap();
+    assert_eq!(a.ingest.roots().await.unwrap(), []);
+    // The name is free again, also where it was given first.
+    assert_eq!(a.ingest(&two).await.root, "pumps");
+    assert_eq!(b.ingest(&one).await.root, "pumps-2");
+}
+
+/// Settings of a program whose store is in `corner`.
+fn environment(corner: &Corner) -> Environment {
+    let settings = &corner.settings;
+    let mut environment = vec![
+        ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
+        ("QDRANT_URL".to_owned(), settings.urls.join(",")),
+        ("QDRANT_COLLECTION".to_owned(), settings.collection.clone()),
+        ("QDRANT_SHARDS".to_owned(), "1".to_owned()),
+        ("QDRANT_RETRY_SECS".to_owned(), "2".to_owned()),
+    ];
+    if let Some(key) = &settings.api_key {
+        environment.push(("QDRANT_API_KEY".to_owned(), key.expose().to_owned()));
+    }
+    environment
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_on_one_store_see_each_others_repositories() {
+    let corner = Corner::new();
+    let environment = environment(&corner);
+    let (data, repository) = ([fresh(), fresh()], repository("one"));
+    let paths: [&Path; 0] = [];
+    let start = |data: &TempDir| {
+        let (data, environment) = (data.path().to_owned(), environment.clone());
+        async move { Program::serve(&data, &paths, &environment).await }
+    };
+    let programs = join_all(data.iter().map(start)).await;
+    let [a, b] = &programs[..] else { panic!() };
+    // Asked at once, one of them does it; the other one waits for it and finds nothing to do.
+    let path = repository.path();
+    let ended = tokio::join!(a.ingest(path), b.ingest(path));
+    let embedded = |status: &Value| status["counts"]["embedded"].as_u64().unwrap();
+    let states = [&ended.0["state"], &ended.1["state"]];
+    assert!(
+        states.contains(&&json!("completed")) && states.contains(&&json!("skipped")),
+        "{ended:?}"
+    );
+    assert_eq!(embedded(&ended.0).min(embedded(&ended.1)), 0);
+    for program in [a, b] {
+        let health = program.read("/health").await;
+        let store = &health["store"];
+        assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(true)));
+        assert_eq!(store["chunks"].as_u64().unwrap(), embedded(&ended.0) + embedded(&ended.1));
+        let roots = program.read("/ingest/roots").await;
+        assert_eq!(roots["roots"][0]["path"], json!(path.canonicalize().unwrap()), "{roots}");
+        let query = json!({ "query": "fill_7_3" });
+        let found = program.api("/tools/vector-search", &query).await;
+        assert_eq!(found["results"][0]["relPath"], "tank_007.rs", "{found}");
+    }
+    // One command works beside them, on a folder of its own.
+    let own = fresh();
+    let said = run(own.path(), &environment, &["search", "fill_7_3"]).await;
+    assert!(String::from_utf8_lossy(&said.stdout).contains("tank_007.rs"), "{said:?}");
+    let id = a.read("/ingest/roots").await["roots"][0]["id"].as_str().unwrap().to_owned();
+    b.api(&format!("/ingest/remove/{id}"), &json!({})).await;
+    assert_eq!(a.read("/ingest/roots").await["roots"], json!([]));
+    for program in programs {
+        assert!(program.terminate().await.success());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_starts_without_its_store_and_finds_it_later() {
+    let stand_in = StandIn::start();
+    let corner = Corner::of(&stand_in);
+    let environment = environment(&corner);
+    stand_in.shut(0);
+    let (data, repository) = (fresh(), fresh());
+    fs::write(repository.path().join("pump.rs"), "fn pump() {}\n").unwrap();
+    let program = Program::serve(data.path(), &[], &environment).await;
+    let index = program.said.iter().find(|line| line.starts_with("Index")).unwrap();
+    assert!(index.contains("away: ") && index.contains("cannot be reached"), "{index}");
+    let health = program.read("/health").await;
+    assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
+    let reason = health["store"]["reason"].as_str().unwrap();
+    assert!(reason.contains("`QDRANT_URL` names its gRPC port"), "{reason}");
+    let started = Instant::now();
+    let start = program.api("/ingest/start", &json!({ "path": repository.path() })).await;
+    let search = program.api("/tools/vector-search", &json!({ "query": "pump" })).await;
+    assert_eq!(start["error"], "STORE_UNAVAILABLE", "{start}");
+    assert_eq!(search["error"], "STORE_UNAVAILABLE", "{search}");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert_eq!(doctor.status.code(), Some(1));
+    assert!(said.contains("FAIL  store: the store failed to answer: Qdrant at `http://"), "{said}");
+
+    stand_in.open(0);
+    assert_eq!(program.ingest(repository.path()).await["state"], "completed");
+    let health = program.read("/health").await;
+    assert_eq!(health["store"]["version"], VERSION);
+    assert_eq!(health["store"]["chunks"], 1);
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let expected = format!("ok    store: qdrant {VERSION}, 1 chunks");
+    assert!(said.contains(&expected), "{said}");
+    assert!(program.terminate().await.success());
+}

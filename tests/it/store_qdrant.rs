@@ -1,0 +1,419 @@
+//! The store that a Qdrant server keeps: the suite, and what only it promises: what happens while the
+//! server is away, and when several processes share it.
+
+use std::time::{Duration, Instant};
+
+use codeinfo::{
+    config::Secret,
+    domain::Sparse,
+    error::Code,
+    store::{Catalog, Collection, Filter, OnMismatch, StoreError},
+    task::Tasks,
+};
+use futures_util::future::join_all;
+
+use crate::{
+    store_suite::{
+        MODEL, Place, Store, a_root, all, chunk, numbers, numbers_of, put, root, store_suite,
+        vector,
+    },
+    support::qdrant::{Rule, StandIn, Trouble, VERSION, corner::Corner},
+};
+
+store_suite!(Corner);
+
+/// By how much a score may differ between engines: they add the same products in another order.
+const TOLERANCE: f32 = 1e-5;
+
+#[tokio::test]
+async fn both_engines_find_the_same_in_the_same_order() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let corner = Corner::new();
+    let (embedded, server) =
+        (crate::store_embedded::open(folder.path()).await.unwrap(), corner.open().await);
+    for store in [&embedded, &server] {
+        put(store, (1..=400).map(varied)).await;
+    }
+    let filters = [Filter::default(), root(["r1"]), root(["r0", "r2"])];
+    for (filter, n) in filters.iter().zip(1..) {
+        let (a, b) = (near(&embedded, filter, n).await, near(&server, filter, n).await);
+        assert_same(&a, &b);
+        let terms = Sparse { indices: vec![1, 2, 3, 5, 90], values: vec![1.0, 0.5, 2.0, 1.0, 1.0] };
+        let a = embedded.lexical(terms.clone(), filter.clone(), 25).await.unwrap();
+        let b = server.lexical(terms, filter.clone(), 25).await.unwrap();
+        assert_same(&a, &b);
+    }
+    for store in [&embedded, &server] {
+        store.delete(Collection::Chunks, root(["r3"])).await.unwrap();
+        put(store, (1..=20).map(|n| varied(n * 7 % 400 + 1))).await;
+    }
+    // What is deleted counts as a holder of its terms until the engine tidies up, so that the weights of
+    // terms may differ for a while.
+    for (filter, n) in filters.iter().zip(1..) {
+        let (a, b) = (near(&embedded, filter, n).await, near(&server, filter, n).await);
+        assert_same(&a, &b);
+    }
+    assert_eq!(all(&embedded).await, all(&server).await);
+}
+
+async fn near(store: &Store, filter: &Filter, n: u64) -> Vec<codeinfo::store::Scored> {
+    store.nearest(vector(n * 13).to_vec(), filter.clone(), 25).await.unwrap()
+}
+
+/// A chunk whose root, vector and terms follow from its number.
+fn varied(n: u64) -> codeinfo::store::Point {
+    let terms: Vec<(u32, f32)> = (1..=6_u32)
+        .filter(|term| n.is_multiple_of(u64::from(*term)))
+        .map(|term| (term, 1.0 / f32::from(u16::try_from(n % 7 + 1).unwrap())))
+        .collect();
+    chunk(n, &format!("r{}", n % 4), "x", vector(n), &terms)
+}
+
+fn assert_same(a: &[codeinfo::store::Scored], b: &[codeinfo::store::Scored]) {
+    assert_eq!(a.len(), b.len());
+    for (place, (a_hit, b_hit)) in a.iter().zip(b).enumerate() {
+        assert!((a_hit.score - b_hit.score).abs() <= TOLERANCE, "{place}: {a_hit:?} {b_hit:?}");
+        // Another order only where scores are that close.
+        let is_close = |hit: &codeinfo::store::Scored| (hit.score - a_hit.score).abs() <= TOLERANCE;
+        let twins: Vec<_> = b.iter().filter(|hit| is_close(hit)).map(|hit| hit.id).collect();
+        let is_cut = b.last().is_some_and(is_close);
+        assert!(twins.contains(&a_hit.id) || is_cut, "{place}: {a_hit:?} is not among {twins:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_is_named_with_what_to_do() {
+    let stand_in = StandIn::start();
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.retry = Duration::from_millis(300);
+    stand_in.shut(0);
+    // Opening goes on without it.
+    let store = corner.open().await;
+    let url = &corner.settings.urls[0];
+    let failures = [
+        store.vitals().await.err().unwrap(),
+        store.count(Collection::Files, Filter::default()).await.err().unwrap(),
+        store.delete(Collection::Files, Filter::default()).await.err().unwrap(),
+        store.lease(a_root("one").id).await.err().unwrap(),
+    ];
+    for error in failures {
+        assert_eq!(error.code(), Code::StoreUnavailable);
+        let message = error.to_string();
+        assert!(message.contains(&format!("Qdrant at `{url}` cannot be reached")), "{message}");
+        assert!(message.contains("`QDRANT_URL` names its gRPC port, 6334"), "{message}");
+    }
+    // It is found without a restart.
+    stand_in.open(0);
+    let vitals = store.vitals().await.unwrap();
+    assert_eq!((vitals.version.as_deref(), vitals.chunks), (Some(VERSION), 0));
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    assert_eq!(store.vitals().await.unwrap().chunks, 1);
+}
+
+#[tokio::test]
+async fn a_short_absence_is_not_noticed() {
+    let stand_in = StandIn::start();
+    let corner = Corner::of(&stand_in);
+    let store = corner.open().await;
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    stand_in.shut(0);
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        stand_in.open(0);
+    };
+    let write = put(&store, [chunk(2, "a", "x", vector(2), &[])]);
+    let read = store.nearest(vector(1).to_vec(), Filter::default(), 1);
+    let ((), (), found) = tokio::join!(back, write, read);
+    assert_eq!(numbers_of(&found.unwrap()), [1]);
+    assert_eq!(numbers(&all(&store).await), [1, 2]);
+}
+
+#[tokio::test]
+async fn another_node_serves_when_one_is_lost() {
+    let stand_in = StandIn::with_doors(3);
+    let corner = Corner::of(&stand_in);
+    let store = corner.open().await;
+    put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
+    for door in [0, 1] {
+        stand_in.shut(door);
+        let started = Instant::now();
+        let found = store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap();
+        assert_eq!(numbers_of(&found), [3]);
+        put(&store, [chunk(10, "b", "x", vector(10), &[])]).await;
+        assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    }
+    assert!(stand_in.is_open(2));
+}
+
+#[tokio::test]
+async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
+    let stand_in = StandIn::start();
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.timeout = Duration::from_millis(400);
+    let store = corner.open().await;
+    let one = || vec![chunk(1, "a", "x", vector(1), &[(1, 1.0)])];
+    let rule = |times, trouble| {
+        stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times, trouble });
+    };
+    let upserts = || stand_in.calls("upsert", "_chunks_");
+    let passing = [
+        Trouble::Refuse(tonic::Code::Unavailable),
+        Trouble::Refuse(tonic::Code::DeadlineExceeded),
+        Trouble::Refuse(tonic::Code::ResourceExhausted),
+        Trouble::Refuse(tonic::Code::Internal),
+        Trouble::Delay(Duration::from_secs(30)),
+        Trouble::Lose,
+    ];
+    for trouble in passing {
+        let before = upserts();
+        rule(2, trouble);
+        store.upsert(Collection::Chunks, one()).await.unwrap();
+        assert_eq!(upserts() - before, 3, "{trouble:?}");
+    }
+    assert_eq!(numbers(&all(&store).await), [1]);
+    for code in [tonic::Code::InvalidArgument, tonic::Code::FailedPrecondition] {
+        let before = upserts();
+        rule(1, Trouble::Refuse(code));
+        let error = store.upsert(Collection::Chunks, one()).await.unwrap_err();
+        let expected = format!("the store failed to upsert points: told to answer {code:?}");
+        assert_eq!((error.to_string(), upserts() - before), (expected, 1));
+    }
+    // A server that fails by itself is not asked for ever.
+    rule(100, Trouble::Refuse(tonic::Code::Internal));
+    let before = upserts();
+    store.upsert(Collection::Chunks, one()).await.unwrap_err();
+    assert_eq!(upserts() - before, 4);
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_made_is_given_up_in_time() {
+    let stand_in = StandIn::start();
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.retry = Duration::from_millis(700);
+    let store = corner.open().await;
+    let trouble = Trouble::Refuse(tonic::Code::Unavailable);
+    stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, trouble });
+    let started = Instant::now();
+    let error = store.delete(Collection::Files, Filter::default()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    // Pauses grow: a server that recovers is not flooded.
+    assert!(stand_in.calls("delete", "_files_") <= 6);
+}
+
+#[tokio::test]
+async fn a_wrong_key_stops_the_start_and_is_not_told() {
+    let stand_in = StandIn::start();
+    stand_in.require("right");
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
+    let error = corner.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    assert_eq!(error.code(), Code::StoreUnavailable);
+    let message = error.to_string();
+    assert!(message.ends_with("set `QDRANT_API_KEY` to a key that may write"), "{message}");
+    assert!(!message.contains("wrong-key"), "{message}");
+    assert!(!format!("{:?}", corner.settings).contains("wrong-key"));
+    corner.settings.api_key = Some(Secret::new("right".to_owned()));
+    put(&corner.open().await, [chunk(1, "a", "x", vector(1), &[])]).await;
+}
+
+#[tokio::test]
+async fn several_processes_make_the_collections_at_once() {
+    let corner = Corner::new();
+    let opened = (0..6).map(|_| corner.open());
+    let stores: Vec<Store> = join_all(opened).await;
+    for (store, n) in stores.iter().zip(1..) {
+        put(store, [chunk(n, "a", "x", vector(n), &[])]).await;
+    }
+    for store in &stores {
+        assert_eq!(numbers(&all(store).await), [1, 2, 3, 4, 5, 6]);
+    }
+}
+
+#[tokio::test]
+async fn of_two_models_at_once_one_is_kept() {
+    let corner = Corner::new();
+    let models = ["one@1", "two@1", "three@1"];
+    let opened = models.map(|model| corner.open_as(model, OnMismatch::Refuse));
+    let opened = join_all(opened).await;
+    assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 1);
+    let refused = opened.into_iter().filter_map(Result::err);
+    assert!(refused.map(|error| error.code()).all(|code| code == Code::EmbedModelMismatch));
+}
+
+#[tokio::test]
+async fn a_process_notices_that_another_one_changed_the_model() {
+    let corner = Corner::new();
+    let old = corner.open().await;
+    put(&old, [chunk(1, "a", "x", vector(1), &[])]).await;
+    let new = corner.open_as("other@2", OnMismatch::Discard).await.unwrap();
+    let failures = [
+        old.upsert(Collection::Chunks, vec![chunk(2, "a", "x", vector(2), &[])]).await.err(),
+        old.count(Collection::Chunks, Filter::default()).await.err(),
+        old.vitals().await.err(),
+    ];
+    for error in failures {
+        assert_eq!(error.unwrap().code(), Code::EmbedModelMismatch);
+    }
+    assert_eq!(all(&new).await, []);
+    // The first model again: a process of its first time must not mix into that.
+    corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
+    assert!(error.to_string().ends_with("start this one anew"), "{error}");
+}
+
+#[tokio::test]
+async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() {
+    let stand_in = StandIn::start();
+    let corner = Corner::of(&stand_in);
+    let store = corner.open().await;
+    Catalog::new(store).put_root(&a_root("one")).await.unwrap();
+    let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
+    stand_in.delete(&chunks);
+    let error = corner.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    let message = error.to_string();
+    assert!(message.contains(&format!("its collection `{chunks}` is gone")), "{message}");
+    assert!(message.contains("`--reembed`"), "{message}");
+    let store = corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    assert_eq!(Catalog::new(store).roots().await.unwrap(), [a_root("one")]);
+    corner.open().await;
+    // Nothing of before is left.
+    let left = stand_in.collections().len();
+    assert_eq!(left, 4, "{:?}", stand_in.collections());
+}
+
+#[tokio::test]
+async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
+    let corner = Corner::new();
+    let tasks = Tasks::default();
+    let stores: Vec<Store> =
+        join_all(["a", "b", "c", "d"].map(|owner| corner.open_by(owner, &tasks))).await;
+    let (one, two) = (a_root("one").id, a_root("two").id);
+    let asked = stores.iter().map(|store| async {
+        tokio::time::timeout(Duration::from_millis(500), store.lease(one)).await
+    });
+    // Whoever does not get it waits to see whether the holder lives.
+    let granted: Vec<_> = join_all(asked).await.into_iter().flatten().flatten().collect();
+    assert_eq!(granted.len(), 1);
+    granted[0].check().unwrap();
+    stores[0].lease(two).await.unwrap().release().await;
+    for lease in granted {
+        lease.release().await;
+    }
+    stores[3].lease(one).await.unwrap().release().await;
+}
+
+#[tokio::test]
+async fn who_asks_for_the_lease_of_a_living_process_is_told_whose_it_is() {
+    let mut corner = Corner::new();
+    corner.settings.lease = Duration::from_secs(2);
+    let tasks = Tasks::default();
+    let (a, b) = (corner.open_by("a", &tasks).await, corner.open_by("b", &tasks).await);
+    let root = a_root("one").id;
+    let lease = a.lease(root).await.unwrap();
+    let error = b.lease(root).await.err().unwrap();
+    assert_eq!(error.code(), Code::Busy);
+    assert_eq!(
+        error.to_string(),
+        "the repository is being changed by process a; try again when that has ended"
+    );
+    lease.check().unwrap();
+    // The same process, started again, need not wait for itself.
+    let again = corner.open_by("a", &tasks).await.lease(root).await.unwrap();
+    // And the one before it learns that it is no longer the holder.
+    let lost = lease.lost().await;
+    assert!(matches!(lost, StoreError::LeaseLost { .. }), "{lost}");
+    lease.release().await;
+    again.check().unwrap();
+    again.release().await;
+}
+
+#[test]
+fn the_lease_of_a_dead_process_expires() {
+    let mut corner = Corner::new();
+    corner.settings.lease = Duration::from_millis(900);
+    let root = a_root("one").id;
+    let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let dying = runtime();
+    let tasks = Tasks::default();
+    let lease = dying.block_on(async {
+        let store = corner.open_by("a", &tasks).await;
+        store.lease(root).await.unwrap()
+    });
+    dying.shutdown_background();
+    runtime().block_on(async {
+        let store = corner.open_by("b", &tasks).await;
+        let started = Instant::now();
+        let taken = store.lease(root).await.unwrap();
+        assert!(corner.settings.lease <= started.elapsed(), "{:?}", started.elapsed());
+        // The dead one would have known before.
+        lease.check().unwrap_err();
+        taken.check().unwrap();
+        taken.release().await;
+    });
+}
+
+#[tokio::test]
+async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it() {
+    let stand_in = StandIn::start();
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.lease = Duration::from_millis(2400);
+    let tasks = Tasks::default();
+    let store = corner.open_by("a", &tasks).await;
+    let started = Instant::now();
+    let lease = store.lease(a_root("one").id).await.unwrap();
+    // Some renewals go well.
+    let lasted = tokio::time::timeout(Duration::from_secs(2), lease.lost()).await;
+    assert!(lasted.is_err(), "lost after {:?}", started.elapsed());
+    lease.check().unwrap();
+    stand_in.shut(0);
+    let shut = Instant::now();
+    let error = lease.lost().await;
+    assert_eq!(error.code(), Code::StoreUnavailable);
+    assert!(shut.elapsed() < corner.settings.lease, "{:?}", shut.elapsed());
+    lease.check().unwrap_err();
+    lease.release().await;
+    stand_in.open(0);
+}
+
+#[tokio::test]
+async fn a_lost_answer_leaves_the_lease_with_who_asked() {
+    let stand_in = StandIn::start();
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.lease = Duration::from_millis(2400);
+    let tasks = Tasks::default();
+    let store = corner.open_by("a", &tasks).await;
+    let lose =
+        |after| Rule { call: "upsert", of: "_control_", after, times: 1, trouble: Trouble::Lose };
+    stand_in.rule(lose(0));
+    let lease = store.lease(a_root("one").id).await.unwrap();
+    // And so does that of a renewal.
+    stand_in.rule(lose(0));
+    let lasted = tokio::time::timeout(Duration::from_secs(2), lease.lost()).await;
+    assert!(lasted.is_err());
+    lease.check().unwrap();
+    lease.release().await;
+    // It was given back under the token that counted.
+    let other = corner.open_by("b", &tasks).await;
+    let started = Instant::now();
+    other.lease(a_root("one").id).await.unwrap().release().await;
+    assert!(started.elapsed() < corner.settings.lease, "{:?}", started.elapsed());
+}
+
+#[tokio::test]
+async fn ids_travel_as_they_are() {
+    let corner = Corner::new();
+    let store = corner.open().await;
+    let ids: Vec<u128> = vec![0, 1, 1 << 64, u128::MAX];
+    put(
+        &store,
+        ids.iter().map(|number| {
+            let mut point = chunk(1, "a", "x", vector(1), &[]);
+            point.id = uuid::Uuid::from_u128(*number);
+            point
+        }),
+    )
+    .await;
+    let stored: Vec<u128> = all(&store).await.iter().map(|point| point.id.as_u128()).collect();
+    assert_eq!(stored, ids);
+}

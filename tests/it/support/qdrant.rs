@@ -1,0 +1,209 @@
+//! A stand-in for a Qdrant server: the calls that our store makes, over gRPC and with the messages that
+//! `qdrant-client` ships, on the embedded engine. It can be told to refuse, delay, lose and cut calls,
+//! and to be away.
+
+pub(crate) mod corner;
+mod service;
+mod shards;
+mod words;
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use qdrant_client::qdrant::{
+    collections_server::CollectionsServer, points_server::PointsServer, qdrant_server::QdrantServer,
+};
+use tokio::{net::TcpListener, runtime::Runtime};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Code, Status, transport::Server};
+
+use service::Service;
+use shards::Shards;
+
+/// The version it says it has.
+pub(crate) const VERSION: &str = "1.19.0";
+
+/// A running stand-in. Dropping it ends it.
+pub(crate) struct StandIn {
+    inner: Arc<Inner>,
+}
+
+/// What the doors share: the data, the rules, what was asked.
+struct Inner {
+    shards: Shards,
+    doors: Vec<Door>,
+    rules: Mutex<Vec<Rule>>,
+    calls: Mutex<HashMap<String, usize>>,
+    key: Mutex<Option<String>>,
+}
+
+/// One address; a node of a cluster whose nodes all have the same data.
+struct Door {
+    address: SocketAddr,
+    /// `None` while it is shut.
+    open: Mutex<Option<Runtime>>,
+}
+
+/// What is to go wrong.
+pub(crate) struct Rule {
+    /// The call, such as `upsert`.
+    pub(crate) call: &'static str,
+    /// A part of the collection's name.
+    pub(crate) of: &'static str,
+    /// So many calls go well first.
+    pub(crate) after: usize,
+    /// So many calls go wrong.
+    pub(crate) times: usize,
+    pub(crate) trouble: Trouble,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trouble {
+    /// The server says so and does nothing.
+    Refuse(Code),
+    /// The server is slow.
+    Delay(Duration),
+    /// It is done, and the answer is lost with the connection.
+    Lose,
+    /// All connections end before it is done, and the doors are shut.
+    Cut,
+}
+
+impl StandIn {
+    /// Starts one with an open door.
+    pub(crate) fn start() -> Self {
+        Self::with_doors(1)
+    }
+
+    /// Starts one that has several addresses.
+    pub(crate) fn with_doors(doors: usize) -> Self {
+        let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let door = |_| Door { address: free(), open: Mutex::new(None) };
+        let inner = Arc::new(Inner {
+            shards: Shards::default(),
+            doors: (0..doors).map(door).collect(),
+            rules: Mutex::default(),
+            calls: Mutex::default(),
+            key: Mutex::default(),
+        });
+        let stand_in = Self { inner };
+        (0..doors).for_each(|door| stand_in.open(door));
+        stand_in
+    }
+
+    /// The addresses, as `QDRANT_URL` takes them.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        self.inner.doors.iter().map(|door| format!("http://{}", door.address)).collect()
+    }
+
+    /// Makes something go wrong.
+    pub(crate) fn rule(&self, rule: Rule) {
+        self.inner.rules.lock().unwrap().push(rule);
+    }
+
+    /// From now on only calls with this key are served.
+    pub(crate) fn require(&self, key: &str) {
+        *self.inner.key.lock().unwrap() = Some(key.to_owned());
+    }
+
+    /// How often a call was made of collections with `of` in their name.
+    pub(crate) fn calls(&self, call: &str, of: &str) -> usize {
+        let calls = self.inner.calls.lock().unwrap();
+        let matching = calls.iter().filter(|(name, _)| {
+            let (made, collection) = name.split_once(' ').unwrap();
+            made == call && collection.contains(of)
+        });
+        matching.map(|(_, count)| count).sum()
+    }
+
+    /// Names of the collections there are.
+    pub(crate) fn collections(&self) -> Vec<String> {
+        self.inner.shards.names()
+    }
+
+    /// Deletes a collection, as somebody else may.
+    pub(crate) fn delete(&self, collection: &str) {
+        assert!(self.inner.shards.delete_collection(collection));
+    }
+
+    /// Ends all connections of a door and takes no more.
+    pub(crate) fn shut(&self, door: usize) {
+        self.inner.shut(door);
+    }
+
+    /// Whether a door is open.
+    pub(crate) fn is_open(&self, door: usize) -> bool {
+        self.inner.doors[door].open.lock().unwrap().is_some()
+    }
+
+    /// Takes connections again, at the same address.
+    pub(crate) fn open(&self, door: usize) {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let address = self.inner.doors[door].address;
+        // The former runtime may take a moment to let go of the address.
+        let bind = async {
+            for _ in 0..500 {
+                match TcpListener::bind(address).await {
+                    Ok(bound) => return bound,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+            panic!("{address} stays in use");
+        };
+        // Another thread, because this one may drive a runtime.
+        let bound = thread::scope(|scope| scope.spawn(|| runtime.block_on(bind)).join().unwrap());
+        let service = || Service(Arc::clone(&self.inner));
+        let server = Server::builder()
+            .add_service(PointsServer::new(service()).max_decoding_message_size(64 << 20))
+            .add_service(CollectionsServer::new(service()))
+            .add_service(QdrantServer::new(service()));
+        let serving = server.serve_with_incoming(TcpListenerStream::new(bound));
+        drop(runtime.spawn(serving));
+        *self.inner.doors[door].open.lock().unwrap() = Some(runtime);
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        (0..self.inner.doors.len()).for_each(|door| self.inner.shut(door));
+    }
+}
+
+impl Inner {
+    fn shut(&self, door: usize) {
+        if let Some(runtime) = self.doors[door].open.lock().unwrap().take() {
+            runtime.shutdown_background();
+        }
+    }
+
+    /// Counts a call and returns what is to go wrong with it.
+    fn trouble(&self, call: &str, collection: &str) -> Option<Trouble> {
+        *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
+        let mut rules = self.rules.lock().unwrap();
+        let matches =
+            |rule: &&mut Rule| rule.call == call && collection.contains(rule.of) && 0 < rule.times;
+        let rule = rules.iter_mut().find(matches)?;
+        if 0 < rule.after {
+            rule.after -= 1;
+            return None;
+        }
+        rule.times -= 1;
+        Some(rule.trouble)
+    }
+
+    /// Ends every connection, from a thread of its own: the caller's is about to end too.
+    async fn cut(self: &Arc<Self>) -> Status {
+        let inner = Arc::clone(self);
+        thread::spawn(move || (0..inner.doors.len()).for_each(|door| inner.shut(door)));
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,133 @@
+//! A corner of a server: collections of its own, which vanish with it.
+//!
+//! The server is the stand-in that all tests of a process share, or the real one that `QDRANT_TEST_URL`
+//! names (one address or more, as in `QDRANT_URL`), with `QDRANT_TEST_API_KEY` and
+//! `QDRANT_TEST_REPLICATION` where they are set.
+
+use std::{
+    sync::{Arc, LazyLock},
+    thread,
+    time::Duration,
+};
+
+use codeinfo::{
+    config::{self, Secret},
+    store::{Identity, OnMismatch, Qdrant, StoreError},
+    task::Tasks,
+};
+use uuid::Uuid;
+
+use super::StandIn;
+use crate::store_suite::{DIMENSIONS, MODEL, Place, Store};
+
+static SHARED: LazyLock<StandIn> = LazyLock::new(StandIn::start);
+
+/// Collections whose names nobody else uses.
+pub(crate) struct Corner {
+    pub(crate) settings: config::Qdrant,
+}
+
+impl Corner {
+    /// Returns one of the server that the tests run on.
+    pub(crate) fn new() -> Self {
+        match set("QDRANT_TEST_URL") {
+            None => Self::of(&SHARED),
+            Some(urls) => {
+                let urls = urls.split(',').map(|url| url.trim().to_owned()).collect();
+                let mut corner = Self::at(urls);
+                corner.settings.api_key = set("QDRANT_TEST_API_KEY").map(Secret::new);
+                if let Some(copies) = set("QDRANT_TEST_REPLICATION") {
+                    corner.settings.replication = copies.parse().unwrap();
+                }
+                corner
+            }
+        }
+    }
+
+    /// Returns one of a certain stand-in.
+    pub(crate) fn of(stand_in: &StandIn) -> Self {
+        Self::at(stand_in.urls())
+    }
+
+    fn at(urls: Vec<String>) -> Self {
+        let settings = config::Qdrant {
+            urls,
+            api_key: None,
+            collection: format!("test-{}", Uuid::new_v4().simple()),
+            // Rarity of terms is counted in each shard.
+            shards: Some(1),
+            replication: 1,
+            write_consistency: 1,
+            timeout: Duration::from_secs(20),
+            retry: Duration::from_secs(10),
+            lease: Duration::from_mins(1),
+        };
+        Self { settings }
+    }
+
+    /// Opens the store as one of several processes.
+    pub(crate) async fn open_by(&self, owner: &str, tasks: &Tasks) -> Store {
+        self.open_for(MODEL, DIMENSIONS, owner, tasks).await.unwrap()
+    }
+
+    pub(crate) async fn open_for(
+        &self,
+        model: &str,
+        dimensions: usize,
+        owner: &str,
+        tasks: &Tasks,
+    ) -> Result<Store, StoreError> {
+        let identity = Identity { owner: owner.to_owned(), name: format!("process {owner}") };
+        let refuse = OnMismatch::Refuse;
+        let (settings, tasks) = (&self.settings, tasks.clone());
+        let opened = Qdrant::open(settings, model, dimensions, refuse, identity, tasks).await?;
+        Ok(Arc::new(opened))
+    }
+}
+
+impl Place for Corner {
+    async fn fresh() -> Self {
+        Self::new()
+    }
+
+    async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
+        let identity = Identity { owner: "one".to_owned(), name: "process one".to_owned() };
+        let settings = &self.settings;
+        let tasks = Tasks::default();
+        let opened = Qdrant::open(settings, model, DIMENSIONS, on_mismatch, identity, tasks);
+        Ok(Arc::new(opened.await?))
+    }
+}
+
+impl Drop for Corner {
+    fn drop(&mut self) {
+        let settings = self.settings.clone();
+        // A runtime of its own: this may be dropped within one.
+        let cleaning = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.unwrap().block_on(delete_collections(&settings))
+        });
+        let cleaned = cleaning.join();
+        if !thread::panicking() {
+            // A stand-in may have shut its doors for good.
+            drop(cleaned.unwrap());
+        }
+    }
+}
+
+async fn delete_collections(settings: &config::Qdrant) -> Result<(), qdrant_client::QdrantError> {
+    let mut client = qdrant_client::Qdrant::from_url(&settings.urls[0]).skip_compatibility_check();
+    client.api_key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
+    let client = client.build()?;
+    for collection in client.list_collections().await?.collections {
+        if collection.name.starts_with(&settings.collection) {
+            client.delete_collection(collection.name).await?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests may be pointed at a real server")]
+fn set(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|value| !value.trim().is_empty())
+}

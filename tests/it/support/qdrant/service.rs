@@ -1,0 +1,171 @@
+//! The gRPC services of the stand-in.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use qdrant_client::qdrant::{
+    self as message, collections_server::Collections, points_server::Points, qdrant_server::Qdrant,
+};
+use tonic::{Code, Request, Response, Status};
+
+use super::{
+    Inner, Trouble, VERSION,
+    shards::{Delete, Shards},
+};
+
+type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'a>>;
+
+/// All services, over the same data.
+pub(super) struct Service(pub(super) Arc<Inner>);
+
+impl Service {
+    /// Serves a call, unless something is to go wrong.
+    async fn serve<A, T>(
+        &self,
+        (call, collection): (&'static str, String),
+        request: Request<A>,
+        serve: impl FnOnce(&Shards, A) -> Result<T, Status>,
+    ) -> Result<Response<T>, Status> {
+        let inner = &self.0;
+        let key = request.metadata().get("api-key").and_then(|key| key.to_str().ok());
+        if let Some(wanted) = &*inner.key.lock().unwrap()
+            && key != Some(wanted.as_str())
+        {
+            return Err(Status::unauthenticated("Must provide an API key"));
+        }
+        let trouble = inner.trouble(call, &collection);
+        match trouble {
+            Some(Trouble::Refuse(code)) => {
+                return Err(Status::new(code, format!("told to answer {code:?}")));
+            }
+            Some(Trouble::Delay(time)) => tokio::time::sleep(time).await,
+            Some(Trouble::Cut) => return Err(inner.cut().await),
+            Some(Trouble::Lose) | None => {}
+        }
+        let served = serve(&inner.shards, request.into_inner());
+        if matches!(trouble, Some(Trouble::Lose)) {
+            return Err(Status::new(Code::Unavailable, "told to lose the answer"));
+        }
+        served.map(Response::new)
+    }
+}
+
+/// Methods that are served by the method of the same name of [`Shards`].
+macro_rules! served {
+    ($($name:ident: $asked:ident => $answer:ident,)*) => {$(
+        fn $name<'a, 'b>(
+            &'a self,
+            request: Request<message::$asked>,
+        ) -> Answer<'b, message::$answer>
+        where
+            'a: 'b,
+            Self: 'b,
+        {
+            let collection = request.get_ref().collection_name.clone();
+            let call = (stringify!($name), collection);
+            Box::pin(self.serve(call, request, |shards, asked| shards.$name(asked)))
+        }
+    )*};
+}
+
+/// Methods that our store does not call.
+macro_rules! absent {
+    ($($name:ident: $asked:ident => $answer:ident,)*) => {$(
+        fn $name<'a, 'b>(&'a self, _: Request<message::$asked>) -> Answer<'b, message::$answer>
+        where
+            'a: 'b,
+            Self: 'b,
+        {
+            let status = Status::unimplemented(concat!("no stand-in for ", stringify!($name)));
+            Box::pin(async move { Err(status) })
+        }
+    )*};
+}
+
+impl Points for Service {
+    served! {
+        upsert: UpsertPoints => PointsOperationResponse,
+        delete: DeletePoints => PointsOperationResponse,
+        get: GetPoints => GetResponse,
+        scroll: ScrollPoints => ScrollResponse,
+        count: CountPoints => CountResponse,
+        query: QueryPoints => QueryResponse,
+        create_field_index: CreateFieldIndexCollection => PointsOperationResponse,
+    }
+    absent! {
+        update_vectors: UpdatePointVectors => PointsOperationResponse,
+        delete_vectors: DeletePointVectors => PointsOperationResponse,
+        set_payload: SetPayloadPoints => PointsOperationResponse,
+        overwrite_payload: SetPayloadPoints => PointsOperationResponse,
+        delete_payload: DeletePayloadPoints => PointsOperationResponse,
+        clear_payload: ClearPayloadPoints => PointsOperationResponse,
+        delete_field_index: DeleteFieldIndexCollection => PointsOperationResponse,
+        create_vector_name: CreateVectorNameRequest => PointsOperationResponse,
+        delete_vector_name: DeleteVectorNameRequest => PointsOperationResponse,
+        search: SearchPoints => SearchResponse,
+        search_batch: SearchBatchPoints => SearchBatchResponse,
+        search_groups: SearchPointGroups => SearchGroupsResponse,
+        recommend: RecommendPoints => RecommendResponse,
+        recommend_batch: RecommendBatchPoints => RecommendBatchResponse,
+        recommend_groups: RecommendPointGroups => RecommendGroupsResponse,
+        discover: DiscoverPoints => DiscoverResponse,
+        discover_batch: DiscoverBatchPoints => DiscoverBatchResponse,
+        update_batch: UpdateBatchPoints => UpdateBatchResponse,
+        query_batch: QueryBatchPoints => QueryBatchResponse,
+        query_groups: QueryPointGroups => QueryGroupsResponse,
+        facet: FacetCounts => FacetResponse,
+        search_matrix_pairs: SearchMatrixPoints => SearchMatrixPairsResponse,
+        search_matrix_offsets: SearchMatrixPoints => SearchMatrixOffsetsResponse,
+    }
+}
+
+impl Collections for Service {
+    served! {
+        create: CreateCollection => CollectionOperationResponse,
+        delete: DeleteCollection => CollectionOperationResponse,
+        collection_exists: CollectionExistsRequest => CollectionExistsResponse,
+    }
+    absent! {
+        get: GetCollectionInfoRequest => GetCollectionInfoResponse,
+        update: UpdateCollection => CollectionOperationResponse,
+        update_aliases: ChangeAliases => CollectionOperationResponse,
+        list_collection_aliases: ListCollectionAliasesRequest => ListAliasesResponse,
+        list_aliases: ListAliasesRequest => ListAliasesResponse,
+        collection_cluster_info: CollectionClusterInfoRequest => CollectionClusterInfoResponse,
+        update_collection_cluster_setup: UpdateCollectionClusterSetupRequest
+            => UpdateCollectionClusterSetupResponse,
+        create_shard_key: CreateShardKeyRequest => CreateShardKeyResponse,
+        delete_shard_key: DeleteShardKeyRequest => DeleteShardKeyResponse,
+        list_shard_keys: ListShardKeysRequest => ListShardKeysResponse,
+    }
+
+    fn list<'a, 'b>(
+        &'a self,
+        request: Request<message::ListCollectionsRequest>,
+    ) -> Answer<'b, message::ListCollectionsResponse>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        let describe = |name| message::CollectionDescription { name };
+        Box::pin(self.serve(("list", String::new()), request, move |shards, _| {
+            let collections = shards.names().into_iter().map(describe).collect();
+            Ok(message::ListCollectionsResponse { collections, time: 0.0 })
+        }))
+    }
+}
+
+impl Qdrant for Service {
+    fn health_check<'a, 'b>(
+        &'a self,
+        request: Request<message::HealthCheckRequest>,
+    ) -> Answer<'b, message::HealthCheckReply>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(self.serve(("health_check", String::new()), request, |_, _| {
+            let title = "stand-in for a vector search engine".to_owned();
+            Ok(message::HealthCheckReply { title, version: VERSION.to_owned(), commit: None })
+        }))
+    }
+}

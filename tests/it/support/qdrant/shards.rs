@@ -1,0 +1,262 @@
+//! The collections of the stand-in: each is a shard of the embedded engine in a temporary folder.
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "every call takes a message and may fail"
+)]
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use qdrant_client::qdrant::{self as message, UpdateStatus, points_selector::PointsSelectorOneOf};
+use qdrant_edge::{
+    ConditionalInsertOperation, CountRequest, CreateIndex, Distance, EdgeConfigBuilder, EdgeShard,
+    EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, Modifier,
+    OperationResult, PayloadFieldSchema, PayloadSchemaType, PointInsertOperations, PointOperations,
+    ScrollRequest, SearchRequest, UpdateOperation, WalOptions, WithPayloadInterface, WithVector,
+};
+use tempfile::TempDir;
+use tonic::Status;
+
+use super::words;
+
+/// The collections by name.
+#[derive(Default)]
+pub(super) struct Shards {
+    all: Mutex<BTreeMap<String, Arc<Shard>>>,
+}
+
+struct Shard {
+    engine: EdgeShard,
+    /// Held while a change is made, so that conditions are judged one after the other.
+    changing: Mutex<()>,
+    /// Names and lengths of dense vectors.
+    dense: BTreeMap<String, usize>,
+    _folder: TempDir,
+}
+
+impl Shard {
+    fn change(&self, operation: PointOperations) -> OperationResult<()> {
+        let _guard = self.changing.lock().unwrap();
+        self.engine.update(UpdateOperation::PointOperation(operation))
+    }
+}
+
+impl Shards {
+    pub(super) fn names(&self) -> Vec<String> {
+        self.all.lock().unwrap().keys().cloned().collect()
+    }
+
+    fn get_shard(&self, name: &str) -> Result<Arc<Shard>, Status> {
+        let shard = self.all.lock().unwrap().get(name).cloned();
+        shard.ok_or_else(|| {
+            Status::not_found(format!("Not found: Collection `{name}` doesn't exist!"))
+        })
+    }
+
+    pub(super) fn create(
+        &self,
+        asked: message::CreateCollection,
+    ) -> Result<message::CollectionOperationResponse, Status> {
+        let mut all = self.all.lock().unwrap();
+        let name = asked.collection_name.clone();
+        if all.contains_key(&name) {
+            let said = format!("Wrong input: Collection `{name}` already exists!");
+            return Err(Status::already_exists(said));
+        }
+        all.insert(name, Arc::new(shard(asked)?));
+        Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
+    }
+
+    pub(super) fn delete_collection(&self, name: &str) -> bool {
+        self.all.lock().unwrap().remove(name).is_some()
+    }
+
+    pub(super) fn collection_exists(
+        &self,
+        asked: message::CollectionExistsRequest,
+    ) -> Result<message::CollectionExistsResponse, Status> {
+        let exists = self.all.lock().unwrap().contains_key(&asked.collection_name);
+        let result = Some(message::CollectionExists { exists });
+        Ok(message::CollectionExistsResponse { result, time: 0.0 })
+    }
+
+    pub(super) fn create_field_index(
+        &self,
+        asked: message::CreateFieldIndexCollection,
+    ) -> Result<message::PointsOperationResponse, Status> {
+        if asked.field_type() != message::FieldType::Keyword {
+            return Err(Status::unimplemented("only keywords are indexed"));
+        }
+        let shard = self.get_shard(&asked.collection_name)?;
+        let schema = PayloadFieldSchema::FieldType(PayloadSchemaType::Keyword);
+        let field_name = words::key(&asked.field_name)?;
+        let index = CreateIndex { field_name, field_schema: Some(schema) };
+        let index = FieldIndexOperations::CreateIndex(index);
+        let _guard = shard.changing.lock().unwrap();
+        let made = shard.engine.update(UpdateOperation::FieldIndexOperation(index));
+        changed(made, asked.wait)
+    }
+
+    pub(super) fn upsert(
+        &self,
+        asked: message::UpsertPoints,
+    ) -> Result<message::PointsOperationResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let point = |point| words::point(point, &shard.dense);
+        let points: Vec<_> = asked.points.into_iter().map(point).collect::<Result<_, _>>()?;
+        let points = PointInsertOperations::PointsList(points);
+        let operation = match asked.update_filter {
+            None => PointOperations::UpsertPoints(points),
+            Some(filter) => PointOperations::UpsertPointsConditional(ConditionalInsertOperation {
+                points_op: points,
+                condition: words::filter(filter)?,
+                update_mode: None,
+            }),
+        };
+        changed(shard.change(operation), asked.wait)
+    }
+
+    pub(super) fn delete_points(
+        &self,
+        asked: message::DeletePoints,
+    ) -> Result<message::PointsOperationResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let selected = asked.points.and_then(|points| points.points_selector_one_of);
+        let Some(PointsSelectorOneOf::Filter(filter)) = selected else {
+            return Err(Status::unimplemented("points are deleted by a filter"));
+        };
+        let delete = PointOperations::DeletePointsByFilter(words::filter(filter)?);
+        changed(shard.change(delete), asked.wait)
+    }
+
+    pub(super) fn get(&self, asked: message::GetPoints) -> Result<message::GetResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let ids: Vec<_> = asked.ids.into_iter().map(words::id).collect::<Result<_, _>>()?;
+        let (payload, none) =
+            (Some(WithPayloadInterface::Bool(true)), Some(WithVector::Bool(false)));
+        let records = shard.engine.retrieve(&ids, payload, none).map_err(failed)?;
+        let result = records.into_iter().map(words::retrieved).collect();
+        Ok(message::GetResponse { result, ..Default::default() })
+    }
+
+    pub(super) fn scroll(
+        &self,
+        asked: message::ScrollPoints,
+    ) -> Result<message::ScrollResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let request = ScrollRequest {
+            offset: asked.offset.map(words::id).transpose()?,
+            limit: asked.limit.map(|limit| usize::try_from(limit).unwrap()),
+            filter: asked.filter.map(words::filter).transpose()?,
+            with_payload: Some(WithPayloadInterface::Bool(true)),
+            with_vector: WithVector::Bool(false),
+            order_by: None,
+        };
+        let (records, _) = shard.engine.scroll(request).map_err(failed)?;
+        let result = records.into_iter().map(words::retrieved).collect();
+        Ok(message::ScrollResponse { result, ..Default::default() })
+    }
+
+    pub(super) fn count(
+        &self,
+        asked: message::CountPoints,
+    ) -> Result<message::CountResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let filter = asked.filter.map(words::filter).transpose()?;
+        let request = CountRequest { filter, exact: asked.exact.unwrap_or(true) };
+        let count = shard.engine.count(request).map_err(failed)? as u64;
+        let result = Some(message::CountResult { count });
+        Ok(message::CountResponse { result, ..Default::default() })
+    }
+
+    pub(super) fn query(
+        &self,
+        asked: message::QueryPoints,
+    ) -> Result<message::QueryResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let request = SearchRequest {
+            query: words::query(asked.query, asked.using)?,
+            filter: asked.filter.map(words::filter).transpose()?,
+            params: asked.params.map(words::params),
+            limit: usize::try_from(asked.limit.unwrap_or(10)).unwrap(),
+            offset: 0,
+            with_payload: Some(WithPayloadInterface::Bool(false)),
+            with_vector: Some(WithVector::Bool(false)),
+            score_threshold: None,
+        };
+        let found = shard.engine.search(request).map_err(failed)?;
+        let result = found.into_iter().map(words::scored).collect();
+        Ok(message::QueryResponse { result, ..Default::default() })
+    }
+}
+
+/// Both services have a call of this name.
+pub(super) trait Delete<A, T> {
+    fn delete(&self, asked: A) -> Result<T, Status>;
+}
+
+impl Delete<message::DeletePoints, message::PointsOperationResponse> for Shards {
+    fn delete(
+        &self,
+        asked: message::DeletePoints,
+    ) -> Result<message::PointsOperationResponse, Status> {
+        self.delete_points(asked)
+    }
+}
+
+impl Delete<message::DeleteCollection, message::CollectionOperationResponse> for Shards {
+    fn delete(
+        &self,
+        asked: message::DeleteCollection,
+    ) -> Result<message::CollectionOperationResponse, Status> {
+        let result = self.delete_collection(&asked.collection_name);
+        Ok(message::CollectionOperationResponse { result, time: 0.0 })
+    }
+}
+
+fn shard(asked: message::CreateCollection) -> Result<Shard, Status> {
+    let log = WalOptions { segment_capacity: 1 << 20, ..WalOptions::default() };
+    let mut config = EdgeConfigBuilder::new().wal_options(log);
+    let mut dense = BTreeMap::new();
+    for (name, params) in words::dense(asked.vectors_config)? {
+        let size = usize::try_from(params.size).unwrap();
+        if params.distance() != message::Distance::Cosine {
+            return Err(Status::unimplemented("vectors are compared by cosine"));
+        }
+        let params = EdgeVectorParamsBuilder::new(size, Distance::Cosine).build();
+        config = config.vector(name.clone(), params);
+        dense.insert(name, size);
+    }
+    for (name, params) in asked.sparse_vectors_config.unwrap_or_default().map {
+        let modifier = match params.modifier() {
+            message::Modifier::Idf => Modifier::Idf,
+            message::Modifier::None => Modifier::None,
+        };
+        let params = EdgeSparseVectorParamsBuilder::new().modifier(modifier).build();
+        config = config.sparse_vector(name, params);
+    }
+    let folder = TempDir::new()?;
+    let engine = EdgeShard::load(folder.path(), Some(config.build())).map_err(failed)?;
+    Ok(Shard { engine, changing: Mutex::default(), dense, _folder: folder })
+}
+
+/// As the server: without `wait` it only says that it will make the change.
+fn changed(
+    made: OperationResult<()>,
+    wait: Option<bool>,
+) -> Result<message::PointsOperationResponse, Status> {
+    made.map_err(failed)?;
+    let status = match wait {
+        Some(true) => UpdateStatus::Completed,
+        Some(false) | None => UpdateStatus::Acknowledged,
+    };
+    let result = Some(message::UpdateResult { operation_id: None, status: status.into() });
+    Ok(message::PointsOperationResponse { result, ..Default::default() })
+}
+
+fn failed(error: qdrant_edge::OperationError) -> Status {
+    Status::internal(error.to_string())
+}
