@@ -34,6 +34,8 @@ pub(super) struct Intent {
     pub(super) kind: Kind,
     /// Names in the query, folded; the last name of a path of names only.
     pub(super) names: HashSet<String>,
+    /// The same as they are written.
+    pub(super) spelled: HashSet<String>,
     /// The query's words, folded, without stop words.
     pub(super) words: HashSet<String>,
     /// Words of the query that name the repository searched.
@@ -66,11 +68,13 @@ pub(super) struct Literals {
 impl Intent {
     pub(super) fn of(query: &str) -> Self {
         let tokens: Vec<&str> = query.split_whitespace().map(trimmed).collect();
-        let names: HashSet<String> = tokens
+        let spelled: HashSet<String> = tokens
             .iter()
             .filter(|token| tokens.len() == 1 || is_name(token))
-            .filter_map(|token| identifiers(token).last().map(folded))
+            .filter_map(|token| identifiers(token).last())
+            .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect();
+        let names = spelled.iter().map(|name| folded(name.as_bytes())).collect();
         let kind = if tokens.iter().any(|token| is_path(token)) {
             Kind::Path
         } else if tokens.iter().all(|token| is_name(token)) || tokens.len() == 1 {
@@ -82,6 +86,7 @@ impl Intent {
         Self {
             kind,
             names,
+            spelled,
             words,
             own_name: String::new(),
             versions: tokens.iter().copied().filter_map(version).collect(),

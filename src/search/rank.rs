@@ -198,8 +198,8 @@ impl Rated {
 fn role(path: &str, definition: f32, intent: &Intent) -> f32 {
     let factor = paths::factor(path, intent);
     match intent.kind {
-        Kind::Symbol => factor.powf(1.0 - definition),
-        Kind::Path | Kind::Prose => factor,
+        Kind::Symbol if paths::may_define(path) => factor.powf(1.0 - definition),
+        Kind::Symbol | Kind::Path | Kind::Prose => factor,
     }
 }
 

@@ -50,6 +50,9 @@ const NAMED: f32 = 0.9;
 const DECLARED: f32 = 0.6;
 /// The chunk adds to what is defined elsewhere, as an `impl` or `instance` does.
 const EXTENDED: f32 = 0.5;
+/// The name is written with other capitals or underscores than in the query: `transaction` is a
+/// function where `Transaction` is a type.
+const SPELLED_OTHERWISE: f32 = 0.8;
 /// The chunk is a later part of the definition, or a constructor.
 const PART: f32 = 0.5;
 /// The chunk is of something inside the definition.
@@ -64,39 +67,42 @@ pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
     if intent.names.is_empty() {
         return 0.0;
     }
-    let is_asked = |name: &str| intent.names.contains(&folded(name.as_bytes()));
+    // How much a name is the one asked for: 0 where it is another.
+    let asked = |name: &str| match intent.names.contains(&folded(name.as_bytes())) {
+        true if intent.spelled.contains(name) => 1.0,
+        true => SPELLED_OTHERWISE,
+        false => 0.0,
+    };
     let is_c = matches!(record.language.as_deref(), Some("c" | "cpp"));
-    let lines = record.text.lines().map(|line| defined(line, is_c, is_asked));
+    let lines = record.text.lines().map(|line| defined(line, is_c, asked));
     let best = lines.fold(0.0, f32::max);
     if EXTENDED < best {
         return best;
     }
     let symbol = record.symbol.as_deref().unwrap_or_default();
     let mut names = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
-    let last = names.next_back().filter(|name| is_asked(name));
-    let is_inside = names.any(is_asked);
-    let by_symbol = match last {
+    let last = names.next_back().unwrap_or_default();
+    let inside = names.map(asked).fold(0.0, f32::max);
+    let share = match asked(last) {
+        asked if asked <= 0.0 => INSIDE * inside,
         // A constructor is named as its class.
-        Some(_) if is_inside => PART,
-        Some(name) if best <= 0.0 && mentions(&record.text, name) => NAMED,
-        Some(_) => PART,
-        None if is_inside => INSIDE,
-        None => 0.0,
+        asked if 0.0 < inside => PART * asked,
+        asked if best <= 0.0 && mentions(&record.text, last) => NAMED * asked,
+        asked => PART * asked,
     };
-    by_symbol.max(best)
+    share.max(best)
 }
 
-/// Returns how much a line defines a name that `is_asked`: a defining word, blanks, perhaps the
+/// Returns how much a line defines a name that is `asked` for: a defining word, blanks, perhaps the
 /// receiver of a method in parentheses, and a path whose last part is the name.
-fn defined(line: &str, is_c: bool, is_asked: impl Fn(&str) -> bool) -> f32 {
+fn defined(line: &str, is_c: bool, asked: impl Fn(&str) -> f32) -> f32 {
     if is_comment(line) {
         return 0.0;
     }
     let mut words = line.split_ascii_whitespace();
     let first = words.clone().next().unwrap_or_default();
     if words.clone().take(3).any(|word| EXTENDING.contains(&word)) || first.starts_with("impl<") {
-        let named = words.skip(1).filter_map(last_name).any(is_asked);
-        return if named { EXTENDED } else { 0.0 };
+        return EXTENDED * words.skip(1).filter_map(last_name).map(asked).fold(0.0, f32::max);
     }
     let mut best = 0.0_f32;
     while let Some(word) = words.next() {
@@ -120,10 +126,10 @@ fn defined(line: &str, is_c: bool, is_asked: impl Fn(&str) -> bool) -> f32 {
         if named == "=>" {
             named = ahead.next().unwrap_or_default();
         }
-        if last_name(named).is_some_and(&is_asked) {
-            let here =
-                if is_c && ELABORATING.contains(&word) { of_type(named, ahead) } else { 1.0 };
-            best = best.max(here);
+        let asked = last_name(named).map_or(0.0, &asked);
+        if 0.0 < asked {
+            let of_type = is_c && ELABORATING.contains(&word);
+            best = best.max(if of_type { self::of_type(named, ahead) } else { 1.0 } * asked);
         }
     }
     best
@@ -174,14 +180,14 @@ mod tests {
             ("haskell", None, "instance Monad m => RequestParser m where", EXTENDED),
             ("haskell", None, "class (Monad m) => RequestParser m where", 1.0),
             ("swift", Some("RequestParser"), "extension RequestParser where Self: A {", EXTENDED),
-            ("kotlin", None, "fun <reified T : Any> Route.requestParser() {", 1.0),
-            ("c", None, "struct request_parser {", 1.0),
-            ("c", None, "struct request_parser", 1.0),
+            ("kotlin", None, "fun <reified T : Any> Route.RequestParser() {", 1.0),
+            ("c", None, "struct RequestParser {", 1.0),
+            ("c", None, "struct RequestParser", 1.0),
             ("cpp", None, "class RequestParser final : Base {", 1.0),
             ("cpp", None, "class RequestParser: Base {", 1.0),
-            ("c", None, "struct request_parser;", DECLARED),
-            ("c", None, "int run(struct request_parser *parser);", 0.0),
-            ("c", None, "typedef struct request_parser RequestParser;", 0.0),
+            ("c", None, "struct RequestParser;", DECLARED),
+            ("c", None, "int run(struct RequestParser *parser);", 0.0),
+            ("c", None, "typedef struct RequestParser RequestParser;", 0.0),
         ] {
             let found = found(language, symbol, text);
             assert!((found - wanted).abs() < 1e-6, "{text}: {found}");
@@ -189,16 +195,26 @@ mod tests {
     }
 
     #[test]
+    fn a_name_spelled_as_asked_comes_before_one_spelled_otherwise() {
+        let type_ = record("a", None, "open class Transaction {");
+        let function = record("a", None, "fun <T> transaction(run: () -> T): T {");
+        let [upper, lower] = ["Transaction", "transaction()"].map(Intent::of);
+        assert!(share(&function, &upper) < share(&type_, &upper));
+        assert!(share(&type_, &lower) < share(&function, &lower));
+        assert!(INSIDE < share(&type_, &lower));
+    }
+
+    #[test]
     fn the_head_of_a_definition_comes_before_the_rest_of_it() {
         let asked = Intent::of("where is RequestParser");
         for (symbol, text, wanted) in [
             (None, "public final class RequestParser {", 1.0),
-            (Some("RequestParser"), "struct request_parser {", 1.0),
+            (Some("RequestParser"), "struct request_parser {", SPELLED_OTHERWISE),
             (None, "enum class RequestParser : int {", 1.0),
             (None, "func (s *Server) RequestParser(in io.Reader) error {", 1.0),
             (None, "defmodule Http.RequestParser do", 1.0),
-            (None, "function M.request_parser(input)", 1.0),
-            (Some("requestParser"), "static Parser requestParser(Reader in) {", 0.9),
+            (None, "function M.request_parser(input)", SPELLED_OTHERWISE),
+            (Some("RequestParser"), "static Parser RequestParser(Reader in) {", NAMED),
             (Some("http::RequestParser"), "  limit: usize,", 0.5),
             (Some("RequestParser::next"), "fn next(&mut self)", 0.25),
             (Some("serve"), "let parser = RequestParser::new();", 0.0),

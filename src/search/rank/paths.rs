@@ -113,6 +113,13 @@ pub(super) fn factor(path: &str, intent: &Intent) -> f32 {
     roles.map(|role| role.factor).fold(1.0, f32::min)
 }
 
+/// Returns whether a file of this path may define names: documents and data only repeat them.
+pub(super) fn may_define(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    !is_prose(name) && !is_data(name) && ![".htm", ".html"].iter().any(|end| name.ends_with(end))
+}
+
 /// Returns whether a folder is one of `names`, or its name ends with one: `versioned_docs`,
 /// `integration-tests`.
 fn is_folder(folder: &str, names: &[&str]) -> bool {
@@ -171,6 +178,14 @@ fn is_prose(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn documents_and_data_define_nothing() {
+        for path in ["docs/api/Header.html", "README.md", "schema/header.json"] {
+            assert!(!may_define(path), "{path}");
+        }
+        assert!(may_define("tests/header_test.go") && may_define("docs/conf.py"));
+    }
 
     #[test]
     fn lesser_roles_count_less_unless_asked_for() {
