@@ -1,6 +1,7 @@
 """Measures raw dense ranking on a benchmark: chunks by cosine, a file counts where its first chunk stands.
 
-usage: evaluate.py CHUNKS BENCHMARK MODEL ...
+usage: evaluate.py [--text] CHUNKS BENCHMARK MODEL ...
+With --text a chunk is embedded by its text alone, otherwise by path, symbol and text, as the product does.
 CHUNKS/NAME.jsonl holds the chunks of a repository, one a line: path, start, end, symbol, text.
 BENCHMARK holds queries.jsonl and repos.jsonl. MODEL is a folder such as assets/code-static-1.
 """
@@ -90,11 +91,16 @@ def read(chunks, benchmark):
         yield asked, rows
 
 
-def measure(model, corpus):
+def whole(chunk):
+    """What the product embeds of a chunk."""
+    return "\n".join(filter(None, (chunk["path"], chunk["symbol"], chunk["text"])))
+
+
+def measure(model, corpus, text=whole):
     """Returns the rows (query, ndcg by chunk, ndcg by file, recall by chunk)."""
     rows = []
     for asked, chunks in corpus:
-        documents = model.embed(["\n".join(filter(None, (c["path"], c["symbol"], c["text"]))) for c in chunks])
+        documents = model.embed([text(chunk) for chunk in chunks])
         scores = model.embed([query["query"] for query in asked], True) @ documents.T
         for query, score in zip(asked, scores):
             order = np.argsort(-score, kind="stable")
@@ -115,9 +121,11 @@ def report(name, rows):
 
 
 def main():
-    corpus = list(read(sys.argv[1], sys.argv[2]))
-    for folder in sys.argv[3:]:
-        report(folder, measure(Model(folder), corpus))
+    arguments = [argument for argument in sys.argv[1:] if argument != "--text"]
+    text = whole if len(arguments) == len(sys.argv) - 1 else lambda chunk: chunk["text"]
+    corpus = list(read(arguments[0], arguments[1]))
+    for folder in arguments[2:]:
+        report(folder, measure(Model(folder), corpus, text))
 
 
 if __name__ == "__main__":
