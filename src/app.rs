@@ -1,5 +1,8 @@
 //! Puts the parts together, starts both listeners, and stops everything in order.
 
+mod late;
+mod open;
+
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
@@ -10,18 +13,19 @@ use std::{
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
+use self::open::open;
 use crate::{
     api::{self, Api},
     chat::Chat,
     codex::Codex,
     config::Config,
-    embed::{Builtin, EmbedError, Embedder},
+    embed::{EmbedError, Embedder},
     ingest::Ingest,
     mcp::Mcp,
     net::{self, Listener},
     rpc::SchemaError,
     search::Search,
-    store::{Embedded, Holder, Identity, Lock, OnMismatch, Qdrant, StoreError, VectorStore},
+    store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
     telemetry::Metrics,
 };
@@ -166,37 +170,6 @@ impl Server {
 }
 
 type Opened = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
-
-async fn open(
-    config: &Config,
-    on_mismatch: OnMismatch,
-    groups: &Groups,
-) -> Result<Opened, StartError> {
-    let embedder = Builtin::load(groups.adapters.clone())?;
-    let model = embedder.model().clone();
-    let tasks = groups.adapters.clone();
-    let (id, dimensions) = (model.id(), model.dimensions);
-    let store: Arc<dyn VectorStore> = if let Some(server) = &config.qdrant {
-        let identity = identity(&config.data_dir, &tasks).await?;
-        let opened = Qdrant::open(server, &id, dimensions, on_mismatch, identity, tasks);
-        Arc::new(opened.await?)
-    } else {
-        let (folder, bounds) = (config.data_dir.join("store"), &config.store);
-        let opened = Embedded::open(&folder, &id, dimensions, on_mismatch, bounds, tasks);
-        Arc::new(opened.await?)
-    };
-    Ok((store, Arc::new(embedder)))
-}
-
-async fn identity(data_dir: &Path, tasks: &Tasks) -> Result<Identity, StartError> {
-    let folder = data_dir.to_owned();
-    let identity = tasks.spawn_blocking(move || Identity::of(&folder)).await;
-    let failed = |error| StartError::Folder {
-        path: data_dir.to_owned(),
-        source: std::io::Error::other(error),
-    };
-    Ok(identity.map_err(failed)??)
-}
 
 fn services(
     config: &Config,

@@ -1,5 +1,6 @@
 //! Settings: a [`Config`] that cannot be wrong, made from the environment.
 
+mod embedding;
 mod env;
 
 use std::{
@@ -8,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+pub use embedding::Embedding;
 pub use env::{ConfigError, from_environment, from_pairs};
 
 use crate::domain::Root;
@@ -33,6 +35,8 @@ pub struct Config {
     pub store: Store,
     /// The server that keeps the index; `None` is the embedded store.
     pub qdrant: Option<Qdrant>,
+    /// The service that makes vectors; `None` is the model in the binary.
+    pub embedding: Option<Embedding>,
     pub codex: Codex,
     pub log: Log,
     /// How long stopping may take before what is left is dropped.

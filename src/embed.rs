@@ -4,12 +4,14 @@
 mod builtin;
 mod error;
 pub mod lexical;
+mod service;
 pub mod words;
 
 use futures_util::future::BoxFuture;
 
 pub use builtin::Builtin;
 pub use error::EmbedError;
+pub use service::{Fault, Service};
 
 /// Which model makes the dense vectors. Recorded in the store; vectors of two models never mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +20,6 @@ pub struct Model {
     pub name: String,
     /// Changes whenever the same text would get another vector.
     pub version: String,
-    /// Length of each vector.
-    pub dimensions: usize,
 }
 
 impl Model {
@@ -34,9 +34,21 @@ pub trait Embedder: Send + Sync {
     /// Returns the model, known without asking anyone.
     fn model(&self) -> &Model;
 
-    /// Embeds texts to be found, one vector each, in order. Runs off the runtime's workers.
+    /// Returns the length of each vector; `None` while only a service knows it that has not answered
+    /// yet.
+    fn dimensions(&self) -> Option<usize>;
+
+    /// Embeds texts to be found, one vector each, in order; a blank text gets a vector of zeros. Runs
+    /// off the runtime's workers.
     fn documents(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>>;
 
     /// Embeds a text to search with.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;
+
+    /// Fails when embedding would fail now, as far as is known from a few seconds ago. May wait for a
+    /// service; that it is asked goes on when the caller goes away, and the next one is told.
+    fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>>;
+
+    /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.
+    fn lanes(&self) -> usize;
 }

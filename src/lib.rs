@@ -20,4 +20,5 @@ pub mod search;
 pub mod store;
 pub mod task;
 pub mod telemetry;
+pub mod tls;
 pub mod wire;

@@ -185,8 +185,9 @@ pub trait VectorStore: Send + Sync {
     fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Finds the `limit` chunks nearest to a dense vector by cosine similarity (-1…1), best first.
-    /// Scores are right to 0.001, as stored vectors may be of half precision. The vector need not have unit length; one of zeros finds nothing. Exact under a filter, and
-    /// in any case until the store is large enough for an approximate index.
+    /// Scores are right to 0.001, as stored vectors may be of half precision. The vector need not have
+    /// unit length; one of zeros finds nothing. Exact under a filter, and in any case until the store
+    /// is large enough for an approximate index.
     fn nearest(
         &self,
         to: Vec<f32>,

@@ -44,8 +44,8 @@ impl Library {
         let config = config::from_pairs(std::iter::empty(), OsString::new())?;
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone())?;
-        let model = embedder.model().clone();
-        let (id, dimensions) = (model.id(), model.dimensions);
+        let id = embedder.model().id();
+        let dimensions = embedder.dimensions().ok_or("the model has no length")?;
         let discard = OnMismatch::Discard;
         let store =
             Embedded::open(&folder, &id, dimensions, discard, &config.store, tasks.clone()).await?;

@@ -57,7 +57,8 @@ struct StoreHealth {
 #[derive(Serialize)]
 struct EmbedderHealth {
     name: String,
-    dimensions: usize,
+    /// `null` until a service has answered once.
+    dimensions: Option<usize>,
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
@@ -133,17 +134,18 @@ async fn store(services: &Services) -> StoreHealth {
 }
 
 async fn embedder(services: &Services) -> EmbedderHealth {
-    let model = services.embedder.model();
-    let (name, dimensions) = (model.name.clone(), model.dimensions);
-    let embedding = services.embedder.query("health".to_owned());
-    let reason = match tokio::time::timeout(PATIENCE, embedding).await {
-        Ok(Ok(_)) => None,
+    let embedder = &services.embedder;
+    let checked = tokio::time::timeout(PATIENCE, embedder.check()).await;
+    let reason = match checked {
+        Ok(Ok(())) => None,
         Ok(Err(error)) => {
             warn!(error = %chain(&error), "embedder failed its check");
             Some(error.to_string())
         }
+        // A service that loads its model answers later, and then the next one is told.
         Err(_) => Some(slow()),
     };
+    let (name, dimensions) = (embedder.model().name.clone(), embedder.dimensions());
     EmbedderHealth { name, dimensions, ok: reason.is_none(), reason }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::CliError;
-use crate::error::chain;
+use crate::{error::chain, tls};
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -31,8 +31,10 @@ struct Refusal {
 impl Client {
     /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`.
     pub fn new(base: &str) -> Result<Self, CliError> {
-        // A proxy of the environment is for the outside world, not for this machine.
-        let built = reqwest::Client::builder().no_proxy().build();
+        tls::install();
+        // A proxy of the environment is for the outside world, not for this machine, and so are
+        // certificates.
+        let built = reqwest::Client::builder().no_proxy().tls_certs_only([]).build();
         let http = built.map_err(|error| unreachable(base, &error))?;
         let base = Url::parse(base).map_err(|error| CliError::Unreachable {
             url: base.to_owned(),

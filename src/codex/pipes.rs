@@ -51,6 +51,8 @@ pub(super) fn start(
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
+    // Of no use to Codex, and not to be seen by what it starts.
+    command.env_remove("EMBEDDING_API_KEY");
     // A proxy of the environment must not stand between Codex and our search.
     for name in ["NO_PROXY", "no_proxy"] {
         command.env(name, &settings.no_proxy);

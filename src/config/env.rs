@@ -1,5 +1,6 @@
 //! Reads the environment, here and nowhere else.
 
+mod embedding;
 mod qdrant;
 
 use std::{
@@ -57,6 +58,16 @@ struct Raw {
     qdrant_timeout_secs: Option<u64>,
     qdrant_retry_secs: Option<u64>,
     embedding_url: Option<String>,
+    embedding_model: Option<String>,
+    embedding_api_key: Option<String>,
+    embedding_dimensions: Option<usize>,
+    embedding_query_prefix: Option<String>,
+    embedding_document_prefix: Option<String>,
+    embedding_batch: Option<usize>,
+    embedding_batch_tokens: Option<usize>,
+    embedding_max_tokens: Option<usize>,
+    embedding_concurrency: Option<usize>,
+    embedding_timeout_secs: Option<u64>,
     #[serde(default)]
     allowed_hosts: Vec<String>,
     #[serde(default)]
@@ -134,7 +145,6 @@ pub fn from_pairs(
 }
 
 fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
-    unsupported("EMBEDDING_URL", raw.embedding_url.as_ref(), "the built-in model is the only one")?;
     if raw.port == raw.mcp_port && raw.port != 0 {
         return Err(fault("MCP_PORT", "must differ from `PORT`"));
     }
@@ -165,6 +175,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
             settles: true,
         },
         qdrant: qdrant::qdrant(&raw)?,
+        embedding: embedding::embedding(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
         log: Log {
             level: raw.log_level.clone().unwrap_or_else(|| "info".to_owned()),
@@ -297,17 +308,6 @@ fn keep_alive(milliseconds: u64) -> Result<Duration, ConfigError> {
         0 => Err(fault("KEEP_ALIVE_MS", "must be at least 1 millisecond")),
         MAX_KEEP_ALIVE_MS.. => Err(fault("KEEP_ALIVE_MS", "must be less than an hour")),
         value => Ok(Duration::from_millis(value)),
-    }
-}
-
-fn unsupported(
-    variable: &'static str,
-    value: Option<&String>,
-    reason: &str,
-) -> Result<(), ConfigError> {
-    match value {
-        None => Ok(()),
-        Some(_) => Err(fault(variable, &format!("is set, but {reason} in this version"))),
     }
 }
 

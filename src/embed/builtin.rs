@@ -28,11 +28,7 @@ pub struct Builtin {
 impl Builtin {
     /// Reads the model from the binary. Work runs as jobs of `tasks`.
     pub fn load(tasks: Tasks) -> Result<Self, EmbedError> {
-        let model = Model {
-            name: "code-static-1".to_owned(),
-            version: "1".to_owned(),
-            dimensions: DIMENSIONS,
-        };
+        let model = Model { name: "code-static-1".to_owned(), version: "1".to_owned() };
         Ok(Self { model, table: Arc::new(Table::load()?), tasks })
     }
 
@@ -65,6 +61,10 @@ impl Embedder for Builtin {
         &self.model
     }
 
+    fn dimensions(&self) -> Option<usize> {
+        Some(DIMENSIONS)
+    }
+
     fn documents(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
         self.embed_all(texts).boxed()
     }
@@ -72,6 +72,16 @@ impl Embedder for Builtin {
     /// Runs on the caller's thread: a query takes microseconds.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
         futures_util::future::ready(Ok(embed(&self.table, Side::Query, &text))).boxed()
+    }
+
+    /// The table was checked when it was loaded.
+    fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
+        futures_util::future::ready(Ok(())).boxed()
+    }
+
+    /// One call keeps a processor busy, and the others read and write meanwhile.
+    fn lanes(&self) -> usize {
+        1
     }
 }
 

@@ -1,13 +1,22 @@
 //! What can go wrong while embedding.
 
+use super::service::Fault;
 use crate::error::Code;
 
 /// An embedding failure.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EmbedError {
     /// The model built into the binary does not have the expected form.
     #[error("the built-in model is damaged: {0}")]
     Damaged(&'static str),
+    /// The embedding service cannot be used.
+    #[error("the embedding service at `{url}` {fault}")]
+    Service {
+        /// Where it is asked.
+        url: String,
+        /// What is wrong, and what to set.
+        fault: Fault,
+    },
     /// The work was given up because the process is stopping.
     #[error("embedding was stopped")]
     Stopped,
@@ -17,7 +26,8 @@ impl EmbedError {
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
-            Self::Damaged(_) => Code::EmbedModelMissing,
+            Self::Service { fault: Fault::Dimensions { .. }, .. } => Code::EmbedModelMismatch,
+            Self::Damaged(_) | Self::Service { .. } => Code::EmbedModelMissing,
             Self::Stopped => Code::Cancelled,
         }
     }

@@ -37,7 +37,7 @@ pub enum SearchError {
     #[error("nothing is indexed yet; ingest a repository first")]
     IngestRequired,
     /// The query could not be embedded.
-    #[error("cannot embed the query")]
+    #[error("cannot embed the query: {0}")]
     Embed(#[from] EmbedError),
     /// The store failed.
     #[error("cannot search the store")]

@@ -87,6 +87,16 @@ impl Embedded {
         Ok(Self { shards, writer, optimizer, settles, dimensions, tasks })
     }
 
+    /// Returns the id of the model that filled the store in `folder`, and how long its vectors are;
+    /// `None` if there is no store yet.
+    pub async fn recorded(
+        folder: &Path,
+        tasks: &Tasks,
+    ) -> Result<Option<(String, usize)>, StoreError> {
+        let folder = folder.to_owned();
+        blocking(tasks, "open", move || Manifest::recorded(&folder)).await
+    }
+
     /// Runs a read beside all others.
     fn read<T: Send + 'static>(
         &self,

@@ -26,6 +26,12 @@ pub enum StoreError {
         /// The model that was asked for.
         wanted: String,
     },
+    /// The store is new, and how long its vectors are is not known yet.
+    #[error("the store cannot be made before the embedding service has answered once: {reason}")]
+    NotYet {
+        /// Why it has not answered.
+        reason: String,
+    },
     /// A newer version of the product wrote the store.
     #[error(
         "the store in `{}` has layout {found}, but this version reads up to {supported}; \
@@ -142,6 +148,7 @@ impl StoreError {
             Self::InvalidPoint { .. } => Code::Internal,
             Self::Leased { .. } => Code::Busy,
             Self::Held { .. }
+            | Self::NotYet { .. }
             | Self::NewerLayout { .. }
             | Self::OlderLayout { .. }
             | Self::Damaged { .. }

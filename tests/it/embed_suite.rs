@@ -14,14 +14,14 @@ fn builtin() -> Builtin {
 }
 
 /// The contract of [`Embedder`]; call it with each embedder.
-async fn suite(embedder: &dyn Embedder) {
+pub(crate) async fn suite(embedder: &dyn Embedder) {
     let texts =
         ["fn read_config(path: &Path)", "", "open the socket", "fn read_config(path: &Path)"];
     let texts: Vec<String> = texts.map(str::to_owned).to_vec();
     let vectors = embedder.documents(texts.clone()).await.unwrap();
     assert_eq!(vectors.len(), texts.len(), "one vector each");
     for (text, vector) in texts.iter().zip(&vectors) {
-        assert_eq!(vector.len(), embedder.model().dimensions);
+        assert_eq!(Some(vector.len()), embedder.dimensions());
         let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
         let wanted = if text.is_empty() { 0.0 } else { 1.0 };
         assert!((length - wanted).abs() < 1e-4, "`{text}` has length {length}");
@@ -31,6 +31,10 @@ async fn suite(embedder: &dyn Embedder) {
     let query = embedder.query("read the config".to_owned()).await.unwrap();
     assert!(cosine(&query, &vectors[2]) < cosine(&query, &vectors[0]), "in order, by meaning");
     assert_eq!(embedder.documents(Vec::new()).await.unwrap(), Vec::<Vec<f32>>::new());
+    let blank = embedder.query(" \n".to_owned()).await.unwrap();
+    assert_eq!(blank, vec![0.0; embedder.dimensions().unwrap()], "it points nowhere");
+    embedder.check().await.unwrap();
+    assert!(0 < embedder.lanes());
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {

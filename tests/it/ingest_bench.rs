@@ -34,15 +34,18 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) async fn new() -> Self {
-        let folder = Arc::new(TempDir::new().unwrap());
         let tasks = Tasks::default();
-        let embedder = Builtin::load(tasks.clone()).unwrap();
+        Self::with(Arc::new(Builtin::load(tasks.clone()).unwrap()), tasks).await
+    }
+
+    pub(crate) async fn with(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
+        let folder = Arc::new(TempDir::new().unwrap());
         let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
         let model = embedder.model().clone();
         let inner = Embedded::open(
             &folder.path().join("store"),
             &model.id(),
-            model.dimensions,
+            embedder.dimensions().unwrap(),
             OnMismatch::Refuse,
             &settings,
             tasks.clone(),
@@ -57,7 +60,7 @@ impl Bench {
             max_queued_runs: 2,
             max_finished_runs: 64,
         };
-        let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks.clone());
+        let ingest = Ingest::new(Arc::clone(&store), embedder, limits, tasks.clone());
         Self { folder, store, faults, ingest, tasks }
     }
 

@@ -36,9 +36,8 @@ impl Process {
     async fn new(corner: &Corner, owner: &str) -> Self {
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
-        let model = embedder.model().clone();
-        let id = model.id();
-        let opened = corner.open_for(&id, model.dimensions, owner, &tasks).await;
+        let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
+        let opened = corner.open_for(&id, dimensions, owner, &tasks).await;
         let store = opened.unwrap();
         let limits = config::Ingest {
             max_file_bytes: 1024 * 1024,

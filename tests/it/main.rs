@@ -12,6 +12,8 @@ mod contract_chat;
 mod contract_mcp;
 mod contract_question;
 mod contract_search;
+mod embed_program;
+mod embed_service;
 mod embed_suite;
 mod end_to_end;
 mod hostile;

@@ -26,12 +26,11 @@ impl Library {
         let tasks = Tasks::default();
         let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
-        let model = embedder.model().clone();
+        let (model, dimensions) = (embedder.model().clone(), embedder.dimensions().unwrap());
         let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
         let at = folder.path();
         let refuse = OnMismatch::Refuse;
-        let store =
-            Embedded::open(at, &model.id(), model.dimensions, refuse, &settings, tasks).await;
+        let store = Embedded::open(at, &model.id(), dimensions, refuse, &settings, tasks).await;
         Self { store: Arc::new(store.unwrap()), embedder, _folder: folder }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use codeinfo::config::{Config, from_pairs};
+use codeinfo::config::{Config, Embedding, from_pairs};
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -67,7 +67,6 @@ fn a_bad_value_is_refused_by_name() {
         fault_beside_qdrant("QDRANT_WRITE_CONSISTENCY", "2"),
         fault_beside_qdrant("QDRANT_TIMEOUT_SECS", "0"),
         fault_beside_qdrant("QDRANT_RETRY_SECS", "300"),
-        fault("EMBEDDING_URL", "http://127.0.0.1:11434/v1"),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
     invalid digit found in string while parsing value 'seventy' provided by PORT
@@ -95,7 +94,92 @@ fn a_bad_value_is_refused_by_name() {
     `QDRANT_WRITE_CONSISTENCY` is 2, more than the copies of `QDRANT_REPLICATION`
     `QDRANT_TIMEOUT_SECS` must be at least 1 second
     `QDRANT_RETRY_SECS` must be at most 30 seconds
-    `EMBEDDING_URL` is set, but the built-in model is the only one in this version
+    ");
+}
+
+fn service(pairs: &[(&str, &str)]) -> Result<Embedding, String> {
+    let mut all = vec![("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "nomic-embed-text")];
+    all.extend(pairs);
+    read(&all).map(|config| config.embedding.unwrap())
+}
+
+#[test]
+fn an_embedding_service_is_named_by_its_base_or_by_the_whole_address() {
+    let url = |text| service(&[("EMBEDDING_URL", text)]).unwrap().url;
+    for (set, wanted) in [
+        ("http://127.0.0.1:11434", "http://127.0.0.1:11434/v1/embeddings"),
+        ("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1/embeddings"),
+        (" http://localhost:1234/v1/ ", "http://localhost:1234/v1/embeddings"),
+        ("https://api.openai.com/v1/embeddings", "https://api.openai.com/v1/embeddings"),
+        ("https://x.example/a/embeddings?v=2", "https://x.example/a/embeddings?v=2"),
+    ] {
+        assert_eq!(url(set), wanted);
+    }
+    assert!(read(&[("DATA_DIR", "/data")]).unwrap().embedding.is_none());
+    let mut settings = service(&[
+        ("EMBEDDING_URL", "http://[::1]:8080/v1"),
+        ("EMBEDDING_API_KEY", "sk-secret"),
+        ("EMBEDDING_QUERY_PREFIX", "Instruct: find code\\nQuery: "),
+    ])
+    .unwrap();
+    assert!(!format!("{settings:?}").contains("sk-secret"));
+    settings.url.clear();
+    insta::assert_debug_snapshot!(settings, @r#"
+    Embedding {
+        url: "",
+        is_local: true,
+        model: "nomic-embed-text",
+        key: Some(
+            (secret),
+        ),
+        dimensions: None,
+        query_prefix: "Instruct: find code\nQuery: ",
+        document_prefix: "",
+        batch: 32,
+        batch_tokens: 100000,
+        max_tokens: 2048,
+        concurrency: 4,
+        timeout: 120s,
+        backoff: 500ms,
+    }
+    "#);
+}
+
+#[test]
+fn a_bad_embedding_setting_is_refused_by_name() {
+    let local = ("EMBEDDING_URL", "http://127.0.0.1:11434/v1");
+    let fault = |pairs: &[(&str, &str)]| service(pairs).unwrap_err();
+    let faults = [
+        read(&[("DATA_DIR", "/data"), local]).unwrap_err(),
+        read(&[("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "a")]).unwrap_err(),
+        fault(&[("EMBEDDING_URL", "127.0.0.1:11434")]),
+        fault(&[("EMBEDDING_URL", "ftp://host/v1")]),
+        fault(&[("EMBEDDING_URL", "https://me:secret@host/v1")]),
+        fault(&[("EMBEDDING_URL", "http://gpu.example/v1"), ("EMBEDDING_API_KEY", "sk-1")]),
+        fault(&[local, ("EMBEDDING_API_KEY", "sk 1")]),
+        fault(&[local, ("EMBEDDING_DIMENSIONS", "0")]),
+        fault(&[local, ("EMBEDDING_DIMENSIONS", "many")]),
+        fault(&[local, ("EMBEDDING_BATCH", "0")]),
+        fault(&[local, ("EMBEDDING_BATCH_TOKENS", "0")]),
+        fault(&[local, ("EMBEDDING_MAX_TOKENS", "0")]),
+        fault(&[local, ("EMBEDDING_CONCURRENCY", "65")]),
+        fault(&[local, ("EMBEDDING_TIMEOUT_SECS", "0")]),
+    ];
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    `EMBEDDING_MODEL` must name the model when `EMBEDDING_URL` is set
+    `EMBEDDING_MODEL` is of no use without `EMBEDDING_URL`, the service
+    `EMBEDDING_URL` is not a URL: relative URL without a base
+    `EMBEDDING_URL` must begin with `http://` or `https://`
+    `EMBEDDING_URL` holds a password; put keys into `EMBEDDING_API_KEY`
+    `EMBEDDING_API_KEY` would be sent unencrypted to `gpu.example`; use `https://` in `EMBEDDING_URL`, or leave the key out
+    `EMBEDDING_API_KEY` holds characters that no key has
+    `EMBEDDING_DIMENSIONS` must be between 1 and 65536
+    invalid digit found in string while parsing value 'many' provided by EMBEDDING_DIMENSIONS
+    `EMBEDDING_BATCH` must be at least 1
+    `EMBEDDING_BATCH_TOKENS` must be at least 1
+    `EMBEDDING_MAX_TOKENS` must be at least 1
+    `EMBEDDING_CONCURRENCY` must be at most 64
+    `EMBEDDING_TIMEOUT_SECS` must be at least 1 second
     ");
 }
 
@@ -167,7 +251,7 @@ fn every_setting_stands_in_the_example_and_in_the_readme() {
     let names: Vec<String> = fields.map(|(name, _)| name.to_uppercase()).collect();
     assert!(names.len() > 30, "{names:?}");
     // The last one is the environment's, not a setting of ours.
-    let later = ["EMBEDDING_URL", "NO_PROXY"];
+    let later = ["NO_PROXY"];
     for name in names.iter().filter(|name| !later.contains(&name.as_str())) {
         assert!(example.contains(&format!("\n{name}=")), ".env.example lacks {name}");
         assert!(readme.contains(&format!("`{name}`")), "README.md lacks {name}");

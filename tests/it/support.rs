@@ -1,7 +1,8 @@
-//! What tests are made of: the real Codex, a model that replays scripts, a search that knows one
-//! file, and the real program.
+//! What tests are made of: the real Codex, a model that replays scripts, an embedding service, a
+//! search that knows one file, and the real program.
 
 pub(crate) mod codex;
+pub(crate) mod embeddings;
 pub(crate) mod house;
 pub(crate) mod install;
 pub(crate) mod judge;

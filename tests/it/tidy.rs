@@ -7,7 +7,7 @@ use std::{
 
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
-    &["error", "domain", "task"],
+    &["error", "domain", "task", "tls"],
     &["config"],
     &["telemetry"],
     &["net", "rpc", "store", "embed", "codex"],
@@ -29,6 +29,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("qdrant_edge::", &["store"]),
     ("reqwest::", &["embed", "cli"]),
     ("sysinfo::", &["store"]),
+    ("rustls::", &["tls"]),
     ("tokio::process", &["codex"]),
     ("tonic::", &["store"]),
 ];

@@ -1,5 +1,8 @@
 //! Gathers files into batches and embeds them.
 
+use std::collections::VecDeque;
+
+use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -112,38 +115,44 @@ impl Batch {
     }
 }
 
-/// Embeds batch after batch until the readers are done.
+/// Embeds batch after batch until the readers are done: as many at a time as the embedder gains from,
+/// and hands them on in order. While the writer is busy, what is under way goes on, and no more is
+/// begun.
 pub(super) async fn embed_all(
     target: &Target,
     mut from: mpsc::Receiver<Read>,
     to: mpsc::Sender<Embedded>,
     cancel: &CancellationToken,
 ) -> Result<(), IngestError> {
+    let lanes = target.embedder.lanes();
+    let mut embedding = FuturesOrdered::new();
+    let mut done = VecDeque::new();
+    let mut batch = Batch::default();
+    let mut has_more = true;
     loop {
-        let mut batch = Batch::default();
-        while !batch.is_full() {
-            let received = tokio::select! {
-                biased;
-                () = cancel.cancelled() => return Err(IngestError::Cancelled),
-                received = from.recv() => received,
-            };
-            match received {
-                Some(read) => batch.add(read),
-                None => break,
-            }
+        if batch.is_full() || !has_more && !batch.is_empty() {
+            embedding.push_back(std::mem::take(&mut batch).embed(target));
         }
-        if batch.is_empty() {
+        if !has_more && embedding.is_empty() && done.is_empty() {
             // The readers also end when they are cancelled.
             return if cancel.is_cancelled() { Err(IngestError::Cancelled) } else { Ok(()) };
         }
-        let embedded = tokio::select! {
+        let has_room = has_more && embedding.len() + done.len() < lanes;
+        tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(IngestError::Cancelled),
-            embedded = batch.embed(target) => embedded?,
-        };
-        if to.send(embedded).await.is_err() {
-            // The writer failed and says why.
-            return Ok(());
+            permit = to.reserve(), if !done.is_empty() => match (permit, done.pop_front()) {
+                (Ok(permit), Some(batch)) => permit.send(batch),
+                // The writer failed and says why.
+                _ => return Ok(()),
+            },
+            Some(embedded) = embedding.next(), if !embedding.is_empty() => {
+                done.push_back(embedded?);
+            }
+            received = from.recv(), if has_room => match received {
+                Some(read) => batch.add(read),
+                None => has_more = false,
+            },
         }
     }
 }

@@ -78,6 +78,16 @@ impl Manifest {
         Ok(Self { path, record: serde_json::from_slice(&bytes).map_err(damaged)? })
     }
 
+    /// Reads which model filled the store in `folder` and how long its vectors are; `None` if there is
+    /// none yet.
+    pub(super) fn recorded(folder: &Path) -> Result<Option<(String, usize)>, StoreError> {
+        if atomic::read(&folder.join("manifest.json"))?.is_none() {
+            return Ok(None);
+        }
+        let Record { model, dimensions, .. } = Self::open(folder, "", 0)?.record;
+        Ok(Some((model, dimensions)))
+    }
+
     /// Fails unless the store was filled by this model, in the present layout.
     pub(super) fn check(&self, model: &str, dimensions: usize) -> Result<(), StoreError> {
         let Record { layout, model: stored, dimensions: stored_dimensions, .. } = &self.record;

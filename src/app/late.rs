@@ -1,0 +1,196 @@
+//! A store that waits for an embedding service to say how long its vectors are.
+//!
+//! Until then a new one holds nothing, and says so to whoever reads; one that others share, and all
+//! writes, are refused with the reason. The service is asked again and again, so that nothing has to be
+//! started anew when it is there.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::sync::{Notify, watch};
+use tracing::{info, warn};
+use uuid::Uuid;
+
+use super::open::Place;
+use crate::{
+    domain::{RootId, Sparse},
+    embed::Embedder,
+    store::{Collection, Filter, Lease, Point, Scored, StoreError, Stored, VectorStore, Vitals},
+    task::Tasks,
+};
+
+/// How often the service is asked.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How long a write waits for the service.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A store that is opened later.
+pub(super) struct Late {
+    state: watch::Receiver<State>,
+    wanted: Arc<Notify>,
+    /// Whether others may have filled it.
+    is_shared: bool,
+}
+
+/// What became of it so far.
+#[derive(Clone)]
+enum State {
+    Waiting { reason: String },
+    Open(Arc<dyn VectorStore>),
+}
+
+impl Late {
+    /// Opens the store in `place` once `embedder` knows the length of the vectors.
+    pub(super) fn new(embedder: Arc<dyn Embedder>, place: Arc<Place>, tasks: &Tasks) -> Self {
+        let is_shared = place.is_shared();
+        let reason = "it was not asked yet".to_owned();
+        let (sender, state) = watch::channel(State::Waiting { reason });
+        let wanted = Arc::new(Notify::new());
+        let (stopping, wake) = (tasks.stopping().clone(), Arc::clone(&wanted));
+        let waiting = async move {
+            let mut has_told = false;
+            loop {
+                let reason = match ready(embedder.as_ref()).await {
+                    Ok(dimensions) => match place.open(dimensions).await {
+                        Ok(store) => {
+                            info!(dimensions, "the store was made");
+                            sender.send_replace(State::Open(store));
+                            return;
+                        }
+                        Err(error) => error.to_string(),
+                    },
+                    Err(reason) => reason,
+                };
+                if !has_told {
+                    warn!(reason, "the store waits for the embedding service");
+                    has_told = true;
+                }
+                sender.send_replace(State::Waiting { reason });
+                tokio::select! {
+                    () = stopping.cancelled() => return,
+                    () = wake.notified() => {}
+                    () = tokio::time::sleep(INTERVAL) => {}
+                }
+            }
+        };
+        drop(tasks.spawn(waiting));
+        Self { state, wanted, is_shared }
+    }
+
+    fn store(&self) -> Option<Arc<dyn VectorStore>> {
+        match &*self.state.borrow() {
+            State::Open(store) => Some(Arc::clone(store)),
+            State::Waiting { .. } => None,
+        }
+    }
+
+    /// Reads from the store, or else from nothing where there can be none yet.
+    fn read<T: Default + Send + 'static>(
+        &self,
+        read: impl FnOnce(Arc<dyn VectorStore>) -> BoxFuture<'static, Result<T, StoreError>>
+        + Send
+        + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        match self.store() {
+            Some(store) => read(store),
+            None if self.is_shared => futures_util::future::ready(Err(self.not_yet())).boxed(),
+            None => futures_util::future::ready(Ok(T::default())).boxed(),
+        }
+    }
+
+    /// Returns the store, waiting a little for the service if need be.
+    async fn demanded(&self) -> Result<Arc<dyn VectorStore>, StoreError> {
+        if self.store().is_none() {
+            self.wanted.notify_one();
+            let mut state = self.state.clone();
+            let opening = state.wait_for(|state| matches!(state, State::Open(_)));
+            drop(tokio::time::timeout(PATIENCE, opening).await);
+        }
+        self.store().ok_or_else(|| self.not_yet())
+    }
+
+    fn not_yet(&self) -> StoreError {
+        let reason = match &*self.state.borrow() {
+            State::Waiting { reason } => reason.clone(),
+            State::Open(_) => "it has just answered".to_owned(),
+        };
+        StoreError::NotYet { reason }
+    }
+}
+
+/// Returns how long vectors are, or why nobody can tell.
+async fn ready(embedder: &dyn Embedder) -> Result<usize, String> {
+    embedder.check().await.map_err(|error| error.to_string())?;
+    embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
+}
+
+impl VectorStore for Late {
+    fn backend(&self) -> &'static str {
+        if self.is_shared { "qdrant" } else { "embedded" }
+    }
+
+    fn upsert(
+        &self,
+        into: Collection,
+        points: Vec<Point>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.demanded().await?.upsert(into, points).await }.boxed()
+    }
+
+    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.demanded().await?.delete(from, filter).await }.boxed()
+    }
+
+    fn nearest(
+        &self,
+        to: Vec<f32>,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read(move |store| async move { store.nearest(to, filter, limit).await }.boxed())
+    }
+
+    fn lexical(
+        &self,
+        terms: Sparse,
+        filter: Filter,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+        self.read(move |store| async move { store.lexical(terms, filter, limit).await }.boxed())
+    }
+
+    fn scroll(
+        &self,
+        from: Collection,
+        filter: Filter,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| {
+            async move { store.scroll(from, filter, after, limit).await }.boxed()
+        })
+    }
+
+    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.read(move |store| async move { store.count(of, filter).await }.boxed())
+    }
+
+    fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        async move { self.demanded().await?.lease(root).await }.boxed()
+    }
+
+    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+        match self.store() {
+            Some(store) => async move { store.vitals().await }.boxed(),
+            None => futures_util::future::ready(Err(self.not_yet())).boxed(),
+        }
+    }
+
+    fn check_writes(&self) -> Result<(), StoreError> {
+        self.store().map_or_else(|| Err(self.not_yet()), |store| store.check_writes())
+    }
+
+    fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.read(|store| async move { store.flush().await }.boxed())
+    }
+}

@@ -1,0 +1,349 @@
+//! Any OpenAI-compatible embedding service, asked over `/v1/embeddings`.
+//!
+//! Texts are sent in batches, several requests at a time, and again when that may help. A batch that is
+//! too large for the service is halved, and the size that it takes is remembered.
+
+mod ask;
+mod fault;
+mod health;
+mod input;
+mod retry;
+mod wire;
+
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
+use tracing::{info, warn};
+
+pub use self::fault::Fault;
+use self::{
+    ask::{Client, Failure, Then},
+    health::Health,
+    retry::{Patience, Pause},
+};
+use super::{EmbedError, Embedder, Model};
+use crate::{config::Embedding, task::Tasks};
+
+/// How often a single text that is found too long is halved: to an eighth.
+const MAX_CUTS: u32 = 3;
+/// What is sent to see whether a service works.
+const TRIAL: &str = "where are settings read";
+
+/// A service.
+pub struct Service {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    client: Client,
+    model: Model,
+    dimensions: OnceLock<usize>,
+    /// How many inputs the service takes in one request, as far as is known.
+    batch: AtomicUsize,
+    /// Requests with documents, and those that somebody waits for, have rooms of their own.
+    document_room: Semaphore,
+    query_room: Semaphore,
+    pause: Pause,
+    health: Health,
+    has_cut: AtomicBool,
+    tasks: Tasks,
+}
+
+/// The vectors of a batch, and whether the service took it as it was.
+struct Embedded {
+    vectors: Vec<Vec<f32>>,
+    was_taken_whole: bool,
+}
+
+impl Service {
+    /// Prepares to ask a service; nobody is asked yet. Work ends when `tasks` stop.
+    pub fn new(settings: Embedding, tasks: Tasks) -> Result<Self, EmbedError> {
+        let model = Model { name: settings.model.clone(), version: version(&settings) };
+        let dimensions = settings.dimensions.map_or_else(OnceLock::new, OnceLock::from);
+        let (batch, concurrency) = (settings.batch, settings.concurrency);
+        let client = Client::new(settings, tasks.clone())?;
+        let shared = Shared {
+            client,
+            model,
+            dimensions,
+            batch: AtomicUsize::new(batch),
+            document_room: Semaphore::new(concurrency),
+            query_room: Semaphore::new(concurrency),
+            pause: Pause::new(),
+            health: Health::new(),
+            has_cut: AtomicBool::new(false),
+            tasks,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Says how long vectors are, from when the service answered before. Any other length is an error
+    /// from now on. Without effect once a length is known.
+    pub fn expect_dimensions(&self, length: usize) {
+        self.shared.dimensions.get_or_init(|| length);
+    }
+}
+
+impl Embedder for Service {
+    fn model(&self) -> &Model {
+        &self.shared.model
+    }
+
+    fn dimensions(&self) -> Option<usize> {
+        self.shared.dimensions.get().copied()
+    }
+
+    fn documents(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
+        let prefix = &self.shared.client.settings().document_prefix;
+        self.shared.until_stopped(self.shared.embed(prefix, texts, retry::DOCUMENTS)).boxed()
+    }
+
+    fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
+        async move {
+            let prefix = &self.shared.client.settings().query_prefix;
+            let embedding = self.shared.embed(prefix, vec![text], retry::QUERY);
+            let embedding = self.shared.until_stopped(embedding);
+            let longest = self.shared.client.settings().timeout.min(retry::LONGEST_QUERY);
+            let slow = || Fault::Slow { seconds: longest.as_secs() };
+            let vectors = match tokio::time::timeout(longest, embedding).await {
+                Ok(vectors) => vectors?,
+                Err(_) => return Err(self.shared.client.error(slow())),
+            };
+            // There is one for each text.
+            Ok(vectors.into_iter().next().unwrap_or_default())
+        }
+        .boxed()
+    }
+
+    fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
+        let shared = &self.shared;
+        let ask = || {
+            let shared = Arc::clone(&self.shared);
+            drop(self.shared.tasks.spawn(async move {
+                let trial = shared.until_stopped(shared.try_out(retry::CHECK)).await;
+                shared.health.found(trial.map(drop));
+            }));
+        };
+        shared.until_stopped(shared.health.known(ask)).boxed()
+    }
+
+    /// A batch of texts seldom divides into requests evenly, so that another one fills the gaps.
+    fn lanes(&self) -> usize {
+        1 + self.shared.client.settings().concurrency.div_ceil(4)
+    }
+}
+
+/// Returns what, beside its name, decides which vector the model gives a text to be found: the length
+/// asked for and the prefix. The prefix of queries does not, as no vector of a query is kept.
+fn version(settings: &Embedding) -> String {
+    let mut parts = vec!["service".to_owned()];
+    parts.extend(settings.dimensions.map(|length| length.to_string()));
+    if !settings.document_prefix.is_empty() {
+        let [a, b, c, d, ..] = Sha256::digest(settings.document_prefix.as_bytes()).0;
+        parts.push(format!("{:08x}", u32::from_be_bytes([a, b, c, d])));
+    }
+    parts.join("-")
+}
+
+impl Shared {
+    /// Gives work up when the process stops.
+    async fn until_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, EmbedError>>,
+    ) -> Result<T, EmbedError> {
+        let done = self.tasks.stopping().run_until_cancelled(work).await;
+        done.unwrap_or(Err(EmbedError::Stopped))
+    }
+
+    /// Embeds texts, one vector each, in order. Blank ones are not sent: no service takes them.
+    async fn embed(
+        &self,
+        prefix: &str,
+        texts: Vec<String>,
+        patience: Patience,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let settings = self.client.settings();
+        let is_blank: Vec<bool> = texts.iter().map(|text| text.trim().is_empty()).collect();
+        let inputs: Vec<String> = texts
+            .into_iter()
+            .filter(|text| !text.trim().is_empty())
+            .map(|text| input::input(prefix, &text, settings.max_tokens))
+            .collect();
+        let most = NonZeroUsize::new(self.batch.load(Ordering::Relaxed));
+        let batches =
+            input::batches(&inputs, most.unwrap_or(NonZeroUsize::MIN), settings.batch_tokens);
+        let batches = batches.into_iter().map(|places| {
+            let inputs = inputs.get(places).unwrap_or_default().to_vec();
+            self.batch(inputs, patience)
+        });
+        let embedded: Vec<Embedded> =
+            stream::iter(batches).buffered(settings.concurrency).try_collect().await?;
+        if is_blank.is_empty() {
+            return Ok(Vec::new());
+        }
+        let length = self.length(patience).await?;
+        let mut vectors = embedded.into_iter().flat_map(|batch| batch.vectors);
+        let each = is_blank.into_iter().map(|is_blank| {
+            // There is one vector for each input.
+            let vector = if is_blank { None } else { vectors.next() };
+            vector.unwrap_or_else(|| vec![0.0; length])
+        });
+        Ok(each.collect())
+    }
+
+    /// Returns how long vectors are, asking for one if need be.
+    async fn length(&self, patience: Patience) -> Result<usize, EmbedError> {
+        match self.dimensions.get() {
+            Some(length) => Ok(*length),
+            None => self.try_out(patience).await,
+        }
+    }
+
+    /// Embeds one short text and returns the length of its vector.
+    async fn try_out(&self, patience: Patience) -> Result<usize, EmbedError> {
+        let prefix = &self.client.settings().query_prefix;
+        let trial = input::input(prefix, TRIAL, self.client.settings().max_tokens);
+        let embedded = self.batch(vec![trial], patience).await?;
+        Ok(embedded.vectors.first().map_or(0, Vec::len))
+    }
+
+    /// Embeds a batch, in parts if it is too large.
+    fn batch(
+        &self,
+        mut inputs: Vec<String>,
+        patience: Patience,
+    ) -> BoxFuture<'_, Result<Embedded, EmbedError>> {
+        async move {
+            let most = self.batch.load(Ordering::Relaxed);
+            let is_asked_whole = inputs.len() <= most;
+            if is_asked_whole {
+                match self.request(&inputs, patience).await {
+                    Ok(vectors) => {
+                        self.health.note(Ok(()));
+                        return Ok(Embedded { vectors, was_taken_whole: true });
+                    }
+                    Err(failure) if failure.then != Then::Less => {
+                        let error = self.client.error(failure.fault);
+                        self.health.note(Err(error.clone()));
+                        return Err(error);
+                    }
+                    Err(failure) if inputs.len() == 1 => {
+                        return self.shortened(inputs, failure, patience).await;
+                    }
+                    Err(_) => {}
+                }
+            }
+            // What is known to be too large is not asked to find that out again.
+            let place = if is_asked_whole { inputs.len().div_ceil(2) } else { most };
+            let second = inputs.split_off(place);
+            let size = inputs.len();
+            let mut first = self.batch(inputs, patience).await?;
+            let second = self.batch(second, patience).await?;
+            if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
+                // Not one long text was the trouble, but their number.
+                self.take_at_most(size);
+            }
+            first.vectors.extend(second.vectors);
+            Ok(Embedded { vectors: first.vectors, was_taken_whole: false })
+        }
+        .boxed()
+    }
+
+    /// Embeds as much of a single text as the service takes.
+    async fn shortened(
+        &self,
+        mut inputs: Vec<String>,
+        mut failure: Failure,
+        patience: Patience,
+    ) -> Result<Embedded, EmbedError> {
+        for _ in 0..MAX_CUTS {
+            for text in &mut inputs {
+                *text = input::cut(text, text.len() / 2).to_owned();
+            }
+            match self.request(&inputs, patience).await {
+                Ok(vectors) => {
+                    if !self.has_cut.swap(true, Ordering::Relaxed) {
+                        let said = failure.fault.to_string();
+                        warn!(
+                            said,
+                            "texts are cut because the embedding service takes no longer ones"
+                        );
+                    }
+                    return Ok(Embedded { vectors, was_taken_whole: false });
+                }
+                Err(next) => failure = next,
+            }
+            if failure.then != Then::Less {
+                break;
+            }
+        }
+        Err(self.client.error(failure.fault))
+    }
+
+    /// Remembers how many inputs the service takes.
+    fn take_at_most(&self, inputs: usize) {
+        if inputs < self.batch.fetch_min(inputs, Ordering::Relaxed) {
+            info!(inputs, "the embedding service takes smaller batches; set `EMBEDDING_BATCH`");
+        }
+    }
+
+    /// Makes a request, again as often as is worth it.
+    async fn request(
+        &self,
+        inputs: &[String],
+        patience: Patience,
+    ) -> Result<Vec<Vec<f32>>, Failure> {
+        let is_awaited = patience.longest_wait < retry::DOCUMENTS.longest_wait;
+        let room = if is_awaited { &self.query_room } else { &self.document_room };
+        let mut attempt = 1;
+        loop {
+            if !is_awaited {
+                self.pause.over().await;
+            }
+            // Nobody closes the semaphore; without a permit the request would only be unbounded.
+            let permit = room.acquire().await;
+            let asked = self.client.ask(inputs).await;
+            drop(permit);
+            let failure = match asked {
+                Ok(vectors) => return self.of_right_length(vectors),
+                Err(failure) => failure,
+            };
+            let Then::Again(asked) = failure.then else { return Err(failure) };
+            let wait = retry::wait(self.client.settings().backoff, attempt, asked);
+            let attempts = match failure.fault {
+                Fault::Slow { .. } => patience.attempts.min(retry::SLOW_ATTEMPTS),
+                _ => patience.attempts,
+            };
+            if attempts <= attempt || patience.longest_wait < wait {
+                return Err(failure);
+            }
+            let fault = failure.fault.to_string();
+            info!(attempt, wait_ms = wait.as_millis(), fault, "embedding request will be repeated");
+            if asked.is_some() && !is_awaited {
+                self.pause.hold(wait);
+            }
+            tokio::time::sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    /// Compares the length of vectors with that of the first one ever.
+    fn of_right_length(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, Failure> {
+        for vector in &vectors {
+            let (got, wanted) = (vector.len(), *self.dimensions.get_or_init(|| vector.len()));
+            if got != wanted {
+                let fault = Fault::Dimensions { got, wanted };
+                return Err(Failure { fault, then: Then::GiveUp });
+            }
+        }
+        Ok(vectors)
+    }
+}

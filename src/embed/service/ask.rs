@@ -1,0 +1,204 @@
+//! One request to a service and its reply.
+
+use std::{error::Error, time::SystemTime};
+
+use reqwest::{Response, StatusCode, header, redirect};
+
+use super::{
+    fault::Fault,
+    retry,
+    wire::{self, Request},
+};
+use crate::{
+    config::{Embedding, Secret},
+    embed::EmbedError,
+    task::Tasks,
+    tls,
+};
+
+/// The most bytes of a reply for each input: vectors of 8,192 numbers, written at length.
+const MAX_REPLY_BYTES: usize = 256 * 1024;
+/// The most bytes of an error that are read.
+const MAX_ERROR_BYTES: usize = 16 * 1024;
+
+/// Why a request brought nothing.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) fault: Fault,
+    pub(super) then: Then,
+}
+
+/// What may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    /// Nothing.
+    GiveUp,
+    /// The same again, after the time that the service asks for.
+    Again(Option<std::time::Duration>),
+    /// Fewer inputs, or a shorter one.
+    Less,
+}
+
+/// Asks one service.
+#[derive(Debug)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    settings: Embedding,
+    tasks: Tasks,
+}
+
+impl Client {
+    pub(super) fn new(settings: Embedding, tasks: Tasks) -> Result<Self, EmbedError> {
+        tls::install();
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
+            .timeout(settings.timeout)
+            // A redirection would turn the request into a GET, or carry the key elsewhere.
+            .redirect(redirect::Policy::none());
+        if settings.is_local {
+            // A proxy of the environment is for the outside world, not for this machine.
+            builder = builder.no_proxy();
+        }
+        if settings.url.starts_with("http://") {
+            // Nothing to be verified, so that nothing need be there to verify with.
+            builder = builder.tls_certs_only([]);
+        }
+        let built = builder.build();
+        let failed = |error| EmbedError::Service {
+            url: shown(&settings.url),
+            fault: Fault::Client(innermost(&error)),
+        };
+        let http = built.map_err(failed)?;
+        Ok(Self { http, settings, tasks })
+    }
+
+    pub(super) fn settings(&self) -> &Embedding {
+        &self.settings
+    }
+
+    /// Names the service in an error.
+    pub(super) fn error(&self, fault: Fault) -> EmbedError {
+        EmbedError::Service { url: shown(&self.settings.url), fault }
+    }
+
+    /// Embeds inputs with one request.
+    pub(super) async fn ask(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+        let Embedding { url, model, key, dimensions, .. } = &self.settings;
+        let body =
+            Request { model, input: inputs, encoding_format: "float", dimensions: *dimensions };
+        let mut request = self.http.post(url).json(&body);
+        if let Some(key) = key {
+            request = request.bearer_auth(key.expose());
+        }
+        let mut reply = request.send().await.map_err(|error| self.lost(&error))?;
+        if !reply.status().is_success() {
+            return Err(self.refused(reply).await);
+        }
+        let most = MAX_REPLY_BYTES.saturating_mul(inputs.len());
+        let body = self.read(&mut reply, most).await?;
+        let Some(body) = body else { return Err(give_up(Fault::Huge(most))) };
+        let wanted = inputs.len();
+        let read = self.tasks.spawn_blocking(move || wire::vectors(&body, wanted)).await;
+        match read {
+            Ok(vectors) => vectors.map_err(give_up),
+            Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
+            // The runtime ends, and with it whoever waits.
+            Err(_) => Err(give_up(Fault::BrokeOff("the process is stopping".to_owned()))),
+        }
+    }
+
+    /// Reads a body, unless it has more than `most` bytes.
+    async fn read(&self, reply: &mut Response, most: usize) -> Result<Option<Vec<u8>>, Failure> {
+        let mut body = Vec::new();
+        while let Some(part) = reply.chunk().await.map_err(|error| self.lost(&error))? {
+            if most < body.len() + part.len() {
+                return Ok(None);
+            }
+            body.extend_from_slice(&part);
+        }
+        Ok(Some(body))
+    }
+
+    /// Reads why a request was refused.
+    async fn refused(&self, mut reply: Response) -> Failure {
+        let status = reply.status();
+        let headers = reply.headers();
+        let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let location = header(header::LOCATION).map(|place| format!(": {place}"));
+        let after = header(header::RETRY_AFTER)
+            .and_then(|value| retry::retry_after(value, SystemTime::now()));
+        // Whatever becomes of the body, the status is known.
+        let body = match self.read(&mut reply, MAX_ERROR_BYTES).await {
+            Ok(Some(body)) => body,
+            Ok(None) | Err(_) => Vec::new(),
+        };
+        let key = self.settings.key.as_ref().map(Secret::expose);
+        let said = wire::said(&body, key);
+        let number = status.as_u16();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if key.is_none() => {
+                give_up(Fault::NoKey { status: number, said })
+            }
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                give_up(Fault::WrongKey { status: number, said })
+            }
+            StatusCode::NOT_FOUND => {
+                give_up(Fault::NotFound { model: self.settings.model.clone(), said })
+            }
+            StatusCode::TOO_MANY_REQUESTS if wire::is_about_quota(&body) => {
+                give_up(Fault::Quota { said })
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                Failure { fault: Fault::Limited { said }, then: Then::Again(after) }
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
+            }
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
+                if wire::is_about_size(&said) =>
+            {
+                Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
+            }
+            status if status.is_redirection() => {
+                give_up(Fault::Moved { status: number, said: location.unwrap_or_default() })
+            }
+            status if status.is_server_error() => {
+                Failure { fault: Fault::Failed { status: number, said }, then: Then::Again(after) }
+            }
+            _ => give_up(Fault::Refused { status: number, said }),
+        }
+    }
+
+    /// Reads why there was no whole reply.
+    fn lost(&self, error: &reqwest::Error) -> Failure {
+        if tls::is_at_fault(error) {
+            return give_up(Fault::Tls(innermost(error)));
+        }
+        let fault = if error.is_timeout() {
+            Fault::Slow { seconds: self.settings.timeout.as_secs() }
+        } else if error.is_connect() {
+            Fault::Unreachable(innermost(error))
+        } else {
+            Fault::BrokeOff(innermost(error))
+        };
+        Failure { fault, then: Then::Again(None) }
+    }
+}
+
+fn give_up(fault: Fault) -> Failure {
+    Failure { fault, then: Then::GiveUp }
+}
+
+/// Returns a URL without its query, which may hold what nobody else should see.
+fn shown(url: &str) -> String {
+    url.split('?').next().unwrap_or_default().to_owned()
+}
+
+/// Returns the words of the first cause; those of the others repeat the URL.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,79 @@
+//! What is sent of texts: prefixed, no longer than the model takes, and in batches.
+
+use std::{num::NonZeroUsize, ops::Range};
+
+/// How many bytes count as one token. Of 2,000-byte pieces of source code and documentation, 99 in
+/// 100 have fewer tokens than this says in OpenAI's `cl100k_base` (3.6 bytes a token on average), and
+/// 96 in 100 in BERT's word pieces (2.8).
+const BYTES_PER_TOKEN: usize = 2;
+
+/// Returns how many tokens a text has, most likely no more.
+pub(super) fn tokens(text: &str) -> usize {
+    text.len().div_ceil(BYTES_PER_TOKEN)
+}
+
+/// Returns `prefix` and as much of `text` as fits into `most` tokens; at least one character.
+pub(super) fn input(prefix: &str, text: &str, most: usize) -> String {
+    let bytes = most.saturating_mul(BYTES_PER_TOKEN).saturating_sub(prefix.len());
+    format!("{prefix}{}", cut(text, bytes))
+}
+
+/// Returns the beginning of a text in at most `bytes`, up to the end of a line where that leaves at
+/// least half of it, else of a character.
+pub(super) fn cut(text: &str, bytes: usize) -> &str {
+    if text.len() <= bytes {
+        return text;
+    }
+    let first = text.chars().next().map_or(0, char::len_utf8);
+    let end = text.floor_char_boundary(bytes).max(first);
+    let head = text.get(..end).unwrap_or(text);
+    match head.rfind('\n') {
+        Some(line) if head.len() / 2 <= line => head.get(..line).unwrap_or(head),
+        _ => head,
+    }
+}
+
+/// Divides inputs into runs of at most `count` inputs and `most` tokens; one input that is longer is a
+/// run of its own.
+pub(super) fn batches(inputs: &[String], count: NonZeroUsize, most: usize) -> Vec<Range<usize>> {
+    let mut batches = Vec::new();
+    let (mut start, mut sum) = (0, 0_usize);
+    for (place, input) in inputs.iter().enumerate() {
+        let tokens = tokens(input);
+        if start < place && (count.get() <= place - start || most < sum.saturating_add(tokens)) {
+            batches.push(start..place);
+            (start, sum) = (place, 0);
+        }
+        sum = sum.saturating_add(tokens);
+    }
+    if start < inputs.len() {
+        batches.push(start..inputs.len());
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_at_a_line_or_else_at_a_character() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("one line\ntwo lines", 12), "one line");
+        assert_eq!(cut("a\nlong second line", 12), "a\nlong secon");
+        assert_eq!(cut("äöü", 3), "ä");
+        assert_eq!(cut("äöü", 0), "ä", "never nothing");
+        assert_eq!(input("query: ", "where is it", 8), "query: where is ");
+        assert_eq!(input("a long prefix: ", "äh", 2), "a long prefix: ä");
+    }
+
+    #[test]
+    fn batches_keep_both_bounds_and_the_order() {
+        let inputs: Vec<String> = [2, 2, 2, 30, 2, 8].map(|length| "x".repeat(length)).to_vec();
+        let of = |count, most| batches(&inputs, NonZeroUsize::new(count).unwrap(), most);
+        assert_eq!(of(2, 100), [0..2, 2..4, 4..6]);
+        assert_eq!(of(9, 4), [0..3, 3..4, 4..5, 5..6]);
+        assert_eq!(of(1, 1), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
+        assert!(batches(&[], NonZeroUsize::MIN, 1).is_empty());
+    }
+}

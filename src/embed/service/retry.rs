@@ -1,0 +1,121 @@
+//! When a request that failed is made again.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use uuid::Uuid;
+
+/// The longest wait of our own choice.
+const MAX_BACKOFF: Duration = Duration::from_secs(30);
+/// The longest wait that a service may ask for; it is asked again then, whatever it said.
+const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
+
+/// How much is done for an answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// Most attempts.
+    pub(super) attempts: u32,
+    /// A longer wait than this is not worth it.
+    pub(super) longest_wait: Duration,
+}
+
+/// Nobody waits for a single batch of an ingest run: an interruption of half a minute, and limits by
+/// the minute, pass unnoticed.
+pub(super) const DOCUMENTS: Patience = Patience { attempts: 7, longest_wait: Duration::MAX };
+/// Somebody waits for the result of a search.
+pub(super) const QUERY: Patience = Patience { attempts: 3, longest_wait: Duration::from_secs(3) };
+/// Whoever asks whether it works wants to know about now.
+pub(super) const CHECK: Patience = Patience { attempts: 1, longest_wait: Duration::ZERO };
+
+/// The longest that somebody waits for the vector of a query: a service may have to load its model.
+pub(super) const LONGEST_QUERY: Duration = Duration::from_mins(1);
+/// Most attempts where a service takes requests and does not answer in time: each costs that time.
+pub(super) const SLOW_ATTEMPTS: u32 = 3;
+
+/// Returns how long to wait after the failure of an attempt, counted from 1: what the service asks
+/// for, or twice as long each time. Either is spread, so that many do not come back at once.
+pub(super) fn wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
+    if let Some(asked) = asked {
+        return asked.min(MAX_RETRY_AFTER) + first.mul_f64(random());
+    }
+    let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
+    doubled.min(MAX_BACKOFF).mul_f64(0.5 + random() / 2.0)
+}
+
+/// Reads a `Retry-After` header: seconds, or a date.
+pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    // A date that has passed means now.
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// Returns a number between 0 and 1.
+fn random() -> f64 {
+    let [byte, other, ..] = *Uuid::new_v4().as_bytes();
+    f64::from(u16::from_be_bytes([byte, other])) / f64::from(u16::MAX)
+}
+
+/// Holds back further requests while a service wants none.
+#[derive(Debug)]
+pub(super) struct Pause {
+    until: Mutex<Instant>,
+}
+
+impl Pause {
+    pub(super) fn new() -> Self {
+        Self { until: Mutex::new(Instant::now()) }
+    }
+
+    pub(super) fn hold(&self, wait: Duration) {
+        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = (*until).max(Instant::now() + wait);
+    }
+
+    /// Waits until it is over, also if it is prolonged meanwhile.
+    pub(super) async fn over(&self) {
+        loop {
+            let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+            if until <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(until.into()).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_within_bounds_and_are_spread() {
+        let first = Duration::from_millis(500);
+        for (attempt, least, most) in [(1, 250, 500), (3, 1000, 2000), (40, 15_000, 30_000)] {
+            let waited = wait(first, attempt, None).as_millis();
+            assert!((least..=most).contains(&waited), "{attempt}: {waited}");
+        }
+        let asked = wait(first, 1, Some(Duration::from_hours(1))).as_millis();
+        assert!((60_000..=60_500).contains(&asked), "{asked}");
+        let several: Vec<Duration> = (0..20).map(|_| wait(first, 1, None)).collect();
+        assert!(several.iter().any(|wait| *wait != several[0]));
+    }
+
+    #[test]
+    fn a_service_may_say_when_by_seconds_or_by_date() {
+        let now = httpdate::parse_http_date("Wed, 21 Oct 2026 07:28:00 GMT").unwrap();
+        let seconds = |value| retry_after(value, now).map(|wait| wait.as_secs_f64());
+        assert_eq!(seconds("7"), Some(7.0));
+        assert_eq!(seconds(" 0.25 "), Some(0.25));
+        assert_eq!(seconds("Wed, 21 Oct 2026 07:28:30 GMT"), Some(30.0));
+        assert_eq!(seconds("Wed, 21 Oct 2026 07:27:00 GMT"), Some(0.0));
+        assert_eq!(seconds("soon"), None);
+        assert_eq!(seconds("-1"), None);
+        assert_eq!(seconds("1e300"), None);
+    }
+}

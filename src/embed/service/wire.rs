@@ -1,0 +1,213 @@
+//! The bodies of `/v1/embeddings`: what is asked, what is answered, and what an error says.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{SeqAccess, Visitor},
+};
+use serde_json::Value;
+
+use super::fault::Fault;
+
+/// The most characters of a service's words that are repeated.
+const MAX_SAID: usize = 200;
+
+/// Asks for plain numbers, which every service understands. What is sent as base64 all the same is
+/// read too.
+#[derive(Debug, Serialize)]
+pub(super) struct Request<'a> {
+    pub(super) model: &'a str,
+    pub(super) input: &'a [String],
+    pub(super) encoding_format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) dimensions: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    /// Which input it belongs to; without it, the place in the list says so.
+    index: Option<usize>,
+    embedding: Numbers,
+}
+
+/// Reads a reply to `wanted` inputs: one vector of unit length each, in the order of the inputs.
+pub(super) fn vectors(body: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>, Fault> {
+    let reply: Reply = serde_json::from_slice(body)
+        .map_err(|error| Fault::Malformed(format!("{error}{}", said(body, None))))?;
+    let got = reply.data.len();
+    let mut vectors: Vec<Option<Vec<f32>>> = vec![None; wanted];
+    let mut placed = 0;
+    for (place, item) in reply.data.into_iter().enumerate() {
+        let slot = vectors.get_mut(item.index.unwrap_or(place));
+        if let Some(slot @ None) = slot {
+            *slot = Some(unit(item.embedding.0)?);
+            placed += 1;
+        }
+    }
+    if placed != wanted || got != wanted {
+        return Err(Fault::Count { got: if got == wanted { placed } else { got }, wanted });
+    }
+    Ok(vectors.into_iter().flatten().collect())
+}
+
+/// Scales a vector to unit length.
+fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, Fault> {
+    // In 64 bits no sum of squares of finite numbers overflows.
+    let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+    if !length.is_finite() {
+        return Err(Fault::Vector("not made of numbers"));
+    }
+    if length == 0.0 {
+        return Err(Fault::Vector("all zeros"));
+    }
+    for value in &mut vector {
+        #[expect(clippy::cast_possible_truncation, reason = "the quotient is at most 1")]
+        let scaled = (f64::from(*value) / length) as f32;
+        *value = scaled;
+    }
+    Ok(vector)
+}
+
+/// A list of numbers, or the bytes of little-endian 32-bit numbers in base64.
+struct Numbers(Vec<f32>);
+
+impl<'de> Deserialize<'de> for Numbers {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(NumbersVisitor)
+    }
+}
+
+struct NumbersVisitor;
+
+impl<'de> Visitor<'de> for NumbersVisitor {
+    type Value = Numbers;
+
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a list of numbers, or base64")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Numbers, A::Error> {
+        let mut numbers = Vec::with_capacity(1024);
+        while let Some(number) = list.next_element()? {
+            numbers.push(number);
+        }
+        numbers.shrink_to_fit();
+        Ok(Numbers(numbers))
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Numbers, E> {
+        let bytes = BASE64_STANDARD.decode(text).map_err(E::custom)?;
+        let (numbers, rest) = bytes.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(E::custom("the base64 is not of 32-bit numbers"));
+        }
+        Ok(Numbers(numbers.iter().copied().map(f32::from_le_bytes).collect()))
+    }
+}
+
+/// Returns what a service says in the body of an error, as `: ` and one line, or nothing. `key` is
+/// left out, should it be repeated.
+pub(super) fn said(body: &[u8], key: Option<&str>) -> String {
+    let json: Option<Value> = serde_json::from_slice(body).ok();
+    let text = match &json {
+        Some(json) => ["/error/message", "/error", "/message", "/detail"]
+            .iter()
+            .find_map(|place| json.pointer(place)?.as_str())
+            .unwrap_or_default()
+            .to_owned(),
+        None => String::from_utf8_lossy(body.get(..4 * MAX_SAID).unwrap_or(body)).into_owned(),
+    };
+    let text = text.trim();
+    // A page for browsers says nothing in one line.
+    if text.is_empty() || text.starts_with('<') {
+        return String::new();
+    }
+    let text = key.map_or_else(|| text.to_owned(), |key| text.replace(key, "…"));
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let line: String = words.join(" ").chars().take(MAX_SAID).collect();
+    format!(": {line}")
+}
+
+/// Whether the words of a refusal are about how much was sent, so that less may be taken.
+pub(super) fn is_about_size(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let about = ["batch size", "context", "token", "too long", "too large", "too many", "exceed"];
+    about.iter().any(|words| said.contains(words)) && !said.contains("dimension")
+}
+
+/// Whether the words of a 429 are about money, which waiting does not bring.
+pub(super) fn is_about_quota(body: &[u8]) -> bool {
+    let json: Option<Value> = serde_json::from_slice(body).ok();
+    let is_quota = |place: &str| {
+        json.as_ref().and_then(|json| json.pointer(place)?.as_str()) == Some("insufficient_quota")
+    };
+    is_quota("/error/code") || is_quota("/error/type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(body: &str, wanted: usize) -> Result<Vec<Vec<f32>>, String> {
+        vectors(body.as_bytes(), wanted).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn vectors_come_back_in_the_order_of_the_inputs_and_of_unit_length() {
+        let body =
+            r#"{"data":[{"index":1,"embedding":[0,-2]},{"index":0,"embedding":"AABAQAAAgEA="}]}"#;
+        assert_eq!(read(body, 2).unwrap(), [[0.6, 0.8], [0.0, -1.0]]);
+        let body = r#"{"object":"list","data":[{"embedding":[3e38,0]},{"embedding":[1e-30,0]}]}"#;
+        assert_eq!(read(body, 2).unwrap(), [[1.0, 0.0], [1.0, 0.0]]);
+    }
+
+    #[test]
+    fn what_cannot_be_a_vector_is_refused() {
+        let one = |embedding: &str| {
+            read(&format!(r#"{{"data":[{{"index":0,"embedding":{embedding}}}]}}"#), 1).unwrap_err()
+        };
+        insta::assert_snapshot!(
+            [
+                one("[0,0]"),
+                one("[]"),
+                one("[1e39]"),
+                one("[null]"),
+                one("\"AADAfw==\""),
+                one("\"AAA=\""),
+                read(r#"{"data":[]}"#, 1).unwrap_err(),
+                read(r#"{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}"#, 2)
+                    .unwrap_err(),
+                read(r#"{"error":"Unexpected endpoint"}"#, 1).unwrap_err(),
+                read("<html>", 1).unwrap_err(),
+            ]
+            .join("\n"), @r"
+        returned a vector that is all zeros; `EMBEDDING_MODEL` may not be an embedding model
+        returned a vector that is all zeros; `EMBEDDING_MODEL` may not be an embedding model
+        answers no list of embeddings: number out of range at line 1 column 37; check `EMBEDDING_URL`
+        answers no list of embeddings: invalid type: null, expected f32 at line 1 column 37; check `EMBEDDING_URL`
+        returned a vector that is not made of numbers; `EMBEDDING_MODEL` may not be an embedding model
+        answers no list of embeddings: the base64 is not of 32-bit numbers at line 1 column 38; check `EMBEDDING_URL`
+        returned 0 vectors for 1 texts
+        returned 1 vectors for 2 texts
+        answers no list of embeddings: missing field `data` at line 1 column 31: Unexpected endpoint; check `EMBEDDING_URL`
+        answers no list of embeddings: expected value at line 1 column 1; check `EMBEDDING_URL`
+        "
+        );
+    }
+
+    #[test]
+    fn an_error_is_told_in_one_line_without_the_key() {
+        let said = |body: &str| said(body.as_bytes(), Some("sk-secret"));
+        assert_eq!(said(r#"{"error":{"message":"Bad key\n sk-secret!"}}"#), ": Bad key  …!");
+        assert_eq!(said(r#"{"error":"batch size 64 > 32"}"#), ": batch size 64 > 32");
+        assert_eq!(said("plain"), ": plain");
+        assert_eq!(said("<html><body>nginx"), "");
+        assert_eq!(said("{}"), "");
+        assert_eq!(said(&"x".repeat(5000)).len(), 2 + MAX_SAID);
+    }
+}

@@ -1,0 +1,156 @@
+//! The real program with an embedding service: indexing, searching, and what happens while the service
+//! is away.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    embeddings::{Embeddings, Reply},
+    process::{Environment, Program, fresh, run},
+};
+
+fn environment(url: &str) -> Environment {
+    let pairs = [
+        ("EMBEDDING_URL", url),
+        ("EMBEDDING_MODEL", "stand-in"),
+        ("EMBEDDING_DOCUMENT_PREFIX", "passage: "),
+        ("EMBEDDING_QUERY_PREFIX", "query: "),
+        ("CODEX_BIN", "/nowhere/codex"),
+        // A proxy is for the outside world; nobody listens there.
+        ("HTTP_PROXY", "http://127.0.0.1:9"),
+        ("http_proxy", "http://127.0.0.1:9"),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+fn repository() -> tempfile::TempDir {
+    let folder = fresh();
+    fs::write(folder.path().join("config.rs"), "fn read_settings(path: &Path) {}\n").unwrap();
+    fs::write(folder.path().join("socket.rs"), "fn open_socket(port: u16) {}\n").unwrap();
+    folder
+}
+
+async fn search(program: &Program) -> Value {
+    program.api("/tools/vector-search", &json!({ "query": "where are settings read" })).await
+}
+
+#[tokio::test]
+async fn a_service_that_comes_and_goes_needs_no_restart() {
+    let there = Embeddings::well().await;
+    let (data, repo) = (fresh(), repository());
+    let environment = environment(&there.url);
+    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
+    let health = program.read("/health").await;
+    let embedder = json!({ "name": "stand-in", "dimensions": 64, "ok": true });
+    assert_eq!(health["embedder"], embedder);
+    assert!(there.inputs().contains(&"query: where are settings read".to_owned()));
+    assert!(there.inputs().iter().any(|input| input.starts_with("passage: config.rs\n")));
+    let found = search(&program).await;
+    assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
+    let model = found["modelId"].as_str().unwrap();
+    assert!(model.starts_with("stand-in@service-"), "{model}");
+
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
+    program.terminate().await;
+
+    // Away at the start: what is there is served, and the failure says what to do.
+    let address = there.leave().await;
+    let program = Program::serve(data.path(), &[], &environment).await;
+    let health = program.read("/health").await;
+    assert_eq!((&health["status"], &health["store"]["chunks"]), (&json!("degraded"), &json!(2)));
+    let reason = health["embedder"]["reason"].as_str().unwrap();
+    assert!(reason.contains("EMBEDDING_URL"), "{reason}");
+    let refused = search(&program).await;
+    assert_eq!(refused["error"], "EMBED_MODEL_MISSING", "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("cannot be reached"), "{refused}");
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("FAIL  embedder: the embedding service at"), "{said}");
+
+    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
+    assert_eq!(program.read("/health").await["embedder"]["ok"], true);
+    program.terminate().await;
+
+    // Another model, or another prefix, is refused by name, also while nobody can be asked.
+    drop(there);
+    let mut other = environment.clone();
+    other[2].1 = "document: ".to_owned();
+    for environment in [Vec::new(), other] {
+        let refused = run(data.path(), &environment, &["repos"]).await;
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && said.contains(model), "{said}");
+        assert!(said.contains("--reembed"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_may_be_started_after_the_server() {
+    let address = Embeddings::well().await.leave().await;
+    let (data, repo) = (fresh(), repository());
+    let environment = environment(&format!("http://{address}/v1"));
+    // The folder cannot be indexed yet; the server comes up all the same.
+    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
+    let health = program.read("/health").await;
+    assert_eq!((&health["status"], &health["store"]["ok"]), (&json!("degraded"), &json!(false)));
+    assert_eq!(health["embedder"]["dimensions"], Value::Null);
+    let failed = program.ingest(repo.path()).await;
+    assert_eq!(failed["state"], "error");
+    let said = failed["lastError"].as_str().unwrap();
+    assert!(said.contains("before the embedding service has answered once"), "{said}");
+    assert_eq!(search(&program).await["error"], "INGEST_REQUIRED");
+
+    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let done = program.ingest(repo.path()).await;
+    assert_eq!((&done["state"], &done["counts"]["chunks"]), (&json!("completed"), &json!(2)));
+    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
+    let health = program.read("/health").await;
+    assert_eq!((&health["store"]["ok"], &health["embedder"]["ok"]), (&json!(true), &json!(true)));
+
+    // A wrong key in mid-run: a clear error, and the next run completes the rest.
+    fs::write(repo.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
+    there.now(|_| Reply::Text(401, r#"{"error":"key expired"}"#.to_owned()));
+    let failed = program.ingest(repo.path()).await;
+    let said = failed["lastError"].as_str().unwrap();
+    assert!(said.contains("asks for a key (401: key expired)"), "{said}");
+    there.now(|_| Reply::Vectors);
+    let done = program.ingest(repo.path()).await;
+    assert_eq!((&done["counts"]["chunks"], &done["counts"]["embedded"]), (&json!(3), &json!(1)));
+    program.terminate().await;
+}
+
+#[tokio::test]
+async fn another_model_replaces_the_former_when_asked_to() {
+    let there = Embeddings::well().await;
+    let (data, repo) = (fresh(), repository());
+    let program = Program::serve(data.path(), &[repo.path()], &Vec::new()).await;
+    program.terminate().await;
+    let environment = environment(&there.url);
+    let address = there.leave().await;
+    // Nothing is discarded for a service that is away.
+    let refused = run(data.path(), &environment, &["serve", "--reembed"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("cannot be reached"), "{said}");
+    let kept = Program::serve(data.path(), &[], &Vec::new()).await;
+    assert_eq!(kept.read("/health").await["store"]["chunks"], 2);
+    kept.terminate().await;
+
+    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let program = Program::serve_reembedding(data.path(), &environment).await;
+    let found = search(&program).await;
+    assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
+    program.terminate().await;
+    // The same model with vectors of another length is noticed and may replace itself.
+    there.now(|_| Reply::Dimensions(48));
+    let program = Program::serve(data.path(), &[], &environment).await;
+    let refused = search(&program).await;
+    assert_eq!(refused["error"], "EMBED_MODEL_MISMATCH", "{refused}");
+    program.terminate().await;
+    let program = Program::serve_reembedding(data.path(), &environment).await;
+    assert_eq!(program.read("/health").await["embedder"]["dimensions"], 48);
+    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
+    program.terminate().await;
+}
