@@ -153,9 +153,11 @@ fn record(reader: &mut impl Read, left: u64) -> io::Result<Option<(Vec<u8>, u64)
     Ok(whole.then_some((body, header + u64::from(length))))
 }
 
-/// FNV-1a, 64 bits: it only has to notice a write that was cut short.
+/// FNV-1a, 64 bits, by eight bytes at a time: it only has to notice a write that was cut short.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let (words, rest) = bytes.as_chunks();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    words
+        .chain(rest.iter().map(|byte| u64::from(*byte)))
+        .fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x0100_0000_01b3))
 }
