@@ -23,7 +23,10 @@ mod status;
 mod watch;
 mod worker;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use tokio::sync::{Notify, watch as channel};
 
@@ -183,7 +186,13 @@ impl Ingest {
     /// Returns every root, those with a waiting first run included, ordered by name.
     pub async fn roots(&self) -> Result<Vec<RootStatus>, IngestError> {
         let known = self.shared.tools.catalog.roots().await?;
-        Ok(root::statuses(known, &self.shared.runs()))
+        let mut elsewhere = HashSet::new();
+        for root in known.iter().filter(|root| root::is_interrupted(root)) {
+            if self.shared.tools.store.is_leased(root.id).await? {
+                elsewhere.insert(root.id);
+            }
+        }
+        Ok(root::statuses(known, &elsewhere, &self.shared.runs()))
     }
 
     /// Finds a root by name, id or path, among those in the store, then among those whose first run

@@ -223,6 +223,10 @@ pub trait VectorStore: Send + Sync {
     /// until that is known, at most about the time for which a lease is granted.
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>>;
 
+    /// Tells, at a glance and by the clocks of both machines, whether another process has the lease of a
+    /// root. Good enough to be shown, and for nothing else.
+    fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>>;
+
     /// Asks the engine, once and without patience, whether it answers.
     fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>>;
 

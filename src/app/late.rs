@@ -179,6 +179,10 @@ impl VectorStore for Late {
         async move { self.demanded().await?.lease(root).await }.boxed()
     }
 
+    fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.read(move |store| async move { store.is_leased(root).await }.boxed())
+    }
+
     fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
         match self.store() {
             Some(store) => async move { store.vitals().await }.boxed(),

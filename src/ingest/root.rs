@@ -1,6 +1,9 @@
 //! Roots as users ask for them and as they see them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -101,10 +104,26 @@ pub(super) fn requested(
     })
 }
 
-/// Joins what the store knows of roots with what the runs know.
-pub(super) fn statuses(known: Vec<Root>, runs: &Runs) -> Vec<RootStatus> {
-    let mut statuses: Vec<RootStatus> =
-        known.into_iter().map(|root| known_root(root, runs)).collect();
+/// Whether a root says that a run began and did not end: it was killed, or another process is at work.
+pub(super) fn is_interrupted(root: &Root) -> bool {
+    root.last_error.as_deref() == Some(INTERRUPTED)
+}
+
+/// Joins what the store knows of roots with what the runs know, and with which roots other processes
+/// work on.
+pub(super) fn statuses(
+    known: Vec<Root>,
+    elsewhere: &HashSet<RootId>,
+    runs: &Runs,
+) -> Vec<RootStatus> {
+    let status = |root: Root| {
+        if elsewhere.contains(&root.id) {
+            let root = Root { last_error: None, ..root };
+            return RootStatus { root, state: State::Embedding, run_id: None };
+        }
+        known_root(root, runs)
+    };
+    let mut statuses: Vec<RootStatus> = known.into_iter().map(status).collect();
     for (root, run, state) in runs.active_roots() {
         match statuses.iter_mut().find(|status| status.root.id == root.id) {
             Some(status) => {

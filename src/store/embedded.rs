@@ -223,6 +223,10 @@ impl VectorStore for Embedded {
         async { Ok(Lease::granted()) }.boxed()
     }
 
+    fn is_leased(&self, _: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        async { Ok(false) }.boxed()
+    }
+
     fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
         async {
             let chunks = self.count(Collection::Chunks, Filter::default()).await?;

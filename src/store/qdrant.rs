@@ -38,8 +38,10 @@ use setup::Readiness;
 
 /// How long a read is tried again: somebody waits for it.
 const READ_PATIENCE: Duration = Duration::from_secs(8);
-/// How long opening waits for the server before going on without it.
+/// How long opening tries to reach the server, and how long it waits for one that is slow, before going
+/// on without it.
 const OPEN_PATIENCE: Duration = Duration::from_secs(3);
+const OPEN_WAIT: Duration = Duration::from_secs(20);
 
 /// A store that a Qdrant server keeps.
 pub struct Qdrant {
@@ -79,13 +81,14 @@ impl Qdrant {
             identity,
             readiness: Readiness::default(),
         });
-        let opened = server.link.patiently(OPEN_PATIENCE, || server.names()).await;
-        match opened {
-            Ok(_) => {}
-            Err(fault) if fault.may_pass(1) => {
+        let opening = server.link.patiently(OPEN_PATIENCE, || server.names());
+        match tokio::time::timeout(OPEN_WAIT, opening).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(fault)) if fault.may_pass(1) => {
                 warn!(reason = %fault.told("open"), "starting without the store");
             }
-            Err(fault) => return Err(fault.told("open")),
+            Ok(Err(fault)) => return Err(fault.told("open")),
+            Err(_) => warn!("starting without the store, which does not answer in time"),
         }
         Ok(Self { server, order: Arc::default(), tasks })
     }
@@ -241,6 +244,10 @@ impl VectorStore for Qdrant {
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
         async move { lease::take(&self.server, root, &self.tasks).await }.boxed()
+    }
+
+    fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        async move { self.server.is_leased(root).await }.boxed()
     }
 
     fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {

@@ -273,6 +273,10 @@ impl VectorStore for Faulty {
         self.inner.lease(root)
     }
 
+    fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.inner.is_leased(root)
+    }
+
     fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
         self.inner.vitals()
     }

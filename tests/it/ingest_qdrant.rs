@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::support::{
     process::{Environment, Program, fresh, run},
-    qdrant::{Rule, StandIn, Trouble, VERSION, corner::Corner},
+    qdrant::{Rule, StandIn, Trouble, VERSION, corner::Corner, tls},
 };
 
 /// One process of several: a store and an ingest of its own.
@@ -162,7 +162,7 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
 async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     let stand_in = StandIn::start();
     let mut corner = corner(&stand_in);
-    corner.settings.lease = Duration::from_millis(900);
+    corner.settings.lease = Duration::from_secs(6);
     // Longer than the lease, so that it is the lease that ends the run.
     corner.settings.retry = Duration::from_secs(20);
     let a = Process::new(&corner, "a").await;
@@ -173,8 +173,9 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("the lease of the repository was lost"), "{error}");
     stand_in.open(0);
-    corner.settings.lease = Duration::from_secs(3);
-    let b = Process::new(&corner, "b").await;
+    corner.settings.lease = Duration::from_mins(1);
+    // Started again on the same data folder, so that it need not wait for its own former lease.
+    let b = Process::new(&corner, "a").await;
     let writes = stand_in.calls("upsert", "_files_");
     let status = b.ingest(repository.path()).await;
     assert_eq!((status.state, &status.last_error), (State::Completed, &None));
@@ -208,21 +209,21 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
     let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
     let repository = repository("one");
     let slow = Trouble::Delay(Duration::from_millis(400));
-    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 20, trouble: slow });
+    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 48, trouble: slow });
     let later = async {
         while stand_in.calls("upsert", "_chunks_") == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let refused = b.ingest(repository.path()).await;
-        (refused, b.ingest.remove(repository.path().to_str().unwrap()).await)
+        let shown = b.ingest.roots().await.unwrap();
+        (refused, shown, b.ingest.remove(repository.path().to_str().unwrap()).await)
     };
-    let (done, (refused, removed)) = tokio::join!(a.ingest(repository.path()), later);
+    let (done, (refused, shown, removed)) = tokio::join!(a.ingest(repository.path()), later);
     assert_eq!((done.state, refused.state), (State::Completed, State::Error));
     let told = "the repository is being changed by process a; try again when that has ended";
     assert_eq!(refused.last_error.unwrap(), told);
-    if let Err(error) = removed {
-        assert_eq!(error.to_string(), told);
-    }
+    assert_eq!((shown[0].state, &shown[0].root.last_error), (State::Embedding, &None));
+    assert_eq!(removed.err().unwrap().to_string(), told);
     // What one process was told is not what the other one sees.
     let shown = a.ingest.roots().await.unwrap();
     assert!(shown.iter().all(|status| status.root.last_error.is_none()), "{shown:?}");
@@ -309,6 +310,28 @@ async fn two_servers_on_one_store_see_each_others_repositories() {
     for program in programs {
         assert!(program.terminate().await.success());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_encrypted_and_the_certificate_is_checked() {
+    let stand_in = StandIn::encrypted();
+    stand_in.require("right");
+    let data = fresh();
+    let mut environment: Environment = vec![
+        ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
+        ("QDRANT_URL".to_owned(), stand_in.urls().concat()),
+        ("QDRANT_API_KEY".to_owned(), "right".to_owned()),
+    ];
+    let doctor = async |environment: &Environment| {
+        let said = run(data.path(), environment, &["doctor"]).await.stdout;
+        let said = String::from_utf8(said).unwrap();
+        said.lines().find(|line| line.contains("store: ")).unwrap_or(&said).to_owned()
+    };
+    let untrusted = doctor(&environment).await;
+    assert!(untrusted.starts_with("FAIL  store: "), "{untrusted}");
+    assert!(untrusted.contains("certificate"), "{untrusted}");
+    environment.push(("SSL_CERT_FILE".to_owned(), tls("ca.pem").to_str().unwrap().to_owned()));
+    assert_eq!(doctor(&environment).await, format!("ok    store: qdrant {VERSION}, 0 chunks"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

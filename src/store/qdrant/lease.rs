@@ -8,7 +8,7 @@
 
 use std::{
     sync::Arc,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,8 @@ struct Record {
     owner: String,
     /// For people.
     holder: String,
+    /// When it was renewed by the holder's clock, in milliseconds since 1970; only to be shown.
+    renewed_at_ms: u64,
     token: String,
 }
 
@@ -49,7 +51,7 @@ pub(super) async fn take(
     root: RootId,
     tasks: &Tasks,
 ) -> Result<Lease, StoreError> {
-    let id = Uuid::new_v5(&root.0, b"lease");
+    let id = id(root);
     let length = server.settings.lease;
     let mut seen: Option<(String, Instant)> = None;
     loop {
@@ -170,14 +172,32 @@ impl Server {
         swap.await.map_err(|fault| fault.told("take a lease"))
     }
 
+    pub(super) async fn is_leased(&self, root: RootId) -> Result<bool, StoreError> {
+        let Some(record) = self.lease(id(root)).await? else { return Ok(false) };
+        let length = u64::try_from(self.settings.lease.as_millis()).unwrap_or(u64::MAX);
+        let is_fresh = now_ms().abs_diff(record.renewed_at_ms) <= length;
+        Ok(is_fresh && record.owner != self.identity.owner)
+    }
+
     fn lease_record(&self, root: RootId) -> Record {
         Record {
             root,
             owner: self.identity.owner.clone(),
             holder: self.identity.name.clone(),
+            renewed_at_ms: now_ms(),
             token: Uuid::new_v4().to_string(),
         }
     }
+}
+
+/// Returns the id of the record of a root's lease.
+fn id(root: RootId) -> Uuid {
+    Uuid::new_v5(&root.0, b"lease")
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Begins the time in which the holder may write.

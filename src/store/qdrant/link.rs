@@ -29,8 +29,8 @@ use crate::{config, error::chain};
 const CONNECT: Duration = Duration::from_secs(5);
 /// How often a silent connection is asked whether it lives, and how long it may take to say so: a node
 /// that vanished is noticed in the sum of both.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(5);
+const KEEP_ALIVE: Duration = Duration::from_secs(5);
+const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
 /// The largest reply: a page of the largest chunks stays far below.
 const MAX_REPLY: usize = 256 << 20;
 /// The pause before the second try; it doubles up to the longest.
@@ -153,7 +153,8 @@ impl Link {
         Err(fault)
     }
 
-    /// Tries until it succeeds, until another try cannot help, or until `patience` is over.
+    /// Tries until it succeeds, until another try cannot help, or until `patience` is over and each
+    /// node was asked.
     pub(super) async fn patiently<T, F>(
         &self,
         patience: Duration,
@@ -171,7 +172,7 @@ impl Link {
             };
             tries += 1;
             let pause = fault.pause().unwrap_or_else(|| self.pause(tries));
-            let is_over = patience <= started.elapsed() + pause;
+            let is_over = !pause.is_zero() && patience <= started.elapsed() + pause;
             let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
             let is_in_vain = self.stopping.is_cancelled() || abandoned.is_cancelled();
             if is_over || is_in_vain || !fault.may_pass(tries) {

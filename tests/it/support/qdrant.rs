@@ -10,6 +10,7 @@ mod words;
 use std::{
     collections::HashMap,
     net::SocketAddr,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread,
     time::Duration,
@@ -20,7 +21,10 @@ use qdrant_client::qdrant::{
 };
 use tokio::{net::TcpListener, runtime::Runtime};
 use tokio_stream::wrappers::TcpListenerStream;
-use tonic::{Code, Status, transport::Server};
+use tonic::{
+    Code, Status,
+    transport::{Identity, Server, ServerTlsConfig},
+};
 
 use service::Service;
 use shards::Shards;
@@ -40,6 +44,8 @@ struct Inner {
     rules: Mutex<Vec<Rule>>,
     calls: Mutex<HashMap<String, usize>>,
     key: Mutex<Option<String>>,
+    /// A certificate and its key, where connections are encrypted.
+    identity: Option<Identity>,
 }
 
 /// One address; a node of a cluster whose nodes all have the same data.
@@ -82,6 +88,17 @@ impl StandIn {
 
     /// Starts one that has several addresses.
     pub(crate) fn with_doors(doors: usize) -> Self {
+        Self::of(doors, None)
+    }
+
+    /// Starts one for encrypted connections, known as `localhost` to who trusts
+    /// `tests/fixtures/tls/ca.pem`. These certificates were made for tests, the authority's key is gone.
+    pub(crate) fn encrypted() -> Self {
+        let read = |name| std::fs::read(tls(name)).unwrap();
+        Self::of(1, Some(Identity::from_pem(read("server.pem"), read("server.key"))))
+    }
+
+    fn of(doors: usize, identity: Option<Identity>) -> Self {
         let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let door = |_| Door { address: free(), open: Mutex::new(None) };
         let inner = Arc::new(Inner {
@@ -90,6 +107,7 @@ impl StandIn {
             rules: Mutex::default(),
             calls: Mutex::default(),
             key: Mutex::default(),
+            identity,
         });
         let stand_in = Self { inner };
         (0..doors).for_each(|door| stand_in.open(door));
@@ -98,7 +116,11 @@ impl StandIn {
 
     /// The addresses, as `QDRANT_URL` takes them.
     pub(crate) fn urls(&self) -> Vec<String> {
-        self.inner.doors.iter().map(|door| format!("http://{}", door.address)).collect()
+        let url = |door: &Door| match self.inner.identity {
+            None => format!("http://{}", door.address),
+            Some(_) => format!("https://localhost:{}", door.address.port()),
+        };
+        self.inner.doors.iter().map(url).collect()
     }
 
     /// Makes something go wrong.
@@ -162,7 +184,12 @@ impl StandIn {
         // Another thread, because this one may drive a runtime.
         let bound = thread::scope(|scope| scope.spawn(|| runtime.block_on(bind)).join().unwrap());
         let service = || Service(Arc::clone(&self.inner));
-        let server = Server::builder()
+        let mut builder = Server::builder();
+        if let Some(identity) = &self.inner.identity {
+            let tls = ServerTlsConfig::new().identity(identity.clone());
+            builder = builder.tls_config(tls).unwrap();
+        }
+        let server = builder
             .add_service(PointsServer::new(service()).max_decoding_message_size(64 << 20))
             .add_service(CollectionsServer::new(service()))
             .add_service(QdrantServer::new(service()));
@@ -170,6 +197,11 @@ impl StandIn {
         drop(runtime.spawn(serving));
         *self.inner.doors[door].open.lock().unwrap() = Some(runtime);
     }
+}
+
+/// Returns the path of a file that an encrypted stand-in needs.
+pub(crate) fn tls(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tls").join(name)
 }
 
 impl Drop for StandIn {
