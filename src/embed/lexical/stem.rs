@@ -1,8 +1,8 @@
 //! What the forms of an English word have in common.
 //!
 //! This is a light stemmer, which cuts a few endings: it works on bytes and allocates nothing, and
-//! names in code are not run together that only begin alike. A full one (Porter's) does no better
-//! here.
+//! names in code are not run together that only begin alike. A wider one (also `-er`, `-or`, `-ion`)
+//! does no better here.
 
 use super::super::words::singular;
 

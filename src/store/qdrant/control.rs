@@ -2,7 +2,8 @@
 //!
 //! A record is one point. Each way of writing it gives it another token, and a write names the token
 //! it expects. What the write came to is read back from most replicas, because an answer may be lost
-//! and because a node that is cut off may have agreed alone.
+//! and because a node that is cut off may have agreed alone. There are three replicas, however many
+//! the index has: of two, the loss of one would leave no majority, and no lease could be renewed.
 
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use super::{
 
 /// The field by which writes are compared.
 const TOKEN: &str = "token";
+/// Replicas of the records. A cluster of fewer nodes makes as many as it has.
+const REPLICAS: u32 = 3;
 /// How long one call about a record may take: a lease is renewed several times in its term, so that a
 /// node that does not answer can be left for another one.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -64,7 +67,7 @@ impl Server {
             async move { applied(node.points().upsert(request).await) }
         };
         self.link.once_within(LIMIT, write).await?;
-        self.get(id, Some(ReadConsistencyType::Majority)).await
+        self.get(id, Some(ReadConsistencyType::Quorum)).await
     }
 
     /// Deletes the record that has one of these tokens.
@@ -111,7 +114,11 @@ impl Server {
     }
 
     async fn make_control(&self) -> Result<(), Fault> {
-        let request = CreateCollection { shard_number: Some(1), ..self.collection(self.control()) };
+        let request = CreateCollection {
+            shard_number: Some(1),
+            replication_factor: Some(self.settings.replication.max(REPLICAS)),
+            ..self.collection(self.control())
+        };
         self.make(request).await?;
         self.index(self.control(), TOKEN, setup::keyword(setup::Use::Often), FieldType::Keyword)
             .await
