@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The version that the tests run against.
-const VERSION: &str = "0.169.0";
+pub(crate) const VERSION: &str = "0.169.0";
 
 /// Returns the path of the Codex binary. The whole package folder is kept: the binary needs its
 /// neighbours.

