@@ -17,6 +17,7 @@ mod embed_program;
 mod embed_service;
 mod embed_suite;
 mod end_to_end;
+mod growth;
 mod hostile;
 mod hostile_http;
 mod ingest_bench;
