@@ -6,11 +6,12 @@ use std::{
 };
 
 use qdrant_client::qdrant::{
-    CollectionExistsRequest, CreateCollection, CreateFieldIndexCollection, DeleteCollection,
-    Distance, FieldType, KeywordIndexParams, ListCollectionsRequest, Modifier, PayloadIndexParams,
-    QuantizationConfig, QuantizationType, ScalarQuantization, SparseIndexConfig,
-    SparseVectorConfig, SparseVectorParams, VectorParams, VectorParamsMap, VectorsConfig,
-    payload_index_params::IndexParams, quantization_config::Quantization, vectors_config,
+    CollectionExistsRequest, CreateCollection, CreateFieldIndexCollection, Datatype,
+    DeleteCollection, Distance, FieldType, KeywordIndexParams, ListCollectionsRequest, Modifier,
+    PayloadIndexParams, QuantizationConfig, QuantizationType, ScalarQuantization,
+    SparseIndexConfig, SparseVectorConfig, SparseVectorParams, VectorParams, VectorParamsMap,
+    VectorsConfig, payload_index_params::IndexParams, quantization_config::Quantization,
+    vectors_config,
 };
 use tokio::sync::Mutex;
 use tracing::info;
@@ -284,6 +285,8 @@ impl Server {
             size: self.model.dimensions as u64,
             distance: Distance::Cosine.into(),
             on_disk: Some(true),
+            // As the embedded engine does: whole vectors only order the best.
+            datatype: Some(Datatype::Float16.into()),
             quantization_config: Some(QuantizationConfig {
                 quantization: Some(Quantization::Scalar(scalar)),
             }),

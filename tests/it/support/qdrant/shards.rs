@@ -15,7 +15,8 @@ use qdrant_edge::{
     ConditionalInsertOperation, CountRequest, CreateIndex, Distance, EdgeConfigBuilder, EdgeShard,
     EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, Modifier,
     OperationResult, PayloadFieldSchema, PayloadSchemaType, PointInsertOperations, PointOperations,
-    ScrollRequest, SearchRequest, UpdateOperation, WalOptions, WithPayloadInterface, WithVector,
+    ScrollRequest, SearchRequest, UpdateOperation, VectorStorageDatatype, WalOptions,
+    WithPayloadInterface, WithVector,
 };
 use tempfile::TempDir;
 use tonic::Status;
@@ -226,7 +227,12 @@ fn shard(asked: message::CreateCollection) -> Result<Shard, Status> {
         if params.distance() != message::Distance::Cosine {
             return Err(Status::unimplemented("vectors are compared by cosine"));
         }
-        let params = EdgeVectorParamsBuilder::new(size, Distance::Cosine).build();
+        if params.datatype() != message::Datatype::Float16 {
+            return Err(Status::unimplemented("vectors are of half precision"));
+        }
+        let params = EdgeVectorParamsBuilder::new(size, Distance::Cosine)
+            .datatype(VectorStorageDatatype::Float16)
+            .build();
         config = config.vector(name.clone(), params);
         dense.insert(name, size);
     }
