@@ -17,7 +17,7 @@ use crate::domain::Sparse;
 
 /// How many times more points than asked for are found by rounded vectors and compared by whole
 /// ones.
-const OVERSAMPLING: f64 = 2.0;
+const OVERSAMPLING: f64 = 1.5;
 /// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
 const TIE_MARGIN: usize = 16;
 /// How often a search is repeated because points it found were deleted before they were read.

@@ -29,7 +29,7 @@ use super::{
 const LOG_FILE_BYTES: usize = 8 << 20;
 /// How many segments a shard may have when a run has ended, before small ones are merged. Each costs
 /// a search some tens of microseconds; the fewer there may be, the more often points are merged.
-const SETTLED_SEGMENTS: usize = 6;
+const SETTLED_SEGMENTS: usize = 4;
 /// How many segments a shard may have while a run goes on. Merging takes seconds in which nothing is
 /// sealed, so that there is little of it; each segment maps some thirty files.
 const WORKING_SEGMENTS: usize = 40;
