@@ -40,7 +40,7 @@ pub enum SearchError {
     #[error("cannot embed the query: {0}")]
     Embed(#[from] EmbedError),
     /// The store failed.
-    #[error("cannot search the store")]
+    #[error("cannot search the store: {0}")]
     Store(#[from] StoreError),
 }
 
