@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{
     embed_suite::suite,
-    ingest_bench::Bench,
+    ingest_bench::{Bench, Repo, request},
     support::embeddings::{DIMENSIONS, Embeddings, Reply, inputs, vector},
 };
 
@@ -383,6 +383,22 @@ fn files() -> Vec<(String, String)> {
     (0..40).map(|file| (format!("src/file_{file}.rs"), text(file))).collect()
 }
 
+/// An ingest whose vectors a service makes.
+async fn bench(there: &Embeddings, more: &[(&str, &str)]) -> Bench {
+    let tasks = Tasks::default();
+    let embedder = Service::new(settings(&there.url, more), tasks.clone()).unwrap();
+    embedder.expect_dimensions(DIMENSIONS);
+    Bench::with(Arc::new(embedder), tasks).await
+}
+
+/// A repository of forty files, several batches.
+fn shop(bench: &Bench) -> Repo {
+    let files = files();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    bench.repo("shop", &files)
+}
+
 #[tokio::test]
 async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
     // Two batches of the run are embedded at a time, each with nine requests at most: when the third is
@@ -393,14 +409,8 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
         if left < 0 { Reply::Cut } else { Reply::Vectors }
     })
     .await;
-    let tasks = Tasks::default();
-    let embedder = Service::new(settings(&there.url, &[]), tasks.clone()).unwrap();
-    embedder.expect_dimensions(DIMENSIONS);
-    let bench = Bench::with(Arc::new(embedder), tasks).await;
-    let files = files();
-    let files: Vec<(&str, &str)> =
-        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let repo = bench.repo("shop", &files);
+    let bench = bench(&there, &[]).await;
+    let repo = shop(&bench);
 
     let broken = bench.ingest(&repo).await;
     assert_eq!(broken.state, State::Error);
@@ -427,12 +437,9 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
 #[tokio::test]
 async fn a_run_that_is_cancelled_does_not_wait_for_the_service() {
     let there = Embeddings::answer(|_| Reply::Silent).await;
-    let tasks = Tasks::default();
-    let embedder = Service::new(settings(&there.url, &[]), tasks.clone()).unwrap();
-    embedder.expect_dimensions(DIMENSIONS);
-    let bench = Bench::with(Arc::new(embedder), tasks).await;
+    let bench = bench(&there, &[]).await;
     let repo = bench.repo("shop", &[("src/main.rs", "fn main() {}\n")]);
-    let run = bench.ingest.start(crate::ingest_bench::request(&repo.0)).await.unwrap();
+    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
     there.asked(1).await;
     let started = Instant::now();
     bench.ingest.cancel(run).unwrap();
@@ -444,15 +451,9 @@ async fn a_run_that_is_cancelled_does_not_wait_for_the_service() {
 async fn batches_of_a_run_are_embedded_side_by_side_and_written_in_order() {
     let wait = Duration::from_millis(100);
     let there = Embeddings::answer(move |_| Reply::Late(wait)).await;
-    let tasks = Tasks::default();
     let more = [("EMBEDDING_CONCURRENCY", "16"), ("EMBEDDING_BATCH", "32")];
-    let embedder = Service::new(settings(&there.url, &more), tasks.clone()).unwrap();
-    embedder.expect_dimensions(DIMENSIONS);
-    let bench = Bench::with(Arc::new(embedder), tasks).await;
-    let files = files();
-    let files: Vec<(&str, &str)> =
-        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let repo = bench.repo("shop", &files);
+    let bench = bench(&there, &more).await;
+    let repo = shop(&bench);
     let status = bench.ingest(&repo).await;
     assert_eq!((status.state, status.percent), (State::Completed, 100));
     assert_eq!(status.counts.chunks, bench.points().await.len() as u64);
