@@ -42,7 +42,7 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         [text("/codex/version"), text("/codex/model")].join(" ").trim(),
         &missing,
     )?;
-    if chunks == 0 {
+    if chunks == 0 && yes("/store/ok") {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
