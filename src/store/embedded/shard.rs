@@ -38,6 +38,8 @@ const VACUUM_MIN_POINTS: usize = 1000;
 /// The engine rebuilds a segment when a fifth of its points is deleted; fewer changes than this
 /// cannot have brought that about.
 const VACUUM_MIN_CHANGES: usize = VACUUM_MIN_POINTS / 5;
+/// Bytes of one number of a dense vector: half precision.
+const NUMBER_BYTES: usize = 2;
 /// Links of a point in the approximate index.
 const LINKS: usize = 16;
 /// No approximate index.
@@ -144,7 +146,7 @@ impl Shard {
     /// Rebuilds segments that hold many deleted points or have grown large, and merges small ones.
     /// Returns whether anything changed. May take minutes; reads and changes go on meanwhile.
     pub(super) fn optimize(&self, rebuild: Rebuild, bounds: Bounds) -> Result<bool, StoreError> {
-        let bytes = self.dimensions.saturating_mul(size_of::<f32>());
+        let bytes = self.dimensions.saturating_mul(NUMBER_BYTES);
         let threshold = (bounds.seal_points.saturating_mul(bytes) / 1024).max(1);
         let (segments, links) = match rebuild {
             // Another number of links would have the engine rebuild every segment.
