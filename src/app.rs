@@ -105,6 +105,11 @@ impl Server {
         let store = open(config, on_mismatch, &groups).await?;
         let services = services(config, &store, (main_address, mcp_address), &groups);
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
+        if visibility == Visibility::Announced {
+            // Begins the first look, so that its result is known when somebody asks. A server of
+            // one command looks when the command does: most have no use for Codex.
+            drop(services.codex.presence());
+        }
         serve(config, services, (main, mcp), &groups)?;
         if config.watch && visibility == Visibility::Announced {
             ingest.keep_current();
@@ -178,8 +183,6 @@ fn services(
     groups: &Groups,
 ) -> api::Services {
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
-    // Begins the first look, so that its result is known when somebody asks.
-    drop(codex.presence());
     let search_url = format!("{}/mcp", url(main));
     let work = groups.services.clone();
     let metrics = Metrics::default();

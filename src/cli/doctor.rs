@@ -24,8 +24,9 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         "store",
         yes("/store/ok"),
         &format!(
-            "{}, {chunks} chunks",
-            [text("/store/backend"), text("/store/version")].join(" ").trim()
+            "{}, {}",
+            [text("/store/backend"), text("/store/version")].join(" ").trim(),
+            print::counted(chunks, "chunk")
         ),
         &text("/store/reason"),
     )?;

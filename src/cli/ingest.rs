@@ -13,7 +13,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CliError, Client};
+use super::{CliError, Client, print::counted};
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);
@@ -171,14 +171,17 @@ async fn follow(
 
 fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError> {
     let Counts { files, chunks, embedded, skipped, deleted } = status.counts;
+    let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
     match status.state.as_str() {
         "completed" => super::print::line(&format!(
-            "indexed {path}: {files} files, {chunks} chunks ({embedded} embedded, {deleted} \
-             files deleted, {skipped} files skipped) in {seconds:.1} s"
+            "indexed {path}: {files}, {chunks} ({embedded} embedded, {} deleted, {} skipped) in \
+             {seconds:.1} s",
+            counted(deleted, "file"),
+            counted(skipped, "file")
         ))?,
         "skipped" => super::print::line(&format!(
-            "indexed {path}: {files} files, {chunks} chunks, nothing changed ({seconds:.1} s)"
+            "indexed {path}: {files}, {chunks}, nothing changed ({seconds:.1} s)"
         ))?,
         state => {
             let reason = status.last_error.as_ref().or(status.message.as_ref());

@@ -35,6 +35,12 @@ struct Hit {
     chunk: String,
 }
 
+/// Returns a number of things in words: `1 file`, `2 files`.
+pub(super) fn counted(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{}", harmless(text))?)
@@ -108,8 +114,11 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
     for repo in repos {
         let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
         line(&format!(
-            "{}  {}  {} files, {} chunks, indexed {when}",
-            repo.name, repo.path, repo.counts.files, repo.counts.chunks
+            "{}  {}  {}, {}, indexed {when}",
+            repo.name,
+            repo.path,
+            counted(repo.counts.files, "file"),
+            counted(repo.counts.chunks, "chunk")
         ))?;
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in repo.description.into_iter().chain(error) {

@@ -34,7 +34,7 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
     print::line(&match health.store.chunks {
         None => format!("Index       away: {}", health.store.reason.unwrap_or_default()),
         Some(0) => "Index       empty; `codeinfo ingest PATH` fills it".to_owned(),
-        Some(chunks) => format!("Index       {chunks} chunks"),
+        Some(chunks) => format!("Index       {}", print::counted(chunks, "chunk")),
     })?;
     if watches {
         print::line("            kept up to date while files change")?;

@@ -369,7 +369,7 @@ async fn a_server_starts_without_its_store_and_finds_it_later() {
     assert_eq!(health["store"]["chunks"], 1);
     let doctor = run(data.path(), &environment, &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
-    let expected = format!("ok    store: qdrant {VERSION}, 1 chunks");
+    let expected = format!("ok    store: qdrant {VERSION}, 1 chunk");
     assert!(said.contains(&expected), "{said}");
     assert!(program.terminate().await.success());
 }
