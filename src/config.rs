@@ -56,8 +56,8 @@ impl Config {
 /// How the server's paths look to clients. The default leaves them as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathMap {
-    /// Where the server sees repositories (`INGEST_DIR`, `/repos` in the container), and where
-    /// clients see them (`HOST_INGEST_DIR`).
+    /// Where the server sees repositories (`INGEST_DIR`), and where clients see them
+    /// (`HOST_INGEST_DIR`).
     folders: Option<(PathBuf, PathBuf)>,
 }
 

@@ -47,8 +47,7 @@ struct Raw {
     mcp_port: u16,
     data_dir: Option<PathBuf>,
     host_ingest_dir: Option<PathBuf>,
-    #[serde(default = "default_ingest_dir")]
-    ingest_dir: PathBuf,
+    ingest_dir: Option<PathBuf>,
     qdrant_url: Option<String>,
     qdrant_api_key: Option<String>,
     qdrant_collection: Option<String>,
@@ -116,10 +115,6 @@ fn default_port() -> u16 {
     5010
 }
 
-fn default_ingest_dir() -> PathBuf {
-    PathBuf::from("/repos")
-}
-
 fn default_mcp_port() -> u16 {
     5011
 }
@@ -157,10 +152,12 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         host,
         port: raw.port,
         mcp_port: raw.mcp_port,
+        // One alone, such as the folder that was exported for the container, maps nothing.
         path_map: raw
-            .host_ingest_dir
+            .ingest_dir
             .clone()
-            .map(|client| PathMap::new(raw.ingest_dir.clone(), client))
+            .zip(raw.host_ingest_dir.clone())
+            .map(|(server, client)| PathMap::new(server, client))
             .unwrap_or_default(),
         guard: Guard {
             hosts: hosts(&raw.allowed_hosts, host),

@@ -230,6 +230,7 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
         ("ALLOWED_HOSTS", "Code.Example, other.example"),
         ("CODEX_NETWORK", "false"),
         ("HOST_INGEST_DIR", "/home/me/src"),
+        ("INGEST_DIR", "/repos"),
     ])
     .unwrap();
     assert_eq!(config.guard.hosts, ["code.example", "other.example"]);
@@ -238,6 +239,9 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     assert_eq!(config.path_map.shown(server), client);
     assert_eq!(config.path_map.meant(client), server);
     assert_eq!(config.path_map.shown(Path::new("/elsewhere")), Path::new("/elsewhere"));
+    // Exported for the container, and the program started without one.
+    let config = read(&[("DATA_DIR", "/data"), ("HOST_INGEST_DIR", "/home/me/src")]).unwrap();
+    assert_eq!(config.path_map.meant(client), client);
 }
 
 #[test]
