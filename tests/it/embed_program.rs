@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{
     embeddings::{Embeddings, Reply},
     process::{Environment, Program, fresh, run},
+    qdrant::tls,
 };
 
 fn environment(url: &str) -> Environment {
@@ -153,4 +154,33 @@ async fn another_model_replaces_the_former_when_asked_to() {
     assert_eq!(program.read("/health").await["embedder"]["dimensions"], 48);
     assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
     program.terminate().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_over_tls_is_used_when_its_certificate_is_trusted() {
+    let there = Embeddings::encrypted().await;
+    let (data, repo) = (fresh(), repository());
+    let mut environment = environment(&there.url);
+    environment.push(("EMBEDDING_API_KEY".to_owned(), "sk-test".to_owned()));
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
+    assert!(embedder.contains("has no connection to be trusted"), "{embedder}");
+    assert!(embedder.contains("add its CA to the system's certificates"), "{embedder}");
+    assert_eq!(there.requests(), [Value::Null; 0], "neither texts nor the key are sent");
+
+    environment.push(("SSL_CERT_FILE".to_owned(), tls("ca.pem").to_str().unwrap().to_owned()));
+    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
+    assert_eq!(search(&program).await["results"][0]["relPath"], "config.rs");
+    assert_eq!(program.read("/health").await["embedder"]["ok"], true);
+    program.terminate().await;
+    assert!(there.keys().iter().all(|key| key.as_deref() == Some("Bearer sk-test")));
+
+    // The name counts as well as the authority.
+    let by_number = there.url.replace("localhost", "127.0.0.1");
+    environment[0].1 = by_number;
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
+    assert!(embedder.contains("not valid for name"), "{embedder}");
 }

@@ -19,7 +19,21 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::watch, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    sync::watch,
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+    },
+};
+
+use super::qdrant::tls;
 
 /// How long a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -84,13 +98,37 @@ impl Embeddings {
         Self::at("127.0.0.1:0".parse().unwrap(), script).await
     }
 
+    /// Answers as it should, over connections encrypted for `localhost`, to who trusts
+    /// `tests/fixtures/tls/ca.pem`.
+    pub(crate) async fn encrypted() -> Self {
+        codeinfo::tls::install();
+        let certificate = CertificateDer::from_pem_file(tls("server.pem")).unwrap();
+        let key = PrivateKeyDer::from_pem_file(tls("server.key")).unwrap();
+        let settings = ServerConfig::builder().with_no_client_auth();
+        let settings = settings.with_single_cert(vec![certificate], key).unwrap();
+        let encryption = Some(TlsAcceptor::from(Arc::new(settings)));
+        Self::of("127.0.0.1:0".parse().unwrap(), encryption, |_| Reply::Vectors).await
+    }
+
     /// Answers at an address, such as that of an earlier one.
     pub(crate) async fn at(
         address: SocketAddr,
         script: impl FnMut(&Value) -> Reply + Send + 'static,
     ) -> Self {
+        Self::of(address, None, script).await
+    }
+
+    async fn of(
+        address: SocketAddr,
+        encryption: Option<TlsAcceptor>,
+        script: impl FnMut(&Value) -> Reply + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
+        let url = match encryption {
+            None => format!("http://{address}/v1"),
+            Some(_) => format!("https://localhost:{}/v1", address.port()),
+        };
         let shared = Arc::new(Shared {
             script: Mutex::new(Box::new(script)),
             requests: Mutex::default(),
@@ -100,8 +138,8 @@ impl Embeddings {
             most_under_way: AtomicUsize::new(0),
         });
         let tasks = Tasks::default();
-        drop(tasks.spawn(accept(listener, Arc::clone(&shared), tasks.clone())));
-        Self { url: format!("http://{address}/v1"), address, shared, tasks }
+        drop(tasks.spawn(accept(listener, encryption, Arc::clone(&shared), tasks.clone())));
+        Self { url, address, shared, tasks }
     }
 
     /// From now on answers by another script.
@@ -171,17 +209,30 @@ pub(crate) fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     vector
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
+async fn accept(
+    listener: TcpListener,
+    encryption: Option<TlsAcceptor>,
+    shared: Arc<Shared>,
+    tasks: Tasks,
+) {
     while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
     {
-        let (shared, owner) = (Arc::clone(&shared), tasks.clone());
-        drop(tasks.spawn(async move {
-            let service = service_fn(|request| respond(request, Arc::clone(&shared)));
-            let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
-            // A connection that is cut is part of the scripts.
-            drop(owner.stopping().run_until_cancelled(serving).await);
-        }));
+        let (encryption, shared, owner) = (encryption.clone(), Arc::clone(&shared), tasks.clone());
+        let serving = async move {
+            let Some(encryption) = encryption else { return serve(stream, &shared).await };
+            // Who does not trust the certificate goes away.
+            if let Ok(stream) = encryption.accept(stream).await {
+                serve(stream, &shared).await;
+            }
+        };
+        drop(tasks.spawn(async move { owner.stopping().run_until_cancelled(serving).await }));
     }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, shared: &Arc<Shared>) {
+    let service = service_fn(|request| respond(request, Arc::clone(shared)));
+    // A connection that is cut is part of the scripts.
+    drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
 }
 
 /// Counts a request as long as it is under way.
