@@ -51,4 +51,9 @@ pub trait Embedder: Send + Sync {
 
     /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.
     fn lanes(&self) -> usize;
+
+    /// Returns why documents have been waiting for a second or more, while they are tried again.
+    fn holdup(&self) -> Option<String> {
+        None
+    }
 }

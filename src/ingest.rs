@@ -143,9 +143,16 @@ impl Ingest {
         drop(self.shared.tools.tasks.spawn(watch::watch(Arc::clone(&self.shared))));
     }
 
-    /// Returns how far a run is.
+    /// Returns how far a run is. While it waits for the store or the embedder, the message says why.
     pub fn status(&self, run: RunId) -> Result<Status, IngestError> {
-        self.shared.runs().status(run)
+        let mut status = self.shared.runs().status(run)?;
+        if matches!(status.state, State::Scanning | State::Embedding) {
+            let Tools { store, embedder, .. } = &self.shared.tools;
+            let holdup = embedder.holdup().or_else(|| store.holdup());
+            status.message =
+                holdup.map(|reason| format!("trying again: {reason}")).or(status.message);
+        }
+        Ok(status)
     }
 
     /// Returns how many runs wait or work.

@@ -237,4 +237,9 @@ pub trait VectorStore: Send + Sync {
     /// Puts everything written so far on disk, and lets the engine tidy up in the background.
     /// Called at the end of a run and when stopping.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Returns why calls have been waiting for a second or more, while they are tried again.
+    fn holdup(&self) -> Option<String> {
+        None
+    }
 }

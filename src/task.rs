@@ -1,9 +1,13 @@
 //! Ownership of background work: every task is tracked, told to stop, and waited for.
 
+mod holdup;
+
 use std::{future::Future, time::Duration};
 
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use holdup::{Held, Holdup};
 
 /// The owner of a group of tasks. Clones share the group.
 #[derive(Debug, Clone, Default)]

@@ -197,4 +197,8 @@ impl VectorStore for Late {
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         self.read(|store| async move { store.flush().await }.boxed())
     }
+
+    fn holdup(&self) -> Option<String> {
+        self.store()?.holdup()
+    }
 }

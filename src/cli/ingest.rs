@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{CliError, Client, print::counted};
+use crate::error::Code;
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);
@@ -60,11 +61,16 @@ struct Counts {
 }
 
 /// Indexes folders one after the other. A run that fails, or that a client cancels, is told and does
-/// not take the server with it: what was indexed before is still served.
+/// not take the server with it, nor does a store that is away for now: what was indexed before is still
+/// served.
 pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
         match one(client, path, None, None).await {
             Err(error @ CliError::Run { .. }) => super::print::note(&error.to_string())?,
+            Err(CliError::Refused { code, message }) if code == Code::StoreUnavailable.as_str() => {
+                let path = path.display();
+                super::print::note(&format!("`{path}` was not looked at: {message}"))?;
+            }
             ended => ended?,
         }
     }
@@ -155,17 +161,23 @@ async fn follow(
     bar: &ProgressBar,
     left: &AtomicU64,
 ) -> Result<Status, CliError> {
+    let mut told = None;
     loop {
         let status: Status = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
         bar.set_length(status.file_total);
         bar.set_position(status.file_index);
         bar.set_prefix(status.state.clone());
-        bar.set_message(status.current_file.clone().unwrap_or_default());
-        match status.state.as_str() {
-            "queued" | "scanning" | "embedding" => tokio::time::sleep(POLL).await,
-            _ => return Ok(status),
+        let now = status.message.as_ref().or(status.current_file.as_ref());
+        bar.set_message(now.cloned().unwrap_or_default());
+        if !matches!(status.state.as_str(), "queued" | "scanning" | "embedding") {
+            return Ok(status);
         }
+        if bar.is_hidden() && status.message.is_some() && status.message != told {
+            told = status.message;
+            super::print::note(told.as_deref().unwrap_or_default())?;
+        }
+        tokio::time::sleep(POLL).await;
     }
 }
 

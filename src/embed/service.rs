@@ -30,7 +30,10 @@ use self::{
     retry::{Patience, Pause},
 };
 use super::{EmbedError, Embedder, Model};
-use crate::{config::Embedding, task::Tasks};
+use crate::{
+    config::Embedding,
+    task::{Holdup, Tasks},
+};
 
 /// How often a single text that is found too long is halved: to an eighth.
 const MAX_CUTS: u32 = 3;
@@ -54,6 +57,8 @@ struct Shared {
     pause: Pause,
     health: Health,
     has_cut: AtomicBool,
+    /// Documents that wait.
+    holdup: Holdup,
     tasks: Tasks,
 }
 
@@ -80,6 +85,7 @@ impl Service {
             pause: Pause::new(),
             health: Health::new(),
             has_cut: AtomicBool::new(false),
+            holdup: Holdup::default(),
             tasks,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -138,6 +144,10 @@ impl Embedder for Service {
     /// A batch of texts seldom divides into requests evenly, so that another one fills the gaps.
     fn lanes(&self) -> usize {
         1 + self.shared.client.settings().concurrency.div_ceil(4)
+    }
+
+    fn holdup(&self) -> Option<String> {
+        self.shared.holdup.told()
     }
 }
 
@@ -304,6 +314,7 @@ impl Shared {
         let is_awaited = patience.longest_wait < retry::DOCUMENTS.longest_wait;
         let room = if is_awaited { &self.query_room } else { &self.document_room };
         let mut attempt = 1;
+        let mut _held = None;
         loop {
             if !is_awaited {
                 self.pause.over().await;
@@ -326,6 +337,9 @@ impl Shared {
                 return Err(failure);
             }
             let fault = failure.fault.to_string();
+            if !is_awaited {
+                _held = Some(self.holdup.hold(self.client.error(failure.fault).to_string()));
+            }
             info!(attempt, wait_ms = wait.as_millis(), fault, "embedding request will be repeated");
             if asked.is_some() && !is_awaited {
                 self.pause.hold(wait);

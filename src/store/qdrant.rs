@@ -262,4 +262,8 @@ impl VectorStore for Qdrant {
         // What was acknowledged is in the server's log, and the server tidies up by itself.
         async { Ok(()) }.boxed()
     }
+
+    fn holdup(&self) -> Option<String> {
+        self.server.link.holdup.told()
+    }
 }

@@ -1,14 +1,18 @@
 //! The real program with an embedding service: indexing, searching, and what happens while the service
 //! is away.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::support::{
     embeddings::{Embeddings, Reply},
-    process::{Environment, Program, fresh, run},
-    qdrant::tls,
+    process::{Environment, Program, begin, fresh, run},
+    qdrant::{StandIn, tls},
 };
 
 fn environment(url: &str) -> Environment {
@@ -156,6 +160,35 @@ async fn another_model_replaces_the_former_when_asked_to() {
     program.terminate().await;
 }
 
+#[tokio::test]
+async fn who_indexes_while_the_service_is_away_is_told_why_it_takes_so_long() {
+    let there = Embeddings::well().await;
+    let (data, repo) = (fresh(), repository());
+    let environment = environment(&there.url);
+    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
+    let address = there.leave().await;
+    fs::write(repo.path().join("new.rs"), "fn brand_new() {}\n").unwrap();
+    let started = Instant::now();
+    let path = repo.path().to_str().unwrap();
+    let mut command = begin(data.path(), &environment, &["ingest", path]);
+    let mut lines = BufReader::new(command.stderr.take().unwrap()).lines();
+    let told = lines.next_line().await.unwrap().unwrap();
+    let waiting = "trying again: the embedding service at `http://127.0.0.1:";
+    assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    // Nothing has to be done again once it is back, and nothing is said any more.
+    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let ended = command.wait_with_output().await.unwrap();
+    let said = String::from_utf8(ended.stdout).unwrap();
+    assert!(ended.status.success() && said.contains("3 chunks (1 embedded"), "{said}");
+    while let Some(line) = lines.next_line().await.unwrap() {
+        assert!(line.starts_with(waiting), "{line}");
+    }
+    assert_eq!(program.ingest(repo.path()).await["message"], Value::Null);
+    assert!(there.inputs().iter().any(|input| input.contains("brand_new")));
+    program.terminate().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_over_tls_is_used_when_its_certificate_is_trusted() {
     let there = Embeddings::encrypted().await;
@@ -183,4 +216,56 @@ async fn a_service_over_tls_is_used_when_its_certificate_is_trusted() {
     let said = String::from_utf8(doctor.stdout).unwrap();
     let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
     assert!(embedder.contains("not valid for name"), "{embedder}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_on_a_server_waits_for_the_service_too() {
+    let stand_in = StandIn::start();
+    let address = Embeddings::well().await.leave().await;
+    let (data, repo) = (fresh(), repository());
+    let mut environment = environment(&format!("http://{address}/v1"));
+    environment.push(("QDRANT_URL".to_owned(), stand_in.urls().concat()));
+    let program = Program::serve(data.path(), &[repo.path()], &environment).await;
+    let health = program.read("/health").await;
+    let store = &health["store"];
+    assert_eq!((&store["backend"], &store["ok"]), (&json!("qdrant"), &json!(false)), "{health}");
+    // Others may have filled it, so that nobody may take it for empty.
+    let refused = search(&program).await;
+    assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
+    let said = refused["message"].as_str().unwrap();
+    assert!(said.contains("before the embedding service has answered once"), "{said}");
+    let refused = program.api("/ingest/start", &json!({ "path": repo.path() })).await;
+    assert_eq!(refused["error"], "STORE_UNAVAILABLE", "{refused}");
+    assert_eq!(stand_in.collections(), [""; 0], "nobody knows how long vectors are");
+
+    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let is_open = async || program.read("/health").await["store"]["ok"] == true;
+    while !is_open().await {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let done = program.ingest(repo.path()).await;
+    assert_eq!((&done["state"], &done["counts"]["chunks"]), (&json!("completed"), &json!(2)));
+    let found = search(&program).await;
+    assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
+    program.terminate().await;
+
+    // Started anew while it is away; then it comes back, and everything is there.
+    let address = there.leave().await;
+    let program = Program::serve(data.path(), &[], &environment).await;
+    assert_eq!(search(&program).await["error"], "STORE_UNAVAILABLE");
+    let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    let is_open = async || program.read("/health").await["store"]["ok"] == true;
+    while !is_open().await {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(search(&program).await["results"], found["results"]);
+    assert_eq!(program.ingest(repo.path()).await["state"], "skipped");
+    let inputs = there.inputs();
+    assert!(inputs.iter().all(|input| input.starts_with("query: ")), "{inputs:?}");
+    // Another length of vectors is another model, on a server too.
+    there.now(|_| Reply::Dimensions(48));
+    program.terminate().await;
+    let refused = run(data.path(), &environment, &["repos"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("--reembed"), "{said}");
 }

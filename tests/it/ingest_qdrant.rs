@@ -125,6 +125,31 @@ async fn a_run_goes_on_when_the_connection_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_its_store_says_so() {
+    let stand_in = StandIn::start();
+    let corner = corner(&stand_in);
+    let process = Process::new(&corner, "a").await;
+    let repository = repository("one");
+    stand_in.rule(cut_after(3));
+    let request = Request { path: repository.path().to_owned(), name: None, description: None };
+    let run = process.ingest.start(request).await.unwrap();
+    let told = loop {
+        let status = process.ingest.status(run).unwrap();
+        assert!(!status.state.is_final(), "{status:?}");
+        match status.message {
+            Some(message) => break message,
+            None => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    let waiting = "trying again: the store failed to answer: Qdrant at `http://127.0.0.1:";
+    assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
+    stand_in.open(0);
+    let mut status = process.ingest.watch(run).unwrap();
+    let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().clone();
+    assert_eq!((ended.state, ended.message), (State::Completed, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it() {
     let stand_in = StandIn::start();
     let mut corner = corner(&stand_in);

@@ -23,7 +23,7 @@ use tonic::{
 use tracing::warn;
 
 use super::{super::StoreError, fault::Fault};
-use crate::{config, error::chain};
+use crate::{config, error::chain, task::Holdup};
 
 /// How long opening a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -50,6 +50,8 @@ pub(super) struct Link {
     current: AtomicUsize,
     timeout: Duration,
     stopping: CancellationToken,
+    /// Calls that wait.
+    pub(super) holdup: Holdup,
 }
 
 /// One node. Clones share the connection.
@@ -111,7 +113,8 @@ impl Link {
             let channel = endpoint.map_err(|error| unusable(&chain(&error)))?.connect_lazy();
             nodes.push(Node { place, url: url.as_str().into(), channel, key: Key(key.clone()) });
         }
-        Ok(Self { nodes, current: AtomicUsize::new(0), timeout: settings.timeout, stopping })
+        let (current, timeout) = (AtomicUsize::new(0), settings.timeout);
+        Ok(Self { nodes, current, timeout, stopping, holdup: Holdup::default() })
     }
 
     /// Calls once.
@@ -165,6 +168,7 @@ impl Link {
     {
         let started = Instant::now();
         let mut tries = 0;
+        let mut _held = None;
         loop {
             let fault = match attempt().await {
                 Ok(done) => return Ok(done),
@@ -178,6 +182,7 @@ impl Link {
             if is_over || is_in_vain || !fault.may_pass(tries) {
                 return Err(fault);
             }
+            _held = Some(self.holdup.hold(fault.clone().told("answer").to_string()));
             tokio::select! {
                 () = self.stopping.cancelled() => return Err(fault),
                 () = abandoned.cancelled() => return Err(fault),

@@ -160,6 +160,12 @@ pub(crate) async fn signal(name: &str, pid: u32) {
     assert!(sent.await.unwrap().success());
 }
 
+/// Starts one command, whose output is to be read; dropping it kills it.
+pub(crate) fn begin(data_dir: &Path, environment: &Environment, arguments: &[&str]) -> Child {
+    let mut command = command(data_dir, environment);
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 /// Runs one command to its end.
 pub(crate) async fn run(data_dir: &Path, environment: &Environment, arguments: &[&str]) -> Output {
     command(data_dir, environment).args(arguments).output().await.unwrap()
