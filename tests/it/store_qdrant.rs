@@ -1,13 +1,16 @@
 //! The store that a Qdrant server keeps: the suite, and what only it promises: what happens while the
 //! server is away, and when several processes share it.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use codeinfo::{
-    config::Secret,
+    config::{self, Secret},
     domain::Sparse,
     error::Code,
-    store::{Catalog, Collection, Filter, OnMismatch, StoreError},
+    store::{Catalog, Collection, Embedded, Filter, OnMismatch, StoreError},
     task::Tasks,
 };
 use futures_util::future::join_all;
@@ -24,13 +27,20 @@ store_suite!(Corner);
 
 /// By how much a score may differ between engines: they add the same products in another order.
 const TOLERANCE: f32 = 1e-5;
+/// Length of the vectors by which engines are compared. Below 32 numbers, the embedded engine rounds each
+/// product to half precision, which servers do not.
+const WIDE: usize = 64;
 
 #[tokio::test]
 async fn both_engines_find_the_same_in_the_same_order() {
     let folder = tempfile::TempDir::new().unwrap();
     let corner = Corner::new();
-    let (embedded, server) =
-        (crate::store_embedded::open(folder.path()).await.unwrap(), corner.open().await);
+    let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
+    // So large that nothing is looked for by approximation.
+    let exact = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
+    let embedded = Embedded::open(folder.path(), MODEL, WIDE, refuse, &exact, tasks.clone());
+    let embedded: Store = Arc::new(embedded.await.unwrap());
+    let server = corner.open_for(MODEL, WIDE, "one", &tasks).await.unwrap();
     for store in [&embedded, &server] {
         put(store, (1..=400).map(varied)).await;
     }
@@ -57,7 +67,7 @@ async fn both_engines_find_the_same_in_the_same_order() {
 }
 
 async fn near(store: &Store, filter: &Filter, n: u64) -> Vec<codeinfo::store::Scored> {
-    store.nearest(vector(n * 13).to_vec(), filter.clone(), 25).await.unwrap()
+    store.nearest(wide(n * 13), filter.clone(), 25).await.unwrap()
 }
 
 /// A chunk whose root, vector and terms follow from its number.
@@ -66,7 +76,13 @@ fn varied(n: u64) -> codeinfo::store::Point {
         .filter(|term| n.is_multiple_of(u64::from(*term)))
         .map(|term| (term, 1.0 / f32::from(u16::try_from(n % 7 + 1).unwrap())))
         .collect();
-    chunk(n, &format!("r{}", n % 4), "x", vector(n), &terms)
+    let mut chunk = chunk(n, &format!("r{}", n % 4), "x", vector(n), &terms);
+    chunk.vectors.as_mut().unwrap().dense = wide(n);
+    chunk
+}
+
+fn wide(n: u64) -> Vec<f32> {
+    (1..=WIDE as u64 / 4).flat_map(|part| vector(n * 31 * part + part)).collect()
 }
 
 fn assert_same(a: &[codeinfo::store::Scored], b: &[codeinfo::store::Scored]) {
