@@ -20,10 +20,9 @@ use qdrant_client::qdrant::{
     collections_server::CollectionsServer, points_server::PointsServer, qdrant_server::QdrantServer,
 };
 use tokio::{net::TcpListener, runtime::Runtime};
-use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{
     Code, Status,
-    transport::{Identity, Server, ServerTlsConfig},
+    transport::{Identity, Server, ServerTlsConfig, server::TcpIncoming},
 };
 
 use service::Service;
@@ -193,7 +192,9 @@ impl StandIn {
             .add_service(PointsServer::new(service()).max_decoding_message_size(64 << 20))
             .add_service(CollectionsServer::new(service()))
             .add_service(QdrantServer::new(service()));
-        let serving = server.serve_with_incoming(TcpListenerStream::new(bound));
+        // As the real one does; else each answer waits 40 ms for the client's acknowledgement.
+        let incoming = TcpIncoming::from(bound).with_nodelay(Some(true));
+        let serving = server.serve_with_incoming(incoming);
         drop(runtime.spawn(serving));
         *self.inner.doors[door].open.lock().unwrap() = Some(runtime);
     }
