@@ -19,6 +19,9 @@ use crate::domain::Sparse;
 /// How many times more points than asked for are found by rounded vectors and compared by whole
 /// ones.
 const OVERSAMPLING: f64 = 2.0;
+/// How many points a search keeps in view while it follows links. Of the nearest hundred among 99,000, links
+/// led to 91 in 100 with a hundred in view, and to 97 with this many, for about one more millisecond.
+const IN_VIEW: u64 = 512;
 /// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
 const TIE_MARGIN: usize = 16;
 /// How often a search is repeated because points it found were deleted before they were read.
@@ -214,7 +217,12 @@ fn how(is_filtered: bool) -> SearchParams {
         rescore: Some(true),
         oversampling: Some(OVERSAMPLING),
     };
-    SearchParams { exact: Some(is_filtered), quantization: Some(rounded), ..Default::default() }
+    SearchParams {
+        exact: Some(is_filtered),
+        hnsw_ef: Some(IN_VIEW),
+        quantization: Some(rounded),
+        ..Default::default()
+    }
 }
 
 pub(super) fn payloads(are_wanted: bool) -> WithPayloadSelector {

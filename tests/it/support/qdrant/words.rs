@@ -128,6 +128,7 @@ pub(super) fn params(params: message::SearchParams) -> SearchParams {
     });
     SearchParams {
         exact: params.exact.unwrap_or_default(),
+        hnsw_ef: params.hnsw_ef.map(|in_view| usize::try_from(in_view).unwrap()),
         quantization,
         ..SearchParams::default()
     }
