@@ -166,6 +166,8 @@ pub struct Qdrant {
     pub retry: Duration,
     /// How long a root stays with a process that is not heard of.
     pub lease: Duration,
+    /// From how many chunks on they are linked, as in [`Store::hnsw_min_chunks`].
+    pub hnsw_min_chunks: u64,
 }
 
 /// A text that must not be seen in logs.

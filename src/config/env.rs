@@ -166,11 +166,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
-        store: Store {
-            hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000),
-            seal_chunks: 4096,
-            settles: true,
-        },
+        store: Store { hnsw_min_chunks: hnsw_min_chunks(&raw), seal_chunks: 4096, settles: true },
         qdrant: qdrant::qdrant(&raw)?,
         embedding: embedding::embedding(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
@@ -182,6 +178,10 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         codex: codex(raw, path, &data_dir)?,
         data_dir,
     })
+}
+
+fn hnsw_min_chunks(raw: &Raw) -> usize {
+    raw.hnsw_min_chunks.unwrap_or(200_000)
 }
 
 fn http(raw: &Raw) -> Result<Http, ConfigError> {

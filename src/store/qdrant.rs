@@ -9,6 +9,7 @@ mod convert;
 mod fault;
 mod lease;
 mod link;
+mod links;
 mod names;
 mod read;
 mod setup;
@@ -260,7 +261,13 @@ impl VectorStore for Qdrant {
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         // What was acknowledged is in the server's log, and the server tidies up by itself.
-        async { Ok(()) }.boxed()
+        async {
+            if !self.tasks.stopping().is_cancelled() {
+                self.server.link_chunks().await;
+            }
+            Ok(())
+        }
+        .boxed()
     }
 
     fn holdup(&self) -> Option<String> {

@@ -98,6 +98,25 @@ fn assert_same(a: &[codeinfo::store::Scored], b: &[codeinfo::store::Scored]) {
 }
 
 #[tokio::test]
+async fn chunks_are_linked_once_there_are_many() {
+    let mut corner = Corner::new();
+    corner.settings.hnsw_min_chunks = 60;
+    let store = corner.open().await;
+    let links_with = async |numbers: std::ops::RangeInclusive<u64>| {
+        put(&store, numbers.map(|n| chunk(n, "r", "x", vector(n), &[]))).await;
+        store.flush().await.unwrap();
+        corner.links().await
+    };
+    assert_eq!(links_with(1..=40).await, 0);
+    assert_eq!(links_with(41..=80).await, 16);
+    // They stay, and another process has nothing to change.
+    store.delete(Collection::Chunks, root(["r"])).await.unwrap();
+    let other = corner.open_by("two", &Tasks::default()).await;
+    other.flush().await.unwrap();
+    assert_eq!(corner.links().await, 16);
+}
+
+#[tokio::test]
 async fn a_server_that_is_away_is_named_with_what_to_do() {
     let stand_in = StandIn::start();
     let mut corner = Corner::of(&stand_in);

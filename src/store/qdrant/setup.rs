@@ -7,11 +7,11 @@ use std::{
 
 use qdrant_client::qdrant::{
     CollectionExistsRequest, CreateCollection, CreateFieldIndexCollection, Datatype,
-    DeleteCollection, Distance, FieldType, KeywordIndexParams, ListCollectionsRequest, Modifier,
-    PayloadIndexParams, QuantizationConfig, QuantizationType, ScalarQuantization,
-    SparseIndexConfig, SparseVectorConfig, SparseVectorParams, VectorParams, VectorParamsMap,
-    VectorsConfig, payload_index_params::IndexParams, quantization_config::Quantization,
-    vectors_config,
+    DeleteCollection, Distance, FieldType, HnswConfigDiff, KeywordIndexParams,
+    ListCollectionsRequest, Modifier, PayloadIndexParams, QuantizationConfig, QuantizationType,
+    ScalarQuantization, SparseIndexConfig, SparseVectorConfig, SparseVectorParams, VectorParams,
+    VectorParamsMap, VectorsConfig, payload_index_params::IndexParams,
+    quantization_config::Quantization, vectors_config,
 };
 use tokio::sync::Mutex;
 use tracing::info;
@@ -22,6 +22,7 @@ use super::{
     Server,
     convert::{DENSE, TERMS},
     fault::Fault,
+    links::NO_LINKS,
     names::{self, Names, Record},
 };
 
@@ -199,6 +200,7 @@ impl Server {
             Collection::Chunks => CreateCollection {
                 vectors_config: Some(self.dense()),
                 sparse_vectors_config: Some(sparse()),
+                hnsw_config: Some(HnswConfigDiff { m: Some(NO_LINKS), ..Default::default() }),
                 shard_number: self.settings.shards,
                 ..plain
             },

@@ -61,8 +61,21 @@ impl Corner {
             timeout: Duration::from_secs(20),
             retry: Duration::from_secs(10),
             lease: Duration::from_mins(1),
+            hnsw_min_chunks: 200_000,
         };
         Self { settings }
+    }
+
+    /// How many links each chunk is to have, as the server says.
+    pub(crate) async fn links(&self) -> u64 {
+        let client = client(&self.settings).unwrap();
+        let names = client.list_collections().await.unwrap().collections.into_iter();
+        let is_ours = |name: &String| {
+            name.starts_with(&self.settings.collection) && name.contains("_chunks_")
+        };
+        let chunks = names.map(|collection| collection.name).find(is_ours).unwrap();
+        let info = client.collection_info(chunks).await.unwrap().result.unwrap();
+        info.config.unwrap().hnsw_config.unwrap().m.unwrap()
     }
 
     /// Opens the store as one of several processes.
@@ -115,10 +128,14 @@ impl Drop for Corner {
     }
 }
 
-async fn delete_collections(settings: &config::Qdrant) -> Result<(), qdrant_client::QdrantError> {
+fn client(settings: &config::Qdrant) -> Result<qdrant_client::Qdrant, qdrant_client::QdrantError> {
     let mut client = qdrant_client::Qdrant::from_url(&settings.urls[0]).skip_compatibility_check();
     client.api_key = settings.api_key.as_ref().map(|key| key.expose().to_owned());
-    let client = client.build()?;
+    client.build()
+}
+
+async fn delete_collections(settings: &config::Qdrant) -> Result<(), qdrant_client::QdrantError> {
+    let client = client(settings)?;
     for collection in client.list_collections().await?.collections {
         if collection.name.starts_with(&settings.collection) {
             client.delete_collection(collection.name).await?;

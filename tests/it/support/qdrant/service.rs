@@ -9,7 +9,7 @@ use tonic::{Code, Request, Response, Status};
 
 use super::{
     Inner, Trouble, VERSION,
-    shards::{Delete, Shards},
+    shards::{Delete, Get, Shards},
 };
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'a>>;
@@ -123,10 +123,10 @@ impl Collections for Service {
         create: CreateCollection => CollectionOperationResponse,
         delete: DeleteCollection => CollectionOperationResponse,
         collection_exists: CollectionExistsRequest => CollectionExistsResponse,
-    }
-    absent! {
         get: GetCollectionInfoRequest => GetCollectionInfoResponse,
         update: UpdateCollection => CollectionOperationResponse,
+    }
+    absent! {
         update_aliases: ChangeAliases => CollectionOperationResponse,
         list_collection_aliases: ListCollectionAliasesRequest => ListAliasesResponse,
         list_aliases: ListAliasesRequest => ListAliasesResponse,

@@ -7,7 +7,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use qdrant_client::qdrant::{self as message, UpdateStatus, points_selector::PointsSelectorOneOf};
@@ -35,6 +38,8 @@ struct Shard {
     changing: Mutex<()>,
     /// Names and lengths of dense vectors.
     dense: BTreeMap<String, usize>,
+    /// How many links each point is to have.
+    links: AtomicU64,
     _folder: TempDir,
 }
 
@@ -68,6 +73,16 @@ impl Shards {
             return Err(Status::already_exists(said));
         }
         all.insert(name, Arc::new(shard(asked)?));
+        Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
+    }
+
+    pub(super) fn update(
+        &self,
+        asked: message::UpdateCollection,
+    ) -> Result<message::CollectionOperationResponse, Status> {
+        let links = asked.hnsw_config.and_then(|links| links.m);
+        let links = links.ok_or_else(|| Status::unimplemented("only links are changed"))?;
+        self.get_shard(&asked.collection_name)?.links.store(links, Ordering::SeqCst);
         Ok(message::CollectionOperationResponse { result: true, time: 0.0 })
     }
 
@@ -133,7 +148,10 @@ impl Shards {
         changed(shard.change(delete), asked.wait)
     }
 
-    pub(super) fn get(&self, asked: message::GetPoints) -> Result<message::GetResponse, Status> {
+    pub(super) fn get_points(
+        &self,
+        asked: message::GetPoints,
+    ) -> Result<message::GetResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
         let ids: Vec<_> = asked.ids.into_iter().map(words::id).collect::<Result<_, _>>()?;
         let (payload, none) =
@@ -199,6 +217,11 @@ pub(super) trait Delete<A, T> {
     fn delete(&self, asked: A) -> Result<T, Status>;
 }
 
+/// And of this one.
+pub(super) trait Get<A, T> {
+    fn get(&self, asked: A) -> Result<T, Status>;
+}
+
 impl Delete<message::DeletePoints, message::PointsOperationResponse> for Shards {
     fn delete(
         &self,
@@ -215,6 +238,28 @@ impl Delete<message::DeleteCollection, message::CollectionOperationResponse> for
     ) -> Result<message::CollectionOperationResponse, Status> {
         let result = self.delete_collection(&asked.collection_name);
         Ok(message::CollectionOperationResponse { result, time: 0.0 })
+    }
+}
+
+impl Get<message::GetPoints, message::GetResponse> for Shards {
+    fn get(&self, asked: message::GetPoints) -> Result<message::GetResponse, Status> {
+        self.get_points(asked)
+    }
+}
+
+impl Get<message::GetCollectionInfoRequest, message::GetCollectionInfoResponse> for Shards {
+    fn get(
+        &self,
+        asked: message::GetCollectionInfoRequest,
+    ) -> Result<message::GetCollectionInfoResponse, Status> {
+        let shard = self.get_shard(&asked.collection_name)?;
+        let m = Some(shard.links.load(Ordering::SeqCst));
+        let hnsw_config = Some(message::HnswConfigDiff { m, ..Default::default() });
+        let config = Some(message::CollectionConfig { hnsw_config, ..Default::default() });
+        let all = CountRequest { filter: None, exact: true };
+        let points_count = Some(shard.engine.count(all).map_err(failed)? as u64);
+        let info = message::CollectionInfo { config, points_count, ..Default::default() };
+        Ok(message::GetCollectionInfoResponse { result: Some(info), time: 0.0 })
     }
 }
 
@@ -246,7 +291,8 @@ fn shard(asked: message::CreateCollection) -> Result<Shard, Status> {
     }
     let folder = TempDir::new()?;
     let engine = EdgeShard::load(folder.path(), Some(config.build())).map_err(failed)?;
-    Ok(Shard { engine, changing: Mutex::default(), dense, _folder: folder })
+    let links = asked.hnsw_config.and_then(|links| links.m).unwrap_or(16).into();
+    Ok(Shard { engine, changing: Mutex::default(), dense, links, _folder: folder })
 }
 
 /// As the server: without `wait` it only says that it will make the change.
