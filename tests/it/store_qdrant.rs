@@ -164,6 +164,23 @@ async fn a_short_absence_is_not_noticed() {
 }
 
 #[tokio::test]
+async fn most_of_the_patience_is_used() {
+    let stand_in = StandIn::start();
+    let mut corner = Corner::of(&stand_in);
+    corner.settings.retry = Duration::from_secs(4);
+    let store = corner.open().await;
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    stand_in.shut(0);
+    let back = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        stand_in.open(0);
+    };
+    let read = store.nearest(vector(1).to_vec(), Filter::default(), 1);
+    let ((), found) = tokio::join!(back, read);
+    assert_eq!(numbers_of(&found.unwrap()), [1]);
+}
+
+#[tokio::test]
 async fn another_node_serves_when_one_is_lost() {
     let stand_in = StandIn::with_doors(3);
     let corner = Corner::of(&stand_in);
@@ -224,16 +241,17 @@ async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
 async fn a_change_that_cannot_be_made_is_given_up_in_time() {
     let stand_in = StandIn::start();
     let mut corner = Corner::of(&stand_in);
-    corner.settings.retry = Duration::from_millis(700);
+    corner.settings.retry = Duration::from_secs(3);
     let store = corner.open().await;
     let trouble = Trouble::Refuse(tonic::Code::Unavailable);
     stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, trouble });
     let started = Instant::now();
     let error = store.delete(Collection::Files, Filter::default()).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     // Pauses grow: a server that recovers is not flooded.
-    assert!(stand_in.calls("delete", "_files_") <= 6);
+    let tries = stand_in.calls("delete", "_files_");
+    assert!(tries <= 20, "{tries}");
 }
 
 #[tokio::test]

@@ -33,9 +33,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
 /// The largest reply: a page of the largest chunks stays far below.
 const MAX_REPLY: usize = 256 << 20;
-/// The pause before the second try; it doubles up to the longest.
+/// The pause before the second try. It doubles up to one of so many shares of the patience: a longer one
+/// would leave too much of that unused.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const SHARES: u32 = 8;
 
 tokio::task_local! {
     /// Cancelled when nobody waits for the change that a task makes.
@@ -175,7 +176,7 @@ impl Link {
                 Err(fault) => fault,
             };
             tries += 1;
-            let pause = fault.pause().unwrap_or_else(|| self.pause(tries));
+            let pause = fault.pause().unwrap_or_else(|| self.pause(tries, patience));
             let is_over = !pause.is_zero() && patience <= started.elapsed() + pause;
             let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
             let is_in_vain = self.stopping.is_cancelled() || abandoned.is_cancelled();
@@ -193,10 +194,11 @@ impl Link {
 
     /// Returns how long to wait before the next try: not at all until each node was asked once, then
     /// longer each time, and never the same for two callers.
-    fn pause(&self, tries: u32) -> Duration {
+    fn pause(&self, tries: u32, patience: Duration) -> Duration {
         let rounds = tries / u32::try_from(self.nodes.len()).unwrap_or(1).max(1);
         let Some(doublings) = rounds.checked_sub(1) else { return Duration::ZERO };
-        let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(LONGEST_PAUSE);
+        let longest = FIRST_PAUSE.max(patience / SHARES);
+        let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(longest);
         pause.mul_f64(f64::midpoint(1.0, random()))
     }
 }
