@@ -132,10 +132,6 @@ impl Search {
             return Ok(Vec::new());
         }
         let vector = self.embedder.query(text.to_owned()).await?;
-        // A text without known words points nowhere, so that nothing is near it.
-        if vector.iter().all(|value| *value == 0.0) {
-            return Ok(Vec::new());
-        }
         Ok(self.store.nearest(vector, filter, limit).await?)
     }
 
@@ -167,7 +163,7 @@ impl Search {
         filter: Filter,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
-        if terms.indices.is_empty() || !self.rules.has(Rule::Lexical) {
+        if !self.rules.has(Rule::Lexical) {
             return Ok(Vec::new());
         }
         Ok(self.store.lexical(terms, filter, limit).await?)

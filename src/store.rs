@@ -6,10 +6,12 @@
 #![warn(missing_docs)]
 
 mod atomic;
+mod best;
 mod catalog;
 mod check;
 mod embedded;
 mod error;
+mod hnsw;
 mod identity;
 mod lease;
 mod lock;

@@ -7,9 +7,9 @@
 mod control;
 mod convert;
 mod fault;
+mod graph;
 mod lease;
 mod link;
-mod links;
 mod names;
 mod read;
 mod setup;
@@ -260,10 +260,10 @@ impl VectorStore for Qdrant {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        // What was acknowledged is in the server's log, and the server tidies up by itself.
         async {
+            // What was acknowledged is in the server's log, which tidies up by itself.
             if !self.tasks.stopping().is_cancelled() {
-                self.server.link_chunks().await;
+                self.server.build_graph().await;
             }
             Ok(())
         }

@@ -98,22 +98,22 @@ fn assert_same(a: &[codeinfo::store::Scored], b: &[codeinfo::store::Scored]) {
 }
 
 #[tokio::test]
-async fn chunks_are_linked_once_there_are_many() {
+async fn the_server_builds_a_graph_once_there_are_many_chunks() {
     let mut corner = Corner::new();
     corner.settings.hnsw_min_chunks = 60;
     let store = corner.open().await;
-    let links_with = async |numbers: std::ops::RangeInclusive<u64>| {
+    let m_with = async |numbers: std::ops::RangeInclusive<u64>| {
         put(&store, numbers.map(|n| chunk(n, "r", "x", vector(n), &[]))).await;
         store.flush().await.unwrap();
-        corner.links().await
+        corner.m().await
     };
-    assert_eq!(links_with(1..=40).await, 0);
-    assert_eq!(links_with(41..=80).await, 16);
+    assert_eq!(m_with(1..=40).await, 0);
+    assert_eq!(m_with(41..=80).await, 16);
     // They stay, and another process has nothing to change.
     store.delete(Collection::Chunks, root(["r"])).await.unwrap();
     let other = corner.open_by("two", &Tasks::default()).await;
     other.flush().await.unwrap();
-    assert_eq!(corner.links().await, 16);
+    assert_eq!(corner.m().await, 16);
 }
 
 #[tokio::test]

@@ -9,7 +9,11 @@ use qdrant_edge::{
 use uuid::Uuid;
 
 use super::{
-    super::{Filter, MAX_PAGE, Scored, StoreError, Stored},
+    super::{
+        Filter, MAX_PAGE, Scored, StoreError, Stored,
+        best::{self, Hit},
+        hnsw,
+    },
     convert::{self, DENSE, Selection, TERMS},
     shard::Shard,
 };
@@ -18,15 +22,6 @@ use crate::domain::Sparse;
 /// How many times more points than asked for are found by rounded vectors and compared by whole
 /// ones.
 const OVERSAMPLING: f64 = 1.5;
-/// How many points a search keeps in view while it follows links. Of the nearest hundred among 99,000, links
-/// led to 91 in 100 with a hundred in view, and to 97 with this many, for about one more millisecond.
-const IN_VIEW: usize = 512;
-/// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
-const TIE_MARGIN: usize = 16;
-/// How often a search is repeated because points it found were deleted before they were read.
-const MAX_TRIES: usize = 3;
-/// The most hits that are looked at to order a tie; a larger tie is ordered within these.
-const MAX_TIED: usize = 2 * MAX_PAGE;
 
 impl Shard {
     pub(super) fn nearest(
@@ -115,10 +110,8 @@ impl Shard {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for _ in 0..MAX_TRIES {
-            let mut best = self.best(query, filter.as_ref(), limit)?;
-            best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            best.truncate(limit);
+        for _ in 0..best::MAX_TRIES {
+            let best = self.best(query, filter.as_ref(), limit)?;
             found = self.with_payloads(&best)?;
             // A point deleted between the two reads has been replaced by a newer one.
             if found.len() == best.len() {
@@ -128,15 +121,14 @@ impl Shard {
         Ok(found)
     }
 
-    /// Returns the best points, at least `limit` and so many that no point tied with the last of
-    /// those is missing, because the engine returns tied points in no fixed order.
+    /// Returns the best `limit` hits, those tied with the last of them by id.
     fn best(
         &self,
         query: &QueryEnum,
         filter: Option<&qdrant_edge::Filter>,
         limit: usize,
-    ) -> Result<Vec<(Uuid, f32)>, StoreError> {
-        let mut ask = limit + TIE_MARGIN;
+    ) -> Result<Vec<Hit>, StoreError> {
+        let mut ask = best::first_ask(limit);
         let how = self.how(filter.is_some())?;
         loop {
             let request = SearchRequest {
@@ -150,15 +142,12 @@ impl Shard {
                 score_threshold: None,
             };
             let found = self.call("search", |engine| engine.search(request))?;
-            let score = |at: usize| found.get(at).map(|point| point.score);
-            let complete = found.len() < ask || score(limit - 1) != score(found.len() - 1);
-            if complete || MAX_TIED <= ask {
-                let best = found.iter().filter_map(|point| {
-                    Some((convert::id(point.id)?, point.score)).filter(|(_, score)| !score.is_nan())
-                });
-                return Ok(best.collect());
-            }
-            ask = (ask * 4).min(MAX_TIED);
+            let Some(next) = best::next_ask(&found, |point| point.score, ask, limit) else {
+                let hits =
+                    found.iter().filter_map(|point| Some((convert::id(point.id)?, point.score)));
+                return Ok(best::ordered(hits, limit));
+            };
+            ask = next;
         }
     }
 
@@ -172,14 +161,14 @@ impl Shard {
         };
         Ok(SearchParams {
             exact: is_filtered && self.has_graph()?,
-            hnsw_ef: Some(IN_VIEW),
+            hnsw_ef: Some(hnsw::EF),
             quantization: Some(rounded),
             ..SearchParams::default()
         })
     }
 
     /// Reads the payloads; a point that was deleted since it was found is left out.
-    fn with_payloads(&self, best: &[(Uuid, f32)]) -> Result<Vec<Scored>, StoreError> {
+    fn with_payloads(&self, best: &[Hit]) -> Result<Vec<Scored>, StoreError> {
         let ids: Vec<PointId> = best.iter().map(|(id, _)| PointId::Uuid(*id)).collect();
         let with_payload = Some(WithPayloadInterface::Bool(true));
         let records = self.call("read payloads", |engine| {

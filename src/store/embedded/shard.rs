@@ -20,7 +20,7 @@ use qdrant_edge::{
 use tracing::warn;
 
 use super::{
-    super::{Collection, Field, Filter, Point, StoreError, atomic},
+    super::{Collection, Field, Filter, Point, StoreError, atomic, hnsw},
     convert::{self, DENSE, Selection, TERMS},
     entry::Entry,
 };
@@ -40,10 +40,6 @@ const VACUUM_MIN_POINTS: usize = 1000;
 const VACUUM_MIN_CHANGES: usize = VACUUM_MIN_POINTS / 5;
 /// Bytes of one number of a dense vector: half precision.
 const NUMBER_BYTES: usize = 2;
-/// Links of a point in the approximate index.
-const LINKS: usize = 16;
-/// No approximate index.
-const NO_LINKS: usize = 0;
 
 /// When segments are rebuilt, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,8 +83,8 @@ impl Shard {
         // Left behind when the process was killed while rebuilding a segment.
         atomic::remove_folder(&folder.join("temp_segments"))?;
         reset_log(&folder, first_operation)?;
-        let links = links(&folder);
-        let config = config(collection, dimensions, links);
+        let m = m(&folder);
+        let config = config(collection, dimensions, m);
         let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
         for field in Field::INDEXED {
@@ -148,19 +144,20 @@ impl Shard {
     pub(super) fn optimize(&self, rebuild: Rebuild, bounds: Bounds) -> Result<bool, StoreError> {
         let bytes = self.dimensions.saturating_mul(NUMBER_BYTES);
         let threshold = (bounds.seal_points.saturating_mul(bytes) / 1024).max(1);
-        let (segments, links) = match rebuild {
-            // Another number of links would have the engine rebuild every segment.
+        let (segments, m) = match rebuild {
+            // Another `m` would have the engine rebuild every segment.
             Rebuild::Seal => (WORKING_SEGMENTS, None),
             Rebuild::Settle => {
                 let points = usize::try_from(self.count(&Filter::default())?).unwrap_or(usize::MAX);
-                let links = if bounds.hnsw_min_points <= points { LINKS } else { NO_LINKS };
-                (SETTLED_SEGMENTS, Some(links))
+                let wanted =
+                    if bounds.hnsw_min_points <= points { hnsw::M } else { hnsw::NO_GRAPH };
+                (SETTLED_SEGMENTS, Some(wanted))
             }
         };
         self.call("optimize", |engine| {
             engine.set_optimizers_config(optimizers(threshold, segments))?;
-            if let Some(links) = links {
-                engine.set_hnsw_config(hnsw(links))?;
+            if let Some(m) = m {
+                engine.set_hnsw_config(hnsw_config(m))?;
             }
             engine.optimize()
         })
@@ -177,7 +174,7 @@ impl Shard {
 
     /// Whether large segments are given an approximate index.
     pub(super) fn has_graph(&self) -> Result<bool, StoreError> {
-        self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m == LINKS))
+        self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m == hnsw::M))
     }
 
     /// Runs a call of the engine, turning its errors and panics into ours.
@@ -246,20 +243,20 @@ pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     format!("the engine panicked: {}", text.unwrap_or("no message"))
 }
 
-/// Returns how many links the approximate index of a shard was last built with.
-fn links(folder: &Path) -> usize {
+/// Returns the `m` that the approximate index of a shard was last built with.
+fn m(folder: &Path) -> usize {
     match EdgeConfig::load(folder) {
-        Some(Ok(config)) if config.hnsw_config.m == LINKS => LINKS,
+        Some(Ok(config)) if config.hnsw_config.m == hnsw::M => hnsw::M,
         // A file that cannot be read is written anew; the wrong number only costs a rebuild.
-        _ => NO_LINKS,
+        _ => hnsw::NO_GRAPH,
     }
 }
 
-fn config(collection: Collection, dimensions: usize, links: usize) -> EdgeConfig {
+fn config(collection: Collection, dimensions: usize, m: usize) -> EdgeConfig {
     let log = WalOptions { segment_capacity: LOG_FILE_BYTES, ..WalOptions::default() };
     let config = EdgeConfigBuilder::new()
         .optimizers(optimizers(0, SETTLED_SEGMENTS))
-        .hnsw_config(hnsw(links))
+        .hnsw_config(hnsw_config(m))
         .wal_options(log);
     match collection {
         // Segments without any vector are allowed; they keep payloads and their indexes.
@@ -291,11 +288,10 @@ fn quantized() -> QuantizationConfig {
     scalar.into()
 }
 
-/// Without links there is no graph: a sealed segment is searched exactly.
-fn hnsw(links: usize) -> HnswIndexConfig {
+fn hnsw_config(m: usize) -> HnswIndexConfig {
     // Half of the processors, so that searches go on while the index is built.
     let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
-    HnswIndexConfig { m: links, max_indexing_threads: threads, ..HnswIndexConfig::default() }
+    HnswIndexConfig { m, max_indexing_threads: threads, ..HnswIndexConfig::default() }
 }
 
 /// The engine measures a segment by its largest vectors, which may be the sparse ones.

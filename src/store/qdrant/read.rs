@@ -3,14 +3,18 @@
 use std::collections::HashMap;
 
 use qdrant_client::qdrant::{
-    CountPoints, DenseVector, GetPoints, QuantizationSearchParams, Query, QueryPoints,
+    CountPoints, DenseVector, GetPoints, QuantizationSearchParams, Query, QueryPoints, ScoredPoint,
     ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
     vector_input::Variant, with_payload_selector::SelectorOptions,
 };
 use uuid::Uuid;
 
 use super::{
-    super::{Collection, Filter, MAX_PAGE, Scored, StoreError, Stored},
+    super::{
+        Collection, Filter, MAX_PAGE, Scored, StoreError, Stored,
+        best::{self, Hit},
+        hnsw,
+    },
     Server,
     convert::{self, DENSE, Selection, TERMS},
 };
@@ -19,15 +23,6 @@ use crate::domain::Sparse;
 /// How many times more points than asked for are found by rounded vectors and compared by whole
 /// ones.
 const OVERSAMPLING: f64 = 2.0;
-/// How many points a search keeps in view while it follows links. Of the nearest hundred among 99,000, links
-/// led to 91 in 100 with a hundred in view, and to 97 with this many, for about one more millisecond.
-const IN_VIEW: u64 = 512;
-/// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
-const TIE_MARGIN: usize = 16;
-/// How often a search is repeated because points it found were deleted before they were read.
-const MAX_TRIES: usize = 3;
-/// The most hits that are looked at to order a tie; a larger tie is ordered within these.
-const MAX_TIED: usize = 2 * MAX_PAGE;
 /// How many points one reply carries.
 const PAGE: usize = 1000;
 
@@ -141,10 +136,8 @@ impl Server {
             ..Default::default()
         };
         let mut found = Vec::new();
-        for _ in 0..MAX_TRIES {
-            let mut best = self.best(&request, limit).await?;
-            best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            best.truncate(limit);
+        for _ in 0..best::MAX_TRIES {
+            let best = self.best(&request, limit).await?;
             found = self.with_payloads(&best).await?;
             // A point deleted between the two reads has been replaced by a newer one.
             if found.len() == best.len() {
@@ -154,14 +147,9 @@ impl Server {
         Ok(found)
     }
 
-    /// Returns the best points, at least `limit` and so many that no point tied with the last of
-    /// those is missing, because the server returns tied points in no fixed order.
-    async fn best(
-        &self,
-        request: &QueryPoints,
-        limit: usize,
-    ) -> Result<Vec<(Uuid, f32)>, StoreError> {
-        let mut ask = limit + TIE_MARGIN;
+    /// Returns the best `limit` hits, those tied with the last of them by id.
+    async fn best(&self, request: &QueryPoints, limit: usize) -> Result<Vec<Hit>, StoreError> {
+        let mut ask = best::first_ask(limit);
         loop {
             let found = self.read("search", |node, names| {
                 let collection_name = names.of(Collection::Chunks);
@@ -170,21 +158,16 @@ impl Server {
                 async move { node.points().query(request).await }
             });
             let found = found.await?.result;
-            let score = |at: usize| found.get(at).map(|point| point.score);
-            let complete = found.len() < ask || score(limit - 1) != score(found.len() - 1);
-            if complete || MAX_TIED <= ask {
-                let best = found.into_iter().filter_map(|point| {
-                    let hit = (convert::our_id(point.id)?, point.score);
-                    Some(hit).filter(|(_, score)| !score.is_nan())
-                });
-                return Ok(best.collect());
-            }
-            ask = (ask * 4).min(MAX_TIED);
+            let Some(next) = best::next_ask(&found, |point| point.score, ask, limit) else {
+                let hit = |point: ScoredPoint| Some((convert::our_id(point.id)?, point.score));
+                return Ok(best::ordered(found.into_iter().filter_map(hit), limit));
+            };
+            ask = next;
         }
     }
 
     /// Reads the payloads; a point that was deleted since it was found is left out.
-    async fn with_payloads(&self, best: &[(Uuid, f32)]) -> Result<Vec<Scored>, StoreError> {
+    async fn with_payloads(&self, best: &[Hit]) -> Result<Vec<Scored>, StoreError> {
         let mut payloads_by_id = HashMap::with_capacity(best.len());
         for some in best.chunks(PAGE) {
             let request = GetPoints {
@@ -219,7 +202,7 @@ fn how(is_filtered: bool) -> SearchParams {
     };
     SearchParams {
         exact: Some(is_filtered),
-        hnsw_ef: Some(IN_VIEW),
+        hnsw_ef: Some(hnsw::EF as u64),
         quantization: Some(rounded),
         ..Default::default()
     }

@@ -7,22 +7,22 @@ use std::{
 
 use qdrant_client::qdrant::{
     CollectionExistsRequest, CreateCollection, CreateFieldIndexCollection, Datatype,
-    DeleteCollection, Distance, FieldType, HnswConfigDiff, KeywordIndexParams,
-    ListCollectionsRequest, Modifier, PayloadIndexParams, QuantizationConfig, QuantizationType,
-    ScalarQuantization, SparseIndexConfig, SparseVectorConfig, SparseVectorParams, VectorParams,
-    VectorParamsMap, VectorsConfig, payload_index_params::IndexParams,
-    quantization_config::Quantization, vectors_config,
+    DeleteCollection, Distance, FieldType, KeywordIndexParams, ListCollectionsRequest, Modifier,
+    PayloadIndexParams, QuantizationConfig, QuantizationType, ScalarQuantization,
+    SparseIndexConfig, SparseVectorConfig, SparseVectorParams, VectorParams, VectorParamsMap,
+    VectorsConfig, payload_index_params::IndexParams, quantization_config::Quantization,
+    vectors_config,
 };
 use tokio::sync::Mutex;
 use tracing::info;
 use uuid::Uuid;
 
 use super::{
-    super::{Collection, Field, OnMismatch},
+    super::{Collection, Field, OnMismatch, hnsw},
     Server,
     convert::{DENSE, TERMS},
     fault::Fault,
-    links::NO_LINKS,
+    graph,
     names::{self, Names, Record},
 };
 
@@ -200,7 +200,7 @@ impl Server {
             Collection::Chunks => CreateCollection {
                 vectors_config: Some(self.dense()),
                 sparse_vectors_config: Some(sparse()),
-                hnsw_config: Some(HnswConfigDiff { m: Some(NO_LINKS), ..Default::default() }),
+                hnsw_config: Some(graph::with_m(hnsw::NO_GRAPH)),
                 shard_number: self.settings.shards,
                 ..plain
             },
@@ -308,7 +308,7 @@ fn sparse() -> SparseVectorConfig {
     SparseVectorConfig { map: [(TERMS.to_owned(), params)].into() }
 }
 
-/// Searches under a filter look at all that the filter leaves, so that links for it would be in vain.
+/// Searches under a filter look at all that the filter leaves, so that edges for it would be in vain.
 #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
 pub(super) fn keyword(how_often: Use) -> PayloadIndexParams {
     let is_often = matches!(how_often, Use::Often);

@@ -66,8 +66,8 @@ impl Corner {
         Self { settings }
     }
 
-    /// How many links each chunk is to have, as the server says.
-    pub(crate) async fn links(&self) -> u64 {
+    /// How many edges each chunk is to have in the graph (`m` of HNSW), as the server says.
+    pub(crate) async fn m(&self) -> u64 {
         let client = client(&self.settings).unwrap();
         let names = client.list_collections().await.unwrap().collections.into_iter();
         let is_ours = |name: &String| {
