@@ -2,6 +2,7 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY Cargo.toml Cargo.lock ./
+COPY .cargo .cargo
 COPY assets assets
 COPY benches benches
 COPY src src
