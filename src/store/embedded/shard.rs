@@ -27,9 +27,15 @@ use super::{
 
 /// Size of one file of the engine's log; up to two files of a collection wait to be freed.
 const LOG_FILE_BYTES: usize = 8 << 20;
-/// How many segments a shard may have when a run has ended, before small ones are merged. Each costs
-/// a search some tens of microseconds; the fewer there may be, the more often points are merged.
-const SETTLED_SEGMENTS: usize = 4;
+/// How many segments a shard may have when a run has ended, before small ones are merged. Looking at
+/// every vector, a search spends some tens of microseconds on each.
+const SETTLED_SEGMENTS: usize = 6;
+/// Then no segment is merged to more than this part of all points: merging takes memory for both its
+/// sources and its result.
+const LARGEST_PART: usize = 3;
+/// The same with an approximate index, whose search takes a millisecond or two in each segment,
+/// however large.
+const SETTLED_GRAPHS: usize = 4;
 /// How many segments a shard may have while a run goes on. Merging takes seconds in which nothing is
 /// sealed, so that there is little of it; each segment maps some thirty files.
 const WORKING_SEGMENTS: usize = 40;
@@ -58,6 +64,28 @@ pub(super) enum Rebuild {
     Seal,
     /// When a run has ended: also builds the approximate index once there are enough points for it.
     Settle,
+}
+
+/// What segments are rebuilt to.
+struct Layout {
+    /// How many there may be before small ones are merged.
+    segments: usize,
+    /// How many points merging may put into one.
+    largest: usize,
+    /// The graph of dense vectors, if it may become another one.
+    m: Option<usize>,
+}
+
+impl Layout {
+    /// For a shard of so many points, when a run has ended.
+    fn settled(points: usize, bounds: Bounds) -> Self {
+        if bounds.hnsw_min_points <= points {
+            Self { segments: SETTLED_GRAPHS, largest: usize::MAX, m: Some(hnsw::M) }
+        } else {
+            let largest = points / LARGEST_PART;
+            Self { segments: SETTLED_SEGMENTS, largest, m: Some(hnsw::NO_GRAPH) }
+        }
+    }
 }
 
 /// A collection in the engine.
@@ -143,20 +171,23 @@ impl Shard {
     /// Returns whether anything changed. May take minutes; reads and changes go on meanwhile.
     pub(super) fn optimize(&self, rebuild: Rebuild, bounds: Bounds) -> Result<bool, StoreError> {
         let bytes = self.dimensions.saturating_mul(NUMBER_BYTES);
-        let threshold = (bounds.seal_points.saturating_mul(bytes) / 1024).max(1);
-        let (segments, m) = match rebuild {
+        let kilobytes = |points: usize| (points.saturating_mul(bytes) / 1024).max(1);
+        let layout = match rebuild {
             // Another `m` would have the engine rebuild every segment.
-            Rebuild::Seal => (WORKING_SEGMENTS, None),
+            Rebuild::Seal => Layout { segments: WORKING_SEGMENTS, largest: usize::MAX, m: None },
             Rebuild::Settle => {
-                let points = usize::try_from(self.count(&Filter::default())?).unwrap_or(usize::MAX);
-                let wanted =
-                    if bounds.hnsw_min_points <= points { hnsw::M } else { hnsw::NO_GRAPH };
-                (SETTLED_SEGMENTS, Some(wanted))
+                let points = self.count(&Filter::default())?;
+                Layout::settled(usize::try_from(points).unwrap_or(usize::MAX), bounds)
             }
         };
         self.call("optimize", |engine| {
-            engine.set_optimizers_config(optimizers(threshold, segments))?;
-            if let Some(m) = m {
+            engine.set_optimizers_config(EdgeOptimizersConfig {
+                default_segment_number: Some(layout.segments),
+                max_segment_size: Some(kilobytes(layout.largest)),
+                indexing_threshold: Some(kilobytes(bounds.seal_points)),
+                ..optimizers()
+            })?;
+            if let Some(m) = layout.m {
                 engine.set_hnsw_config(hnsw_config(m))?;
             }
             engine.optimize()
@@ -168,8 +199,9 @@ impl Shard {
     pub(super) fn may_optimize(&self, changes: usize, bounds: Bounds) -> Result<bool, StoreError> {
         let info = self.call("look at its segments", |engine| Ok(engine.info()))?;
         let may_vacuum = VACUUM_MIN_POINTS <= info.points_count && VACUUM_MIN_CHANGES <= changes;
-        let wants_graph = bounds.hnsw_min_points <= info.points_count && !self.has_graph()?;
-        Ok(may_vacuum || wants_graph || SETTLED_SEGMENTS < info.segments_count)
+        let layout = Layout::settled(info.points_count, bounds);
+        let wants_graph = layout.m == Some(hnsw::M) && !self.has_graph()?;
+        Ok(may_vacuum || wants_graph || layout.segments < info.segments_count)
     }
 
     /// Whether large segments are given an approximate index.
@@ -255,7 +287,7 @@ fn m(folder: &Path) -> usize {
 fn config(collection: Collection, dimensions: usize, m: usize) -> EdgeConfig {
     let log = WalOptions { segment_capacity: LOG_FILE_BYTES, ..WalOptions::default() };
     let config = EdgeConfigBuilder::new()
-        .optimizers(optimizers(0, SETTLED_SEGMENTS))
+        .optimizers(optimizers())
         .hnsw_config(hnsw_config(m))
         .wal_options(log);
     match collection {
@@ -294,13 +326,13 @@ fn hnsw_config(m: usize) -> HnswIndexConfig {
     HnswIndexConfig { m, max_indexing_threads: threads, ..HnswIndexConfig::default() }
 }
 
-/// The engine measures a segment by its largest vectors, which may be the sparse ones.
-fn optimizers(indexing_threshold_kb: usize, segments: usize) -> EdgeOptimizersConfig {
+/// Returns what stays the same of how segments are rebuilt. The engine would derive the rest from the
+/// number of processors; it measures a segment by its largest vectors, which may be the sparse ones.
+fn optimizers() -> EdgeOptimizersConfig {
     EdgeOptimizersConfig {
-        // By default the engine derives both from the number of processors.
-        default_segment_number: Some(segments),
+        default_segment_number: Some(SETTLED_SEGMENTS),
         max_segment_size: Some(usize::MAX / 1024),
-        indexing_threshold: Some(indexing_threshold_kb),
+        indexing_threshold: Some(0),
         vacuum_min_vector_number: Some(VACUUM_MIN_POINTS),
         ..EdgeOptimizersConfig::default()
     }
