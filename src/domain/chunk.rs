@@ -1,5 +1,7 @@
 //! What the store keeps of a file and of each chunk cut from it.
 
+use std::{fs::Metadata, time::UNIX_EPOCH};
+
 use serde::{Deserialize, Serialize};
 
 use super::RootId;
@@ -44,8 +46,24 @@ pub struct FileRecord {
     pub version: String,
     /// Size in bytes.
     pub size: u64,
-    /// Modification time, nanoseconds since the Unix epoch.
+    /// Modification time as [`modified_ns`] tells it; 0 where it proves nothing.
     pub modified_ns: u64,
     /// How many chunks this version has in the store.
     pub chunks: u32,
+}
+
+/// Returns when content or, where the platform tells, anything of a file last changed, in nanoseconds
+/// since the Unix epoch: copying and unpacking may keep the first. Returns 0 where there is no such time.
+pub fn modified_ns(metadata: &Metadata) -> u64 {
+    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let content = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (seconds, rest) = (metadata.ctime(), metadata.ctime_nsec());
+        let anything = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        content.max(u64::try_from(anything).unwrap_or(0))
+    }
+    #[cfg(not(unix))]
+    content
 }

@@ -9,7 +9,6 @@ mod names;
 mod vendored;
 
 use std::{
-    fs::Metadata,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -18,12 +17,12 @@ use ignore::{DirEntry, WalkBuilder};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    clock,
     error::IngestError,
     scope::Scope,
     secret,
     skip::{Reason, Skipped},
 };
+use crate::domain::modified_ns;
 
 /// The most files one root may have; keeps the list of them within a few hundred megabytes.
 const MAX_FILES: usize = 1_000_000;
@@ -158,26 +157,12 @@ fn sort(root: &Path, entry: &DirEntry, max_file_bytes: u64, into: &mut Discovere
             into.skipped.push(Skipped { path, reason: Reason::TooLarge });
         }
         Ok(metadata) => {
+            // Files of time 0 are always read.
             let modified_ns = modified_ns(&metadata);
             into.files.push(Found { path, size: metadata.len(), modified_ns });
         }
         Err(_) => into.skipped.push(Skipped { path, reason: Reason::Unreadable }),
     }
-}
-
-/// Returns when content or, where the platform tells, anything of the file last changed: copying may
-/// keep the first. Returns 0 where there is no such time; those files are always read.
-pub(super) fn modified_ns(metadata: &Metadata) -> u64 {
-    let content = metadata.modified().map_or(0, clock::nanoseconds);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let (seconds, rest) = (metadata.ctime(), metadata.ctime_nsec());
-        let anything = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        content.max(u64::try_from(anything).unwrap_or(0))
-    }
-    #[cfg(not(unix))]
-    content
 }
 
 /// Returns the path below the root with `/` between its parts, if it is UTF-8.

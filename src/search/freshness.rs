@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 
 use super::{Found, Search, SearchError};
-use crate::domain::FileRecord;
+use crate::domain::{self, FileRecord};
 
 /// Looking at the files of one search takes at most this long; a folder on a network may hang.
 const LOOK_LIMIT: Duration = Duration::from_millis(300);
@@ -88,11 +88,9 @@ async fn look(
 /// Whether a file is not what was indexed. A record without a time was made of a file that had
 /// just changed; then only what changed after the index did counts.
 fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<SystemTime>) -> bool {
-    let Ok(modified) = metadata.modified() else { return metadata.len() != record.size };
-    let modified_ns = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let is_later = match record.modified_ns {
-        0 => indexed.is_some_and(|indexed| indexed < modified),
-        known => u128::from(known) != modified_ns,
+    let is_later = match (record.modified_ns, domain::modified_ns(metadata)) {
+        (0, now) => indexed.is_some_and(|indexed| indexed < UNIX_EPOCH + Duration::from_nanos(now)),
+        (known, now) => known != now,
     };
     metadata.len() != record.size || is_later
 }
@@ -125,5 +123,26 @@ mod tests {
         assert_eq!(ms("2025-12-31T23:59:59.000Z"), Some(1_767_225_599_000));
         assert_eq!(ms("2026-11-20T08:05:09.120Z"), Some(1_795_161_909_120));
         assert_eq!(ms("yesterday"), None);
+    }
+
+    #[test]
+    fn a_file_is_as_indexed_however_its_own_time_was_set() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // As unpacking and copying leave it.
+        let long_ago = UNIX_EPOCH + Duration::from_hours(438_288);
+        file.as_file().set_modified(long_ago).unwrap();
+        let metadata = file.as_file().metadata().unwrap();
+        let known = domain::modified_ns(&metadata);
+        let is_changed = |modified_ns, size, indexed| {
+            let root = domain::RootId::of(file.path());
+            let (path, version) = (String::new(), String::new());
+            let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
+            is_changed(&metadata, &record, Some(indexed))
+        };
+        let now = SystemTime::now();
+        assert!(!is_changed(known, 0, now));
+        assert!(is_changed(known - 1, 0, now) && is_changed(known, 1, now));
+        // Of no known time: by when it was indexed.
+        assert!(!is_changed(0, 0, now + Duration::from_secs(1)) && is_changed(0, 0, long_ago));
     }
 }

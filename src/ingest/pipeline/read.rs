@@ -8,11 +8,11 @@ use std::{
 };
 
 use crate::{
-    domain::{ChunkRecord, FileRecord, RootId, Sparse},
+    domain::{self, ChunkRecord, FileRecord, RootId, Sparse},
     embed::lexical,
     ingest::{
         chunk::{self, Chunked},
-        clock, discover,
+        clock,
         discover::Found,
         hash::{self, Cut},
         inspect::{self, Verdict},
@@ -111,7 +111,7 @@ impl Reader<'_> {
         if self.max_file_bytes < size {
             return Ok(None);
         }
-        let modified_ns = discover::modified_ns(&metadata);
+        let modified_ns = domain::modified_ns(&metadata);
         let settled = clock::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
         let is_racy = settled <= modified_ns || metadata.len() != size;
         Ok(Some((content, size, if is_racy { 0 } else { modified_ns })))
