@@ -101,14 +101,12 @@ async fn learn(
         // Vectors of another model are refused by its name, whatever their length.
         service.expect_dimensions(dimensions);
     }
-    if service.dimensions().is_some() {
-        return Ok(service.dimensions());
-    }
     match on_mismatch {
-        // What the service says of itself is seen in `/health`, and it is asked again.
-        OnMismatch::Refuse => drop(tokio::time::timeout(PATIENCE, service.check()).await),
         // Nothing is discarded for a model that cannot be used.
         OnMismatch::Discard => service.check().await?,
+        OnMismatch::Refuse if service.dimensions().is_some() => {}
+        // What the service says of itself is seen in `/health`, and it is asked again.
+        OnMismatch::Refuse => drop(tokio::time::timeout(PATIENCE, service.check()).await),
     }
     Ok(service.dimensions())
 }

@@ -129,12 +129,22 @@ pub(super) async fn one(
     finish(client, &absolute.display().to_string(), &started).await
 }
 
-/// Embeds every repository again.
+/// Embeds every repository again, one after the other. One that cannot be, such as one whose folder is
+/// gone, is told and keeps neither the others nor the server.
 pub async fn reembed(client: &Client) -> Result<(), CliError> {
     let Roots { roots } = client.get(&["ingest", "roots"]).await?;
-    for root in roots {
-        let started: Started = client.post(&["ingest", "reembed", &root.id], &json!({})).await?;
-        finish(client, &root.path, &started).await?;
+    for Known { id, path } in roots {
+        let one = async {
+            let started: Started = client.post(&["ingest", "reembed", &id], &json!({})).await?;
+            finish(client, &path, &started).await
+        };
+        match one.await {
+            Err(error @ CliError::Run { .. }) => super::print::note(&error.to_string())?,
+            Err(CliError::Refused { message, .. }) => {
+                super::print::note(&format!("`{path}` was not embedded again: {message}"))?;
+            }
+            ended => ended?,
+        }
     }
     Ok(())
 }

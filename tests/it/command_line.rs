@@ -172,6 +172,11 @@ async fn reembed_embeds_every_repository_again() {
     let path = repository.path().to_str().unwrap();
     let (code, _, trouble) = codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0), "{trouble}");
+    let gone = fresh();
+    fs::write(gone.path().join("pump.rs"), "fn pump() {}\n").unwrap();
+    let path = gone.path().to_str().unwrap();
+    let (code, _, trouble) = codeinfo(data.path(), &["ingest", "--name", "a", path]).await;
+    assert_eq!(code, Some(0), "{trouble}");
     let manifest = data.path().join("store/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
     assert!(text.contains("code-static-1@"), "{text}");
@@ -182,6 +187,8 @@ async fn reembed_embeds_every_repository_again() {
     for part in ["former-model@", "code-static-1@", "--reembed"] {
         assert!(said.contains(part), "{said}");
     }
+    // The folder of another one, first by name, went away meanwhile.
+    drop(gone);
     let server = Program::serve_reembedding(data.path(), &without_codex()).await;
     let (code, said, trouble) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
     assert_eq!(code, Some(0), "{trouble}");

@@ -139,6 +139,10 @@ async fn another_model_replaces_the_former_when_asked_to() {
     let refused = run(data.path(), &environment, &["serve", "--reembed"]).await;
     let said = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && said.contains("cannot be reached"), "{said}");
+    let mut known = environment.clone();
+    known.push(("EMBEDDING_DIMENSIONS".to_owned(), "32".to_owned()));
+    let refused = run(data.path(), &known, &["serve", "--reembed"]).await;
+    assert!(!refused.status.success(), "its length is known, and yet it is away");
     let kept = Program::serve(data.path(), &[], &Vec::new()).await;
     assert_eq!(kept.read("/health").await["store"]["chunks"], 2);
     kept.terminate().await;
