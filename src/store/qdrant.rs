@@ -132,10 +132,13 @@ impl Server {
         F: Future<Output = Result<tonic::Response<T>, tonic::Status>>,
     {
         let patience = READ_PATIENCE.min(self.settings.retry);
-        self.call(patience, attempt).await.map_err(|fault| fault.told(action))
+        self.call(patience, self.settings.timeout, attempt)
+            .await
+            .map_err(|fault| fault.told(action))
     }
 
-    /// Makes a change that may be made again without harm.
+    /// Makes a change that may be made again without harm. None may arrive after the lease under which it
+    /// was sent has gone to another process, which is a third of its length after the holder stops.
     async fn write<F>(
         &self,
         action: &'static str,
@@ -144,12 +147,14 @@ impl Server {
     where
         F: Future<Output = Result<tonic::Response<()>, tonic::Status>>,
     {
-        self.call(self.settings.retry, attempt).await.map_err(|fault| fault.told(action))
+        let limit = self.settings.lease / 3;
+        self.call(self.settings.retry, limit, attempt).await.map_err(|fault| fault.told(action))
     }
 
     async fn call<T, F>(
         &self,
         patience: Duration,
+        limit: Duration,
         attempt: impl Fn(Node, Arc<Names>) -> F,
     ) -> Result<T, Fault>
     where
@@ -157,7 +162,8 @@ impl Server {
     {
         let once = async || {
             let names = self.names().await?;
-            let done = self.link.once(|node| attempt(node, Arc::clone(&names))).await;
+            let attempt = |node| attempt(node, Arc::clone(&names));
+            let done = self.link.once_within(limit, attempt).await;
             if matches!(done, Err(Fault::Missing { .. })) {
                 // Another process may have emptied the store: looks again.
                 self.readiness.forget();
@@ -271,6 +277,6 @@ impl VectorStore for Qdrant {
     }
 
     fn holdup(&self) -> Option<String> {
-        self.server.link.holdup.told()
+        self.server.link.holdup.told().map(|reason| format!("trying again: {reason}"))
     }
 }

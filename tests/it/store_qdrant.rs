@@ -316,6 +316,17 @@ async fn a_process_notices_that_another_one_changed_the_model() {
 }
 
 #[tokio::test]
+async fn two_processes_that_may_discard_do_so_once_each() {
+    let corner = Corner::new();
+    let old = corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    let new = corner.open_as("other@2", OnMismatch::Discard).await.unwrap();
+    put(&new, [chunk(1, "a", "x", vector(1), &[])]).await;
+    let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
+    assert_eq!(error.code(), Code::EmbedModelMismatch);
+    assert_eq!(all(&new).await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() {
     let stand_in = StandIn::start();
     let corner = Corner::of(&stand_in);

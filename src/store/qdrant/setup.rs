@@ -114,7 +114,7 @@ impl Server {
             if !record.made {
                 self.swap(MODEL, Some(&record.token), &record.made()).await?;
             }
-            if self.on_mismatch == OnMismatch::Discard {
+            if self.may_discard() {
                 self.delete_leftovers().await?;
             }
             return Ok(names);
@@ -122,12 +122,18 @@ impl Server {
         Err(Fault::refused("other processes keep changing its model"))
     }
 
+    /// Whether another model's collections may be deleted: once, when this process gets ready. What is
+    /// found later is of a process that was started after it.
+    fn may_discard(&self) -> bool {
+        self.on_mismatch == OnMismatch::Discard && self.readiness.generation.get().is_none()
+    }
+
     /// Returns a record of our model: the one there is, or a new one.
     async fn agreed(&self) -> Result<Record, Fault> {
         let current: Option<Record> = self.record(MODEL).await?;
         let new = match &current {
             Some(record) if record.is_of(&self.model) => return Ok(record.clone()),
-            Some(record) if self.on_mismatch == OnMismatch::Refuse => {
+            Some(record) if !self.may_discard() => {
                 let (stored, wanted) = (record.model.clone(), self.model.id.clone());
                 return Err(Fault::Mismatch { stored, wanted });
             }
@@ -155,7 +161,7 @@ impl Server {
     }
 
     async fn begin_again(&self, record: &Record, lacking: &str) -> Result<(), Fault> {
-        if self.on_mismatch == OnMismatch::Refuse {
+        if !self.may_discard() {
             return Err(Fault::refused(format!(
                 "its collection `{lacking}` is gone; start with `--reembed` to embed every \
                  repository again"
