@@ -52,7 +52,7 @@ pub trait Embedder: Send + Sync {
     /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.
     fn lanes(&self) -> usize;
 
-    /// Returns why documents have been waiting for a second or more, while they are tried again.
+    /// Returns what to tell of documents that have been waiting for a second or more.
     fn holdup(&self) -> Option<String> {
         None
     }

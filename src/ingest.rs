@@ -31,7 +31,7 @@ use std::{
 use tokio::sync::{Notify, watch as channel};
 
 use self::{
-    pipeline::{Job, Origin, Tools},
+    pipeline::{Folders, Job, Origin, Tools},
     plan::Mode,
     runs::{Bounds, Runs},
 };
@@ -82,11 +82,20 @@ impl Shared {
     }
 }
 
-/// Forgets a root while no other process changes it.
+/// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
+/// next run of it finds out what is left.
 async fn remove(tools: &Tools, root: RootId) -> Result<(), StoreError> {
     let lease = tools.store.lease(root).await?;
+    tools.folders.forget(root);
+    let removing = async {
+        let roots = tools.catalog.roots().await?;
+        if let Some(root) = roots.into_iter().find(|known| known.id == root) {
+            tools.catalog.put_root(&pipeline::interrupted(root)).await?;
+        }
+        tools.catalog.remove_root(root).await
+    };
     let removed = tokio::select! {
-        removed = tools.catalog.remove_root(root) => removed,
+        removed = removing => removed,
         error = lease.lost() => Err(error),
     };
     lease.release().await;
@@ -109,7 +118,8 @@ impl Ingest {
         let config::Ingest { max_file_bytes, max_queued_runs, max_finished_runs } = limits;
         let bounds = Bounds { queued: max_queued_runs, finished: max_finished_runs };
         let catalog = Catalog::new(Arc::clone(&store));
-        let tools = Tools { store, catalog, embedder, max_file_bytes, tasks };
+        let folders = Folders::default();
+        let tools = Tools { store, catalog, embedder, max_file_bytes, folders, tasks };
         let runs = Mutex::new(Runs::new(bounds));
         let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
         drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared))));
@@ -149,8 +159,7 @@ impl Ingest {
         if matches!(status.state, State::Scanning | State::Embedding) {
             let Tools { store, embedder, .. } = &self.shared.tools;
             let holdup = embedder.holdup().or_else(|| store.holdup());
-            status.message =
-                holdup.map(|reason| format!("trying again: {reason}")).or(status.message);
+            status.message = holdup.or(status.message);
         }
         Ok(status)
     }

@@ -240,7 +240,7 @@ pub trait VectorStore: Send + Sync {
     /// Called at the end of a run and when stopping.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Returns why calls have been waiting for a second or more, while they are tried again.
+    /// Returns what to tell of calls that have been waiting for a second or more.
     fn holdup(&self) -> Option<String> {
         None
     }

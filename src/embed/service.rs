@@ -147,7 +147,7 @@ impl Embedder for Service {
     }
 
     fn holdup(&self) -> Option<String> {
-        self.shared.holdup.told()
+        self.shared.holdup.told().map(|reason| format!("trying again: {reason}"))
     }
 }
 

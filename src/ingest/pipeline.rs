@@ -1,6 +1,7 @@
 //! One run: scan, plan, then read, embed and write as a stream, so that memory stays bounded.
 
 mod batch;
+mod folders;
 mod ledger;
 mod look;
 mod read;
@@ -17,8 +18,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-pub(super) use self::look::changes;
 use self::{batch::Embedded, ledger::Ledger, readers::Reading};
+pub(super) use self::{folders::Folders, look::changes};
 use super::{
     clock,
     discover::{Discovered, Found},
@@ -29,7 +30,7 @@ use super::{
     status::{Progress, State},
 };
 use crate::{
-    domain::{Root, RootId},
+    domain::{Counts, Root, RootId},
     embed::Embedder,
     store::{Catalog, Lease, StoreError, VectorStore},
     task::Tasks,
@@ -43,6 +44,11 @@ const WRITE_AHEAD: usize = 1;
 /// killed is known to have been.
 pub(super) const INTERRUPTED: &str = "the last run was interrupted; ingest again to complete it";
 
+/// Returns a root that says that its last run was interrupted.
+pub(super) fn interrupted(root: Root) -> Root {
+    Root { last_error: Some(INTERRUPTED.to_owned()), ..root }
+}
+
 /// What runs work with.
 #[derive(Clone)]
 pub(super) struct Tools {
@@ -50,6 +56,7 @@ pub(super) struct Tools {
     pub(super) catalog: Catalog,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
+    pub(super) folders: Folders,
     pub(super) tasks: Tasks,
 }
 
@@ -132,6 +139,10 @@ async fn run_leased(
         // Dropping the run is what keeps it from writing once more.
         error = lease.lost() => Err(error.into()),
     };
+    match &ended {
+        Ok(_) => tools.folders.add(id, run.ledger.records().keys()),
+        Err(_) => tools.folders.forget(id),
+    }
     if let Err(IngestError::Store(StoreError::LeaseLost { .. })) = &ended {
         // The root may be another process's now.
         return ended;
@@ -179,6 +190,7 @@ impl Run<'_> {
                 self.begin().await?;
                 repair::repair(&self.target, &mut records, &self.cancel).await?;
             }
+            tools.folders.learn(self.root.id, records.keys());
             self.ledger = Ledger::new(records);
             discovered
         };
@@ -294,8 +306,7 @@ impl Run<'_> {
     async fn begin(&mut self) -> Result<(), IngestError> {
         if !self.has_begun {
             self.has_begun = true;
-            let root = Root { last_error: Some(INTERRUPTED.to_owned()), ..self.root.clone() };
-            self.target.catalog.put_root(&root).await?;
+            self.target.catalog.put_root(&interrupted(self.root.clone())).await?;
         }
         Ok(())
     }
@@ -318,7 +329,12 @@ impl Run<'_> {
                 ..self.root.clone()
             },
             Err(IngestError::Cancelled) => match before {
-                Some(before) if self.has_begun => before,
+                // What is repaired next time is counted then.
+                Some(before) if self.has_begun && before.last_error.is_some() => before,
+                Some(before) if self.has_begun => {
+                    let embedded = before.counts.embedded;
+                    Root { counts: Counts { embedded, ..self.ledger.totals() }, ..before }
+                }
                 Some(_) => return Ok(()),
                 None => Root { counts: self.ledger.totals(), ..self.root.clone() },
             },

@@ -27,7 +27,7 @@ use super::{
 use crate::{
     config,
     domain::{RootId, Sparse},
-    task::Tasks,
+    task::{Holdup, Tasks},
 };
 use entry::Entry;
 use journal::Journal;
@@ -38,6 +38,9 @@ use writer::{Shards, Writer};
 
 /// Points per change: few, because readers wait while the engine takes one in.
 const BATCH: usize = 64;
+
+/// What a run is told that wrote much while segments were rebuilt.
+const OVERFULL: &str = "waiting until what was indexed before is arranged for searching";
 
 /// How long a flush waits for segments that are being rebuilt: sealing one takes about a second.
 const REBUILD_WAIT: Duration = Duration::from_secs(3);
@@ -50,6 +53,7 @@ pub struct Embedded {
     writer: Arc<Mutex<Writer>>,
     optimizer: Optimizer,
     settles: bool,
+    holdup: Holdup,
     dimensions: usize,
     tasks: Tasks,
 }
@@ -84,7 +88,8 @@ impl Embedded {
             blocking(&tasks, "look at its segments", settle).await?;
         }
         let settles = settings.settles;
-        Ok(Self { shards, writer, optimizer, settles, dimensions, tasks })
+        let holdup = Holdup::default();
+        Ok(Self { shards, writer, optimizer, settles, holdup, dimensions, tasks })
     }
 
     /// Returns the id of the model that filled the store in `folder`, and how long its vectors are;
@@ -117,6 +122,7 @@ impl Embedded {
                 break writer;
             }
             drop(writer);
+            let _held = self.holdup.hold(OVERFULL.to_owned());
             self.optimizer.idle().await;
         };
         let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
@@ -233,6 +239,10 @@ impl VectorStore for Embedded {
             Ok(Vitals { version: None, chunks })
         }
         .boxed()
+    }
+
+    fn holdup(&self) -> Option<String> {
+        self.holdup.told()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

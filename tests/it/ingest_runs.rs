@@ -283,6 +283,40 @@ async fn a_cancelled_run_keeps_what_was_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_run_counts_what_it_added() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
+    bench.ingest(&repo).await;
+    for file in 0..600 {
+        repo.write(&format!("{file:03}.rs"), "fn more() {}\n");
+    }
+    bench.faults.hold();
+    let run = bench.ingest.start(request(&repo.0)).await.unwrap();
+    bench.faults.held().await;
+    bench.ingest.cancel(run).unwrap();
+    bench.faults.release();
+    assert_eq!(bench.ended(run).await.state, State::Cancelled);
+    let (counts, files) = (bench.root().await.counts, bench.files().await.len() as u64);
+    assert!((2..601).contains(&files), "{files}");
+    assert_eq!((counts.files, counts.chunks, counts.embedded), (files, files, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_removal_is_repaired_by_the_next_run() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
+    bench.ingest(&repo).await;
+    // The root is marked and the chunks are deleted, no more.
+    bench.faults.fail_after(2);
+    bench.ingest.remove("demo").await.unwrap_err();
+    bench.faults.fail_never();
+    assert!(bench.points().await.is_empty() && bench.files().await.len() == 2);
+    assert_eq!(bench.ingest(&repo).await.state, State::Completed);
+    assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs", "b.rs"]);
+    assert_eq!(bench.root().await.last_error, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn removing_cancels_the_run_first() {
     let bench = Bench::new().await;
     bench.faults.hold();

@@ -123,7 +123,10 @@ async fn deleted_and_moved_files_and_folders_are_followed() {
     scene.write("new/one.rs", "moved_harbour");
     scene.until_found("moved_harbour", "new/one.rs").await;
 
+    // A file takes the place of a folder.
+    scene.write("lib/new", "plain_harbour");
     fs::remove_dir_all(scene.path().join("new")).unwrap();
+    fs::rename(scene.path().join("lib/new"), scene.path().join("new")).unwrap();
     scene.until("moved_harbour", &[]).await;
 }
 

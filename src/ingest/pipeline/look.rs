@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Tools;
 use crate::{
-    domain::{Root, RootId},
+    domain::{FileRecord, Root, RootId},
     ingest::{
         discover::{self, Discovered},
         error::IngestError,
@@ -46,19 +46,16 @@ pub(super) async fn within(
     let (within, cancel) = (Arc::clone(scope), cancel.clone());
     let walk = move || discover::discover_within(&folder, limit, &within, &cancel);
     let discovered = tools.tasks.spawn_blocking(walk).await??;
-    let mut records = Records::new();
-    for record in tools.catalog.files_at(root.id, scope.paths().iter().cloned()).await? {
-        records.insert(record.path.clone(), record);
-    }
-    let is_a_file = |path: &String| {
-        let place = discovered.files.binary_search_by(|file| file.path.cmp(path));
-        place.is_ok() || records.contains_key(path)
-    };
-    if !scope.paths().iter().all(is_a_file) {
-        // It may be a folder, or have been one; the store can only tell by its files.
-        records = self::records(tools, root.id).await?;
+    let records = if tools.folders.have_any(root.id, scope.paths()) == Some(false) {
+        let records = tools.catalog.files_at(root.id, scope.paths().iter().cloned()).await?;
+        by_path(records)
+    } else {
+        // The store can only tell the files of a folder by going through all of them.
+        let mut records = records(tools, root.id).await?;
+        tools.folders.learn(root.id, records.keys());
         records.retain(|path, _| scope.covers(path));
-    }
+        records
+    };
     Ok(Seen { discovered, records })
 }
 
@@ -75,8 +72,11 @@ pub(super) async fn whole(
 
 /// Returns what the store knows of every file of a root.
 pub(super) async fn records(tools: &Tools, root: RootId) -> Result<Records, IngestError> {
-    let records = tools.catalog.files(root).await?;
-    Ok(records.into_iter().map(|record| (record.path.clone(), record)).collect())
+    Ok(by_path(tools.catalog.files(root).await?))
+}
+
+fn by_path(records: Vec<FileRecord>) -> Records {
+    records.into_iter().map(|record| (record.path.clone(), record)).collect()
 }
 
 /// Returns the paths that were there but could not be looked at.
