@@ -1,8 +1,9 @@
 //! Fills the store: discover, chunk, embed, write.
 //!
-//! One worker takes runs one after the other. What a run finds is compared with what the store
-//! knows; only what changed is read, embedded and written, the new before the old is deleted. A run
-//! happens when somebody asks for it, or when [`watch`] sees a change.
+//! A worker takes runs one after the other; another one takes what the watcher asks for, while the
+//! first has much to do. What a run finds is compared with what the store knows; only what changed is read,
+//! embedded and written, the new before the old is deleted. A run happens when somebody asks for it, or
+//! when [`watch`] sees a change.
 
 pub mod chunk;
 mod clock;
@@ -33,7 +34,7 @@ use tokio::sync::{Notify, watch as channel};
 use self::{
     pipeline::{Folders, Job, Origin, Tools},
     plan::Mode,
-    runs::{Bounds, Runs},
+    runs::{Bounds, Lane, Runs},
 };
 use crate::{
     config,
@@ -60,7 +61,7 @@ pub struct Ingest {
 struct Shared {
     tools: Tools,
     runs: Mutex<Runs>,
-    /// Wakes the worker.
+    /// Wakes the workers.
     queued: Notify,
 }
 
@@ -77,7 +78,7 @@ impl Shared {
             return Err(IngestError::Cancelled);
         }
         let run = runs.admit(job, stopping.child_token())?;
-        self.queued.notify_one();
+        self.queued.notify_waiters();
         Ok(run)
     }
 }
@@ -108,7 +109,7 @@ fn job(root: Root, mode: Mode) -> Job {
 }
 
 impl Ingest {
-    /// Starts the worker, which ends when `tasks` stop. Must be called on a runtime.
+    /// Starts the workers, which end when `tasks` stop. Must be called on a runtime.
     pub fn new(
         store: Arc<dyn VectorStore>,
         embedder: Arc<dyn Embedder>,
@@ -122,7 +123,9 @@ impl Ingest {
         let tools = Tools { store, catalog, embedder, max_file_bytes, folders, tasks };
         let runs = Mutex::new(Runs::new(bounds));
         let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
-        drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared))));
+        for lane in [Lane::All, Lane::Watch] {
+            drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared), lane)));
+        }
         Self { shared }
     }
 

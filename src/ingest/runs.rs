@@ -1,4 +1,4 @@
-//! The table of runs: which wait, which one works, which have ended.
+//! The table of runs: which wait, which work, which have ended.
 //!
 //! Every method is short and takes no lock of its own; [`super::Ingest`] keeps the table behind
 //! one.
@@ -34,7 +34,8 @@ pub(super) struct Runs {
     entries: HashMap<RunId, Entry>,
     /// Waiting runs, first in, first out.
     queue: VecDeque<RunId>,
-    working: Option<RunId>,
+    /// At most one of a root.
+    working: Vec<RunId>,
     /// Ended runs that clients asked for, oldest first.
     finished: VecDeque<RunId>,
     /// Ended runs that the watcher asked for, oldest first.
@@ -96,6 +97,21 @@ impl Entry {
     }
 }
 
+/// Runs work beside each other in lanes, so that a save need not wait for a large repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// Any run.
+    All,
+    /// What the watcher asks for.
+    Watch,
+}
+
+impl Lane {
+    fn takes(self, job: &Job) -> bool {
+        self == Self::All || job.origin == Origin::Watch
+    }
+}
+
 /// A run that is to work now.
 pub(super) struct Next {
     pub(super) run: RunId,
@@ -110,7 +126,7 @@ impl Runs {
             bounds,
             entries: HashMap::new(),
             queue: VecDeque::new(),
-            working: None,
+            working: Vec::new(),
             finished: VecDeque::new(),
             finished_by_watch: VecDeque::new(),
             ended: HashMap::new(),
@@ -159,20 +175,22 @@ impl Runs {
         Ok(run)
     }
 
-    /// Takes the run that is to work next.
-    pub(super) fn next(&mut self) -> Option<Next> {
-        let run = self.queue.pop_front()?;
+    /// Takes the run that is to work next in a lane.
+    pub(super) fn next(&mut self, lane: Lane) -> Option<Next> {
+        let may_work = |run: &RunId| {
+            let job = self.entries.get(run).map(|entry| &entry.job);
+            job.is_some_and(|job| lane.takes(job) && self.working_on(job.root.id).is_none())
+        };
+        let run = self.queue.remove(self.queue.iter().position(may_work)?)?;
         let entry = self.entries.get(&run)?;
-        self.working = Some(run);
+        self.working.push(run);
         let (job, sender) = (entry.job.clone(), entry.sender.clone());
         Some(Next { run, job, sender, cancel: entry.cancel.clone() })
     }
 
     /// Ends a run, and forgets the oldest ended ones above the bound.
     pub(super) fn end(&mut self, run: RunId, state: State, error: Option<String>) {
-        if self.working == Some(run) {
-            self.working = None;
-        }
+        self.working.retain(|working| *working != run);
         self.queue.retain(|queued| *queued != run);
         if let Some(entry) = self.entries.get(&run) {
             entry.sender.send_modify(|status| {
@@ -215,7 +233,7 @@ impl Runs {
 
     /// Returns how many runs wait or work.
     pub(super) fn unended(&self) -> usize {
-        self.queue.len() + usize::from(self.working.is_some())
+        self.queue.len() + self.working.len()
     }
 
     /// Cancels every run that waits.
@@ -274,8 +292,8 @@ impl Runs {
 
     /// The run of a root that works.
     fn working_on(&self, root: RootId) -> Option<(RunId, &Entry)> {
-        let run = self.working?;
-        self.entries.get(&run).filter(|entry| entry.job.root.id == root).map(|entry| (run, entry))
+        let working = self.working.iter().filter_map(|run| Some((*run, self.entries.get(run)?)));
+        working.into_iter().find(|(_, entry)| entry.job.root.id == root)
     }
 
     /// The roots whose run waits or works, with that run and its state; of two runs of one root, the

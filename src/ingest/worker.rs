@@ -1,4 +1,4 @@
-//! The one worker that takes runs off the queue.
+//! A worker, which takes runs off the queue, one after the other.
 
 use std::sync::Arc;
 
@@ -8,23 +8,25 @@ use super::{
     Shared,
     error::IngestError,
     pipeline::{self, Origin},
-    runs::Next,
+    runs::{Lane, Next},
     status::{Progress, State},
 };
 use crate::store::StoreError;
 
 /// Works until the process stops; then ends what waits as cancelled.
-pub(super) async fn work(shared: Arc<Shared>) {
+pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {
     let stopping = shared.tools.tasks.stopping().clone();
     while !stopping.is_cancelled() {
-        let next = shared.runs().next();
+        // Before looking, so that no word of a new run is missed.
+        let queued = shared.queued.notified();
+        let next = shared.runs().next(lane);
         if let Some(next) = next {
             run(&shared, next).await;
             continue;
         }
         tokio::select! {
             () = stopping.cancelled() => break,
-            () = shared.queued.notified() => {}
+            () = queued => {}
         }
     }
     shared.runs().cancel_queued();
@@ -76,4 +78,6 @@ async fn run(shared: &Arc<Shared>, next: Next) {
         "run ended"
     );
     shared.runs().end(run, state, failure);
+    // Another run of the same root may have waited for this one.
+    shared.queued.notify_waiters();
 }

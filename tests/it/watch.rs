@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::support::process::{Program, fresh, signal};
+use crate::support::{
+    embeddings::{Embeddings, Reply},
+    process::{Program, fresh, signal},
+};
 
 /// Far more than any change needs, so that a busy machine does not fail a test.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -182,6 +185,33 @@ async fn a_run_that_somebody_asks_for_is_served_while_files_change() {
     }
     let later = scene.program.read(&format!("/ingest/status/{run}")).await;
     assert_eq!(later, status);
+}
+
+#[tokio::test]
+async fn a_save_does_not_wait_for_the_run_of_another_repository() {
+    let slow = |asked: &Value| {
+        let is_slow = asked["input"].to_string().contains("endless_harbour");
+        if is_slow { Reply::Silent } else { Reply::Vectors }
+    };
+    let there = Embeddings::answer(slow).await;
+    let (data, saved, endless) = (fresh(), fresh(), fresh());
+    write(saved.path(), "src/first.rs", "first_harbour");
+    write(endless.path(), "src/first.rs", "endless_harbour");
+    let environment = [
+        ("CODEX_BIN", "/nonexistent/codex"),
+        ("WATCH", "true"),
+        ("EMBEDDING_URL", &there.url),
+        ("EMBEDDING_MODEL", "stand-in"),
+    ];
+    let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+    let program = Program::serve(data.path(), &[saved.path()], &environment).await;
+    let scene = Scene { program, repository: saved, _data: data };
+    let path = endless.path().to_str().unwrap();
+    let run = scene.program.api("/ingest/start", &json!({ "path": path })).await["runId"].clone();
+    scene.write("src/first.rs", "second_harbour");
+    scene.until_found("second_harbour", "src/first.rs").await;
+    let path = format!("/ingest/status/{}", run.as_str().unwrap());
+    assert_eq!(scene.program.read(&path).await["state"], "embedding");
 }
 
 #[tokio::test]
