@@ -97,7 +97,8 @@ impl Search {
             root.ok_or_else(|| error::unknown_repository(reference, &roots))
         };
         let root = query.repository().map(named).transpose()?;
-        let filter = root.map_or_else(Filter::default, |root| {
+        // The only one needs none, and an approximate index is at its best without.
+        let filter = root.filter(|_| 1 < roots.len()).map_or_else(Filter::default, |root| {
             Filter::default().with(Field::Root, [root.id.to_string()])
         });
         let intent = Intent::of(query.text());

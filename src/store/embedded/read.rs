@@ -129,7 +129,7 @@ impl Shard {
         limit: usize,
     ) -> Result<Vec<Hit>, StoreError> {
         let mut ask = best::first_ask(limit);
-        let how = self.how(filter.is_some())?;
+        let how = self.how(filter)?;
         loop {
             let request = SearchRequest {
                 query: query.clone(),
@@ -152,15 +152,20 @@ impl Shard {
     }
 
     /// The approximate index loses matches under a filter; looking at all the points that a filter
-    /// leaves is fast. Without that index every search looks at all, first by rounded vectors.
-    fn how(&self, is_filtered: bool) -> Result<SearchParams, StoreError> {
+    /// leaves is fast. Without that index every search looks at all, first by rounded vectors, and so
+    /// does the engine where a filter leaves few, unless it is told to be exact.
+    fn how(&self, filter: Option<&qdrant_edge::Filter>) -> Result<SearchParams, StoreError> {
+        let leaves_many = || {
+            let request = CountRequest { filter: filter.cloned(), exact: false };
+            self.call("count", |engine| engine.count(request)).map(|left| self.few() <= left)
+        };
         let rounded = QuantizationSearchParams {
             ignore: false,
             rescore: Some(true),
             oversampling: Some(OVERSAMPLING),
         };
         Ok(SearchParams {
-            exact: is_filtered && self.has_graph()?,
+            exact: filter.is_some() && self.has_graph()? && leaves_many()?,
             hnsw_ef: Some(hnsw::EF),
             quantization: Some(rounded),
             ..SearchParams::default()

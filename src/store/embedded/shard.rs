@@ -44,6 +44,9 @@ const VACUUM_MIN_POINTS: usize = 1000;
 /// The engine rebuilds a segment when a fifth of its points is deleted; fewer changes than this
 /// cannot have brought that about.
 const VACUUM_MIN_CHANGES: usize = VACUUM_MIN_POINTS / 5;
+/// Where a filter leaves whole vectors of less than this in a segment, a search looks at all of them, by
+/// rounded ones, instead of following the approximate index. In kilobytes.
+const FEW_KILOBYTES: usize = 10_000;
 /// Bytes of one number of a dense vector: half precision.
 const NUMBER_BYTES: usize = 2;
 
@@ -204,6 +207,11 @@ impl Shard {
         Ok(may_vacuum || wants_graph || layout.segments < info.segments_count)
     }
 
+    /// Of how many points, left by a filter, a search looks at all whatever index there is.
+    pub(super) fn few(&self) -> usize {
+        (FEW_KILOBYTES * 1024) / self.dimensions.saturating_mul(NUMBER_BYTES).max(1)
+    }
+
     /// Whether large segments are given an approximate index.
     pub(super) fn has_graph(&self) -> Result<bool, StoreError> {
         self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m == hnsw::M))
@@ -323,7 +331,12 @@ fn quantized() -> QuantizationConfig {
 fn hnsw_config(m: usize) -> HnswIndexConfig {
     // Half of the processors, so that searches go on while the index is built.
     let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
-    HnswIndexConfig { m, max_indexing_threads: threads, ..HnswIndexConfig::default() }
+    HnswIndexConfig {
+        m,
+        max_indexing_threads: threads,
+        full_scan_threshold: FEW_KILOBYTES,
+        ..HnswIndexConfig::default()
+    }
 }
 
 /// Returns what stays the same of how segments are rebuilt. The engine would derive the rest from the
