@@ -49,7 +49,7 @@ pub struct Fields<'a> {
 
 /// Returns the BM25 weight of each term of a chunk.
 pub fn document(fields: &Fields<'_>) -> Sparse {
-    let mut terms = Terms::default();
+    let mut terms = Terms::of_about(fields.text.len());
     for line in fields.text.lines() {
         terms.add(line, if is_comment(line) { COMMENT_WEIGHT } else { 1.0 });
     }

@@ -9,6 +9,8 @@ use crate::domain::Sparse;
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.
 const LONGEST_IDENTIFIER: usize = 100;
+/// Text has about one term in so many bytes, or fewer.
+const BYTES_PER_TERM: usize = 4;
 
 /// Terms with their weighted counts. A term is the 32-bit FNV-1a hash of a word: with a million
 /// distinct words, a word shares its hash with another one in 4,000 cases, and then only counts
@@ -19,6 +21,11 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// Makes room for the terms of a text of so many bytes.
+    pub(super) fn of_about(bytes: usize) -> Self {
+        Self { counted: Vec::with_capacity(bytes / BYTES_PER_TERM) }
+    }
+
     /// Counts the terms of `text`, each occurrence as `weight`: every identifier as a whole, and
     /// its parts where it has several. Case does not count, nor do a part's ending and the
     /// underscores in a whole, so that `read_file` and `readFile` are one.
