@@ -20,6 +20,10 @@ use crate::{
     support::embeddings::{DIMENSIONS, Embeddings, Reply, inputs, vector},
 };
 
+/// What llama.cpp's server says of a text that its physical batch does not hold.
+const TOO_LARGE: &str = "input (900 tokens) is too large to process. increase the physical batch size \
+    (current batch size: 512)";
+
 /// Settings as a user makes them, with shorter waits.
 fn settings(url: &str, more: &[(&str, &str)]) -> Embedding {
     let mut pairs =
@@ -171,6 +175,8 @@ async fn a_failure_says_what_to_set() {
         failing(&[], said(429, "slow down")).await,
         failing(&[], Reply::Text(429, quota.to_owned())).await,
         failing(&[], said(500, "out of memory")).await,
+        failing(&[], said(500, "context deadline exceeded")).await,
+        failing(&[], said(500, TOO_LARGE)).await,
         failing(&[], Reply::Header(307, "location", "https://elsewhere.example/v1".into())).await,
         failing(&[], Reply::Text(200, "<html>welcome</html>".to_owned())).await,
         failing(&[], Reply::Text(200, r#"{"error":"Unexpected endpoint"}"#.to_owned())).await,
@@ -199,6 +205,8 @@ async fn a_failure_says_what_to_set() {
     7 requests: the embedding service at `http://HOST/v1/embeddings` takes no more requests for now (429: slow down); lower `EMBEDDING_CONCURRENCY`, or try later
     1 requests: the embedding service at `http://HOST/v1/embeddings` has no quota left for this key (429: You exceeded your quota); see to its plan and billing
     7 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: out of memory)
+    7 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: context deadline exceeded)
+    5 requests: the embedding service at `http://HOST/v1/embeddings` finds a single text too long (500: input (900 tokens) is too large to process. increase the physical batch size (current batch size: 512)); lower `EMBEDDING_MAX_TOKENS`
     1 requests: the embedding service at `http://HOST/v1/embeddings` points to another place (307: https://elsewhere.example/v1); set `EMBEDDING_URL` to that
     1 requests: the embedding service at `http://HOST/v1/embeddings` answers no list of embeddings: expected value at line 1 column 1; check `EMBEDDING_URL`
     1 requests: the embedding service at `http://HOST/v1/embeddings` answers no list of embeddings: missing field `data` at line 1 column 31: Unexpected endpoint; check `EMBEDDING_URL`
@@ -298,9 +306,13 @@ async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
         }
     };
     let texts = texts(32);
-    for (status, message) in
-        [(413, ""), (422, "batch size 32 > maximum allowed batch size 8"), (400, "too many inputs")]
-    {
+    let sizes = [
+        (413, ""),
+        (422, "batch size 32 > maximum allowed batch size 8"),
+        (400, "too many inputs"),
+        (500, TOO_LARGE),
+    ];
+    for (status, message) in sizes {
         let there = Embeddings::answer(too_many(status, message)).await;
         let embedder = service(&there.url, &[]);
         assert_right(&texts, &embedder.documents(texts.clone()).await.unwrap());
@@ -312,24 +324,26 @@ async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
 
 #[tokio::test]
 async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
-    let there = Embeddings::answer(|request| {
-        if inputs(request).iter().any(|input| 300 < input.len()) {
-            Reply::Text(413, r#"{"error":"must have less than 100 tokens"}"#.to_owned())
-        } else {
-            Reply::Vectors
-        }
-    })
-    .await;
-    let embedder = service(&there.url, &[]);
-    let mut mixed = texts(16);
-    mixed[5] = "long line\n".repeat(100);
-    let vectors = embedder.documents(mixed.clone()).await.unwrap();
-    // A quarter of it is short enough.
-    mixed[5] = "long line\n".repeat(24);
-    assert_right(&mixed, &vectors);
-    let before = there.requests().len();
-    drop(embedder.documents(texts(16)).await.unwrap());
-    assert_eq!(there.sizes()[before..], [16], "batches stay as large as they were");
+    for (status, message) in [(413, "must have less than 100 tokens"), (500, TOO_LARGE)] {
+        let there = Embeddings::answer(move |request| {
+            if inputs(request).iter().any(|input| 300 < input.len()) {
+                Reply::Text(status, format!(r#"{{"error":{{"message":"{message}"}}}}"#))
+            } else {
+                Reply::Vectors
+            }
+        })
+        .await;
+        let embedder = service(&there.url, &[]);
+        let mut mixed = texts(16);
+        mixed[5] = "long line\n".repeat(100);
+        let vectors = embedder.documents(mixed.clone()).await.unwrap();
+        // A quarter of it is short enough.
+        mixed[5] = "long line\n".repeat(24);
+        assert_right(&mixed, &vectors);
+        let before = there.requests().len();
+        drop(embedder.documents(texts(16)).await.unwrap());
+        assert_eq!(there.sizes()[before..], [16], "batches stay as large as they were");
+    }
 }
 
 #[tokio::test]

@@ -159,6 +159,9 @@ impl Client {
             {
                 Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
             }
+            StatusCode::INTERNAL_SERVER_ERROR if wire::is_failure_about_size(&said) => {
+                Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
+            }
             status if status.is_redirection() => {
                 give_up(Fault::Moved { status: number, said: location.unwrap_or_default() })
             }

@@ -140,6 +140,19 @@ pub(super) fn is_about_size(said: &str) -> bool {
     about.iter().any(|words| said.contains(words)) && !said.contains("dimension")
 }
 
+/// Whether the words of a failure (500) are about that, as llama.cpp's server and others say it. A failure
+/// may speak of contexts, tokens and what is exceeded for many reasons that pass.
+pub(super) fn is_failure_about_size(said: &str) -> bool {
+    let said = said.to_lowercase();
+    let about = [
+        "too large to process",
+        "physical batch size",
+        "length exceeds",
+        "larger than the max context size",
+    ];
+    about.iter().any(|words| said.contains(words))
+}
+
 /// Whether the words of a 429 are about money, which waiting does not bring.
 pub(super) fn is_about_quota(body: &[u8]) -> bool {
     let json: Option<Value> = serde_json::from_slice(body).ok();
