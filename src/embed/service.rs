@@ -341,8 +341,8 @@ impl Shared {
                 _held = Some(self.holdup.hold(self.client.error(failure.fault).to_string()));
             }
             info!(attempt, wait_ms = wait.as_millis(), fault, "embedding request will be repeated");
-            if asked.is_some() && !is_awaited {
-                self.pause.hold(wait);
+            if let Some(asked) = asked.filter(|_| !is_awaited) {
+                self.pause.hold(asked);
             }
             tokio::time::sleep(wait).await;
             attempt += 1;

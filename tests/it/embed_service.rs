@@ -202,10 +202,10 @@ async fn a_failure_says_what_to_set() {
     5 requests: the embedding service at `http://HOST/v1/embeddings` finds a single text too long (413: Payload too large); lower `EMBEDDING_MAX_TOKENS`
     5 requests: the embedding service at `http://HOST/v1/embeddings` finds a single text too long (400: the input length exceeds the context length); lower `EMBEDDING_MAX_TOKENS`
     1 requests: the embedding service at `http://HOST/v1/embeddings` refuses the request (422: dimensions are not supported); check `EMBEDDING_MODEL` and `EMBEDDING_DIMENSIONS`
-    7 requests: the embedding service at `http://HOST/v1/embeddings` takes no more requests for now (429: slow down); lower `EMBEDDING_CONCURRENCY`, or try later
+    10 requests: the embedding service at `http://HOST/v1/embeddings` takes no more requests for now (429: slow down); lower `EMBEDDING_CONCURRENCY`, or try later
     1 requests: the embedding service at `http://HOST/v1/embeddings` has no quota left for this key (429: You exceeded your quota); see to its plan and billing
-    7 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: out of memory)
-    7 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: context deadline exceeded)
+    10 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: out of memory)
+    10 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: context deadline exceeded)
     5 requests: the embedding service at `http://HOST/v1/embeddings` finds a single text too long (500: input (900 tokens) is too large to process. increase the physical batch size (current batch size: 512)); lower `EMBEDDING_MAX_TOKENS`
     1 requests: the embedding service at `http://HOST/v1/embeddings` points to another place (307: https://elsewhere.example/v1); set `EMBEDDING_URL` to that
     1 requests: the embedding service at `http://HOST/v1/embeddings` answers no list of embeddings: expected value at line 1 column 1; check `EMBEDDING_URL`
@@ -213,7 +213,7 @@ async fn a_failure_says_what_to_set() {
     1 requests: the embedding service at `http://HOST/v1/embeddings` answers more than 524288 bytes; check `EMBEDDING_URL`
     1 requests: the embedding service at `http://HOST/v1/embeddings` returned 1 vectors for 2 texts
     1 requests: the embedding service at `http://HOST/v1/embeddings` returned a vector that is all zeros; `EMBEDDING_MODEL` may not be an embedding model
-    7 requests: the embedding service at `http://HOST/v1/embeddings` broke off: connection closed before message completed
+    10 requests: the embedding service at `http://HOST/v1/embeddings` broke off: connection closed before message completed
     the embedding service at `https://HOST/v1/embeddings` has no connection to be trusted: received corrupt message of type InvalidContentType; correct the scheme or host of `EMBEDDING_URL`, or add its CA to the system's certificates
     the embedding service at `http://HOST/v1/embeddings` cannot be reached: Connection refused (os error 111); start it, or correct `EMBEDDING_URL`
     ");

@@ -21,9 +21,9 @@ pub(super) struct Patience {
     pub(super) longest_wait: Duration,
 }
 
-/// Nobody waits for a single batch of an ingest run: an interruption of half a minute, and limits by
-/// the minute, pass unnoticed.
-pub(super) const DOCUMENTS: Patience = Patience { attempts: 7, longest_wait: Duration::MAX };
+/// Nobody waits for a single batch of an ingest run: the waits between ten attempts are one to two
+/// minutes in all, so that an interruption of a minute, and limits by the minute, pass unnoticed.
+pub(super) const DOCUMENTS: Patience = Patience { attempts: 10, longest_wait: Duration::MAX };
 /// Somebody waits for the result of a search.
 pub(super) const QUERY: Patience = Patience { attempts: 3, longest_wait: Duration::from_secs(3) };
 /// Whoever asks whether it works wants to know about now.
@@ -34,25 +34,24 @@ pub(super) const LONGEST_QUERY: Duration = Duration::from_mins(1);
 /// Most attempts where a service takes requests and does not answer in time: each costs that time.
 pub(super) const SLOW_ATTEMPTS: u32 = 3;
 
-/// Returns how long to wait after the failure of an attempt, counted from 1: what the service asks
-/// for, or twice as long each time. Either is spread, so that many do not come back at once.
+/// Returns how long to wait after the failure of an attempt, counted from 1: twice as long each time, or
+/// what the service asks for if that is longer. A service that always says "at once" would else use up
+/// all attempts in a moment. Either is spread, so that many do not come back at once.
 pub(super) fn wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
-    if let Some(asked) = asked {
-        return asked.min(MAX_RETRY_AFTER) + first.mul_f64(random());
-    }
     let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
-    doubled.min(MAX_BACKOFF).mul_f64(0.5 + random() / 2.0)
+    let own = doubled.min(MAX_BACKOFF).mul_f64(0.5 + random() / 2.0);
+    asked.map_or(own, |asked| own.max(asked + first.mul_f64(random())))
 }
 
-/// Reads a `Retry-After` header: seconds, or a date.
+/// Reads a `Retry-After` header: seconds, or a date, within bounds.
 pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
-    if let Ok(seconds) = value.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = httpdate::parse_http_date(value).ok()?;
-    // A date that has passed means now.
-    Some(date.duration_since(now).unwrap_or_default())
+    let asked = match value.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
+        // A date that has passed means now.
+        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default(),
+    };
+    Some(asked.min(MAX_RETRY_AFTER))
 }
 
 /// Returns a number between 0 and 1.
@@ -100,10 +99,20 @@ mod tests {
             let waited = wait(first, attempt, None).as_millis();
             assert!((least..=most).contains(&waited), "{attempt}: {waited}");
         }
-        let asked = wait(first, 1, Some(Duration::from_hours(1))).as_millis();
+        let asked = wait(first, 1, Some(Duration::from_mins(1))).as_millis();
         assert!((60_000..=60_500).contains(&asked), "{asked}");
         let several: Vec<Duration> = (0..20).map(|_| wait(first, 1, None)).collect();
         assert!(several.iter().any(|wait| *wait != several[0]));
+    }
+
+    #[test]
+    fn limits_by_the_minute_pass_whatever_the_service_asks_for() {
+        let first = Duration::from_millis(500);
+        for asked in [None, Some(Duration::ZERO), Some(Duration::from_secs(1))] {
+            let waits = (1..DOCUMENTS.attempts).map(|attempt| wait(first, attempt, asked));
+            let waited = waits.sum::<Duration>().as_secs();
+            assert!((60..=130).contains(&waited), "{asked:?}: {waited} s");
+        }
     }
 
     #[test]
@@ -114,6 +123,7 @@ mod tests {
         assert_eq!(seconds(" 0.25 "), Some(0.25));
         assert_eq!(seconds("Wed, 21 Oct 2026 07:28:30 GMT"), Some(30.0));
         assert_eq!(seconds("Wed, 21 Oct 2026 07:27:00 GMT"), Some(0.0));
+        assert_eq!(seconds("3600"), Some(60.0), "it is asked again then, whatever it said");
         assert_eq!(seconds("soon"), None);
         assert_eq!(seconds("-1"), None);
         assert_eq!(seconds("1e300"), None);
