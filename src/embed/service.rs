@@ -20,7 +20,7 @@ use std::{
 
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tracing::{info, warn};
 
 pub use self::fault::Fault;
@@ -316,14 +316,16 @@ impl Shared {
         let mut attempt = 1;
         let mut _held = None;
         loop {
-            if !is_awaited {
-                self.pause.over().await;
+            let permit = self.turn(room, is_awaited).await;
+            let answered = self.client.ask(inputs).await;
+            if let Err(Failure { then: Then::Again(Some(asked)), .. }) = &answered
+                && !is_awaited
+            {
+                // Before somebody else has the permit.
+                self.pause.hold(*asked);
             }
-            // Nobody closes the semaphore; without a permit the request would only be unbounded.
-            let permit = room.acquire().await;
-            let asked = self.client.ask(inputs).await;
             drop(permit);
-            let failure = match asked {
+            let failure = match answered {
                 Ok(vectors) => return self.of_right_length(vectors),
                 Err(failure) => failure,
             };
@@ -341,11 +343,28 @@ impl Shared {
                 _held = Some(self.holdup.hold(self.client.error(failure.fault).to_string()));
             }
             info!(attempt, wait_ms = wait.as_millis(), fault, "embedding request will be repeated");
-            if let Some(asked) = asked.filter(|_| !is_awaited) {
-                self.pause.hold(asked);
-            }
             tokio::time::sleep(wait).await;
             attempt += 1;
+        }
+    }
+
+    /// Waits for room, and with documents until the service wants requests.
+    async fn turn<'a>(
+        &self,
+        room: &'a Semaphore,
+        is_awaited: bool,
+    ) -> Result<SemaphorePermit<'a>, AcquireError> {
+        loop {
+            if !is_awaited {
+                self.pause.over().await;
+            }
+            // Nobody closes the semaphore; without a permit the request would only be unbounded.
+            let permit = room.acquire().await;
+            if is_awaited || self.pause.is_over() {
+                return permit;
+            }
+            // A pause has begun while this waited: whoever waits behind is to find the same.
+            drop(permit);
         }
     }
 

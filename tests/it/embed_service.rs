@@ -1,7 +1,7 @@
 //! Embedding by a service: a real client, and a stand-in on loopback that can be told to misbehave.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -12,6 +12,7 @@ use codeinfo::{
     ingest::State,
     task::Tasks,
 };
+use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::{
@@ -273,15 +274,27 @@ async fn what_may_pass_is_tried_again() {
 
 #[tokio::test]
 async fn the_time_that_a_service_asks_for_is_waited_by_all() {
-    let limited = || Reply::Header(429, "retry-after", "0.3".to_owned());
-    let there = after(vec![limited()]).await;
-    let bounds = [("EMBEDDING_BATCH", "1"), ("EMBEDDING_CONCURRENCY", "1")];
-    let embedder = service(&there.url, &bounds);
-    let started = Instant::now();
-    let (one, other) = tokio::join!(embedder.documents(texts(1)), embedder.documents(texts(1)));
-    assert!(one.is_ok() && other.is_ok());
-    assert!(Duration::from_millis(300) <= started.elapsed());
-    assert_eq!(there.requests().len(), 3);
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&times);
+    let there = Embeddings::answer(move |_| {
+        let mut seen = seen.lock().unwrap();
+        seen.push(Instant::now());
+        match seen.len() {
+            1 => Reply::Header(429, "retry-after", "0.3".to_owned()),
+            _ => Reply::Vectors,
+        }
+    })
+    .await;
+    let embedder = service(&there.url, &[("EMBEDDING_CONCURRENCY", "1")]);
+    // All but one wait for their turn when the service says so.
+    let answers = join_all((0..3).map(|_| embedder.documents(texts(1)))).await;
+    assert!(answers.iter().all(Result::is_ok));
+    let times = times.lock().unwrap().clone();
+    assert_eq!(times.len(), 4);
+    for later in &times[1..] {
+        let waited = later.duration_since(times[0]);
+        assert!(Duration::from_millis(295) <= waited, "{waited:?}");
+    }
 
     let soon = SystemTime::now() + Duration::from_secs(2);
     let date = httpdate::fmt_http_date(soon);
@@ -367,7 +380,7 @@ async fn looking_whether_it_works_costs_few_requests() {
     let there = Embeddings::answer(|_| Reply::Late(Duration::from_millis(50))).await;
     let embedder = service(&there.url, &[]);
     let checks = (0..8).map(|_| embedder.check());
-    assert!(futures_util::future::join_all(checks).await.iter().all(Result::is_ok));
+    assert!(join_all(checks).await.iter().all(Result::is_ok));
     assert_eq!(there.requests().len(), 1, "all wait for the same one");
     // What requests say of it counts as well.
     there.now(|_| Reply::Text(401, String::new()));

@@ -76,15 +76,19 @@ impl Pause {
         *until = (*until).max(Instant::now() + wait);
     }
 
+    pub(super) fn is_over(&self) -> bool {
+        self.until() <= Instant::now()
+    }
+
     /// Waits until it is over, also if it is prolonged meanwhile.
     pub(super) async fn over(&self) {
-        loop {
-            let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
-            if until <= Instant::now() {
-                return;
-            }
-            tokio::time::sleep_until(until.into()).await;
+        while !self.is_over() {
+            tokio::time::sleep_until(self.until().into()).await;
         }
+    }
+
+    fn until(&self) -> Instant {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
