@@ -85,7 +85,7 @@ impl Qdrant {
         let opening = server.link.patiently(OPEN_PATIENCE, || server.names());
         match tokio::time::timeout(OPEN_WAIT, opening).await {
             Ok(Ok(_)) => {}
-            Ok(Err(fault)) if fault.may_pass(1) => {
+            Ok(Err(fault)) if fault.may_pass(1, 1) => {
                 warn!(reason = %fault.told("open"), "starting without the store");
             }
             Ok(Err(fault)) => return Err(fault.told("open")),

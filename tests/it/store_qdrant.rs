@@ -198,6 +198,26 @@ async fn another_node_serves_when_one_is_lost() {
 }
 
 #[tokio::test]
+async fn another_node_serves_when_one_has_lost_its_peers() {
+    let stand_in = StandIn::with_doors(2);
+    let corner = Corner::of(&stand_in);
+    stand_in.cut_off(0);
+    let store = corner.open().await;
+    put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
+    let found = store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap();
+    assert_eq!(numbers_of(&found), [3]);
+    store.lease(a_root("one").id).await.unwrap().release().await;
+    store.delete(Collection::Chunks, Filter::default()).await.unwrap();
+    assert_eq!(all(&store).await, []);
+    // With nobody left it is told, after some tries at each.
+    stand_in.cut_off(1);
+    let started = Instant::now();
+    let error = store.count(Collection::Chunks, Filter::default()).await.unwrap_err();
+    assert!(error.to_string().contains("1 of 1 read operations failed"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
+}
+
+#[tokio::test]
 async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
     let stand_in = StandIn::start();
     let mut corner = Corner::of(&stand_in);

@@ -6,9 +6,11 @@ use tonic::{Code, Status};
 
 use super::super::StoreError;
 
-/// The most tries of a call that the server failed by itself, as a node does that has just lost
-/// another one.
+/// The most tries, at each node, of a call that the server failed by itself, as a node does that has
+/// just lost another one.
 const MAX_TROUBLED: u32 = 4;
+/// The most looks for a collection.
+const MAX_MISSING: u32 = 4;
 /// The longest pause that a server may ask for.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
@@ -60,11 +62,12 @@ impl Fault {
         Self::Refused { reason: reason.into() }
     }
 
-    /// Whether the try after `tries` may do better.
-    pub(super) fn may_pass(&self, tries: u32) -> bool {
+    /// Whether the try after `tries`, `rounds` of them at each node, may do better.
+    pub(super) fn may_pass(&self, tries: u32, rounds: u32) -> bool {
         match self {
             Self::Away { .. } | Self::Exhausted { .. } => true,
-            Self::Troubled { .. } | Self::Missing { .. } => tries < MAX_TROUBLED,
+            Self::Troubled { .. } => rounds < MAX_TROUBLED,
+            Self::Missing { .. } => tries < MAX_MISSING,
             Self::Denied { .. } | Self::Refused { .. } | Self::Mismatch { .. } => false,
         }
     }

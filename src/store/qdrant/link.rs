@@ -148,8 +148,8 @@ impl Link {
                 Fault::Away { url: node.url.to_string(), reason }
             }
         };
-        if matches!(fault, Fault::Away { .. }) {
-            // Unless another call has moved on already.
+        if matches!(fault, Fault::Away { .. } | Fault::Troubled { .. }) {
+            // Unless another call has moved on already. A node in trouble may have lost all others.
             let next = (node.place + 1) % self.nodes.len();
             let order = Ordering::Relaxed;
             self.current.compare_exchange(place, next, order, order).ok();
@@ -158,7 +158,7 @@ impl Link {
     }
 
     /// Tries until it succeeds, until another try cannot help, or until `patience` is over and each
-    /// node was asked.
+    /// node was asked. A call that fails at one node is tried at the next.
     pub(super) async fn patiently<T, F>(
         &self,
         patience: Duration,
@@ -168,6 +168,7 @@ impl Link {
         F: Future<Output = Result<T, Fault>>,
     {
         let started = Instant::now();
+        let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX).max(1);
         let mut tries = 0;
         let mut _held = None;
         loop {
@@ -176,11 +177,12 @@ impl Link {
                 Err(fault) => fault,
             };
             tries += 1;
-            let pause = fault.pause().unwrap_or_else(|| self.pause(tries, patience));
+            let rounds = tries / nodes;
+            let pause = fault.pause().unwrap_or_else(|| pause(rounds, patience));
             let is_over = !pause.is_zero() && patience <= started.elapsed() + pause;
             let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
             let is_in_vain = self.stopping.is_cancelled() || abandoned.is_cancelled();
-            if is_over || is_in_vain || !fault.may_pass(tries) {
+            if is_over || is_in_vain || !fault.may_pass(tries, rounds) {
                 return Err(fault);
             }
             _held = Some(self.holdup.hold(fault.clone().told("answer").to_string()));
@@ -191,16 +193,15 @@ impl Link {
             }
         }
     }
+}
 
-    /// Returns how long to wait before the next try: not at all until each node was asked once, then
-    /// longer each time, and never the same for two callers.
-    fn pause(&self, tries: u32, patience: Duration) -> Duration {
-        let rounds = tries / u32::try_from(self.nodes.len()).unwrap_or(1).max(1);
-        let Some(doublings) = rounds.checked_sub(1) else { return Duration::ZERO };
-        let longest = FIRST_PAUSE.max(patience / SHARES);
-        let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(longest);
-        pause.mul_f64(f64::midpoint(1.0, random()))
-    }
+/// Returns how long to wait before the next try: not at all until each node was asked once, then longer
+/// with each round of them, and never the same for two callers.
+fn pause(rounds: u32, patience: Duration) -> Duration {
+    let Some(doublings) = rounds.checked_sub(1) else { return Duration::ZERO };
+    let longest = FIRST_PAUSE.max(patience / SHARES);
+    let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(longest);
+    pause.mul_f64(f64::midpoint(1.0, random()))
 }
 
 /// Returns a number between 0 and 1.

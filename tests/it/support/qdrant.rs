@@ -11,7 +11,10 @@ use std::{
     collections::HashMap,
     net::SocketAddr,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -52,6 +55,8 @@ struct Door {
     address: SocketAddr,
     /// `None` while it is shut.
     open: Mutex<Option<Runtime>>,
+    /// Whether it fails every call, as a node does that has lost its peers.
+    is_cut_off: AtomicBool,
 }
 
 /// What is to go wrong.
@@ -99,7 +104,11 @@ impl StandIn {
 
     fn of(doors: usize, identity: Option<Identity>) -> Self {
         let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let door = |_| Door { address: free(), open: Mutex::new(None) };
+        let door = |_| Door {
+            address: free(),
+            open: Mutex::new(None),
+            is_cut_off: AtomicBool::new(false),
+        };
         let inner = Arc::new(Inner {
             shards: Shards::default(),
             doors: (0..doors).map(door).collect(),
@@ -157,6 +166,11 @@ impl StandIn {
         self.inner.shut(door);
     }
 
+    /// From now on one door answers each call with `INTERNAL`; the others serve.
+    pub(crate) fn cut_off(&self, door: usize) {
+        self.inner.doors[door].is_cut_off.store(true, Ordering::SeqCst);
+    }
+
     /// Whether a door is open.
     pub(crate) fn is_open(&self, door: usize) -> bool {
         self.inner.doors[door].open.lock().unwrap().is_some()
@@ -182,7 +196,7 @@ impl StandIn {
         };
         // Another thread, because this one may drive a runtime.
         let bound = thread::scope(|scope| scope.spawn(|| runtime.block_on(bind)).join().unwrap());
-        let service = || Service(Arc::clone(&self.inner));
+        let service = || Service { inner: Arc::clone(&self.inner), door };
         let mut builder = Server::builder();
         if let Some(identity) = &self.inner.identity {
             let tls = ServerTlsConfig::new().identity(identity.clone());
@@ -216,6 +230,14 @@ impl Inner {
         if let Some(runtime) = self.doors[door].open.lock().unwrap().take() {
             runtime.shutdown_background();
         }
+    }
+
+    /// Says what a node that has lost its peers says.
+    fn check(&self, door: usize) -> Result<(), Status> {
+        if self.doors[door].is_cut_off.load(Ordering::SeqCst) {
+            return Err(Status::internal("1 of 1 read operations failed"));
+        }
+        Ok(())
     }
 
     /// Counts a call and returns what is to go wrong with it.

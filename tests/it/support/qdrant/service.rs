@@ -14,8 +14,11 @@ use super::{
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<Response<T>, Status>> + Send + 'a>>;
 
-/// All services, over the same data.
-pub(super) struct Service(pub(super) Arc<Inner>);
+/// All services of one door, over the data of all.
+pub(super) struct Service {
+    pub(super) inner: Arc<Inner>,
+    pub(super) door: usize,
+}
 
 impl Service {
     /// Serves a call, unless something is to go wrong.
@@ -25,7 +28,8 @@ impl Service {
         request: Request<A>,
         serve: impl FnOnce(&Shards, A) -> Result<T, Status>,
     ) -> Result<Response<T>, Status> {
-        let inner = &self.0;
+        let inner = &self.inner;
+        inner.check(self.door)?;
         let key = request.metadata().get("api-key").and_then(|key| key.to_str().ok());
         if let Some(wanted) = &*inner.key.lock().unwrap()
             && key != Some(wanted.as_str())
