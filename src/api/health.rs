@@ -12,7 +12,7 @@ use crate::{
     codex::Presence,
     error::chain,
     net::{Response, reply},
-    store::Vitals,
+    store::{StoreError, Vitals},
 };
 
 /// How long a part may take to prove that it works before it counts as failed.
@@ -52,6 +52,9 @@ struct StoreHealth {
     reason: Option<String>,
     /// `null` when the store cannot tell.
     chunks: Option<u64>,
+    /// Whether its answer is still awaited, so that asking again tells more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    slow: bool,
 }
 
 #[derive(Serialize)]
@@ -62,6 +65,9 @@ struct EmbedderHealth {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// Whether its answer is still awaited, so that asking again tells more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    slow: bool,
 }
 
 #[derive(Serialize)]
@@ -110,32 +116,39 @@ fn codex(services: &Services) -> CodexHealth {
 
 async fn store(services: &Services) -> StoreHealth {
     let backend = services.store.backend();
-    let failed = |reason: String| StoreHealth {
+    let failed = |reason: String, slow| StoreHealth {
         backend,
         version: None,
         ok: false,
         reason: Some(reason),
         chunks: None,
+        slow,
     };
     if let Err(error) = services.store.check_writes() {
-        warn!(error = %chain(&error), "store takes no writes");
-        return failed(error.to_string());
+        let is_slow = matches!(error, StoreError::NotYet { .. });
+        // A store that waits has said so when it began to.
+        if !is_slow {
+            warn!(error = %chain(&error), "store takes no writes");
+        }
+        return failed(error.to_string(), is_slow);
     }
     match tokio::time::timeout(PATIENCE, services.store.vitals()).await {
         Ok(Ok(Vitals { version, chunks })) => {
-            StoreHealth { backend, version, ok: true, reason: None, chunks: Some(chunks) }
+            let chunks = Some(chunks);
+            StoreHealth { backend, version, ok: true, reason: None, chunks, slow: false }
         }
         Ok(Err(error)) => {
             warn!(error = %chain(&error), "store failed its check");
-            failed(error.to_string())
+            failed(error.to_string(), false)
         }
-        Err(_) => failed(slow()),
+        Err(_) => failed(slow(), true),
     }
 }
 
 async fn embedder(services: &Services) -> EmbedderHealth {
     let embedder = &services.embedder;
     let checked = tokio::time::timeout(PATIENCE, embedder.check()).await;
+    let is_slow = checked.is_err();
     let reason = match checked {
         Ok(Ok(())) => None,
         Ok(Err(error)) => {
@@ -146,7 +159,7 @@ async fn embedder(services: &Services) -> EmbedderHealth {
         Err(_) => Some(slow()),
     };
     let (name, dimensions) = (embedder.model().name.clone(), embedder.dimensions());
-    EmbedderHealth { name, dimensions, ok: reason.is_none(), reason }
+    EmbedderHealth { name, dimensions, ok: reason.is_none(), reason, slow: is_slow }
 }
 
 fn slow() -> String {

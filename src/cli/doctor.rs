@@ -1,8 +1,15 @@
 //! Checks every part of a server and says what to do about what is wrong.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use super::{CliError, Client, print};
+
+/// How long parts may take to answer: a service loads its model when it is first asked.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The pause before looking again.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// Prints one line for each part of the server; fails when one of them is not well.
 pub(super) async fn server(client: &Client) -> Result<(), CliError> {
@@ -13,11 +20,11 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         Err(CliError::Refused { message, .. }) => message,
         Err(error) => return Err(error),
     };
-    let health: Value = client.get(&["health"]).await?;
+    let health = health(client).await?;
     let text = |pointer: &str| {
         health.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let yes = |pointer: &str| health.pointer(pointer).and_then(Value::as_bool) == Some(true);
+    let yes = |pointer: &str| is_true(&health, pointer);
     let mut well = true;
     let chunks = health.pointer("/store/chunks").and_then(Value::as_u64).unwrap_or_default();
     well &= check(
@@ -35,7 +42,7 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         "embedder",
         yes("/embedder/ok"),
         &format!("{}, {} dimensions", text("/embedder/name"), dimensions.unwrap_or_default()),
-        &text("/embedder/reason"),
+        &if yes("/embedder/slow") { too_slow() } else { text("/embedder/reason") },
     )?;
     well &= check(
         "codex",
@@ -47,6 +54,41 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
+}
+
+/// Returns the state of the parts; asks again for a while if nothing is missing but an answer.
+async fn health(client: &Client) -> Result<Value, CliError> {
+    let started = Instant::now();
+    let mut health: Value = client.get(&["health"]).await?;
+    if is_slow(&health) {
+        let seconds = PATIENCE.as_secs();
+        print::note(&format!(
+            "no answer yet, perhaps because a model is being loaded; waiting up to {seconds} s"
+        ))?;
+    }
+    while is_slow(&health) && started.elapsed() < PATIENCE {
+        tokio::time::sleep(PAUSE).await;
+        health = client.get(&["health"]).await?;
+    }
+    Ok(health)
+}
+
+/// Whether an answer is awaited, of the embedder or of a store that may itself have waited for that.
+fn is_slow(health: &Value) -> bool {
+    let embedder_is_well = is_true(health, "/embedder/ok");
+    is_true(health, "/embedder/slow") || embedder_is_well && is_true(health, "/store/slow")
+}
+
+fn is_true(health: &Value, pointer: &str) -> bool {
+    health.pointer(pointer).and_then(Value::as_bool) == Some(true)
+}
+
+fn too_slow() -> String {
+    format!(
+        "no answer within {} s; see in the service's log whether it still loads its model or lacks \
+         memory for it, and run `codeinfo doctor` again",
+        PATIENCE.as_secs()
+    )
 }
 
 /// Prints the state of one part, with what to do where it is not well.

@@ -165,6 +165,28 @@ async fn another_model_replaces_the_former_when_asked_to() {
 }
 
 #[tokio::test]
+async fn doctor_waits_for_a_service_that_loads_its_model() {
+    let there = Embeddings::answer(|_| Reply::Late(Duration::from_secs(8))).await;
+    let data = fresh();
+    let mut environment = environment(&there.url);
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    // The store is made as soon as the length of vectors is known.
+    assert!(said.contains("ok    store: embedded"), "{said}");
+    assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
+    let waits = String::from_utf8(doctor.stderr).unwrap();
+    assert!(waits.contains("no answer yet") && waits.contains("waiting up to 30 s"), "{waits}");
+    assert_eq!(there.requests().len(), 1);
+    // Once it is known that no answer will come, what to set is told.
+    there.now(|_| Reply::Silent);
+    environment.push(("EMBEDDING_TIMEOUT_SECS".to_owned(), "4".to_owned()));
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    let embedder = said.lines().find(|line| line.starts_with("FAIL  embedder: ")).unwrap();
+    assert!(embedder.contains("raise `EMBEDDING_TIMEOUT_SECS`"), "{embedder}");
+}
+
+#[tokio::test]
 async fn who_indexes_while_the_service_is_away_is_told_why_it_takes_so_long() {
     let there = Embeddings::well().await;
     let (data, repo) = (fresh(), repository());
