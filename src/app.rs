@@ -37,6 +37,9 @@ pub enum Visibility {
     Announced,
     /// For one command of this process only.
     Private,
+    /// For a command that says what is wrong: the server comes up with a store that cannot be opened,
+    /// and refuses what needs it.
+    Examined,
 }
 
 /// Why the server could not start.
@@ -102,7 +105,7 @@ impl Server {
         let (main_address, mcp_address) = (bound(&main, config)?, bound(&mcp, config)?);
 
         let groups = Groups::default();
-        let store = open(config, on_mismatch, &groups).await?;
+        let store = open(config, on_mismatch, visibility, &groups).await?;
         let services = services(config, &store, (main_address, mcp_address), &groups);
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
         if visibility == Visibility::Announced {

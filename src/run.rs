@@ -23,7 +23,11 @@ pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
         return serve(command, &config, reembed).await;
     }
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
-    match place(&config).await? {
+    let visibility = match command {
+        Command::Doctor => Visibility::Examined,
+        _ => Visibility::Private,
+    };
+    match place(&config, visibility).await? {
         Place::Running(url) => cli::run(command, &Client::new(&url)?).await?,
         Place::Own(server) => alone(command, *server).await?,
     }
@@ -40,7 +44,7 @@ enum Place {
 
 /// Finds the server of the data folder or starts one. Another command, or a server that is starting,
 /// may hold the folder for a moment without saying where it is.
-async fn place(config: &Config) -> Result<Place, Failure> {
+async fn place(config: &Config, visibility: Visibility) -> Result<Place, Failure> {
     let mut own = config.clone();
     own.host = Ipv4Addr::LOCALHOST.into();
     own.port = 0;
@@ -51,7 +55,7 @@ async fn place(config: &Config) -> Result<Place, Failure> {
         if let Some(Holder { main_url: Some(url), .. }) = store::holder(&config.data_dir)? {
             return Ok(Place::Running(url));
         }
-        match Server::start(&own, OnMismatch::Refuse, Visibility::Private).await {
+        match Server::start(&own, OnMismatch::Refuse, visibility).await {
             Ok(server) => return Ok(Place::Own(Box::new(server))),
             Err(StartError::Store(StoreError::Held { .. })) if waits < MAX_WAITS => waits += 1,
             Err(error) => return Err(error.into()),

@@ -2,7 +2,8 @@
 //!
 //! Until then a new one holds nothing, and says so to whoever reads; one that others share, and all
 //! writes, are refused with the reason. The service is asked again and again, so that nothing has to be
-//! started anew when it is there.
+//! started anew when it is there. A store that cannot be opened is kept here too where something is to
+//! be said of the rest.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,6 +37,7 @@ pub(super) struct Late {
 #[derive(Clone)]
 enum State {
     Waiting { reason: String },
+    Refused(Arc<StoreError>),
     Open(Arc<dyn VectorStore>),
 }
 
@@ -50,22 +52,23 @@ impl Late {
         let waiting = async move {
             let mut has_told = false;
             loop {
-                let reason = match ready(embedder.as_ref()).await {
+                let state = match ready(embedder.as_ref()).await {
                     Ok(dimensions) => match place.open(dimensions).await {
                         Ok(store) => {
                             info!(dimensions, "the store was made");
                             sender.send_replace(State::Open(store));
                             return;
                         }
-                        Err(error) => error.to_string(),
+                        Err(error) => State::Refused(Arc::new(error)),
                     },
-                    Err(reason) => reason,
+                    Err(reason) => State::Waiting { reason },
                 };
-                if !has_told {
-                    warn!(reason, "the store waits for the embedding service");
+                sender.send_replace(state);
+                if !has_told && !stopping.is_cancelled() {
+                    let reason = why_not(&sender.borrow()).to_string();
+                    warn!(reason, "the store cannot be opened yet");
                     has_told = true;
                 }
-                sender.send_replace(State::Waiting { reason });
                 tokio::select! {
                     () = stopping.cancelled() => return,
                     () = wake.notified() => {}
@@ -77,11 +80,22 @@ impl Late {
         Self { state, wanted, is_shared }
     }
 
+    /// Stands for a store that cannot be opened, and is not tried again.
+    pub(super) fn never(error: StoreError, is_shared: bool) -> Self {
+        let (_, state) = watch::channel(State::Refused(Arc::new(error)));
+        Self { state, wanted: Arc::default(), is_shared }
+    }
+
     fn store(&self) -> Option<Arc<dyn VectorStore>> {
         match &*self.state.borrow() {
             State::Open(store) => Some(Arc::clone(store)),
-            State::Waiting { .. } => None,
+            State::Waiting { .. } | State::Refused(_) => None,
         }
+    }
+
+    /// Whether it holds nothing for certain.
+    fn is_blank(&self) -> bool {
+        !self.is_shared && matches!(&*self.state.borrow(), State::Waiting { .. })
     }
 
     /// Reads from the store, or else from nothing where there can be none yet.
@@ -93,8 +107,8 @@ impl Late {
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         match self.store() {
             Some(store) => read(store),
-            None if self.is_shared => futures_util::future::ready(Err(self.not_yet())).boxed(),
-            None => futures_util::future::ready(Ok(T::default())).boxed(),
+            None if self.is_blank() => futures_util::future::ready(Ok(T::default())).boxed(),
+            None => futures_util::future::ready(Err(self.not_yet())).boxed(),
         }
     }
 
@@ -110,11 +124,15 @@ impl Late {
     }
 
     fn not_yet(&self) -> StoreError {
-        let reason = match &*self.state.borrow() {
-            State::Waiting { reason } => reason.clone(),
-            State::Open(_) => "it has just answered".to_owned(),
-        };
-        StoreError::NotYet { reason }
+        why_not(&self.state.borrow())
+    }
+}
+
+fn why_not(state: &State) -> StoreError {
+    match state {
+        State::Waiting { reason } => StoreError::NotYet { reason: reason.clone() },
+        State::Refused(error) => StoreError::Unopened(Arc::clone(error)),
+        State::Open(_) => StoreError::NotYet { reason: "it has just answered".to_owned() },
     }
 }
 
@@ -195,7 +213,11 @@ impl VectorStore for Late {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.read(|store| async move { store.flush().await }.boxed())
+        match self.store() {
+            Some(store) => async move { store.flush().await }.boxed(),
+            // Nothing was written.
+            None => futures_util::future::ready(Ok(())).boxed(),
+        }
     }
 
     fn holdup(&self) -> Option<String> {

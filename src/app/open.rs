@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{Groups, Opened, StartError, late::Late};
+use super::{Groups, Opened, StartError, Visibility, late::Late};
 use crate::{
     config::Config,
     embed::{Builtin, Embedder, Service},
@@ -13,32 +13,50 @@ use crate::{
 /// How long the start waits for an embedding service whose vectors have a length that nobody knows.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens both. Where nobody knows yet how long vectors are, the store is opened once somebody does.
+/// Opens both. What fails of the store is left to the store to tell where the server is examined.
 pub(super) async fn open(
     config: &Config,
     on_mismatch: OnMismatch,
+    visibility: Visibility,
     groups: &Groups,
 ) -> Result<Opened, StartError> {
     let tasks = &groups.adapters;
-    let (embedder, dimensions): (Arc<dyn Embedder>, _) = match &config.embedding {
-        None => {
-            let builtin = Builtin::load(tasks.clone())?;
-            let dimensions = builtin.dimensions();
-            (Arc::new(builtin), dimensions)
-        }
+    let (embedder, service): (Arc<dyn Embedder>, _) = match &config.embedding {
+        None => (Arc::new(Builtin::load(tasks.clone())?), None),
         Some(settings) => {
-            let service = Service::new(settings.clone(), tasks.clone())?;
-            let dimensions = learn(&service, config, on_mismatch, tasks).await?;
-            (Arc::new(service), dimensions)
+            let service = Arc::new(Service::new(settings.clone(), tasks.clone())?);
+            (Arc::clone(&service) as Arc<dyn Embedder>, Some(service))
         }
+    };
+    let store = match store(config, on_mismatch, (&embedder, service.as_deref()), tasks).await {
+        // Another process that has it is about to end, or to say where it is.
+        Err(StartError::Store(error))
+            if visibility == Visibility::Examined && !matches!(error, StoreError::Held { .. }) =>
+        {
+            Arc::new(Late::never(error, config.qdrant.is_some()))
+        }
+        opened => opened?,
+    };
+    Ok((store, embedder))
+}
+
+/// Opens the store. Where nobody knows yet how long vectors are, it is opened once somebody does.
+async fn store(
+    config: &Config,
+    on_mismatch: OnMismatch,
+    (embedder, service): (&Arc<dyn Embedder>, Option<&Service>),
+    tasks: &Tasks,
+) -> Result<Arc<dyn VectorStore>, StartError> {
+    let dimensions = match service {
+        None => embedder.dimensions(),
+        Some(service) => learn(service, config, on_mismatch, tasks).await?,
     };
     let place = Place::of(config, on_mismatch, &embedder.model().id(), tasks).await?;
     let place = Arc::new(place);
-    let store = match dimensions {
+    Ok(match dimensions {
         Some(dimensions) => place.open(dimensions).await?,
-        None => Arc::new(Late::new(Arc::clone(&embedder), place, tasks)),
-    };
-    Ok((store, embedder))
+        None => Arc::new(Late::new(Arc::clone(embedder), place, tasks)),
+    })
 }
 
 /// Where a store is, and for which model; all that is needed to open it but the length of vectors.
@@ -95,10 +113,13 @@ async fn learn(
     if service.dimensions().is_none()
         && config.qdrant.is_none()
         && on_mismatch == OnMismatch::Refuse
-        && let Some((_, dimensions)) =
+        && let Some((model, dimensions)) =
             Embedded::recorded(&config.data_dir.join("store"), tasks).await?
     {
-        // Vectors of another model are refused by its name, whatever their length.
+        if model != service.model().id() {
+            // The store is refused by its model's name, whatever the length of vectors.
+            return Ok(Some(dimensions));
+        }
         service.expect_dimensions(dimensions);
     }
     match on_mismatch {

@@ -1,6 +1,9 @@
 //! What can go wrong in a store.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::error::Code;
 
@@ -32,6 +35,9 @@ pub enum StoreError {
         /// Why it has not answered.
         reason: String,
     },
+    /// The store could not be opened.
+    #[error(transparent)]
+    Unopened(Arc<StoreError>),
     /// A newer version of the product wrote the store.
     #[error(
         "the store in `{}` has layout {found}, but this version reads up to {supported}; \
@@ -145,6 +151,7 @@ impl StoreError {
     pub fn code(&self) -> Code {
         match self {
             Self::ModelMismatch { .. } => Code::EmbedModelMismatch,
+            Self::Unopened(error) => error.code(),
             Self::InvalidPoint { .. } => Code::Internal,
             Self::Leased { .. } => Code::Busy,
             Self::Held { .. }

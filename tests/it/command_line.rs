@@ -159,6 +159,36 @@ async fn doctor_fails_and_says_what_to_do_when_codex_is_missing() {
 }
 
 #[tokio::test]
+async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path().to_str().unwrap();
+    let (code, _, trouble) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{trouble}");
+    let manifest = data.path().join("store/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let former = text.replace("code-static-1@", "former-model@");
+    for (written, told, advice) in [
+        (former.as_str(), "holds vectors of `former-model@", "start with `--reembed`"),
+        ("{", "is damaged: ", "move the folder away and ingest again"),
+    ] {
+        fs::write(&manifest, written).unwrap();
+        let (code, said, trouble) = codeinfo(data.path(), &["doctor"]).await;
+        assert_eq!((code, trouble.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
+        let line = |start| said.lines().find(|line| line.starts_with(start)).unwrap_or_default();
+        let store = line("FAIL  store: the store ");
+        assert!(store.contains(told) && store.contains(advice), "{said}");
+        assert!(line("ok    embedder: code-static-1").contains("dimensions"), "{said}");
+        assert!(line("FAIL  codex: ").contains("CODEX_BIN"), "{said}");
+        assert!(!said.contains("nothing is indexed"), "nobody knows: {said}");
+    }
+    // Nothing was changed by looking.
+    fs::write(&manifest, text).unwrap();
+    let (code, said, _) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    assert_eq!(code, Some(0));
+    assert!(said.contains("src/valve.rs"), "{said}");
+}
+
+#[tokio::test]
 async fn indexing_what_is_not_a_folder_fails_clearly() {
     let data = fresh();
     let (code, _, said) = codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;

@@ -148,6 +148,11 @@ async fn another_model_replaces_the_former_when_asked_to() {
     kept.terminate().await;
 
     let there = Embeddings::at(address, |_| Reply::Vectors).await;
+    // What is wrong with the store is not said of the service, whose vectors have another length.
+    let doctor = run(data.path(), &environment, &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("FAIL  store: the store holds vectors of `code-static-1@"), "{said}");
+    assert!(said.contains("ok    embedder: stand-in, 64 dimensions"), "{said}");
     let program = Program::serve_reembedding(data.path(), &environment).await;
     let found = search(&program).await;
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");

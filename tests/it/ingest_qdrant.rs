@@ -359,6 +359,11 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
     let trusted = doctor(&environment).await;
     assert!(trusted.contains(&format!("ok    store: qdrant {VERSION}, 0 chunks\n")), "{trusted}");
     assert!(trusted.contains("nothing is indexed yet"), "{trusted}");
+    environment[2].1 = "wrong".to_owned();
+    let refused = doctor(&environment).await;
+    let store = refused.lines().find(|line| line.starts_with("FAIL  store: Qdrant at ")).unwrap();
+    assert!(store.contains("set `QDRANT_API_KEY`"), "{store}");
+    assert!(refused.contains("ok    embedder: "), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
