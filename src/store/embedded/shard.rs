@@ -34,8 +34,11 @@ const SETTLED_SEGMENTS: usize = 6;
 /// sources and its result.
 const LARGEST_PART: usize = 3;
 /// The same with an approximate index, whose search takes a millisecond or two in each segment,
-/// however large.
+/// however large: so that two or three hold nearly all.
 const SETTLED_GRAPHS: usize = 4;
+/// Then no segment is merged to more than half of all points, or this many. Building the index of
+/// 1,200,000 in one took 3 GB.
+const LARGEST_GRAPH: usize = 400_000;
 /// How many segments a shard may have while a run goes on. Merging takes seconds in which nothing is
 /// sealed, so that there is little of it; each segment maps some thirty files.
 const WORKING_SEGMENTS: usize = 40;
@@ -83,7 +86,8 @@ impl Layout {
     /// For a shard of so many points, when a run has ended.
     fn settled(points: usize, bounds: Bounds) -> Self {
         if bounds.hnsw_min_points <= points {
-            Self { segments: SETTLED_GRAPHS, largest: usize::MAX, m: Some(hnsw::M) }
+            let largest = LARGEST_GRAPH.max(points / 2);
+            Self { segments: SETTLED_GRAPHS, largest, m: Some(hnsw::M) }
         } else {
             let largest = points / LARGEST_PART;
             Self { segments: SETTLED_SEGMENTS, largest, m: Some(hnsw::NO_GRAPH) }
