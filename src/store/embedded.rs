@@ -137,7 +137,11 @@ impl Embedded {
     /// waited for, because the engine can only flush when it has ended; when stopping, any rebuilding
     /// is.
     async fn flush_and_optimize(&self) -> Result<(), StoreError> {
-        if self.tasks.stopping().is_cancelled() || !self.optimizer.is_settling() {
+        let is_stopping = self.tasks.stopping().is_cancelled();
+        if is_stopping {
+            self.optimizer.finish();
+        }
+        if is_stopping || !self.optimizer.is_settling() {
             // Without an end in time, the journal is put on disk instead.
             drop(tokio::time::timeout(REBUILD_WAIT, self.optimizer.idle()).await);
         }

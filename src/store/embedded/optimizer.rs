@@ -4,7 +4,10 @@
 //! process may end meanwhile as it may be killed.
 
 use std::{
-    sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex as SyncMutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
     time::Instant,
 };
@@ -25,22 +28,30 @@ pub(super) struct Optimizer {
     writer: Arc<Mutex<Writer>>,
     bounds: Bounds,
     busy: watch::Sender<Option<Rebuild>>,
+    /// Whether a run ended while segments were being rebuilt, so that what it left is to be looked at.
+    again: Arc<AtomicBool>,
     thread: Arc<SyncMutex<Option<JoinHandle<()>>>>,
 }
 
 impl Optimizer {
     pub(super) fn new(shards: Arc<Shards>, writer: Arc<Mutex<Writer>>, bounds: Bounds) -> Self {
         let busy = watch::Sender::new(None);
-        Self { shards, writer, bounds, busy, thread: Arc::default() }
+        Self { shards, writer, bounds, busy, again: Arc::default(), thread: Arc::default() }
     }
 
-    /// Starts to rebuild what a run left, unless segments are being rebuilt already or nothing is
-    /// to be rebuilt. The caller holds the writer and has flushed it.
+    /// Starts to rebuild what a run left if there is anything, as soon as nothing is being rebuilt. The
+    /// caller holds the writer and has flushed it.
     pub(super) fn settle(&self, writer: &mut Writer) -> Result<(), StoreError> {
-        if writer.optimizing() || !self.wanted(writer.unsettled())? {
+        if writer.optimizing() {
+            self.again.store(true, Ordering::Relaxed);
             return Ok(());
         }
-        self.start(writer, Rebuild::Settle)
+        if self.wanted(writer.unsettled())? { self.start(writer, Rebuild::Settle) } else { Ok(()) }
+    }
+
+    /// Rebuilds no more when what goes on now has ended.
+    pub(super) fn finish(&self) {
+        self.again.store(false, Ordering::Relaxed);
     }
 
     /// Starts to seal the segment of chunks that takes changes, once it has grown enough. The caller
@@ -80,10 +91,12 @@ impl Optimizer {
         drop(self.busy.subscribe().wait_for(Option::is_none).await);
     }
 
-    /// Waits, blocking, for the thread if there is one.
+    /// Waits, blocking, for the thread if there is one, and for another one that it starts.
     pub(super) fn join(&self) {
-        let thread = self.thread().take();
-        if let Some(thread) = thread {
+        self.finish();
+        loop {
+            let thread = self.thread().take();
+            let Some(thread) = thread else { return };
             // A panic of the engine is an error by now; there is nothing else to report.
             drop(thread.join());
         }
@@ -104,11 +117,14 @@ impl Optimizer {
         let elapsed_ms = began.elapsed().as_millis();
         debug!(?rebuild, ?ended, elapsed_ms, "segments rebuilt");
         let mut writer = self.writer.blocking_lock();
-        if let Err(error) = writer.finish_optimizing(ended) {
-            warn!(%error, "store could not be optimized");
-        }
+        let finished = writer.finish_optimizing(ended);
         // Before the writer is free again: the next start must not be taken back.
         self.busy.send_replace(None);
+        let is_settled = !self.again.swap(false, Ordering::Relaxed);
+        let goes_on = |()| if is_settled { Ok(()) } else { self.settle(&mut writer) };
+        if let Err(error) = finished.and_then(goes_on) {
+            warn!(%error, "store could not be optimized");
+        }
     }
 
     fn rebuild(&self, rebuild: Rebuild) -> Result<Vec<Collection>, StoreError> {
