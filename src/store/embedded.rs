@@ -6,6 +6,7 @@
 mod convert;
 mod entry;
 mod journal;
+mod layout;
 mod manifest;
 mod optimizer;
 mod read;
@@ -31,9 +32,10 @@ use crate::{
 };
 use entry::Entry;
 use journal::Journal;
+use layout::Bounds;
 use manifest::{Manifest, Numbers};
 use optimizer::Optimizer;
-use shard::{Bounds, Shard};
+use shard::Shard;
 use writer::{Shards, Writer};
 
 /// Points per change: few, because readers wait while the engine takes one in.

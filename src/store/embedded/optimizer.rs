@@ -17,7 +17,8 @@ use tracing::{debug, warn};
 
 use super::{
     super::{Collection, StoreError},
-    shard::{Bounds, Rebuild},
+    layout::Bounds,
+    shard::Rebuild,
     writer::{Shards, Writer},
 };
 

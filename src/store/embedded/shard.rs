@@ -7,61 +7,20 @@ use std::{
     fs, io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    thread,
 };
 
 use qdrant_edge::{
-    CreateIndex, Distance, EdgeConfig, EdgeConfigBuilder, EdgeOptimizersConfig, EdgeShard,
-    EdgeSparseVectorParamsBuilder, EdgeVectorParamsBuilder, FieldIndexOperations, HnswIndexConfig,
-    KeywordIndexParams, Modifier, OperationError, OperationResult, PayloadFieldSchema,
-    PayloadSchemaParams, PointInsertOperations, PointOperations, QuantizationConfig,
-    ScalarQuantizationConfig, ScalarType, UpdateOperation, VectorStorageDatatype, WalOptions,
+    CreateIndex, EdgeConfig, EdgeShard, FieldIndexOperations, OperationError, OperationResult,
+    PointInsertOperations, PointOperations, UpdateOperation,
 };
 use tracing::warn;
 
 use super::{
     super::{Collection, Field, Filter, Point, StoreError, atomic, hnsw},
-    convert::{self, DENSE, Selection, TERMS},
+    convert::{self, Selection},
     entry::Entry,
+    layout::{self, Bounds, Layout},
 };
-
-/// Size of one file of the engine's log; up to two files of a collection wait to be freed.
-const LOG_FILE_BYTES: usize = 8 << 20;
-/// How many segments a shard may have when a run has ended, before small ones are merged. Looking at
-/// every vector, a search spends some tens of microseconds on each.
-const SETTLED_SEGMENTS: usize = 6;
-/// Then no segment is merged to more than this part of all points: merging takes memory for both its
-/// sources and its result.
-const LARGEST_PART: usize = 3;
-/// The same with an approximate index, whose search takes a millisecond or two in each segment,
-/// however large: so that two or three hold nearly all.
-const SETTLED_GRAPHS: usize = 4;
-/// Then no segment is merged to more than half of all points, or this many. Building the index of
-/// 1,200,000 in one took 3 GB.
-const LARGEST_GRAPH: usize = 400_000;
-/// How many segments a shard may have while a run goes on. Merging takes seconds in which nothing is
-/// sealed, so that there is little of it; each segment maps some thirty files.
-const WORKING_SEGMENTS: usize = 40;
-/// Segments with fewer points are not rebuilt to get rid of deleted ones.
-const VACUUM_MIN_POINTS: usize = 1000;
-/// The engine rebuilds a segment when a fifth of its points is deleted; fewer changes than this
-/// cannot have brought that about.
-const VACUUM_MIN_CHANGES: usize = VACUUM_MIN_POINTS / 5;
-/// Where a filter leaves whole vectors of less than this in a segment, a search looks at all of them, by
-/// rounded ones, instead of following the approximate index. In kilobytes.
-const FEW_KILOBYTES: usize = 10_000;
-/// Bytes of one number of a dense vector: half precision.
-const NUMBER_BYTES: usize = 2;
-
-/// When segments are rebuilt, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
-    /// A segment that takes changes is sealed once it has this many points, and another one is
-    /// begun: a change costs the engine time in proportion to the points beside it.
-    pub(super) seal_points: usize,
-    /// From this many points on an approximate index is built.
-    pub(super) hnsw_min_points: usize,
-}
 
 /// How thoroughly segments are rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,29 +29,6 @@ pub(super) enum Rebuild {
     Seal,
     /// When a run has ended: also builds the approximate index once there are enough points for it.
     Settle,
-}
-
-/// What segments are rebuilt to.
-struct Layout {
-    /// How many there may be before small ones are merged.
-    segments: usize,
-    /// How many points merging may put into one.
-    largest: usize,
-    /// The graph of dense vectors, if it may become another one.
-    m: Option<usize>,
-}
-
-impl Layout {
-    /// For a shard of so many points, when a run has ended.
-    fn settled(points: usize, bounds: Bounds) -> Self {
-        if bounds.hnsw_min_points <= points {
-            let largest = LARGEST_GRAPH.max(points / 2);
-            Self { segments: SETTLED_GRAPHS, largest, m: Some(hnsw::M) }
-        } else {
-            let largest = points / LARGEST_PART;
-            Self { segments: SETTLED_SEGMENTS, largest, m: Some(hnsw::NO_GRAPH) }
-        }
-    }
 }
 
 /// A collection in the engine.
@@ -119,13 +55,15 @@ impl Shard {
         atomic::remove_folder(&folder.join("temp_segments"))?;
         reset_log(&folder, first_operation)?;
         let m = m(&folder);
-        let config = config(collection, dimensions, m);
+        let config = layout::config(collection, dimensions, m);
         let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
         for field in Field::INDEXED {
             // A no-op for segments that have the index.
-            let index =
-                CreateIndex { field_name: convert::key(field)?, field_schema: Some(schema(field)) };
+            let index = CreateIndex {
+                field_name: convert::key(field)?,
+                field_schema: Some(layout::schema(field)),
+            };
             let index = FieldIndexOperations::CreateIndex(index);
             shard.update("index payloads", UpdateOperation::FieldIndexOperation(index))?;
         }
@@ -177,25 +115,17 @@ impl Shard {
     /// Rebuilds segments that hold many deleted points or have grown large, and merges small ones.
     /// Returns whether anything changed. May take minutes; reads and changes go on meanwhile.
     pub(super) fn optimize(&self, rebuild: Rebuild, bounds: Bounds) -> Result<bool, StoreError> {
-        let bytes = self.dimensions.saturating_mul(NUMBER_BYTES);
-        let kilobytes = |points: usize| (points.saturating_mul(bytes) / 1024).max(1);
         let layout = match rebuild {
-            // Another `m` would have the engine rebuild every segment.
-            Rebuild::Seal => Layout { segments: WORKING_SEGMENTS, largest: usize::MAX, m: None },
+            Rebuild::Seal => Layout::working(),
             Rebuild::Settle => {
                 let points = self.count(&Filter::default())?;
                 Layout::settled(usize::try_from(points).unwrap_or(usize::MAX), bounds)
             }
         };
         self.call("optimize", |engine| {
-            engine.set_optimizers_config(EdgeOptimizersConfig {
-                default_segment_number: Some(layout.segments),
-                max_segment_size: Some(kilobytes(layout.largest)),
-                indexing_threshold: Some(kilobytes(bounds.seal_points)),
-                ..optimizers()
-            })?;
+            engine.set_optimizers_config(layout.optimizers(bounds, self.dimensions))?;
             if let Some(m) = layout.m {
-                engine.set_hnsw_config(hnsw_config(m))?;
+                engine.set_hnsw_config(layout::hnsw_config(m))?;
             }
             engine.optimize()
         })
@@ -205,7 +135,7 @@ impl Shard {
     /// about `changes` points were written or deleted.
     pub(super) fn may_optimize(&self, changes: usize, bounds: Bounds) -> Result<bool, StoreError> {
         let info = self.call("look at its segments", |engine| Ok(engine.info()))?;
-        let may_vacuum = VACUUM_MIN_POINTS <= info.points_count && VACUUM_MIN_CHANGES <= changes;
+        let may_vacuum = layout::may_vacuum(info.points_count, changes);
         let layout = Layout::settled(info.points_count, bounds);
         let wants_graph = layout.m == Some(hnsw::M) && !self.has_graph()?;
         Ok(may_vacuum || wants_graph || layout.segments < info.segments_count)
@@ -213,7 +143,7 @@ impl Shard {
 
     /// Of how many points, left by a filter, a search looks at all whatever index there is.
     pub(super) fn few(&self) -> usize {
-        (FEW_KILOBYTES * 1024) / self.dimensions.saturating_mul(NUMBER_BYTES).max(1)
+        layout::few(self.dimensions)
     }
 
     /// Whether large segments are given an approximate index.
@@ -247,16 +177,6 @@ impl Drop for Shard {
             warn!(%error, folder = %self.folder.display(), "shard was not closed cleanly");
         }
     }
-}
-
-/// Searches ask for roots; paths and versions are asked for when files change, and can be read from disk.
-fn schema(field: Field) -> PayloadFieldSchema {
-    let on_disk = match field {
-        Field::Root => false,
-        Field::Path | Field::Version => true,
-    };
-    let keyword = KeywordIndexParams { on_disk: Some(on_disk), ..KeywordIndexParams::default() };
-    PayloadFieldSchema::FieldParams(PayloadSchemaParams::Keyword(keyword))
 }
 
 /// Returns the folder of a collection within the store's.
@@ -293,65 +213,6 @@ fn m(folder: &Path) -> usize {
         Some(Ok(config)) if config.hnsw_config.m == hnsw::M => hnsw::M,
         // A file that cannot be read is written anew; the wrong number only costs a rebuild.
         _ => hnsw::NO_GRAPH,
-    }
-}
-
-fn config(collection: Collection, dimensions: usize, m: usize) -> EdgeConfig {
-    let log = WalOptions { segment_capacity: LOG_FILE_BYTES, ..WalOptions::default() };
-    let config = EdgeConfigBuilder::new()
-        .optimizers(optimizers())
-        .hnsw_config(hnsw_config(m))
-        .wal_options(log);
-    match collection {
-        // Segments without any vector are allowed; they keep payloads and their indexes.
-        Collection::Files | Collection::Roots => config.build(),
-        Collection::Chunks => {
-            // Whole vectors are only read to compare the best: half precision is plenty, and they may
-            // stay on disk.
-            let dense = EdgeVectorParamsBuilder::new(dimensions, Distance::Cosine)
-                .datatype(VectorStorageDatatype::Float16)
-                .on_disk(true)
-                .quantization_config(quantized())
-                .build();
-            // Sealed segments map their term index, so that the system may drop what is not used.
-            let terms =
-                EdgeSparseVectorParamsBuilder::new().modifier(Modifier::Idf).on_disk(true).build();
-            config.vector(DENSE, dense).sparse_vector(TERMS, terms).build()
-        }
-    }
-}
-
-/// A sealed segment is scanned by one byte for each number, a quarter of what is to be read; the best
-/// of that are compared by their whole vectors.
-fn quantized() -> QuantizationConfig {
-    let scalar = ScalarQuantizationConfig {
-        r#type: ScalarType::Int8,
-        quantile: None,
-        always_ram: Some(true),
-    };
-    scalar.into()
-}
-
-fn hnsw_config(m: usize) -> HnswIndexConfig {
-    // Half of the processors, so that searches go on while the index is built.
-    let threads = thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2));
-    HnswIndexConfig {
-        m,
-        max_indexing_threads: threads,
-        full_scan_threshold: FEW_KILOBYTES,
-        ..HnswIndexConfig::default()
-    }
-}
-
-/// Returns what stays the same of how segments are rebuilt. The engine would derive the rest from the
-/// number of processors; it measures a segment by its largest vectors, which may be the sparse ones.
-fn optimizers() -> EdgeOptimizersConfig {
-    EdgeOptimizersConfig {
-        default_segment_number: Some(SETTLED_SEGMENTS),
-        max_segment_size: Some(usize::MAX / 1024),
-        indexing_threshold: Some(0),
-        vacuum_min_vector_number: Some(VACUUM_MIN_POINTS),
-        ..EdgeOptimizersConfig::default()
     }
 }
 
