@@ -9,7 +9,7 @@ mod root;
 mod segment;
 mod sparse;
 
-pub use chunk::{ChunkRecord, FileRecord, modified_ns};
+pub use chunk::{ChunkRecord, FileRecord, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};

@@ -126,8 +126,8 @@ async fn store(services: &Services) -> StoreHealth {
     };
     if let Err(error) = services.store.check_writes() {
         let is_slow = matches!(error, StoreError::NotYet { .. });
-        // A store that waits has said so when it began to.
-        if !is_slow {
+        // A store that is not open has said so before.
+        if !is_slow && !matches!(error, StoreError::Unopened(_)) {
             warn!(error = %chain(&error), "store takes no writes");
         }
         return failed(error.to_string(), is_slow);

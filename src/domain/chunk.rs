@@ -1,6 +1,9 @@
 //! What the store keeps of a file and of each chunk cut from it.
 
-use std::{fs::Metadata, time::UNIX_EPOCH};
+use std::{
+    fs::Metadata,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -55,8 +58,7 @@ pub struct FileRecord {
 /// Returns when content or, where the platform tells, anything of a file last changed, in nanoseconds
 /// since the Unix epoch: copying and unpacking may keep the first. Returns 0 where there is no such time.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
-    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let content = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+    let content = metadata.modified().map_or(0, nanoseconds);
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -66,4 +68,10 @@ pub fn modified_ns(metadata: &Metadata) -> u64 {
     }
     #[cfg(not(unix))]
     content
+}
+
+/// Returns nanoseconds since the Unix epoch; 0 for times before it.
+pub fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -147,7 +147,7 @@ impl Embedder for Service {
     }
 
     fn holdup(&self) -> Option<String> {
-        self.shared.holdup.told().map(|reason| format!("trying again: {reason}"))
+        self.shared.holdup.told()
     }
 }
 
@@ -340,7 +340,7 @@ impl Shared {
             }
             let fault = failure.fault.to_string();
             if !is_awaited {
-                _held = Some(self.holdup.hold(self.client.error(failure.fault).to_string()));
+                _held = Some(self.holdup.retry(self.client.error(failure.fault)));
             }
             info!(attempt, wait_ms = wait.as_millis(), fault, "embedding request will be repeated");
             tokio::time::sleep(wait).await;

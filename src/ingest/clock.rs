@@ -8,12 +8,6 @@ pub(super) fn milliseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns nanoseconds since the Unix epoch; 0 for times before it.
-pub(super) fn nanoseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// Returns `time` as RFC 3339 in UTC with milliseconds, such as `2026-11-20T08:05:09.120Z`.
 ///
 /// Days become a date by Howard Hinnant's `civil_from_days`

@@ -277,6 +277,6 @@ impl VectorStore for Qdrant {
     }
 
     fn holdup(&self) -> Option<String> {
-        self.server.link.holdup.told().map(|reason| format!("trying again: {reason}"))
+        self.server.link.holdup.told()
     }
 }

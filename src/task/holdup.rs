@@ -1,6 +1,7 @@
 //! What holds work up at the moment, for whoever wonders why it takes so long.
 
 use std::{
+    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -8,7 +9,7 @@ use std::{
 /// What is over sooner than this is not worth a word.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
-/// Why pieces of work are being tried again. Clones tell of the same ones.
+/// Why pieces of work have to wait. Clones tell of the same ones.
 #[derive(Debug, Clone, Default)]
 pub struct Holdup {
     state: Arc<Mutex<State>>,
@@ -36,6 +37,11 @@ impl Holdup {
         state.since.get_or_insert_with(Instant::now);
         state.reason = reason;
         Held { state: Arc::clone(&self.state) }
+    }
+
+    /// Notes that a piece of work is tried again after a failure.
+    pub fn retry(&self, failure: impl fmt::Display) -> Held {
+        self.hold(format!("trying again: {failure}"))
     }
 
     /// Returns the latest reason, once something has been held up for a while.

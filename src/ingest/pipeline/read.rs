@@ -112,7 +112,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let modified_ns = domain::modified_ns(&metadata);
-        let settled = clock::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
+        let settled = domain::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
         let is_racy = settled <= modified_ns || metadata.len() != size;
         Ok(Some((content, size, if is_racy { 0 } else { modified_ns })))
     }

@@ -185,7 +185,7 @@ impl Link {
             if is_over || is_in_vain || !fault.may_pass(tries, rounds) {
                 return Err(fault);
             }
-            _held = Some(self.holdup.hold(fault.clone().told("answer").to_string()));
+            _held = Some(self.holdup.retry(fault.clone().told("answer")));
             tokio::select! {
                 () = self.stopping.cancelled() => return Err(fault),
                 () = abandoned.cancelled() => return Err(fault),
