@@ -64,9 +64,6 @@ pub enum Field {
 impl Field {
     /// All of them. The journal of the embedded engine counts on the order: append only.
     pub const ALL: [Self; 3] = [Self::Root, Self::Path, Self::Version];
-    /// Those that the engine indexes as keywords. Whoever asks for versions names paths too, and an index
-    /// costs each chunk time twice: when it is written and when its segment is sealed.
-    pub const INDEXED: [Self; 2] = [Self::Root, Self::Path];
 
     /// Returns the key in the payload.
     pub fn key(self) -> &'static str {
@@ -78,11 +75,13 @@ impl Field {
     }
 }
 
-/// Selects points: each `must` entry needs one of its values, no `must_not` entry may match.
-/// The default selects everything; a `must` entry without values selects nothing, a `must_not`
-/// entry without values excludes nothing.
+/// Selects points: of the named ones those for which each `must` entry has one of its values and no
+/// `must_not` entry matches. The default selects everything; no ids or a `must` entry without values
+/// select nothing, a `must_not` entry without values excludes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
+    /// The points to look at; `None` is all.
+    pub ids: Option<Vec<Uuid>>,
     /// Fields that must have one of the values.
     pub must: Vec<(Field, Vec<String>)>,
     /// Fields that must have none of the values.
@@ -90,6 +89,17 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Selects the points with these ids.
+    pub fn of(ids: impl IntoIterator<Item = Uuid>) -> Self {
+        Self { ids: Some(ids.into_iter().collect()), ..Self::default() }
+    }
+
+    /// Whether no point can match.
+    fn selects_nothing(&self) -> bool {
+        self.ids.as_ref().is_some_and(Vec::is_empty)
+            || self.must.iter().any(|(_, values)| values.is_empty())
+    }
+
     /// Narrows to points whose `field` is one of `values`.
     #[must_use]
     pub fn with(mut self, field: Field, values: impl IntoIterator<Item = String>) -> Self {

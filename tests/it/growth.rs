@@ -7,12 +7,12 @@ const SCALAR_VECTOR: f64 = 260.0;
 const BINARY_VECTOR: f64 = 32.0;
 const LINKS: f64 = 136.0;
 const IDS: f64 = 64.0;
-const ROOT_INDEX: f64 = 71.0;
+const ROOT_INDEX: f64 = 62.0;
 const WHOLE_VECTOR: f64 = 512.0;
 const PAYLOAD: f64 = 1030.0;
 const TERMS: f64 = 648.0;
 const TERM_INDEX: f64 = 345.0;
-const PAYLOAD_INDEXES: f64 = 277.0;
+const PAYLOAD_INDEXES: f64 = 132.0;
 /// What one chunk costs in seconds of one core: CodeInfo once, the server for each copy.
 const INDEXING: f64 = 0.1e-3;
 const SERVING: f64 = 1.2e-3;

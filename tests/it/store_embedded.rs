@@ -5,8 +5,14 @@ use std::{fs, path::Path, sync::Arc};
 use codeinfo::{
     config,
     error::Code,
-    store::{Catalog, Collection, Embedded, Filter, Holder, Lock, OnMismatch, StoreError, holder},
+    store::{
+        Catalog, Collection, Embedded, Field, Filter, Holder, Lock, OnMismatch, StoreError, holder,
+    },
     task::Tasks,
+};
+use qdrant_edge::{
+    CreateIndex, EdgeShard, FieldIndexOperations, KeywordIndexParams, PayloadFieldSchema,
+    PayloadSchemaParams, UpdateOperation,
 };
 use tempfile::TempDir;
 
@@ -130,6 +136,35 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
         assert_eq!(all(&store).await, []);
         assert_eq!(Catalog::new(store).roots().await.unwrap(), [a_root("one")]);
     }
+}
+
+#[tokio::test]
+async fn an_index_of_former_versions_goes_when_the_store_is_opened() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[(1, 1.0)])]).await;
+    drop(store);
+    let chunks = folder.path().join("chunks");
+    let shard = EdgeShard::load(&chunks, None).unwrap();
+    let params = PayloadSchemaParams::Keyword(KeywordIndexParams::default());
+    let field_schema = Some(PayloadFieldSchema::FieldParams(params));
+    let index = CreateIndex { field_name: "path".parse().unwrap(), field_schema };
+    let index = FieldIndexOperations::CreateIndex(index);
+    shard.update(UpdateOperation::FieldIndexOperation(index)).unwrap();
+    drop(shard);
+    let indexed = || -> Vec<String> {
+        let shard = EdgeShard::load(&chunks, None).unwrap();
+        shard.info().payload_schema.into_keys().map(|key| key.to_string()).collect()
+    };
+    assert_eq!(indexed().len(), 2);
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(2, "a", "y", vector(2), &[(2, 1.0)])]).await;
+    let of_path = || root(["a"]).with(Field::Path, ["x".to_owned()]);
+    assert_eq!(store.count(Collection::Chunks, of_path()).await.unwrap(), 1);
+    store.delete(Collection::Chunks, of_path()).await.unwrap();
+    assert_eq!(numbers(&all(&store).await), [2]);
+    drop(store);
+    assert_eq!(indexed(), ["root"]);
 }
 
 #[tokio::test]

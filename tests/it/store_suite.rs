@@ -131,6 +131,8 @@ pub(crate) async fn a_filter_without_values_selects_nothing(store: Store) {
     assert_eq!(store.count(Collection::Chunks, nothing()).await.unwrap(), 0);
     assert_eq!(store.nearest(vec![1.0; 4], nothing(), 5).await.unwrap(), []);
     store.delete(Collection::Chunks, nothing()).await.unwrap();
+    assert_eq!(page(&store, Filter::of([]), None, 100).await, []);
+    store.delete(Collection::Chunks, Filter::of([])).await.unwrap();
     let everything = Filter::default().without(Field::Root, []);
     assert_eq!(store.count(Collection::Chunks, everything).await.unwrap(), 6);
 }
@@ -144,6 +146,12 @@ pub(crate) async fn delete_takes_what_the_filter_selects_and_no_more(store: Stor
     assert!(found.iter().all(|hit| hit.id != id(1) && hit.id != id(3)), "{found:?}");
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
     assert_eq!(numbers(&all(&store).await), [1, 2, 4, 5, 6]);
+    let named = || Filter::of([id(2), id(5), id(99)]);
+    assert_eq!(numbers(&page(&store, named(), None, 100).await), [2, 5]);
+    let of_b = named().with(Field::Root, ["b".to_owned()]);
+    assert_eq!(store.count(Collection::Chunks, of_b).await.unwrap(), 1);
+    store.delete(Collection::Chunks, named()).await.unwrap();
+    assert_eq!(numbers(&all(&store).await), [1, 4, 6]);
     store.delete(Collection::Chunks, Filter::default()).await.unwrap();
     assert_eq!(all(&store).await, []);
 }

@@ -5,15 +5,19 @@
 //! would write most of that again, but not a file that meanwhile has its former content back: its
 //! record says that there is nothing to do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use super::{Target, write::of_root};
+use super::{
+    Target,
+    write::{delete_chunks, ids, of_root},
+};
 use crate::{
     ingest::{error::IngestError, plan::Records},
-    store::{Collection, Field},
+    store::Collection,
 };
 
 /// How many chunks one read takes from the store; each may have some kilobytes.
@@ -26,15 +30,14 @@ struct Origin {
     version: String,
 }
 
-/// Deletes chunks of versions that no record names, and makes sure that files with missing chunks
-/// are read again.
+/// Deletes chunks of versions that no record names and of files that have some missing, and makes sure
+/// that those are read again.
 pub(super) async fn repair(
     target: &Target,
     records: &mut Records,
     cancel: &CancellationToken,
 ) -> Result<(), IngestError> {
     let mut present: HashMap<String, u32> = HashMap::with_capacity(records.len());
-    let mut strays: HashSet<(String, String)> = HashSet::new();
     let mut after = None;
     loop {
         if cancel.is_cancelled() {
@@ -43,6 +46,7 @@ pub(super) async fn repair(
         let page = target.store.scroll(Collection::Chunks, of_root(target), after, PAGE).await?;
         let is_last = page.len() < PAGE;
         after = page.last().map(|stored| stored.id);
+        let mut strays = Vec::new();
         for stored in page {
             let origin: Origin = serde_json::from_value(stored.payload.into())
                 .map_err(crate::store::StoreError::from)?;
@@ -51,24 +55,31 @@ pub(super) async fn repair(
             if is_known {
                 *present.entry(origin.path).or_default() += 1;
             } else {
-                strays.insert((origin.path, origin.version));
+                strays.push(stored.id);
             }
         }
+        delete_chunks(target, &strays).await?;
         if is_last {
             break;
         }
     }
-    for (path, version) in strays {
-        let filter = of_root(target).with(Field::Path, [path]).with(Field::Version, [version]);
-        target.store.delete(Collection::Chunks, filter).await?;
-    }
+    let mut incomplete = Vec::new();
     for record in records.values_mut() {
-        if present.get(&record.path).copied().unwrap_or_default() != record.chunks {
+        let present = present.get(&record.path).copied().unwrap_or_default();
+        if present != record.chunks {
+            let all: Vec<Uuid> = ids(record, 0..present.max(record.chunks)).collect();
+            delete_chunks(target, &all).await?;
             // No content has this version and no time is 0 unless it proves nothing, so the file
             // counts as changed.
             record.version.clear();
             record.modified_ns = 0;
+            record.chunks = 0;
+            incomplete.push(record.clone());
         }
+    }
+    // A file that cannot be read now keeps its record, which must not speak of chunks that are gone.
+    for some in incomplete.chunks(PAGE) {
+        target.catalog.put_files(some).await?;
     }
     Ok(())
 }

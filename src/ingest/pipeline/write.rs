@@ -1,13 +1,13 @@
 //! Writes batches to the store: new chunks first, then the deletion of old ones, then the file
 //! records, which prove that the chunks are there.
 
-use std::collections::HashSet;
+use std::ops::Range;
 
 use uuid::Uuid;
 
 use super::{Target, batch::Embedded, ledger::Ledger};
 use crate::{
-    domain::{ChunkRecord, FileRecord},
+    domain::{ChunkRecord, FileRecord, RootId},
     ingest::error::IngestError,
     store::{Collection, Field, Filter, Point, StoreError, Vectors},
 };
@@ -17,6 +17,8 @@ use crate::{
 const POINTS: usize = 256;
 /// The most paths one deletion names.
 const PATHS: usize = 256;
+/// The most chunks one deletion names.
+const IDS: usize = 1024;
 
 /// Writes one batch and notes it in the ledger.
 pub(super) async fn write(
@@ -34,9 +36,7 @@ pub(super) async fn write(
         }
         target.store.upsert(Collection::Chunks, some).await?;
     }
-    for filter in stale(target, ledger, &batch.changed) {
-        target.store.delete(Collection::Chunks, filter).await?;
-    }
+    delete_chunks(target, &stale(ledger, &batch.changed)).await?;
     let records: Vec<FileRecord> = batch
         .changed
         .into_iter()
@@ -58,63 +58,55 @@ pub(super) async fn remove(
     paths: &[String],
 ) -> Result<(), IngestError> {
     for some in paths.chunks(PATHS) {
-        let of_paths = || of_root(target).with(Field::Path, some.iter().cloned());
-        target.store.delete(Collection::Chunks, of_paths()).await?;
-        target.store.delete(Collection::Files, of_paths()).await?;
+        let records = some.iter().filter_map(|path| ledger.get(path));
+        let all: Vec<Uuid> = records.flat_map(|record| ids(record, 0..record.chunks)).collect();
+        delete_chunks(target, &all).await?;
+        let of_paths = of_root(target).with(Field::Path, some.iter().cloned());
+        target.store.delete(Collection::Files, of_paths).await?;
         ledger.removed(some);
     }
     Ok(())
 }
 
-/// Selects the old chunks of changed files. One filter serves all of them, save for files whose
-/// old content is now the content of another file of the batch: sparing that version would spare
-/// their old chunks too, so each of those gets a filter of its own.
-fn stale(target: &Target, ledger: &Ledger, changed: &[FileRecord]) -> Vec<Filter> {
-    let new: HashSet<&str> = changed.iter().map(|record| record.version.as_str()).collect();
-    let mut filters = Vec::new();
-    let (mut paths, mut versions) = (Vec::new(), Vec::new());
-    for record in changed {
-        let Some(old) = ledger.get(&record.path).filter(|old| 0 < old.chunks) else {
-            continue;
-        };
-        if old.version == record.version {
-            continue;
-        }
-        if new.contains(old.version.as_str()) {
-            filters.push(stale_of(target, vec![record.path.clone()], [record.version.clone()]));
-        } else {
-            paths.push(record.path.clone());
-            versions.push(record.version.clone());
-        }
+/// Deletes chunks by their ids.
+pub(super) async fn delete_chunks(target: &Target, ids: &[Uuid]) -> Result<(), StoreError> {
+    for some in ids.chunks(IDS) {
+        target.store.delete(Collection::Chunks, Filter::of(some.iter().copied())).await?;
     }
-    let batched = paths.chunks(PATHS).zip(versions.chunks(PATHS));
-    filters.extend(
-        batched.map(|(paths, versions)| stale_of(target, paths.to_vec(), versions.iter().cloned())),
-    );
-    filters
+    Ok(())
 }
 
-fn stale_of(
-    target: &Target,
-    paths: Vec<String>,
-    versions: impl IntoIterator<Item = String>,
-) -> Filter {
-    of_root(target).with(Field::Path, paths).without(Field::Version, versions)
+/// Names the old chunks of changed files that no new ones have replaced.
+fn stale(ledger: &Ledger, changed: &[FileRecord]) -> Vec<Uuid> {
+    let old = changed.iter().filter_map(|new| Some((ledger.get(&new.path)?, new)));
+    old.flat_map(|(old, new)| {
+        let replaced = if old.version == new.version { new.chunks } else { 0 };
+        ids(old, replaced..old.chunks)
+    })
+    .collect()
+}
+
+/// Names chunks of a file version by their places in it, from 0.
+pub(super) fn ids(record: &FileRecord, places: Range<u32>) -> impl Iterator<Item = Uuid> {
+    places.map(|place| id(record.root, &record.path, &record.version, place as usize))
+}
+
+/// Returns the id of a chunk. It follows from what the chunk is, so that writing it again changes nothing.
+fn id(root: RootId, path: &str, version: &str, place: usize) -> Uuid {
+    Uuid::new_v5(&root.0, format!("{path}\0{version}\0{place}").as_bytes())
 }
 
 pub(super) fn of_root(target: &Target) -> Filter {
     Filter::default().with(Field::Root, [target.root.to_string()])
 }
 
-/// Returns the point of a chunk. Its id follows from what it is, so that writing it again changes
-/// nothing.
+/// Returns the point of the chunk at a place in its file, from 0.
 pub(super) fn point(
     chunk: &ChunkRecord,
-    ordinal: usize,
+    place: usize,
     vectors: Vectors,
 ) -> Result<Point, StoreError> {
-    let name = format!("{}\0{}\0{ordinal}", chunk.path, chunk.version);
-    let id = Uuid::new_v5(&chunk.root.0, name.as_bytes());
+    let id = id(chunk.root, &chunk.path, &chunk.version, place);
     let serde_json::Value::Object(payload) = serde_json::to_value(chunk)? else {
         return Err(StoreError::Engine {
             action: "write a chunk",

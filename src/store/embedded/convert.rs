@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use qdrant_edge::{
-    self as engine, AnyVariants, Condition, FieldCondition, JsonPath, Match, PointId,
-    PointStructPersisted, SparseVector, ValueVariants, VectorPersisted, VectorStructPersisted,
+    self as engine, AnyVariants, Condition, FieldCondition, HasIdCondition, JsonPath, Match,
+    PointId, PointStructPersisted, SparseVector, ValueVariants, VectorPersisted,
+    VectorStructPersisted,
 };
 use uuid::Uuid;
 
@@ -26,11 +27,12 @@ pub(super) fn key(field: Field) -> Result<JsonPath, StoreError> {
 
 /// Returns the engine's form of a filter.
 pub(super) fn selection(filter: &Filter) -> Result<Selection, StoreError> {
-    if filter.must.iter().any(|(_, values)| values.is_empty()) {
+    if filter.selects_nothing() {
         return Ok(Selection::Nothing);
     }
     let must_not = filter.must_not.iter().filter(|(_, values)| !values.is_empty());
-    let must = filter.must.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
+    let mut must = filter.must.iter().map(condition).collect::<Result<Vec<_>, _>>()?;
+    must.extend(filter.ids.as_deref().map(one_of));
     let must_not = must_not.map(condition).collect::<Result<Vec<_>, _>>()?;
     if must.is_empty() && must_not.is_empty() {
         return Ok(Selection::Points(None));
@@ -75,6 +77,10 @@ pub(super) fn id(id: PointId) -> Option<Uuid> {
         PointId::Uuid(id) => Some(id),
         PointId::NumId(_) => None,
     }
+}
+
+fn one_of(ids: &[Uuid]) -> Condition {
+    Condition::HasId(HasIdCondition { has_id: ids.iter().map(|id| PointId::Uuid(*id)).collect() })
 }
 
 fn condition((field, values): &(Field, Vec<String>)) -> Result<Condition, StoreError> {

@@ -25,6 +25,9 @@ impl Entry {
         match self {
             Self::Upsert(_, points) => points.len(),
             Self::Delete(_, filter) => {
+                if let Some(ids) = &filter.ids {
+                    return ids.len();
+                }
                 let paths = filter.must.iter().find(|(field, _)| *field == Field::Path);
                 // Files have about ten chunks; without paths, whole repositories go.
                 paths.map_or(usize::MAX, |(_, paths)| paths.len().saturating_mul(10))
@@ -35,12 +38,15 @@ impl Entry {
 
 const UPSERT: u8 = 0;
 const DELETE: u8 = 1;
+/// A deletion that names points before its conditions.
+const DELETE_NAMED: u8 = 2;
 
 /// Returns the journal form of an entry.
 pub(super) fn encode(entry: &Entry) -> Result<Vec<u8>, StoreError> {
     let mut out = Encoder(Vec::new());
     let kind = match entry {
         Entry::Upsert(..) => UPSERT,
+        Entry::Delete(_, filter) if filter.ids.is_some() => DELETE_NAMED,
         Entry::Delete(..) => DELETE,
     };
     out.0.extend([kind, code(&Collection::ALL, &entry.collection())]);
@@ -52,6 +58,9 @@ pub(super) fn encode(entry: &Entry) -> Result<Vec<u8>, StoreError> {
             }
         }
         Entry::Delete(_, filter) => {
+            if let Some(ids) = &filter.ids {
+                out.ids(ids);
+            }
             out.conditions(&filter.must);
             out.conditions(&filter.must_not);
         }
@@ -69,9 +78,10 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Entry> {
             let count = input.length()?;
             Entry::Upsert(collection, (0..count).map(|_| input.point()).collect::<Option<_>>()?)
         }
-        DELETE => {
+        DELETE | DELETE_NAMED => {
+            let ids = if kind == DELETE { None } else { Some(input.ids()?) };
             let (must, must_not) = (input.conditions()?, input.conditions()?);
-            Entry::Delete(collection, Filter { must, must_not })
+            Entry::Delete(collection, Filter { ids, must, must_not })
         }
         _ => return None,
     };
@@ -96,8 +106,22 @@ impl Encoder {
     }
 
     fn floats(&mut self, values: &[f32]) {
-        self.length(values.len());
-        self.0.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        self.words(values.iter().map(|value| value.to_le_bytes()));
+    }
+
+    fn words(&mut self, words: impl ExactSizeIterator<Item = [u8; 4]>) {
+        self.length(words.len());
+        self.0.reserve(4 * words.len());
+        for word in words {
+            self.0.extend_from_slice(&word);
+        }
+    }
+
+    fn ids(&mut self, ids: &[Uuid]) {
+        self.length(ids.len());
+        for id in ids {
+            self.0.extend_from_slice(id.as_bytes());
+        }
     }
 
     fn point(&mut self, point: &Point) -> Result<(), StoreError> {
@@ -106,8 +130,7 @@ impl Encoder {
         self.0.push(u8::from(point.vectors.is_some()));
         if let Some(vectors) = &point.vectors {
             self.floats(&vectors.dense);
-            self.length(vectors.sparse.indices.len());
-            self.0.extend(vectors.sparse.indices.iter().flat_map(|index| index.to_le_bytes()));
+            self.words(vectors.sparse.indices.iter().map(|index| index.to_le_bytes()));
             self.floats(&vectors.sparse.values);
         }
         Ok(())
@@ -175,6 +198,11 @@ impl<'a> Decoder<'a> {
         Some(Vectors { dense, sparse: Sparse { indices, values: self.floats()? } })
     }
 
+    fn ids(&mut self) -> Option<Vec<Uuid>> {
+        let count = self.length()?;
+        (0..count).map(|_| Some(Uuid::from_bytes(self.array()?))).collect()
+    }
+
     fn conditions(&mut self) -> Option<Vec<(Field, Vec<String>)>> {
         let count = self.length()?;
         (0..count)
@@ -208,9 +236,12 @@ mod tests {
         let filter = Filter::default()
             .with(Field::Root, ["a".to_owned()])
             .without(Field::Version, ["b".to_owned(), String::new()]);
-        for entry in
-            [Entry::Upsert(Collection::Chunks, points), Entry::Delete(Collection::Roots, filter)]
-        {
+        let named = Filter { ids: Some(vec![Uuid::from_u128(7)]), ..filter.clone() };
+        for entry in [
+            Entry::Upsert(Collection::Chunks, points),
+            Entry::Delete(Collection::Roots, filter),
+            Entry::Delete(Collection::Chunks, named),
+        ] {
             let bytes = encode(&entry).unwrap();
             assert_eq!(decode(&bytes), Some(entry));
             assert_eq!(decode(&bytes[..bytes.len() - 1]), None);

@@ -109,7 +109,17 @@ fn vector_bytes(dimensions: usize) -> usize {
     dimensions.saturating_mul(NUMBER_BYTES)
 }
 
-/// Searches ask for roots; paths and versions are asked for when files change, and can be read from disk.
+/// Returns which fields of a collection are indexed. Searches ask for roots, and files are found by their
+/// paths. Whatever else asks for something of a chunk names its id: an index costs each chunk time twice,
+/// when it is written and when its segment is sealed.
+pub(super) fn indexed(collection: Collection) -> &'static [Field] {
+    match collection {
+        Collection::Chunks | Collection::Roots => &[Field::Root],
+        Collection::Files => &[Field::Root, Field::Path],
+    }
+}
+
+/// Returns how a field is indexed. Paths are asked for when files change, and can be read from disk.
 pub(super) fn schema(field: Field) -> PayloadFieldSchema {
     let on_disk = match field {
         Field::Root => false,

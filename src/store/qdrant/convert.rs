@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use qdrant_client::qdrant::{
-    self as message, Condition, DenseVector, FieldCondition, ListValue, Match, NamedVectors,
-    NullValue, PointId, PointStruct, RepeatedStrings, SparseVector, Struct, Value, Vector,
-    condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions, value::Kind,
+    self as message, Condition, DenseVector, FieldCondition, HasIdCondition, ListValue, Match,
+    NamedVectors, NullValue, PointId, PointStruct, RepeatedStrings, SparseVector, Struct, Value,
+    Vector, condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions, value::Kind,
     vectors::VectorsOptions,
 };
 use serde_json::{Map, Number};
@@ -28,20 +28,26 @@ pub(super) enum Selection {
 
 /// Returns the server's form of a filter.
 pub(super) fn selection(filter: &Filter) -> Selection {
-    if filter.must.iter().any(|(_, values)| values.is_empty()) {
+    if filter.selects_nothing() {
         return Selection::Nothing;
     }
     let one_of = |(field, values): &(super::super::Field, Vec<String>)| {
         let strings = RepeatedStrings { strings: values.clone() };
         condition(field.key(), MatchValue::Keywords(strings))
     };
-    let must: Vec<Condition> = filter.must.iter().map(one_of).collect();
+    let ids = filter.ids.iter().map(|ids| has_id(ids));
+    let must: Vec<Condition> = filter.must.iter().map(one_of).chain(ids).collect();
     let must_not = filter.must_not.iter().filter(|(_, values)| !values.is_empty());
     let must_not: Vec<Condition> = must_not.map(one_of).collect();
     if must.is_empty() && must_not.is_empty() {
         return Selection::Points(None);
     }
     Selection::Points(Some(message::Filter { must, must_not, ..Default::default() }))
+}
+
+fn has_id(ids: &[Uuid]) -> Condition {
+    let has_id = ids.iter().copied().map(id).collect();
+    Condition { condition_one_of: Some(ConditionOneOf::HasId(HasIdCondition { has_id })) }
 }
 
 /// Selects points whose `key` has one value.

@@ -212,7 +212,7 @@ impl Server {
             },
         };
         self.make(request).await?;
-        for field in Field::ALL {
+        for field in [Field::Root, Field::Path] {
             let how_often = if field == Field::Root { Use::Often } else { Use::Seldom };
             let params = keyword(how_often);
             self.index(name.clone(), field.key(), params, FieldType::Keyword).await?;

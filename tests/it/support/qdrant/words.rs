@@ -9,9 +9,9 @@ use qdrant_client::qdrant::{
     vectors_config,
 };
 use qdrant_edge::{
-    AnyVariants, Condition, FieldCondition, Filter, JsonPath, Match, MatchAny, MatchValue,
-    NamedQuery, Payload, PointId, PointStructPersisted, QuantizationSearchParams, QueryEnum,
-    Record, ScoredPoint, SearchParams, SparseVector, ValueVariants, VectorInternal,
+    AnyVariants, Condition, FieldCondition, Filter, HasIdCondition, JsonPath, Match, MatchAny,
+    MatchValue, NamedQuery, Payload, PointId, PointStructPersisted, QuantizationSearchParams,
+    QueryEnum, Record, ScoredPoint, SearchParams, SparseVector, ValueVariants, VectorInternal,
     VectorPersisted, VectorStructPersisted,
 };
 use serde_json::{Map, Value};
@@ -38,8 +38,13 @@ pub(super) fn filter(filter: message::Filter) -> Result<Filter, Status> {
 }
 
 fn condition(condition: message::Condition) -> Result<Condition, Status> {
-    let Some(ConditionOneOf::Field(field)) = condition.condition_one_of else {
-        return Err(unknown("a condition"));
+    let field = match condition.condition_one_of {
+        Some(ConditionOneOf::Field(field)) => field,
+        Some(ConditionOneOf::HasId(ids)) => {
+            let has_id = ids.has_id.into_iter().map(id).collect::<Result<_, _>>()?;
+            return Ok(Condition::HasId(HasIdCondition { has_id }));
+        }
+        _ => return Err(unknown("a condition")),
     };
     let wanted = match field.r#match.and_then(|wanted| wanted.match_value) {
         Some(Sent::Keyword(word)) => {
