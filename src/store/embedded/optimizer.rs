@@ -146,3 +146,62 @@ impl Optimizer {
         self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+    use uuid::Uuid;
+
+    use super::{
+        super::{
+            super::{OnMismatch, Point, Vectors},
+            entry::Entry,
+            layout::Layout,
+        },
+        *,
+    };
+    use crate::domain::Sparse;
+
+    /// The engine counts kilobytes.
+    const DIMENSIONS: usize = 64;
+    const SEALED: usize = 16;
+    const BOUNDS: Bounds = Bounds { seal_points: SEALED, hnsw_min_points: usize::MAX };
+
+    #[test]
+    fn what_a_run_leaves_while_segments_are_rebuilt_is_looked_at_afterwards() {
+        let folder = TempDir::new().unwrap();
+        let writer =
+            super::super::open(folder.path(), "m", DIMENSIONS, OnMismatch::Refuse).unwrap();
+        let shards = Arc::clone(writer.shards());
+        let writer = Arc::new(Mutex::new(writer));
+        let optimizer = Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), BOUNDS);
+        let segments =
+            || shards.chunks.call("look", |engine| Ok(engine.info().segments_count)).unwrap();
+        let many = Layout::settled(0, BOUNDS).segments + 3;
+        for round in 0..many {
+            let points = (0..SEALED).map(|n| point(round * SEALED + n)).collect();
+            let mut writer = writer.blocking_lock();
+            writer.write(Entry::Upsert(Collection::Chunks, points)).unwrap();
+            optimizer.seal(&mut writer).unwrap();
+            drop(writer);
+            optimizer.join();
+        }
+        assert!(many <= segments());
+        let mut held = writer.blocking_lock();
+        held.start_optimizing(Rebuild::Seal).unwrap();
+        optimizer.settle(&mut held).unwrap();
+        drop(held);
+        assert!(many <= segments());
+        optimizer.run(Rebuild::Seal);
+        while let Some(thread) = { optimizer.thread().take() } {
+            thread.join().unwrap();
+        }
+        assert!(segments() < many, "{}", segments());
+    }
+
+    fn point(number: usize) -> Point {
+        let sparse = Sparse { indices: vec![1], values: vec![1.0] };
+        let vectors = Some(Vectors { dense: vec![1.0; DIMENSIONS], sparse });
+        Point { id: Uuid::from_u128(number as u128), payload: serde_json::Map::new(), vectors }
+    }
+}
