@@ -129,7 +129,7 @@ async fn run_leased(
             embedder: Arc::clone(&tools.embedder),
         },
         root: job.root,
-        ledger: Ledger::new(Records::new()),
+        ledger: Ledger::new(Records::new(), false),
         has_begun: false,
         progress,
         cancel,
@@ -186,12 +186,13 @@ impl Run<'_> {
         } else {
             let discovered = look::whole(tools, &self.root, &self.cancel).await?;
             let mut records = look::records(tools, self.root.id).await?;
+            let mut has_repaired = false;
             if before.is_some_and(|root| root.last_error.is_some()) {
                 self.begin().await?;
-                repair::repair(&self.target, &mut records, &self.cancel).await?;
+                has_repaired = repair::repair(&self.target, &mut records, &self.cancel).await?;
             }
             tools.folders.learn(self.root.id, records.keys());
-            self.ledger = Ledger::new(records);
+            self.ledger = Ledger::new(records, has_repaired);
             discovered
         };
         let plan = self.plan(seen, mode);

@@ -323,5 +323,9 @@ fn recover(
         files: shard(Collection::Files)?,
         roots: shard(Collection::Roots)?,
     };
-    Writer::recover(folder, Arc::new(shards), journal, manifest, numbers)
+    let writer = Writer::recover(folder, Arc::new(shards), journal, manifest, numbers)?;
+    for collection in Collection::ALL {
+        writer.shards().get(collection).remove_former_indexes(collection)?;
+    }
+    Ok(writer)
 }

@@ -6,7 +6,7 @@ use codeinfo::{
     embed::lexical,
     error::Code,
     ingest::{Request, State},
-    store::Filter,
+    store::{Collection, Filter},
 };
 use insta::assert_snapshot;
 
@@ -412,6 +412,49 @@ async fn a_run_completes_what_a_broken_run_left() {
             assert_eq!((root.last_error, root.counts.chunks), (None, expected.len() as u64));
             assert_eq!(bench.chunks().await, expected, "{writes} {broken:?}");
             assert_eq!(bench.files().await, expected.into_keys().collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Chunks that are missing, be it some or all of a file, are noticed after a run that did not end well,
+/// and what is left of such a file does not outlive it.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
+    let text = |word: &str| -> String {
+        let body = format!("    {word}();\n").repeat(60);
+        (0..3).map(|n| format!("fn {word}_{n}() {{\n{body}}}\n\n")).collect()
+    };
+    let (old, new) = (text("old"), text("new"));
+    for missing in [1, 3] {
+        for now in [Some(&old), Some(&new), None] {
+            let bench = Bench::new().await;
+            let repo = bench.repo("demo", &[("a.rs", &old)]);
+            bench.ingest(&repo).await;
+            let of_a = bench.points().await;
+            assert_eq!(of_a.len(), 3);
+            repo.write("b.rs", "fn b() {}\n");
+            bench.ingest(&repo).await;
+            // The root is marked, no more.
+            bench.faults.fail_after(1);
+            bench.ingest.remove("demo").await.unwrap_err();
+            bench.faults.fail_never();
+            let some = Filter::of(of_a.into_iter().take(missing));
+            bench.store.delete(Collection::Chunks, some).await.unwrap();
+            match now {
+                Some(text) => repo.write("a.rs", text),
+                None => fs::remove_file(repo.at("a.rs")).unwrap(),
+            }
+            let is_all_gone = missing == 3 && now.is_none();
+            let state = if is_all_gone { State::Skipped } else { State::Completed };
+            assert_eq!(bench.ingest(&repo).await.state, state);
+            let (counts, chunks) = (bench.root().await.counts, bench.chunks().await);
+            let of_a = now.map_or(0, |_| 3);
+            assert_eq!(chunks.get("a.rs").map_or(0, Vec::len), of_a, "{chunks:?}");
+            assert_eq!((chunks["b.rs"].len(), counts.chunks), (1, of_a as u64 + 1));
+            let files: &[&str] = if now.is_some() { &["a.rs", "b.rs"] } else { &["b.rs"] };
+            assert_eq!(bench.files().await, files);
+            let again = bench.ingest(&repo).await;
+            assert_eq!((again.state, again.counts.embedded), (State::Skipped, 0));
         }
     }
 }

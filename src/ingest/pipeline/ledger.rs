@@ -22,12 +22,13 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(records: Records) -> Self {
+    /// Makes a ledger of a whole root, which may have been changed already.
+    pub(super) fn new(records: Records, has_changed: bool) -> Self {
         let mut totals = Counts::default();
         for record in records.values() {
             add(&mut totals, record);
         }
-        Self::of_part(records, totals)
+        Self { has_changed, ..Self::of_part(records, totals) }
     }
 
     /// Makes a ledger of some files of a root of which the store holds `totals` in all.

@@ -1,6 +1,6 @@
 //! Looks at a root, or at a part of it, and at what the store knows of that.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
@@ -47,8 +47,10 @@ pub(super) async fn within(
     let walk = move || discover::discover_within(&folder, limit, &within, &cancel);
     let discovered = tools.tasks.spawn_blocking(walk).await??;
     let records = if tools.folders.have_any(root.id, scope.paths()) == Some(false) {
-        let records = tools.catalog.files_at(root.id, scope.paths().iter().cloned()).await?;
-        by_path(records)
+        // Another process may have indexed files of a folder that is not known here.
+        let found = discovered.files.iter().map(|file| &file.path);
+        let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
+        by_path(tools.catalog.files_at(root.id, paths.into_iter().cloned()).await?)
     } else {
         // The store can only tell the files of a folder by going through all of them.
         let mut records = records(tools, root.id).await?;

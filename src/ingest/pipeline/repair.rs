@@ -9,11 +9,10 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::{
     Target,
-    write::{delete_chunks, ids, of_root},
+    write::{delete_chunks, of_root},
 };
 use crate::{
     ingest::{error::IngestError, plan::Records},
@@ -30,14 +29,49 @@ struct Origin {
     version: String,
 }
 
-/// Deletes chunks of versions that no record names and of files that have some missing, and makes sure
-/// that those are read again.
+/// Deletes chunks of versions that no record names, and all of files that have some missing, so that
+/// those are read again. Returns whether any were there to be deleted.
 pub(super) async fn repair(
     target: &Target,
     records: &mut Records,
     cancel: &CancellationToken,
-) -> Result<(), IngestError> {
+) -> Result<bool, IngestError> {
     let mut present: HashMap<String, u32> = HashMap::with_capacity(records.len());
+    let count = |path: String| *present.entry(path).or_default() += 1;
+    let mut has_deleted = delete_strays(target, records, cancel, count).await?;
+    let mut incomplete = Vec::new();
+    for record in records.values_mut() {
+        if present.get(&record.path).copied().unwrap_or_default() != record.chunks {
+            // No content has this version and no time is 0 unless it proves nothing, so the file
+            // counts as changed.
+            record.version.clear();
+            record.modified_ns = 0;
+            record.chunks = 0;
+            incomplete.push(record.clone());
+        }
+    }
+    if incomplete.iter().any(|record| present.contains_key(&record.path)) {
+        has_deleted |= delete_strays(target, records, cancel, drop).await?;
+    }
+    // A file that cannot be read now keeps its record, which must not speak of chunks that are gone.
+    for some in incomplete.chunks(PAGE) {
+        if cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        target.catalog.put_files(some).await?;
+    }
+    Ok(has_deleted)
+}
+
+/// Deletes chunks of versions that no record names, and tells the path of each other one. Returns whether
+/// there were any.
+async fn delete_strays(
+    target: &Target,
+    records: &Records,
+    cancel: &CancellationToken,
+    mut keep: impl FnMut(String),
+) -> Result<bool, IngestError> {
+    let mut has_deleted = false;
     let mut after = None;
     loop {
         if cancel.is_cancelled() {
@@ -50,36 +84,16 @@ pub(super) async fn repair(
         for stored in page {
             let origin: Origin = serde_json::from_value(stored.payload.into())
                 .map_err(crate::store::StoreError::from)?;
-            let is_known =
-                records.get(&origin.path).is_some_and(|record| record.version == origin.version);
-            if is_known {
-                *present.entry(origin.path).or_default() += 1;
+            if records.get(&origin.path).is_some_and(|record| record.version == origin.version) {
+                keep(origin.path);
             } else {
                 strays.push(stored.id);
             }
         }
+        has_deleted |= !strays.is_empty();
         delete_chunks(target, &strays).await?;
         if is_last {
-            break;
+            return Ok(has_deleted);
         }
     }
-    let mut incomplete = Vec::new();
-    for record in records.values_mut() {
-        let present = present.get(&record.path).copied().unwrap_or_default();
-        if present != record.chunks {
-            let all: Vec<Uuid> = ids(record, 0..present.max(record.chunks)).collect();
-            delete_chunks(target, &all).await?;
-            // No content has this version and no time is 0 unless it proves nothing, so the file
-            // counts as changed.
-            record.version.clear();
-            record.modified_ns = 0;
-            record.chunks = 0;
-            incomplete.push(record.clone());
-        }
-    }
-    // A file that cannot be read now keeps its record, which must not speak of chunks that are gone.
-    for some in incomplete.chunks(PAGE) {
-        target.catalog.put_files(some).await?;
-    }
-    Ok(())
 }

@@ -87,7 +87,7 @@ fn stale(ledger: &Ledger, changed: &[FileRecord]) -> Vec<Uuid> {
 }
 
 /// Names chunks of a file version by their places in it, from 0.
-pub(super) fn ids(record: &FileRecord, places: Range<u32>) -> impl Iterator<Item = Uuid> {
+fn ids(record: &FileRecord, places: Range<u32>) -> impl Iterator<Item = Uuid> {
     places.map(|place| id(record.root, &record.path, &record.version, place as usize))
 }
 

@@ -20,7 +20,7 @@ impl Entry {
         }
     }
 
-    /// Returns about how many points it changes; a deletion only says whose.
+    /// Returns how many points it changes; a deletion may only say whose.
     pub(super) fn points(&self) -> usize {
         match self {
             Self::Upsert(_, points) => points.len(),
@@ -29,8 +29,8 @@ impl Entry {
                     return ids.len();
                 }
                 let paths = filter.must.iter().find(|(field, _)| *field == Field::Path);
-                // Files have about ten chunks; without paths, whole repositories go.
-                paths.map_or(usize::MAX, |(_, paths)| paths.len().saturating_mul(10))
+                // Only files are found by their paths; without any, whole repositories go.
+                paths.map_or(usize::MAX, |(_, paths)| paths.len())
             }
         }
     }

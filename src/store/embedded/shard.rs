@@ -58,27 +58,29 @@ impl Shard {
         let config = layout::config(collection, dimensions, m);
         let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
-        shard.index(layout::indexed(collection))?;
+        for field in layout::indexed(collection) {
+            // A no-op for segments that have the index.
+            let field_schema = Some(layout::schema(*field));
+            let index = CreateIndex { field_name: convert::key(*field)?, field_schema };
+            shard.index(FieldIndexOperations::CreateIndex(index))?;
+        }
         Ok(shard)
     }
 
-    /// Makes and removes indexes, so that those of `wanted` are left.
-    fn index(&self, wanted: &[Field]) -> Result<(), StoreError> {
+    /// Removes indexes that former versions made. What they journaled may need them.
+    pub(super) fn remove_former_indexes(&self, collection: Collection) -> Result<(), StoreError> {
         let there = self.call("look at its indexes", |engine| Ok(engine.info().payload_schema))?;
         for field in Field::ALL {
             let name = convert::key(field)?;
-            let change = if wanted.contains(&field) {
-                // A no-op for segments that have the index.
-                let field_schema = Some(layout::schema(field));
-                FieldIndexOperations::CreateIndex(CreateIndex { field_name: name, field_schema })
-            } else if there.contains_key(&name) {
-                FieldIndexOperations::DeleteIndex(name)
-            } else {
-                continue;
-            };
-            self.update("index payloads", UpdateOperation::FieldIndexOperation(change))?;
+            if !layout::indexed(collection).contains(&field) && there.contains_key(&name) {
+                self.index(FieldIndexOperations::DeleteIndex(name))?;
+            }
         }
         Ok(())
+    }
+
+    fn index(&self, change: FieldIndexOperations) -> Result<(), StoreError> {
+        self.update("index payloads", UpdateOperation::FieldIndexOperation(change))
     }
 
     /// Applies a change. Applying it again, after whatever followed it, ends in the same state.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use qdrant_client::qdrant::{
-    DeletePoints, PointStruct, PointsOperationResponse, PointsSelector, UpdateStatus, UpsertPoints,
-    points_selector::PointsSelectorOneOf,
+    DeletePoints, PointStruct, PointsIdsList, PointsOperationResponse, PointsSelector,
+    UpdateStatus, UpsertPoints, points_selector::PointsSelectorOneOf,
 };
 use tonic::{Response, Status};
 use uuid::Uuid;
@@ -46,10 +46,22 @@ impl Server {
     }
 
     pub(super) async fn delete(&self, from: Collection, filter: &Filter) -> Result<(), StoreError> {
-        let Selection::Points(filter) = convert::selection(filter) else {
+        if filter.selects_nothing() {
             return Ok(());
+        }
+        let selected = match filter {
+            // Told the ids alone, the server asks only the shards that have them.
+            Filter { ids: Some(ids), must, must_not } if must.is_empty() && must_not.is_empty() => {
+                let ids = ids.iter().copied().map(convert::id).collect();
+                PointsSelectorOneOf::Points(PointsIdsList { ids })
+            }
+            filter => match convert::selection(filter) {
+                Selection::Nothing => return Ok(()),
+                Selection::Points(filter) => {
+                    PointsSelectorOneOf::Filter(filter.unwrap_or_default())
+                }
+            },
         };
-        let selected = PointsSelectorOneOf::Filter(filter.unwrap_or_default());
         let request = DeletePoints {
             wait: Some(true),
             points: Some(PointsSelector { points_selector_one_of: Some(selected) }),

@@ -141,10 +141,16 @@ impl Shards {
     ) -> Result<message::PointsOperationResponse, Status> {
         let shard = self.get_shard(&asked.collection_name)?;
         let selected = asked.points.and_then(|points| points.points_selector_one_of);
-        let Some(PointsSelectorOneOf::Filter(filter)) = selected else {
-            return Err(Status::unimplemented("points are deleted by a filter"));
+        let delete = match selected {
+            Some(PointsSelectorOneOf::Filter(filter)) => {
+                PointOperations::DeletePointsByFilter(words::filter(filter)?)
+            }
+            Some(PointsSelectorOneOf::Points(list)) => {
+                let ids = list.ids.into_iter().map(words::id).collect::<Result<_, _>>()?;
+                PointOperations::DeletePoints { ids }
+            }
+            None => return Err(Status::invalid_argument("No points are selected")),
         };
-        let delete = PointOperations::DeletePointsByFilter(words::filter(filter)?);
         changed(shard.change(delete), asked.wait)
     }
 
