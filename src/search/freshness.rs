@@ -56,8 +56,7 @@ impl Search {
                 let age = now.duration_since(indexed).unwrap_or_default();
                 freshness.ages.insert(root.name.clone(), age);
             }
-            let paths = files.keys().map(|path| (*path).to_owned());
-            for record in self.catalog.files_at(root.id, paths).await? {
+            for record in self.catalog.files_at(root.id, files.keys()).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
                     let path = root.path.join(&record.path);
                     looks.push(look((*shown).to_owned(), path, record, indexed));

@@ -55,10 +55,23 @@ impl Catalog {
     pub async fn files_at(
         &self,
         root: RootId,
-        paths: impl IntoIterator<Item = String>,
+        paths: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Vec<FileRecord>, StoreError> {
-        let of_root = Filter::default().with(Field::Root, [root.to_string()]);
-        self.all(Collection::Files, &of_root.with(Field::Path, paths)).await
+        let ids: Vec<Uuid> = paths.into_iter().map(|path| file_id(root, path.as_ref())).collect();
+        let mut records = Vec::new();
+        for some in ids.chunks(PAGE) {
+            records.extend(self.all(Collection::Files, &Filter::of(some.iter().copied())).await?);
+        }
+        Ok(records)
+    }
+
+    /// Forgets files of a root.
+    pub async fn remove_files(&self, root: RootId, paths: &[String]) -> Result<(), StoreError> {
+        for some in paths.chunks(PAGE) {
+            let named = Filter::of(some.iter().map(|path| file_id(root, path)));
+            self.store.delete(Collection::Files, named).await?;
+        }
+        Ok(())
     }
 
     /// Writes file records, replacing what was known of the same paths.
@@ -66,7 +79,7 @@ impl Catalog {
         let points: Result<Vec<Point>, StoreError> = files
             .iter()
             .map(|file| {
-                let id = Uuid::new_v5(&file.root.0, file.path.as_bytes());
+                let id = file_id(file.root, &file.path);
                 Ok(Point { id, payload: payload(file)?, vectors: None })
             })
             .collect();
@@ -92,6 +105,11 @@ impl Catalog {
             }
         }
     }
+}
+
+/// Returns the id of a file's record, which follows from where the file is.
+fn file_id(root: RootId, path: &str) -> Uuid {
+    Uuid::new_v5(&root.0, path.as_bytes())
 }
 
 fn payload<T: serde::Serialize>(

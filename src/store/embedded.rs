@@ -325,7 +325,7 @@ fn recover(
     };
     let writer = Writer::recover(folder, Arc::new(shards), journal, manifest, numbers)?;
     for collection in Collection::ALL {
-        writer.shards().get(collection).remove_former_indexes(collection)?;
+        writer.shards().get(collection).remove_former_indexes()?;
     }
     Ok(writer)
 }

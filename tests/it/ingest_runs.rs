@@ -422,7 +422,7 @@ async fn a_run_completes_what_a_broken_run_left() {
 async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
     let text = |word: &str| -> String {
         let body = format!("    {word}();\n").repeat(60);
-        (0..3).map(|n| format!("fn {word}_{n}() {{\n{body}}}\n\n")).collect()
+        [0, 1, 2].map(|n| format!("fn {word}_{n}() {{\n{body}}}\n\n")).concat()
     };
     let (old, new) = (text("old"), text("new"));
     for missing in [1, 3] {

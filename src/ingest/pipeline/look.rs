@@ -50,7 +50,7 @@ pub(super) async fn within(
         // Another process may have indexed files of a folder that is not known here.
         let found = discovered.files.iter().map(|file| &file.path);
         let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
-        by_path(tools.catalog.files_at(root.id, paths.into_iter().cloned()).await?)
+        by_path(tools.catalog.files_at(root.id, paths).await?)
     } else {
         // The store can only tell the files of a folder by going through all of them.
         let mut records = records(tools, root.id).await?;

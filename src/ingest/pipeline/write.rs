@@ -15,7 +15,7 @@ use crate::{
 /// The most points one write carries. Readers wait while an engine writes, so that writes are kept
 /// short.
 const POINTS: usize = 256;
-/// The most paths one deletion names.
+/// How many files are taken out at a time.
 const PATHS: usize = 256;
 /// The most chunks one deletion names.
 const IDS: usize = 1024;
@@ -61,8 +61,7 @@ pub(super) async fn remove(
         let records = some.iter().filter_map(|path| ledger.get(path));
         let all: Vec<Uuid> = records.flat_map(|record| ids(record, 0..record.chunks)).collect();
         delete_chunks(target, &all).await?;
-        let of_paths = of_root(target).with(Field::Path, some.iter().cloned());
-        target.store.delete(Collection::Files, of_paths).await?;
+        target.catalog.remove_files(target.root, some).await?;
         ledger.removed(some);
     }
     Ok(())

@@ -24,14 +24,8 @@ impl Entry {
     pub(super) fn points(&self) -> usize {
         match self {
             Self::Upsert(_, points) => points.len(),
-            Self::Delete(_, filter) => {
-                if let Some(ids) = &filter.ids {
-                    return ids.len();
-                }
-                let paths = filter.must.iter().find(|(field, _)| *field == Field::Path);
-                // Only files are found by their paths; without any, whole repositories go.
-                paths.map_or(usize::MAX, |(_, paths)| paths.len())
-            }
+            // Without ids, whole repositories go.
+            Self::Delete(_, filter) => filter.ids.as_ref().map_or(usize::MAX, Vec::len),
         }
     }
 }

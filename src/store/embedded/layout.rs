@@ -109,23 +109,13 @@ fn vector_bytes(dimensions: usize) -> usize {
     dimensions.saturating_mul(NUMBER_BYTES)
 }
 
-/// Returns which fields of a collection are indexed. Searches ask for roots, and files are found by their
-/// paths. Whatever else asks for something of a chunk names its id: an index costs each chunk time twice,
-/// when it is written and when its segment is sealed.
-pub(super) fn indexed(collection: Collection) -> &'static [Field] {
-    match collection {
-        Collection::Chunks | Collection::Roots => &[Field::Root],
-        Collection::Files => &[Field::Root, Field::Path],
-    }
-}
+/// The field that is indexed. Whatever does not ask for a root names ids: an index costs each chunk time
+/// twice, when it is written and when its segment is sealed.
+pub(super) const INDEXED: Field = Field::Root;
 
-/// Returns how a field is indexed. Paths are asked for when files change, and can be read from disk.
-pub(super) fn schema(field: Field) -> PayloadFieldSchema {
-    let on_disk = match field {
-        Field::Root => false,
-        Field::Path | Field::Version => true,
-    };
-    let keyword = KeywordIndexParams { on_disk: Some(on_disk), ..KeywordIndexParams::default() };
+/// Returns how [`INDEXED`] is indexed.
+pub(super) fn schema() -> PayloadFieldSchema {
+    let keyword = KeywordIndexParams { on_disk: Some(false), ..KeywordIndexParams::default() };
     PayloadFieldSchema::FieldParams(PayloadSchemaParams::Keyword(keyword))
 }
 

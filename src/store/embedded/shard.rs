@@ -58,21 +58,19 @@ impl Shard {
         let config = layout::config(collection, dimensions, m);
         let engine = caught("open", || EdgeShard::load(&folder, Some(config)))?;
         let shard = Self { engine: Some(engine), folder, dimensions };
-        for field in layout::indexed(collection) {
-            // A no-op for segments that have the index.
-            let field_schema = Some(layout::schema(*field));
-            let index = CreateIndex { field_name: convert::key(*field)?, field_schema };
-            shard.index(FieldIndexOperations::CreateIndex(index))?;
-        }
+        // A no-op for segments that have the index.
+        let (field_name, field_schema) = (convert::key(layout::INDEXED)?, Some(layout::schema()));
+        let index = CreateIndex { field_name, field_schema };
+        shard.index(FieldIndexOperations::CreateIndex(index))?;
         Ok(shard)
     }
 
     /// Removes indexes that former versions made. What they journaled may need them.
-    pub(super) fn remove_former_indexes(&self, collection: Collection) -> Result<(), StoreError> {
+    pub(super) fn remove_former_indexes(&self) -> Result<(), StoreError> {
         let there = self.call("look at its indexes", |engine| Ok(engine.info().payload_schema))?;
         for field in Field::ALL {
             let name = convert::key(field)?;
-            if !layout::indexed(collection).contains(&field) && there.contains_key(&name) {
+            if field != layout::INDEXED && there.contains_key(&name) {
                 self.index(FieldIndexOperations::DeleteIndex(name))?;
             }
         }

@@ -212,7 +212,7 @@ impl Server {
             },
         };
         self.make(request).await?;
-        // Processes of former versions delete chunks by path.
+        // Processes of former versions ask for paths.
         for field in [Field::Root, Field::Path] {
             let how_often = if field == Field::Root { Use::Often } else { Use::Seldom };
             let params = keyword(how_often);
