@@ -45,8 +45,9 @@ async fn indexed(folder: &TempDir) -> Search {
 }
 
 fn measure(criterion: &mut Criterion) {
-    let runtime = Runtime::new().unwrap();
+    // Outlives the runtime, whose tasks have the store.
     let folder = TempDir::new().unwrap();
+    let runtime = Runtime::new().unwrap();
     let search = runtime.block_on(indexed(&folder));
     let mut group = criterion.benchmark_group("search");
     group.sample_size(20);
