@@ -65,13 +65,10 @@ impl Catalog {
         Ok(records)
     }
 
-    /// Forgets files of a root.
+    /// Forgets files of a root, all in one deletion.
     pub async fn remove_files(&self, root: RootId, paths: &[String]) -> Result<(), StoreError> {
-        for some in paths.chunks(PAGE) {
-            let named = Filter::of(some.iter().map(|path| file_id(root, path)));
-            self.store.delete(Collection::Files, named).await?;
-        }
-        Ok(())
+        let named = Filter::of(paths.iter().map(|path| file_id(root, path)));
+        self.store.delete(Collection::Files, named).await
     }
 
     /// Writes file records, replacing what was known of the same paths.

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use qdrant_client::qdrant::{
     self as message, Condition, DenseVector, FieldCondition, HasIdCondition, ListValue, Match,
-    NamedVectors, NullValue, PointId, PointStruct, RepeatedStrings, SparseVector, Struct, Value,
-    Vector, condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions, value::Kind,
+    NamedVectors, NullValue, PointId, PointStruct, PointsIdsList, RepeatedStrings, SparseVector,
+    Struct, Value, Vector, condition::ConditionOneOf, r#match::MatchValue,
+    point_id::PointIdOptions, points_selector::PointsSelectorOneOf, value::Kind,
     vectors::VectorsOptions,
 };
 use serde_json::{Map, Number};
@@ -45,8 +46,28 @@ pub(super) fn selection(filter: &Filter) -> Selection {
     Selection::Points(Some(message::Filter { must, must_not, ..Default::default() }))
 }
 
+/// Returns the server's form of a filter for a deletion; `None` if no point can match. Told ids alone, the
+/// server asks only the shards that have them.
+pub(super) fn selector(filter: &Filter) -> Option<PointsSelectorOneOf> {
+    match (selection(filter), &filter.ids) {
+        (Selection::Nothing, _) => None,
+        (Selection::Points(_), Some(ids))
+            if filter.must.is_empty() && filter.must_not.is_empty() =>
+        {
+            Some(PointsSelectorOneOf::Points(PointsIdsList { ids: point_ids(ids) }))
+        }
+        (Selection::Points(filter), _) => {
+            Some(PointsSelectorOneOf::Filter(filter.unwrap_or_default()))
+        }
+    }
+}
+
+fn point_ids(ids: &[Uuid]) -> Vec<PointId> {
+    ids.iter().copied().map(id).collect()
+}
+
 fn has_id(ids: &[Uuid]) -> Condition {
-    let has_id = ids.iter().copied().map(id).collect();
+    let has_id = point_ids(ids);
     Condition { condition_one_of: Some(ConditionOneOf::HasId(HasIdCondition { has_id })) }
 }
 

@@ -4,16 +4,14 @@ use std::collections::HashMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use qdrant_client::qdrant::{
-    DeletePoints, PointStruct, PointsIdsList, PointsOperationResponse, PointsSelector,
-    UpdateStatus, UpsertPoints, points_selector::PointsSelectorOneOf,
+    DeletePoints, PointStruct, PointsOperationResponse, PointsSelector, UpdateStatus, UpsertPoints,
 };
 use tonic::{Response, Status};
 use uuid::Uuid;
 
 use super::{
     super::{Collection, Filter, Point, StoreError},
-    Server,
-    convert::{self, Selection},
+    Server, convert,
 };
 
 /// The most points of one message.
@@ -46,21 +44,8 @@ impl Server {
     }
 
     pub(super) async fn delete(&self, from: Collection, filter: &Filter) -> Result<(), StoreError> {
-        if filter.selects_nothing() {
+        let Some(selected) = convert::selector(filter) else {
             return Ok(());
-        }
-        let selected = match filter {
-            // Told the ids alone, the server asks only the shards that have them.
-            Filter { ids: Some(ids), must, must_not } if must.is_empty() && must_not.is_empty() => {
-                let ids = ids.iter().copied().map(convert::id).collect();
-                PointsSelectorOneOf::Points(PointsIdsList { ids })
-            }
-            filter => match convert::selection(filter) {
-                Selection::Nothing => return Ok(()),
-                Selection::Points(filter) => {
-                    PointsSelectorOneOf::Filter(filter.unwrap_or_default())
-                }
-            },
         };
         let request = DeletePoints {
             wait: Some(true),
