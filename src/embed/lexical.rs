@@ -14,6 +14,8 @@ mod operators;
 mod stem;
 mod terms;
 
+use std::{ffi::OsStr, path::Path};
+
 use self::terms::Terms;
 use crate::domain::Sparse;
 
@@ -25,11 +27,12 @@ const B: f32 = 0.75;
 const AVERAGE_LENGTH: f32 = 160.0;
 /// What one occurrence in the name of the enclosing definition counts, in occurrences in the text.
 const SYMBOL_WEIGHT: f32 = 3.0;
-/// What one occurrence in the file's name counts.
+/// What one occurrence in the file's name counts, without the extension, which most files share.
 const FILE_WEIGHT: f32 = 3.0;
 /// What one occurrence in the folders above the file counts.
 const FOLDER_WEIGHT: f32 = 1.0;
-
+/// How many of these folders count, from the file up: those further up hold nearly everything.
+const FOLDERS: usize = 2;
 /// What one occurrence in a comment or heading counts: there code is described.
 const COMMENT_WEIGHT: f32 = 1.5;
 
@@ -57,8 +60,10 @@ pub fn document(fields: &Fields<'_>) -> Sparse {
     terms.add_operators(fields.text);
     terms.add(fields.symbol.unwrap_or_default(), SYMBOL_WEIGHT);
     let (folders, file) = fields.path.rsplit_once('/').unwrap_or(("", fields.path));
-    terms.add(folders, FOLDER_WEIGHT);
-    terms.add(file, FILE_WEIGHT);
+    for folder in folders.rsplit('/').take(FOLDERS) {
+        terms.add(folder, FOLDER_WEIGHT);
+    }
+    terms.add(without_extension(file), FILE_WEIGHT);
 
     #[expect(clippy::cast_precision_loss, reason = "a length only needs to be about right")]
     let relative_length = length as f32 / AVERAGE_LENGTH;
@@ -74,6 +79,11 @@ pub fn query(text: &str) -> Sparse {
     terms.add(text, 1.0);
     terms.add_operators(text);
     terms.into_sparse(|_| 1.0)
+}
+
+/// Returns a file's name without its extension.
+fn without_extension(file: &str) -> &str {
+    Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)
 }
 
 /// Returns whether a line begins as comments do.
@@ -132,6 +142,24 @@ mod tests {
         let [folder, file, symbol, text] =
             ["alpha", "beta", "gamma", "delta"].map(|asked| score(asked, &document));
         assert!(text <= folder && folder < file && file <= symbol);
+    }
+
+    #[test]
+    fn of_a_path_the_name_and_the_nearest_folders_count() {
+        let path = "outer/alpha/beta/gamma.test.rs";
+        let document = document(&Fields { path, symbol: None, text: "" });
+        for (asked, counts) in [
+            ("alpha", true),
+            ("beta", true),
+            ("gamma", true),
+            ("test", true),
+            ("outer", false),
+            ("rs", false),
+        ] {
+            assert_eq!(0.0 < score(asked, &document), counts, "{asked}");
+        }
+        let hidden = super::document(&Fields { path: ".gitignore", symbol: None, text: "" });
+        assert!(0.0 < score("gitignore", &hidden));
     }
 
     #[test]
