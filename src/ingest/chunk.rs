@@ -18,7 +18,6 @@ mod window;
 use grammar::Grammar;
 use lines::Lines;
 use outline::{Part, Unit};
-use pack::{Manner, Top};
 use page::Language;
 use window::Packed;
 
@@ -59,14 +58,15 @@ pub fn chunks<'a>(language: Option<&str>, text: &'a str) -> Chunked<'a> {
     let Some(outline) = language.and_then(|language| outlined(language, text, &lines)) else {
         return Chunked { chunks: numbered(&lines, window::windows(&lines)), gave_up: false };
     };
-    let packed = pack::pack(&lines, outline.units, outline.manner);
+    let packed = pack::pack(&lines, outline.units, outline.separator);
     Chunked { chunks: numbered(&lines, packed), gave_up: outline.gave_up }
 }
 
 /// The structure of a text.
 struct Outline {
     units: Vec<Unit>,
-    manner: Manner,
+    /// Stands between the names of a qualified symbol.
+    separator: &'static str,
     gave_up: bool,
 }
 
@@ -74,32 +74,33 @@ struct Outline {
 /// statements, or the layout of its lines. Plain text has none.
 fn outlined(language: &str, text: &str, lines: &Lines<'_>) -> Option<Outline> {
     if let Some(grammar) = Grammar::of(language) {
-        let manner = Manner { separator: grammar.separator, top: Top::Apart };
+        let separator = grammar.separator;
         return Some(match outline::outline(&grammar, language, lines, text) {
-            Some(units) => Outline { units, manner, gave_up: false },
-            None => Outline { units: layout::units(layout::any(), lines), manner, gave_up: true },
+            Some(units) => Outline { units, separator, gave_up: false },
+            None => {
+                Outline { units: layout::units(layout::any(), lines), separator, gave_up: true }
+            }
         });
     }
     if page::is_page(language) {
         return Some(paged(language, lines));
     }
-    let (units, manner) = if let Some(style) = section::Style::of(language) {
-        (section::units(style, lines), style.manner())
+    let (units, separator) = if let Some(style) = section::Style::of(language) {
+        (section::units(style, lines), style.separator())
     } else if language == "sql" {
-        (statement::units(lines), statement::MANNER)
+        (statement::units(lines), statement::SEPARATOR)
     } else if matches!(language, "text" | "diff") {
         return None;
     } else {
         let layout = layout::of(language).unwrap_or(layout::any());
-        (layout::units(layout, lines), layout.manner)
+        (layout::units(layout, lines), layout.separator)
     };
-    Some(Outline { units, manner, gave_up: false })
+    Some(Outline { units, separator, gave_up: false })
 }
 
 /// Reads a page: its markup by headings or layout, its scripts and styles by their languages.
 fn paged(language: &str, lines: &Lines<'_>) -> Outline {
-    let manner = Manner { separator: ".", top: Top::Apart };
-    let mut whole = Outline { units: Vec::new(), manner, gave_up: false };
+    let mut whole = Outline { units: Vec::new(), separator: ".", gave_up: false };
     for page::Piece { lines: range, language: inner } in page::pieces(lines) {
         let first = range.start;
         let part = |part| vec![Unit { first: 0, last: 0, part, symbol: None }];

@@ -17,7 +17,7 @@ const LARGEST: (usize, usize) = (120, 6000);
 
 #[test]
 fn bash_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.sh"), @r"
+    assert_snapshot!(outline("inventory.sh"), @"
     1-15 used
     17-36 put
     38-47 usage
@@ -26,12 +26,9 @@ fn bash_follows_its_definitions() {
 
 #[test]
 fn c_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.c"), @r"
-    1-15 entry_t
-    17-20 shelf
-    22-25 side
-    27-30 side_names
-    32-38 find
+    assert_snapshot!(outline("inventory.c"), @"
+    1-20 entry_t
+    22-38 find
     40-47 used
     49-72 shelf_put
     74-79 shelf_callback
@@ -40,22 +37,20 @@ fn c_follows_its_definitions() {
 
 #[test]
 fn cpp_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.cpp"), @r"
+    assert_snapshot!(outline("inventory.cpp"), @"
     1-14 inventory::Shortage
     16-33 inventory::Shelf
     35-49 inventory::Shelf::put
-    51-70 inventory
+    51-70 inventory::describe
     72-74 inventory_version
     ");
 }
 
 #[test]
 fn csharp_follows_its_definitions() {
-    assert_snapshot!(outline("Inventory.cs"), @r"
-    1-13 Example.Inventory
-    15-15 Example.Inventory.Order
-    17-24 Example.Inventory.Shelf
-    26-31 Example.Inventory.Shelf
+    assert_snapshot!(outline("Inventory.cs"), @"
+    1-15 Example.Inventory.ICounter
+    17-31 Example.Inventory.Shelf
     33-47 Example.Inventory.Shelf.Put
     49-70 Example.Inventory.Shelf.Take
     ");
@@ -63,35 +58,30 @@ fn csharp_follows_its_definitions() {
 
 #[test]
 fn go_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.go"), @r"
-    1-17 Capacity
-    19-23 Shelf
-    25-28 Counter
-    30-33 New
-    35-54 Shelf
+    assert_snapshot!(outline("inventory.go"), @"
+    1-23 Shelf
+    25-33 New
+    35-54 Shelf.Put
     56-70 Shelf.Take
-    72-75 Pair
-    77-83 Pair.String
+    72-83 Pair.String
     ");
 }
 
 #[test]
 fn java_follows_its_definitions() {
-    assert_snapshot!(outline("Inventory.java"), @r"
-    1-17 Inventory
-    19-22 Inventory.count
+    assert_snapshot!(outline("Inventory.java"), @"
+    1-22 Inventory
     24-40 Inventory.put
     42-58 Inventory.take
-    60-77 Inventory
+    60-77 Inventory.ShortageException
     79-85 Order
     ");
 }
 
 #[test]
 fn javascript_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.js"), @r"
-    1-13 EMPTY
-    15-17 used
+    assert_snapshot!(outline("inventory.js"), @"
+    1-17 EMPTY
     19-29 put
     31-40 exports.take
     42-61 Store
@@ -100,7 +90,7 @@ fn javascript_follows_its_definitions() {
 
 #[test]
 fn markdown_follows_its_headings() {
-    assert_snapshot!(outline("inventory.md"), @r"
+    assert_snapshot!(outline("inventory.md"), @"
     1-20 Inventory > Install
     22-46 Inventory > Usage
     48-60 Inventory > Why is the capacity 500?
@@ -109,47 +99,41 @@ fn markdown_follows_its_headings() {
 
 #[test]
 fn php_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.php"), @r"
-    1-14 Counter
-    16-19 Named
-    21-40 Shelf
+    assert_snapshot!(outline("inventory.php"), @"
+    1-19 Counter
+    21-40 Shelf::__construct
     42-56 Shelf::put
     58-75 Shelf::take
-    77-81 Side
-    83-90 total
+    77-90 total
     ");
 }
 
 #[test]
 fn python_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.py"), @r"
+    assert_snapshot!(outline("inventory.py"), @"
     1-11 Shortage
     14-27 Shelf
-    29-39 Shelf.put
-    41-52 Shelf.take
-    54-68 Shelf
+    29-52 Shelf.take
+    54-68 Shelf.load
     71-77 main
     ");
 }
 
 #[test]
 fn ruby_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.rb"), @r"
+    assert_snapshot!(outline("inventory.rb"), @"
     1-11 Inventory::Shortage
-    13-29 Inventory::Shelf
-    31-44 Inventory::Shelf
-    46-67 Inventory::Shelf
+    13-33 Inventory::Shelf::load
+    35-57 Inventory::Shelf::put
+    59-67 Inventory::Shelf::empty
     ");
 }
 
 #[test]
 fn rust_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.rs"), @r"
-    1-13 Shelf
-    15-20 Shortage
-    22-24 Counter
-    26-30 Shelf::new
-    32-46 Shelf::put
+    assert_snapshot!(outline("inventory.rs"), @"
+    1-24 Shelf
+    26-46 Shelf::put
     48-68 Shelf::take
     70-74 Vec
     76-86 tests::a_full_shelf_takes_nothing
@@ -158,7 +142,7 @@ fn rust_follows_its_definitions() {
 
 #[test]
 fn tsx_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.tsx"), @r"
+    assert_snapshot!(outline("inventory.tsx"), @"
     1-7 Props
     9-26 ShelfView
     28-36 ShelfList
@@ -167,81 +151,69 @@ fn tsx_follows_its_definitions() {
 
 #[test]
 fn typescript_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.ts"), @r"
-    1-10 Counter
-    12-14 Amounts
-    16-19 Side
-    21-28 Shelf
-    30-49 Shelf
+    assert_snapshot!(outline("inventory.ts"), @"
+    1-19 Counter
+    21-33 Shelf
+    35-49 Shelf.put
     51-63 Shelf.take
     65-76 Shelf.load
-    78-84 total
-    86-94 Reports
+    78-94 Reports
     ");
 }
 
 #[test]
 fn css_follows_its_rules() {
-    assert_snapshot!(outline("inventory.css"), @r"
+    assert_snapshot!(outline("inventory.css"), @"
     1-20 .shelf
-    22-25 .shelf .count::before
-    27-43 .button
+    22-43 .button
     45-54 @media (max-width: 40em)
     ");
 }
 
 #[test]
 fn dart_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.dart"), @r"
+    assert_snapshot!(outline("inventory.dart"), @"
     1-17 Shortage
-    19-30 Shelf.Shelf
+    19-30 Shelf.Shelf.of
     32-46 Shelf.put
     48-62 Shelf.take
-    64-64 Side
-    66-68 total
+    64-68 total
     ");
 }
 
 #[test]
 fn dockerfiles_follow_their_stages() {
-    assert_snapshot!(outline("Dockerfile"), @r"
+    assert_snapshot!(outline("Dockerfile"), @"
     1-15 build
-    16-23 debian:bookworm-slim
+    16-28 debian:bookworm-slim
     ");
 }
 
 #[test]
 fn elixir_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.ex"), @r"
-    1-13 Example.Inventory
-    15-19 Example.Inventory.used
+    assert_snapshot!(outline("inventory.ex"), @"
+    1-19 Example.Inventory.used
     21-38 Example.Inventory.put
-    40-57 Example.Inventory
-    59-62 Example.Inventory
+    40-62 Example.Inventory.take
     64-66 String.Chars, for: Example.Inventory
     ");
 }
 
 #[test]
 fn haskell_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.hs"), @r"
-    1-20 Shelf
-    22-22 Shortage
-    24-26 Countable a
-    28-29 Countable Shelf
-    31-33 empty
-    35-43 put
-    45-53 take'
-    55-56 <+>
+    assert_snapshot!(outline("inventory.hs"), @"
+    1-22 Shelf
+    24-43 put
+    45-56 take'
     ");
 }
 
 #[test]
 fn html_follows_its_headings_and_scripts() {
-    assert_snapshot!(outline("inventory.html"), @r"
+    assert_snapshot!(outline("inventory.html"), @"
     1-11 .shelf
-    12-29 Inventory
-    31-41 used
+    12-34 Inventory
+    36-41
     ");
 }
 
@@ -252,12 +224,11 @@ fn json_follows_its_keys() {
 
 #[test]
 fn kotlin_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.kt"), @r"
+    assert_snapshot!(outline("inventory.kt"), @"
     1-9 Shortage
     11-19 Shelf
     21-36 Shelf.put
-    38-51 Shelf
-    53-56 Shelf.companion
+    38-56 Shelf.take
     58-58 Side
     60-61 List.smallest
     ");
@@ -265,11 +236,10 @@ fn kotlin_follows_its_definitions() {
 
 #[test]
 fn lua_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.lua"), @r"
+    assert_snapshot!(outline("inventory.lua"), @"
     1-8
     10-14 M.new
-    16-18 warn
-    20-27 Shelf:used
+    16-27 Shelf:used
     29-40 Shelf:put
     42-50 M.take
     ");
@@ -277,7 +247,7 @@ fn lua_follows_its_definitions() {
 
 #[test]
 fn makefiles_follow_their_targets() {
-    assert_snapshot!(outline("Makefile"), @r"
+    assert_snapshot!(outline("Makefile"), @"
     1-18 build
     20-22 dist/shelf-$(VERSION).tar.gz
     24-25 clean
@@ -286,9 +256,8 @@ fn makefiles_follow_their_targets() {
 
 #[test]
 fn protobuf_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.proto"), @r"
-    1-17 Shelf
-    19-22 PutRequest
+    assert_snapshot!(outline("inventory.proto"), @"
+    1-22 Shelf
     24-32 Shelves
     ");
 }
@@ -300,7 +269,7 @@ fn restructuredtext_follows_its_headings() {
 
 #[test]
 fn scala_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.scala"), @r"
+    assert_snapshot!(outline("inventory.scala"), @"
     1-8 Shortage
     10-44 Shelf
     46-54 Shelf
@@ -309,34 +278,27 @@ fn scala_follows_its_definitions() {
 
 #[test]
 fn sql_follows_its_statements() {
-    assert_snapshot!(outline("inventory.sql"), @r"
-    1-9 rooms
-    11-15 shelves
-    17-17 shelves_by_room
-    19-23 used
+    assert_snapshot!(outline("inventory.sql"), @"
+    1-23 rooms
     25-47 inventory.put
     ");
 }
 
 #[test]
 fn swift_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.swift"), @r"
+    assert_snapshot!(outline("inventory.swift"), @"
     1-9 InventoryError
-    11-20 Shelf
-    22-29 Shelf
+    11-29 Shelf
     31-47 Shelf.put
-    49-60 Shelf.take
-    62-64 Shelf
+    49-64 Shelf.take
     66-68 +
     ");
 }
 
 #[test]
 fn terraform_follows_its_blocks() {
-    assert_snapshot!(outline("inventory.tf"), @r"
-    1-4 terraform
-    6-9 capacity
-    11-13 locals
+    assert_snapshot!(outline("inventory.tf"), @"
+    1-13 terraform
     15-23 aws_ecs_service.shelf
     25-27 address
     ");
@@ -344,10 +306,8 @@ fn terraform_follows_its_blocks() {
 
 #[test]
 fn toml_follows_its_tables() {
-    assert_snapshot!(outline("inventory.toml"), @r"
-    1-10 dependencies
-    12-14 dependencies.indexmap
-    16-21 features
+    assert_snapshot!(outline("inventory.toml"), @"
+    1-21 dependencies
     23-25 profile.release
     27-36 bin
     38-40 lints.clippy
@@ -356,16 +316,15 @@ fn toml_follows_its_tables() {
 
 #[test]
 fn vue_follows_its_script() {
-    assert_snapshot!(outline("Inventory.vue"), @r"
+    assert_snapshot!(outline("Inventory.vue"), @"
     1-17 put
-    19-34 .shelf
-    36-39 .shelf h2
+    19-39 .shelf h2
     ");
 }
 
 #[test]
 fn yaml_follows_its_keys() {
-    assert_snapshot!(outline("inventory.yaml"), @r"
+    assert_snapshot!(outline("inventory.yaml"), @"
     1-9 on
     11-49 jobs
     ");
@@ -373,7 +332,7 @@ fn yaml_follows_its_keys() {
 
 #[test]
 fn zig_follows_its_definitions() {
-    assert_snapshot!(outline("inventory.zig"), @r"
+    assert_snapshot!(outline("inventory.zig"), @"
     1-48 Shelf
     50-54 a full shelf takes nothing
     ");
@@ -387,7 +346,7 @@ fn long_functions_are_cut_at_statements_and_keep_their_name() {
     };
     let body = format!("{}\n    if done {{\n{}    }}\n", statements(0), statements(50));
     let text = format!("/// Does a lot.\nfn long() {{\n{body}}}\n\nfn short() {{}}\n");
-    assert_snapshot!(render("long.rs", &text), @r"
+    assert_snapshot!(render("long.rs", &text), @"
     1-52 long
     54-106 long
     108-108 short
@@ -397,17 +356,13 @@ fn long_functions_are_cut_at_statements_and_keep_their_name() {
 #[test]
 fn runs_of_short_definitions_and_clauses_of_one_function_are_joined() {
     let types = "struct a;\nstruct b;\ntypedef struct c c_t;\n\nstruct d;\n\nint f(void) {\n    return 1;\n}\n";
-    assert_snapshot!(render("types.h", types), @r"
-    1-3 c_t
-    5-5 d
-    7-9 f
-    ");
+    assert_snapshot!(render("types.h", types), @"1-9 f");
     let clauses = "defmodule A do\n  def b(0), do: 1\n\n  def b(1) do\n    2\n  end\nend\n";
     let many = "    # and more, so that the module is opened\n".repeat(40);
     let text = format!(
         "{clauses}\ndefmodule C do\n  def d(0), do: 1\n\n  def d(1) do\n    2\n  end\n\n{many}end\n"
     );
-    assert_snapshot!(render("a.ex", &text), @r"
+    assert_snapshot!(render("a.ex", &text), @"
     1-7 A
     9-10 C.d
     12-56 C.d
@@ -484,7 +439,7 @@ fn hostile_layouts_take_time_in_proportion() {
 #[test]
 fn long_comments_belong_to_what_they_describe() {
     let text = format!("{}fn described() {{}}\n", "/// A line of documentation.\n".repeat(100));
-    assert_snapshot!(render("described.rs", &text), @r"
+    assert_snapshot!(render("described.rs", &text), @"
     1-60 described
     61-101 described
     ");

@@ -18,7 +18,6 @@ use super::{
     grammar::Role,
     lines::Lines,
     outline::{CONTAINER, NAMED_VALUE_LINES, Part, Unit, WHOLE},
-    pack::Manner,
     symbol,
     window::TARGET,
 };
@@ -29,7 +28,8 @@ const MAX_HEADER_LINES: usize = 30;
 /// How the lines of a language are read.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) manner: Manner,
+    /// Stands between the names of a qualified symbol.
+    pub(super) separator: &'static str,
     /// Starts of lines that belong to what follows: comments and attributes.
     leads: &'static [&'static str],
     /// What may go over lines whose indentation means nothing: comments and long strings.
@@ -174,8 +174,7 @@ impl Reader<'_> {
             self.unit(at, last, Part::Glue, enclosing.cloned());
             return (last + 1, None);
         }
-        let named =
-            symbol::joined(self.layout.manner.separator, enclosing.map(AsRef::as_ref), &name);
+        let named = symbol::joined(self.layout.separator, enclosing.map(AsRef::as_ref), &name);
         let most = if role == Role::Container { CONTAINER } else { WHOLE };
         let opens = at < last && (role == Role::Scope || !self.lines.fits(&(at..last + 1), most));
         if opens {

@@ -9,8 +9,8 @@ use super::{
     window::{self, MAX, Packed, TARGET},
 };
 
-/// Small definitions beside each other are joined up to this size.
-const JOIN: (usize, usize) = (20, 800);
+/// Small neighbours are joined up to this size.
+const JOIN: (usize, usize) = (24, 1000);
 /// The first lines of something opened go with what follows up to this size.
 const HEADER: (usize, usize) = (30, 1000);
 /// A unit of at most this size does not stand alone if it can be helped.
@@ -18,29 +18,12 @@ const TINY: (usize, usize) = (4, 200);
 /// A comment of at most this many lines goes with the next unit across one blank line.
 const NEAR_LEAD_LINES: usize = 6;
 
-/// How the names of a text's units are made, and which of them may share a chunk.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
-    /// Stands between the names of a qualified symbol.
-    pub(super) separator: &'static str,
-    pub(super) top: Top,
-}
-
-/// What small neighbours that stand in nothing do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Top {
-    /// Stay apart: definitions that are asked for by name.
-    Apart,
-    /// Are joined: rules and settings.
-    Joined,
-}
-
 /// Packs the units of a file.
-pub(super) fn pack<'a>(lines: &Lines<'a>, units: Vec<Unit>, manner: Manner) -> Vec<Packed<'a>> {
+pub(super) fn pack<'a>(lines: &Lines<'a>, units: Vec<Unit>, separator: &str) -> Vec<Packed<'a>> {
     let heads = heads(&units);
     let units = filled(lines, units);
-    let units = led(lines, attached(lines, units), manner.separator);
-    let units = joined(lines, units, manner);
+    let units = led(lines, attached(lines, units), separator);
+    let units = joined(lines, units, separator);
     let mut packed: Vec<Packed<'a>> = Vec::new();
     for unit in units {
         let from = packed.len();
@@ -194,34 +177,25 @@ fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
 }
 
 /// Joins neighbours that are small.
-fn joined(lines: &Lines<'_>, units: Vec<Unit>, manner: Manner) -> Vec<Unit> {
+fn joined(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
-    // Size of the definition that a joined unit is named after.
+    // Size of what a joined unit is named after.
     let mut named_bytes = 0;
-    // Whether the last unit is made of definitions of one line each, one below the other.
-    let mut is_list = false;
     for unit in units {
         let bytes = lines.bytes(unit.first..unit.last + 1);
-        let is_line = unit.part == Part::Definition && unit.first == unit.last;
         match joined.last_mut() {
-            Some(before)
-                if may_join(lines, before, &unit, manner)
-                    || (is_list && is_line && goes_on(lines, before, &unit)) =>
-            {
-                is_list &= is_line && before.last + 1 == unit.first;
-                let (symbol, is_new) = common(before, &unit, manner.separator, named_bytes < bytes);
-                before.symbol = symbol;
+            Some(before) if may_join(lines, before, &unit, separator) => {
+                if takes_name(before, &unit, named_bytes < bytes) {
+                    before.symbol = unit.symbol;
+                    named_bytes = bytes;
+                }
                 before.last = unit.last;
                 if unit.part == Part::Definition {
                     before.part = Part::Definition;
                 }
-                if is_new {
-                    named_bytes = bytes;
-                }
             }
             _ => {
                 named_bytes = bytes;
-                is_list = is_line;
                 joined.push(unit);
             }
         }
@@ -229,52 +203,43 @@ fn joined(lines: &Lines<'_>, units: Vec<Unit>, manner: Manner) -> Vec<Unit> {
     joined
 }
 
-/// Whether a line right below goes on with a list of short definitions.
-fn goes_on(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> bool {
-    before.last + 1 == unit.first && lines.fits(&(before.first..unit.last + 1), JOIN)
-}
-
-fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, manner: Manner) -> bool {
-    let separator = manner.separator;
-    let both = before.first..unit.last + 1;
-    let is_definition = |unit: &Unit| unit.part == Part::Definition;
+fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, separator: &str) -> bool {
+    let is_glue = |unit: &Unit| unit.part != Part::Definition;
     let is_tiny = |unit: &Unit| lines.fits(&(unit.first..unit.last + 1), TINY);
-    if !is_definition(before) && !is_definition(unit) && before.symbol == unit.symbol {
-        return lines.fits(&both, TARGET);
-    }
-    if is_tiny(unit) && !is_definition(unit) || is_tiny(before) && !is_definition(before) {
-        return lines.fits(&both, WHOLE);
-    }
-    let same_place = match (is_definition(before), is_definition(unit)) {
-        // Clauses of a function, or parts of an implementation.
-        (true, true) if before.symbol == unit.symbol => true,
-        (true, true) => {
-            let place = qualifier(unit, separator);
-            (place.is_some() || manner.top == Top::Joined) && qualifier(before, separator) == place
-        }
-        (true, false) => qualifier(before, separator) == unit.symbol.as_deref(),
-        (false, true) => before.symbol.as_deref() == qualifier(unit, separator),
-        (false, false) => false,
+    let size = if is_glue(before) && is_glue(unit) && before.symbol == unit.symbol {
+        TARGET
+    } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
+        WHOLE
+    } else if are_near(before, unit, separator) {
+        JOIN
+    } else {
+        return false;
     };
-    same_place && lines.fits(&both, JOIN)
+    lines.fits(&(before.first..unit.last + 1), size)
 }
 
-/// The symbol of two joined units, and whether it is the second one's: that of the only definition
-/// unless a type's first lines outweigh it, else what their names share, else that of the larger.
-fn common(before: &Unit, unit: &Unit, separator: &str, is_larger: bool) -> (Option<Rc<str>>, bool) {
+/// Whether two units stand in the same place, or one is where the other stands.
+fn are_near(before: &Unit, unit: &Unit, separator: &str) -> bool {
+    let (one, other) = (place(before, separator), place(unit, separator));
+    one == other || one == unit.symbol.as_deref() || other == before.symbol.as_deref()
+}
+
+/// The symbol of what a unit stands in.
+fn place<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
+    match unit.part {
+        Part::Definition => qualifier(unit, separator),
+        _ => unit.symbol.as_deref(),
+    }
+}
+
+/// Whether two joined units are named after the second one: the only definition, unless a type's
+/// first lines outweigh it, else the larger.
+fn takes_name(before: &Unit, unit: &Unit, is_larger: bool) -> bool {
     let defines = |unit: &Unit| unit.part == Part::Definition;
     match (defines(before), defines(unit)) {
-        (false, true) if is_larger || before.symbol.is_none() => (unit.symbol.clone(), true),
-        (false, false) | (true, true) if before.symbol == unit.symbol => {
-            (unit.symbol.clone(), false)
-        }
-        (false, false) if is_larger => (unit.symbol.clone(), true),
-        (true, false) | (false, _) => (before.symbol.clone(), false),
-        (true, true) => match qualifier(unit, separator) {
-            Some(shared) => (Some(Rc::from(shared)), false),
-            None if is_larger => (unit.symbol.clone(), true),
-            None => (before.symbol.clone(), false),
-        },
+        (true, false) => false,
+        (false, true) if before.symbol.is_none() => true,
+        _ => is_larger,
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn units(style: Style, lines: &Lines<'_>) -> Vec<Unit> {
     while let Some(heading) = headings.get(at) {
         while open.pop_if(|(level, _)| heading.level <= *level).is_some() {}
         let enclosing = open.last().map(|(_, symbol)| symbol.as_ref());
-        let symbol = symbol::joined(style.manner().separator, enclosing, &heading.name);
+        let symbol = symbol::joined(style.separator(), enclosing, &heading.name);
         let behind = ends.get(at).copied().unwrap_or(headings.len());
         let section = lines.trim(heading.first..start_of(behind));
         if lines.fits(&section, CONTAINER) {

@@ -5,12 +5,11 @@ use std::rc::Rc;
 use super::{
     lines::Lines,
     outline::{Part, Unit},
-    pack::{Manner, Top},
     symbol::tidy,
 };
 
-/// Statements that do not make anything are joined anyway.
-pub(super) const MANNER: Manner = Manner { separator: ".", top: Top::Apart };
+/// Stands between the names of a qualified symbol.
+pub(super) const SEPARATOR: &str = ".";
 /// No more of a line is looked at.
 const MAX_BYTES: usize = 400;
 /// A statement says within so many words what it is about.

@@ -1,18 +1,6 @@
 //! What the layout reader needs to know of each language, as data.
 
-use super::super::{
-    grammar::Role,
-    pack::{Manner, Top},
-};
-use super::{Layout, Naming, Style, Word};
-
-const fn apart(separator: &'static str) -> Manner {
-    Manner { separator, top: Top::Apart }
-}
-
-const fn joined(separator: &'static str) -> Manner {
-    Manner { separator, top: Top::Joined }
-}
+use super::{super::grammar::Role, Layout, Naming, Style, Word};
 
 const fn definition(text: &'static str) -> Word {
     Word { text, role: Role::Definition, naming: Naming::Next }
@@ -71,7 +59,7 @@ const END_WORDS: &[&str] =
 
 /// Languages of no other table, and text of none: what definitions start with in many of them.
 pub(super) const ANY: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["//", "/*", "*/", "# ", "--", ";;", "%%", "@", "#["],
     spans: SLASH_SPANS,
     continues: &["end", "else", "elseif", "elsif", "elif", "catch", "finally", "endif"],
@@ -139,7 +127,7 @@ pub(super) const ANY: Layout = Layout {
 };
 
 const KOTLIN: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: SLASHES,
     spans: LONG_STRINGS,
     continues: BRACE_WORDS,
@@ -186,7 +174,7 @@ const KOTLIN: Layout = Layout {
 };
 
 const SWIFT: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["//", "/*", "*/", "@", "#if", "#else", "#elseif", "#endif"],
     spans: LONG_STRINGS,
     continues: BRACE_WORDS,
@@ -237,7 +225,7 @@ const SWIFT: Layout = Layout {
 };
 
 const SCALA: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: SLASHES,
     spans: LONG_STRINGS,
     continues: &["else", "catch", "finally", "end", "yield"],
@@ -272,7 +260,7 @@ const SCALA: Layout = Layout {
 };
 
 const DART: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: SLASHES,
     spans: &[("/*", "*/"), ("\"\"\"", "\"\"\""), ("'''", "'''")],
     continues: BRACE_WORDS,
@@ -302,7 +290,7 @@ const DART: Layout = Layout {
 };
 
 const GROOVY: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: SLASHES,
     spans: LONG_STRINGS,
     continues: BRACE_WORDS,
@@ -319,7 +307,7 @@ const GROOVY: Layout = Layout {
 };
 
 const ZIG: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["//"],
     spans: &[],
     continues: &["else", "catch"],
@@ -335,7 +323,7 @@ const ZIG: Layout = Layout {
 };
 
 const LUA: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["--"],
     spans: &[("--[[", "]]"), ("[[", "]]"), ("[==[", "]==]")],
     continues: END_WORDS,
@@ -345,7 +333,7 @@ const LUA: Layout = Layout {
 };
 
 const R: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["#"],
     spans: &[],
     continues: &["else"],
@@ -355,7 +343,7 @@ const R: Layout = Layout {
 };
 
 const PERL: Layout = Layout {
-    manner: apart("::"),
+    separator: "::",
     leads: &["#", "=head", "=cut"],
     spans: &[],
     continues: &["else", "elsif"],
@@ -365,7 +353,7 @@ const PERL: Layout = Layout {
 };
 
 const ELIXIR: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["#", "@doc", "@spec", "@impl", "@typedoc", "@deprecated", "@tag", "@since"],
     spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
     continues: END_WORDS,
@@ -389,7 +377,7 @@ const ELIXIR: Layout = Layout {
 };
 
 const HASKELL: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["--", "{-", "#if", "#else", "#endif"],
     spans: &[("{-", "-}")],
     continues: &["then", "else"],
@@ -406,7 +394,7 @@ const HASKELL: Layout = Layout {
 };
 
 const ERLANG: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["%", "-spec", "-doc"],
     spans: &[("\"\"\"", "\"\"\"")],
     continues: &["end", "after", "catch", "of"],
@@ -416,7 +404,7 @@ const ERLANG: Layout = Layout {
 };
 
 const CSS: Layout = Layout {
-    manner: joined(" / "),
+    separator: " / ",
     leads: &["/*", "*/", "//"],
     spans: SLASH_SPANS,
     continues: &[],
@@ -426,7 +414,7 @@ const CSS: Layout = Layout {
 };
 
 const JSON: Layout = Layout {
-    manner: joined("."),
+    separator: ".",
     leads: &["//"],
     spans: &[],
     continues: &[],
@@ -438,7 +426,7 @@ const JSON: Layout = Layout {
 const YAML: Layout = Layout { leads: &["#"], ..JSON };
 
 const MAKEFILE: Layout = Layout {
-    manner: joined("."),
+    separator: ".",
     leads: &["#", ".PHONY"],
     spans: &[],
     continues: &["else", "endif"],
@@ -448,7 +436,7 @@ const MAKEFILE: Layout = Layout {
 };
 
 const TERRAFORM: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["#", "//", "/*", "*/"],
     spans: SLASH_SPANS,
     continues: &[],
@@ -471,7 +459,7 @@ const TERRAFORM: Layout = Layout {
 };
 
 const LISP: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &[";"],
     spans: &[("#|", "|#")],
     continues: &[],
@@ -481,7 +469,7 @@ const LISP: Layout = Layout {
 };
 
 const MARKUP: Layout = Layout {
-    manner: apart("."),
+    separator: ".",
     leads: &["<!--"],
     spans: &[("<!--", "-->")],
     continues: &[],

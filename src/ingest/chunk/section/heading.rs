@@ -1,10 +1,6 @@
 //! Finds the headings of a text: of prose, of configuration files, of pages.
 
-use super::super::{
-    lines::Lines,
-    pack::{Manner, Top},
-    symbol::tidy,
-};
+use super::super::{lines::Lines, symbol::tidy};
 
 /// No more of a line is looked at.
 const MAX_BYTES: usize = 400;
@@ -54,11 +50,11 @@ impl Style {
         })
     }
 
-    pub(in super::super) fn manner(self) -> Manner {
+    /// Returns what stands between the names of a qualified symbol.
+    pub(in super::super) fn separator(self) -> &'static str {
         match self {
-            Self::Tables => Manner { separator: ".", top: Top::Joined },
-            Self::Stages => Manner { separator: ".", top: Top::Apart },
-            _ => Manner { separator: " > ", top: Top::Joined },
+            Self::Tables | Self::Stages => ".",
+            _ => " > ",
         }
     }
 }
