@@ -58,13 +58,15 @@ pub fn chunks<'a>(language: Option<&str>, text: &'a str) -> Chunked<'a> {
     let Some(outline) = language.and_then(|language| outlined(language, text, &lines)) else {
         return Chunked { chunks: numbered(&lines, window::windows(&lines)), gave_up: false };
     };
-    let packed = pack::pack(&lines, outline.units, outline.separator);
-    Chunked { chunks: numbered(&lines, packed), gave_up: outline.gave_up }
+    let gave_up = outline.gave_up;
+    Chunked { chunks: numbered(&lines, pack::pack(&lines, outline)), gave_up }
 }
 
 /// The structure of a text.
 struct Outline {
     units: Vec<Unit>,
+    /// The lines before which another language begins, in order.
+    borders: Vec<usize>,
     /// Stands between the names of a qualified symbol.
     separator: &'static str,
     gave_up: bool,
@@ -76,9 +78,10 @@ fn outlined(language: &str, text: &str, lines: &Lines<'_>) -> Option<Outline> {
     if let Some(grammar) = Grammar::of(language) {
         let separator = grammar.separator;
         return Some(match outline::outline(&grammar, language, lines, text) {
-            Some(units) => Outline { units, separator, gave_up: false },
+            Some(units) => Outline { units, borders: Vec::new(), separator, gave_up: false },
             None => {
-                Outline { units: layout::units(layout::any(), lines), separator, gave_up: true }
+                let units = layout::units(layout::any(), lines);
+                Outline { units, borders: Vec::new(), separator, gave_up: true }
             }
         });
     }
@@ -95,14 +98,20 @@ fn outlined(language: &str, text: &str, lines: &Lines<'_>) -> Option<Outline> {
         let layout = layout::of(language).unwrap_or(layout::any());
         (layout::units(layout, lines), layout.separator)
     };
-    Some(Outline { units, separator, gave_up: false })
+    Some(Outline { units, borders: Vec::new(), separator, gave_up: false })
 }
 
 /// Reads a page: its markup by headings or layout, its scripts and styles by their languages.
 fn paged(language: &str, lines: &Lines<'_>) -> Outline {
-    let mut whole = Outline { units: Vec::new(), separator: ".", gave_up: false };
+    let (units, borders) = (Vec::new(), Vec::new());
+    let mut whole = Outline { units, borders, separator: ".", gave_up: false };
     for page::Piece { lines: range, language: inner } in page::pieces(lines) {
         let first = range.start;
+        match inner {
+            Language::OpeningTag => whole.borders.push(first),
+            Language::ClosingTag => whole.borders.push(range.end),
+            Language::Markup | Language::Inner(_) => {}
+        }
         let part = |part| vec![Unit { first: 0, last: 0, part, symbol: None }];
         let text = lines.text(range);
         let own = Lines::of(text);

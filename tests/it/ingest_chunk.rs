@@ -212,8 +212,8 @@ fn haskell_follows_its_definitions() {
 fn html_follows_its_headings_and_scripts() {
     assert_snapshot!(outline("inventory.html"), @"
     1-11 .shelf
-    12-34 Inventory
-    36-41
+    12-29 Inventory
+    31-41 used
     ");
 }
 
@@ -318,7 +318,8 @@ fn toml_follows_its_tables() {
 fn vue_follows_its_script() {
     assert_snapshot!(outline("Inventory.vue"), @"
     1-17 put
-    19-39 .shelf h2
+    19-29
+    31-39 .shelf h2
     ");
 }
 

@@ -4,6 +4,7 @@
 use std::{collections::HashMap, ops::Range, rc::Rc};
 
 use super::{
+    Outline,
     lines::Lines,
     outline::{Part, Unit, WHOLE},
     window::{self, MAX, Packed, TARGET},
@@ -19,11 +20,12 @@ const TINY: (usize, usize) = (4, 200);
 const NEAR_LEAD_LINES: usize = 6;
 
 /// Packs the units of a file.
-pub(super) fn pack<'a>(lines: &Lines<'a>, units: Vec<Unit>, separator: &str) -> Vec<Packed<'a>> {
+pub(super) fn pack<'a>(lines: &Lines<'a>, outline: Outline) -> Vec<Packed<'a>> {
+    let Outline { units, borders, separator, .. } = outline;
     let heads = heads(&units);
     let units = filled(lines, units);
     let units = led(lines, attached(lines, units), separator);
-    let units = joined(lines, units, separator);
+    let units = joined(lines, units, &borders, separator);
     let mut packed: Vec<Packed<'a>> = Vec::new();
     for unit in units {
         let from = packed.len();
@@ -177,14 +179,14 @@ fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
 }
 
 /// Joins neighbours that are small.
-fn joined(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
+fn joined(lines: &Lines<'_>, units: Vec<Unit>, borders: &[usize], separator: &str) -> Vec<Unit> {
     let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
     // Size of what a joined unit is named after.
     let mut named_bytes = 0;
     for unit in units {
         let bytes = lines.bytes(unit.first..unit.last + 1);
         match joined.last_mut() {
-            Some(before) if may_join(lines, before, &unit, separator) => {
+            Some(before) if may_join(lines, before, &unit, borders, separator) => {
                 if takes_name(before, &unit, named_bytes < bytes) {
                     before.symbol = unit.symbol;
                     named_bytes = bytes;
@@ -203,19 +205,33 @@ fn joined(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
     joined
 }
 
-fn may_join(lines: &Lines<'_>, before: &Unit, unit: &Unit, separator: &str) -> bool {
+/// Whether two units may share a chunk: glue with what it stands beside, and small neighbours in one
+/// place and language.
+fn may_join(
+    lines: &Lines<'_>,
+    before: &Unit,
+    unit: &Unit,
+    borders: &[usize],
+    separator: &str,
+) -> bool {
     let is_glue = |unit: &Unit| unit.part != Part::Definition;
     let is_tiny = |unit: &Unit| lines.fits(&(unit.first..unit.last + 1), TINY);
     let size = if is_glue(before) && is_glue(unit) && before.symbol == unit.symbol {
         TARGET
     } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
         WHOLE
-    } else if are_near(before, unit, separator) {
+    } else if !is_between(borders, before, unit) && are_near(before, unit, separator) {
         JOIN
     } else {
         return false;
     };
     lines.fits(&(before.first..unit.last + 1), size)
+}
+
+/// Whether one of the lines, which are in order, begins what stands behind `before`, up to `unit`.
+fn is_between(borders: &[usize], before: &Unit, unit: &Unit) -> bool {
+    let next = borders.partition_point(|border| *border <= before.last);
+    borders.get(next).is_some_and(|border| *border <= unit.first)
 }
 
 /// Whether two units stand in the same place, or one is where the other stands.
