@@ -77,13 +77,10 @@ struct Outline {
 fn outlined(language: &str, text: &str, lines: &Lines<'_>) -> Option<Outline> {
     if let Some(grammar) = Grammar::of(language) {
         let separator = grammar.separator;
-        return Some(match outline::outline(&grammar, language, lines, text) {
-            Some(units) => Outline { units, borders: Vec::new(), separator, gave_up: false },
-            None => {
-                let units = layout::units(layout::any(), lines);
-                Outline { units, borders: Vec::new(), separator, gave_up: true }
-            }
-        });
+        let units = outline::outline(&grammar, language, lines, text);
+        let gave_up = units.is_none();
+        let units = units.unwrap_or_else(|| layout::units(layout::any(), lines));
+        return Some(Outline { units, borders: Vec::new(), separator, gave_up });
     }
     if page::is_page(language) {
         return Some(paged(language, lines));
