@@ -26,6 +26,11 @@ const MAX_FILES: u64 = 16 * 1024;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    if !fits_processor() {
+        let reason = "this processor lacks instructions of x86-64-v2; for one without them, \
+                      compile with an empty setting: RUSTFLAGS= cargo build --release";
+        return fail(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -60,6 +65,20 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => fail(error.as_ref(), 1),
     }
+}
+
+/// Returns whether the processor has the instructions that `.cargo/config.toml` had the compiler use:
+/// one that lacks them would end the program without a word.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse4.2"))]
+fn fits_processor() -> bool {
+    // Of leaf 1: SSSE3, SSE4.1, SSE4.2 and POPCNT.
+    const NEEDED: u32 = 1 << 9 | 1 << 19 | 1 << 20 | 1 << 23;
+    std::arch::x86_64::__cpuid(1).ecx & NEEDED == NEEDED
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse4.2")))]
+fn fits_processor() -> bool {
+    true
 }
 
 fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
