@@ -263,7 +263,12 @@ mod tests {
             ("csharp", "Inventory.cs"),
             ("go", "inventory.go"),
             ("java", "Inventory.java"),
+            ("javascript", "inventory.js"),
+            ("php", "inventory.php"),
+            ("python", "inventory.py"),
             ("rust", "inventory.rs"),
+            ("tsx", "inventory.tsx"),
+            ("typescript", "inventory.ts"),
         ] {
             let text = fs::read_to_string(fixtures.join(file)).unwrap();
             let grammar = Grammar::of(language).unwrap();

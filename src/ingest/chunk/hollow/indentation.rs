@@ -1,0 +1,157 @@
+//! Bodies of functions by indentation: Python.
+
+use std::ops::Range;
+
+use super::{
+    braces::{line, quoted},
+    fits, insert,
+};
+
+/// How far a tab goes.
+const TAB: usize = 8;
+
+/// A function whose lines have not ended yet.
+struct Function {
+    column: usize,
+    start: usize,
+    /// Where its body starts: behind the colon.
+    body: usize,
+}
+
+/// A line with those it goes on over.
+struct Statement {
+    column: usize,
+    start: usize,
+    kind: Kind,
+    /// Where its last line ends.
+    end: usize,
+}
+
+enum Kind {
+    Blank,
+    Comment,
+    /// The head of a function, whose body may start here.
+    Function(usize),
+    Other,
+}
+
+/// What was read so far of the functions of a text.
+#[derive(Default)]
+struct Functions {
+    bodies: Vec<Range<usize>>,
+    open: Vec<Function>,
+    /// Where the last statement ended.
+    end: usize,
+    /// In which columns comments stand behind it, and where they end.
+    comments: Vec<(usize, usize)>,
+}
+
+/// Finds the bodies of the largest functions that need not be looked into, in order. `None` where brackets
+/// or quotes do not match.
+pub(super) fn bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
+    let mut functions = Functions::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        let Statement { column, start, kind, end } = statement(bytes, &mut at)?;
+        match kind {
+            Kind::Blank => {}
+            Kind::Comment => functions.comments.push((column, end)),
+            Kind::Function(_) | Kind::Other => {
+                functions.close(column, bytes);
+                if let Kind::Function(body) = kind {
+                    functions.open.push(Function { column, start, body });
+                }
+                functions.end = end;
+                functions.comments.clear();
+            }
+        }
+    }
+    functions.close(0, bytes);
+    Some(functions.bodies)
+}
+
+impl Functions {
+    /// Ends those that a statement in a column is not part of.
+    fn close(&mut self, column: usize, bytes: &[u8]) {
+        while let Some(function) = self.open.pop_if(|function| column <= function.column) {
+            // The last lines of a function may be comments.
+            let inside = self.comments.iter().take_while(|(column, _)| function.column < *column);
+            let end = inside.last().map_or(self.end, |(_, end)| *end);
+            let (whole, body) = (bytes.get(function.start..end), bytes.get(function.body..end));
+            if let (Some(whole), Some(body)) = (whole, body)
+                && fits(whole, body)
+            {
+                insert(&mut self.bodies, function.body..end);
+            }
+        }
+    }
+}
+
+/// Reads the line that starts at `at` with those it goes on over, and moves `at` behind it. `None` where
+/// brackets or quotes do not match.
+fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
+    let mut column = 0;
+    while let Some(byte) = bytes.get(*at).filter(|byte| matches!(byte, b' ' | b'\t' | 0x0c)) {
+        column = match byte {
+            b'\t' => (column / TAB + 1) * TAB,
+            b' ' => column + 1,
+            _ => 0,
+        };
+        *at += 1;
+    }
+    let start = *at;
+    let mut said = start;
+    let mut depth = 0_usize;
+    let end = loop {
+        let rest = bytes.get(*at..)?;
+        let length = match rest {
+            [] | [b'\n', ..] if depth == 0 => break *at,
+            [] => return None,
+            [b'\\', b'\r', b'\n', ..] => 3,
+            [b'\\', _, ..] => 2,
+            [b'#', ..] => line(rest),
+            [b'"' | b'\'', ..] => string(rest)?,
+            _ => 1,
+        };
+        match rest {
+            [b'(' | b'[' | b'{', ..] => depth += 1,
+            [b')' | b']' | b'}', ..] => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        *at += length;
+        if !matches!(rest, [b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]) {
+            said = *at;
+        }
+    };
+    *at = end + 1;
+    let said = bytes.get(start..said)?;
+    let kind = match said {
+        [] if bytes.get(start) == Some(&b'#') => Kind::Comment,
+        [] => Kind::Blank,
+        [.., b':'] if is_function(said) => Kind::Function(start + said.len()),
+        _ => Kind::Other,
+    };
+    Some(Statement { column, start, kind, end })
+}
+
+fn is_function(statement: &[u8]) -> bool {
+    let statement = statement.strip_prefix(b"async ").unwrap_or(statement).trim_ascii_start();
+    statement.strip_prefix(b"def").is_some_and(|rest| rest.starts_with(b" "))
+}
+
+/// Length of a string, of one line or of several.
+fn string(rest: &[u8]) -> Option<usize> {
+    let [first, second, third, ..] = rest else { return quoted(rest, false) };
+    if first != second || first != third {
+        return quoted(rest, false);
+    }
+    let mut at = 3;
+    loop {
+        at += match rest.get(at..)? {
+            [b'\\', _, ..] => 2,
+            [a, b, c, ..] if [a, b, c] == [first, first, first] => return Some(at + 3),
+            [] => return None,
+            _ => 1,
+        };
+    }
+}
