@@ -1,19 +1,20 @@
 //! Takes out the bodies that no chunk begins or ends in, so that a parser has little to read.
 //!
-//! A function that fits into one chunk is never opened, so what it holds does not matter to the
-//! outline, and it is most of a text. Bodies are found by braces or indentation and by what comments
+//! A function that fits into one chunk is not opened by the outline, so what it holds does not matter,
+//! and it is most of a text. Bodies are found by braces or indentation and by what comments
 //! and strings of a language look like; where these do not match, the text is parsed as it is.
 
 mod braces;
 mod indentation;
+mod scan;
 
 use std::ops::Range;
 
 use super::outline::WHOLE;
 
-/// Bodies of at most this many lines and bytes are taken out. The rest of [`WHOLE`] is for what leads
-/// them, such as annotations.
-const BODY: (usize, usize) = (WHOLE.0 - 10, WHOLE.1 - 600);
+/// A definition of at most this many lines and bytes is a part of nothing that is opened. The rest of
+/// [`WHOLE`] is for what leads it, such as annotations, and stands around it on its lines.
+const DEFINITION: (usize, usize) = (WHOLE.0 - 5, WHOLE.1 - 300);
 
 /// Returns the text without bodies, of which only the line ends stay, so that every line keeps its
 /// number. `None` for languages that are not read this way and for texts that cannot be.
@@ -36,12 +37,11 @@ pub(super) fn hollowed(language: &str, text: &str) -> Option<String> {
     Some(hollow)
 }
 
-/// Returns whether a definition with such a body is not opened.
-fn fits(definition: &[u8], body: &[u8]) -> bool {
-    let fits = |text: &[u8], (lines, bytes)| {
-        text.len() <= bytes && text.split(|byte| *byte == b'\n').count() <= lines
-    };
-    fits(body, BODY) && fits(definition.trim_ascii_start(), WHOLE)
+/// Returns whether a definition is not opened.
+fn fits(definition: &[u8]) -> bool {
+    let definition = definition.trim_ascii_start();
+    let lines = || definition.split(|byte| *byte == b'\n').count();
+    definition.len() <= DEFINITION.1 && lines() <= DEFINITION.0
 }
 
 /// Adds a body behind the others, in place of those within it.
@@ -79,7 +79,11 @@ mod tests {
             ("java", "@T(A.class) void f() { g(); }", "@T(A.class) void f() {}"),
             ("java", "/** class */ void f() { g(); }", "/** class */ void f() {}"),
             ("javascript", "class A {\n  f() {\n    g()\n  }\n}\n", "class A {\n  f() {\n\n}\n}\n"),
-            ("typescript", "const { a, b } = f({\n  c,\n})\n", "const { a, b } = f({\n\n})\n"),
+            (
+                "php",
+                "<?php\nfunction f() {'{\n' \"{\\\"{\" # {\n// {\n/* { */ #[A('{')]\n}\n",
+                "<?php\nfunction f() {\n\n\n\n}\n",
+            ),
             (
                 "rust",
                 "impl A { fn f(&self) -> impl B { 1 } }",
@@ -89,6 +93,27 @@ mod tests {
             assert_eq!(hollowed(language, text).as_deref(), Some(hollow));
         }
         assert_eq!(hollowed("kotlin", "a = {}"), None);
+    }
+
+    #[test]
+    fn what_may_be_opened_or_names_something_stays() {
+        let body = "  a\n".repeat(66);
+        for (language, text) in [
+            ("typescript", "const {\n a,\n} = b({\n c,\n})\n".to_owned()),
+            ("typescript", "class A<B = {}, C = {}> extends D<B, {}> {\n}\n".to_owned()),
+            ("typescript", "class A extends b({ c: 1 }) {\n d\n}\n".to_owned()),
+            ("rust", "impl<const N: usize> A for [B; N] { c!(); }".to_owned()),
+            ("rust", "impl<R> A for fn(B) -> R { c!(); }".to_owned()),
+            (
+                "java",
+                "void f() {\n try {\n".to_owned() + &body + "} catch (E e) {}\n" + &body + "}\n",
+            ),
+            ("tsx", "function A({\n a,\n}: {\n a: B;\n\n\n\n\n\n}) {\n".to_owned() + &body + "}\n"),
+        ] {
+            let hollow = hollowed(language, &text);
+            let lost = hollow.map(|hollow| text.len() - hollow.len());
+            assert!(lost.is_none_or(|lost| lost < 15), "{lost:?} {text}");
+        }
     }
 
     #[test]
@@ -106,7 +131,6 @@ mod tests {
             ("csharp", "@\"{\\\" $@\"{\"\"{\" \"\"\"{ \" {\"\"\" '{'"),
             ("go", "`{\\` '{' \"{\""),
             ("java", "\"\"\"\n { \" \"\"\" '{' '\\''"),
-            ("php", "'{\n' \"{\\\"{\" # {\n// {\n/* { */ #[A('{')]\n"),
             ("javascript", "\n`{ ${a ? `${'}'}{` : {}} \\``; x = /[/{]\\/{/g; a / b / c; '{'\n"),
             ("tsx", "\n<p title='{'>It's {a}</p>; return /{/\n"),
             ("rust", "'{' '\\'' b'{' 'a: r#\"{\"{\"# r\"{\\\" br\"{\" \"\n{\" /* /* { */ { */ '…'"),
@@ -139,6 +163,7 @@ mod tests {
                 "if a:\n  def f():\n    b\n    def g():\n      c\n  d\n",
                 "if a:\n  def f():(\n\n\n)\n  d\n",
             ),
+            ("class A:\n  def f():\n      b\n    # c\n", "class A:\n  def f():(\n)\n    # c\n"),
             ("b = a[1:\n]\ndefine(a):\n  b\n", "b = a[1:\n]\ndefine(a):\n  b\n"),
         ] {
             assert_eq!(hollowed("python", text).as_deref(), Some(hollow));
@@ -166,8 +191,12 @@ mod tests {
     fn what_never_ends_takes_time_in_proportion() {
         // Each would take minutes if it were looked at again from every byte.
         for (language, part) in [
+            ("c", "#define A \\\n\n\n"),
+            ("java", "\n\n\n/**/"),
             ("javascript", "=/["),
+            ("javascript", "=/[\\\n"),
             ("javascript", "'\\"),
+            ("javascript", "\\'\\\n"),
             ("javascript", "{"),
             ("javascript", "`${"),
             ("javascript", "a /"),

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{fits, insert};
+use super::{
+    super::outline::WHOLE,
+    fits, insert,
+    scan::{expression, find, guessed, line, quoted, string, template},
+};
 
 /// How comments and strings of a language look, and which of its blocks are opened however small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,22 +23,43 @@ enum Family {
 
 /// A brace that is not closed yet.
 struct Block {
-    /// Where what stands before it starts.
-    head: usize,
     at: usize,
     /// Whether what it holds may be definitions, with names of their own.
     is_container: bool,
+    /// What had been read of the statement it is in.
+    before: Statement,
+}
+
+/// What was read so far of a statement.
+#[derive(Clone, Copy, Default)]
+struct Statement {
+    /// Where it starts.
+    start: usize,
+    /// Where what follows its last brace starts.
+    head: usize,
+    /// Whether its last brace was a container, so that another may follow: `class A<B = {}> {`.
+    is_container: bool,
+    /// How many parentheses and brackets are open.
+    depth: usize,
+    /// The last byte that is not blank.
+    last: Option<u8>,
+}
+
+impl Statement {
+    fn at(start: usize) -> Self {
+        Self { start, head: start, ..Self::default() }
+    }
 }
 
 impl Family {
-    /// Returns the family of a text. PHP may be anything outside its tags, and in its longer strings.
+    /// Returns the family of a text. PHP may be anything outside its tags, and in its longest strings.
     fn of(language: &str, text: &str) -> Option<Self> {
         Some(match language {
             "c" | "cpp" | "cuda" => Self::C,
             "csharp" => Self::Csharp,
             "go" => Self::Go,
             "java" => Self::Java,
-            "php" if !text.contains("?>") && !text.contains("<<<") => Self::Php,
+            "php" if is_plain_php(text) => Self::Php,
             "rust" => Self::Rust,
             "javascript" | "tsx" | "typescript" => Self::Script,
             _ => return None,
@@ -49,61 +74,99 @@ pub(super) fn bodies(language: &str, text: &str) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
     let mut bodies: Vec<Range<usize>> = Vec::new();
     let mut open: Vec<Block> = Vec::new();
-    // Where what stands before the next brace starts.
-    let mut head = 0;
+    let mut statement = Statement::default();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        at = match byte {
-            b'{' => {
-                let is_container = is_container(family, bytes.get(head..at)?);
-                open.push(Block { head, at, is_container });
-                head = at + 1;
-                head
-            }
-            b'}' => {
-                let block = open.pop()?;
-                let body = block.at + 1..at;
-                let content = bytes.get(body.clone())?;
-                let whole = bytes.get(block.head..at)?;
-                // Names may be told by what one line holds: `let { a, b } = …`.
-                let is_name = || family == Family::Script && !content.contains(&b'\n');
-                if !block.is_container && fits(whole, content) && !is_name() {
-                    insert(&mut bodies, body);
-                }
-                head = at + 1;
-                head
-            }
-            b';' => {
-                head = at + 1;
-                head
-            }
-            b'/' | b'"' | b'\'' | b'`' | b'#' => {
-                let end = passed(family, bytes, at)?;
-                let is_comment = byte == b'/' && at + 1 < end;
-                if is_comment && bytes.get(head..at)?.iter().all(u8::is_ascii_whitespace) {
-                    head = end;
-                }
-                end
-            }
+        let next = match byte {
+            b'/' | b'"' | b'\'' | b'`' | b'#' => passed(family, bytes, at)?,
             _ => at + 1,
         };
+        match byte {
+            b'{' => {
+                let head = bytes.get(statement.head..at)?;
+                let is_container = statement.is_container || is_container(family, head);
+                open.push(Block { at, is_container, before: statement });
+                statement = Statement::at(next);
+            }
+            b'}' => {
+                let Block { at: start, is_container, before } = open.pop()?;
+                if !is_container && fits(bytes.get(before.start..at)?) {
+                    insert(&mut bodies, start + 1..at);
+                }
+                let goes_on = match bytes.get(next..)?.trim_ascii_start() {
+                    // Parameters, types and tables go on behind their braces.
+                    [b'>' | b',' | b')' | b']' | b'&' | b'|' | b':' | b'=' | b'{', ..] => true,
+                    // An array of what the braces describe; elsewhere an attribute.
+                    [b'[', ..] => family == Family::Script,
+                    _ => false,
+                };
+                statement = if goes_on {
+                    Statement { head: next, is_container, last: Some(byte), ..before }
+                } else {
+                    Statement { depth: before.depth, ..Statement::at(next) }
+                };
+            }
+            b';' if statement.depth == 0 => statement = Statement::at(next),
+            b'\n' if statement.ends_here(family) => statement.start = next,
+            // A comment or directive that stands before it.
+            b'/' | b'#' if at + 1 < next && statement.last.is_none() => {
+                statement = Statement { depth: statement.depth, ..Statement::at(next) };
+            }
+            _ => statement.read(byte),
+        }
+        at = next;
     }
     open.is_empty().then_some(bodies)
 }
 
+impl Statement {
+    fn read(&mut self, byte: u8) {
+        match byte {
+            b'(' | b'[' => self.depth += 1,
+            b')' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            self.last = Some(byte);
+        }
+    }
+
+    /// Whether a line that ends here may end it, in languages that need no semicolon.
+    fn ends_here(&self, family: Family) -> bool {
+        matches!(family, Family::Go | Family::Script) && self.depth == 0 && self.last == Some(b')')
+    }
+}
+
+/// Whether a text is PHP from its first line to its last, without strings that need another reader.
+fn is_plain_php(text: &str) -> bool {
+    text.starts_with("<?php") && !text.contains("?>") && !text.contains("<<<")
+}
+
 /// Whether what stands before a brace says that definitions follow. A wrong yes costs time only.
 fn is_container(family: Family, head: &[u8]) -> bool {
+    if WHOLE.1 < head.len() {
+        // It is not taken out either way.
+        return true;
+    }
     let head = head.trim_ascii_end();
     let words: &[&[u8]] = match family {
         // `struct a *f(struct b *c) {` and `struct a b = {` hold none.
         Family::C if head.ends_with(b")") || head.ends_with(b"=") => return false,
-        Family::C => &[b"class", b"enum", b"extern", b"namespace", b"struct", b"union"],
-        Family::Csharp => &[b"class", b"enum", b"interface", b"namespace", b"record", b"struct"],
+        // What is tried may be opened for what catches.
+        Family::C => &[b"class", b"enum", b"extern", b"namespace", b"struct", b"try", b"union"],
+        Family::Csharp => {
+            &[b"class", b"enum", b"interface", b"namespace", b"record", b"struct", b"try"]
+        }
         Family::Go => &[b"interface", b"struct", b"type"],
-        Family::Java => &[b"class", b"enum", b"interface", b"module", b"record"],
-        Family::Php => &[b"class", b"enum", b"interface", b"namespace", b"trait"],
+        Family::Java => &[b"class", b"enum", b"interface", b"module", b"record", b"try"],
+        Family::Php if head.ends_with(b"\\") => return true,
+        Family::Php => &[b"class", b"enum", b"interface", b"namespace", b"trait", b"try"],
         Family::Rust => &[b"enum", b"extern", b"impl", b"mod", b"struct", b"trait", b"union"],
-        Family::Script => &[b"class", b"enum", b"global", b"interface", b"module", b"namespace"],
+        // Names may be in braces: `let { a, b } = …`.
+        Family::Script if ends_with_word(head, &[b"const", b"let", b"var"]) => return true,
+        Family::Script => {
+            &[b"class", b"enum", b"global", b"interface", b"module", b"namespace", b"try"]
+        }
     };
     let mut found = false;
     let mut before = b' ';
@@ -116,7 +179,7 @@ fn is_container(family: Family, head: &[u8]) -> bool {
         let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
         let (word, behind) = rest.split_at(length);
         if family == Family::Rust && word == b"fn" {
-            return false;
+            return found;
         }
         // `Thing.class` names one.
         found |= before != b'.' && words.contains(&word);
@@ -153,7 +216,7 @@ fn passed(family: Family, bytes: &[u8], at: usize) -> Option<usize> {
                 Some(end) => find(rest.get(1..)?, &end)? + 1 + end.len(),
                 None => quoted(rest, true)?,
             },
-            (Family::Script, _) => guessed(quoted(rest, false), rest),
+            (Family::Script, _) => guessed(string(rest, false)),
             (family, _) => quoted(rest, matches!(family, Family::Php | Family::Rust))?,
         },
         // A digit separator.
@@ -163,9 +226,9 @@ fn passed(family: Family, bytes: &[u8], at: usize) -> Option<usize> {
         [b'#', ..] if family == Family::Php => line(rest),
         [b'`', ..] if family == Family::Script => template(rest)?,
         // What stands between tags has apostrophes.
-        [b'\'', ..] if family == Family::Script => guessed(quoted(rest, false), rest),
+        [b'\'', ..] if family == Family::Script => guessed(string(rest, false)),
         [b'/', ..] if family == Family::Script && may_start(bytes.get(..at)?) => {
-            guessed(expression(rest), rest)
+            guessed(expression(rest))
         }
         [b'\'', b'\\', ..] => quoted(rest, false)?,
         [b'\'', ..] if family == Family::Rust => {
@@ -181,21 +244,6 @@ fn passed(family: Family, bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + length)
 }
 
-/// Length of what may be a string, or of what it starts with if it has no end. In a long line that is
-/// all of it, so that no text is looked at again and again.
-fn guessed(length: Option<usize>, rest: &[u8]) -> usize {
-    const SHORT_LINE: usize = 256;
-    length.unwrap_or_else(|| {
-        let line = line(rest);
-        if line <= SHORT_LINE { 1 } else { line }
-    })
-}
-
-/// Length of a line without its end.
-pub(super) fn line(rest: &[u8]) -> usize {
-    rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len())
-}
-
 fn comment(rest: &[u8], nests: bool) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -206,21 +254,6 @@ fn comment(rest: &[u8], nests: bool) -> Option<usize> {
             [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
             [] => return None,
             _ => at += 1,
-        }
-    }
-}
-
-/// Length of a string or character in which `\` escapes.
-pub(super) fn quoted(rest: &[u8], spans_lines: bool) -> Option<usize> {
-    let (quote, mut rest_of) = rest.split_first()?;
-    loop {
-        match rest_of {
-            [byte, behind @ ..] if byte == quote => return Some(rest.len() - behind.len()),
-            [b'\n', ..] if !spans_lines => return None,
-            [b'\\', b'\r', b'\n', behind @ ..] | [b'\\', _, behind @ ..] | [_, behind @ ..] => {
-                rest_of = behind;
-            }
-            [] => return None,
         }
     }
 }
@@ -249,63 +282,22 @@ fn raw(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     is_raw.then(|| [b"\"".as_slice(), &b"#".repeat(hashes)].concat())
 }
 
-/// Length of a template, whose placeholders may hold templates.
-fn template(rest: &[u8]) -> Option<usize> {
-    // How many braces are open in the placeholder around each template, and in the innermost one.
-    let mut around = Vec::new();
-    let mut braces: Option<usize> = None;
-    let mut at = 1;
-    loop {
-        let rest = rest.get(at..)?;
-        let mut length = 1;
-        match (rest, braces) {
-            ([], _) => return None,
-            ([b'\\', _, ..], None) => length = 2,
-            ([b'$', b'{', ..], None) => (braces, length) = (Some(0), 2),
-            ([b'`', ..], None) if around.is_empty() => return Some(at + 1),
-            ([b'`', ..], None) => braces = around.pop(),
-            ([b'`', ..], Some(open)) => {
-                around.push(open);
-                braces = None;
-            }
-            ([b'{', ..], Some(open)) => braces = Some(open + 1),
-            ([b'}', ..], Some(open)) => braces = open.checked_sub(1),
-            ([b'"' | b'\'', ..], Some(_)) => length = quoted(rest, false)?,
-            _ => {}
-        }
-        at += length;
-    }
-}
-
 /// Whether a slash behind such text starts a regular expression, and does not divide.
 fn may_start(before: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[b"case", b"else", b"in", b"of", b"return", b"throw", b"typeof"];
     let before = before.trim_ascii_end();
-    let start = before.iter().rposition(|byte| !is_word(*byte)).map_or(0, |last| last + 1);
-    match before.split_at_checked(start) {
-        Some((before, b"")) => {
-            before.last().is_none_or(|last| b"(,=:[!&|?{;+-*%>~^".contains(last))
-        }
-        Some((_, word)) => WORDS.contains(&word),
-        None => false,
+    match before.last() {
+        Some(last) if is_word(*last) => ends_with_word(before, WORDS),
+        last => last.is_none_or(|last| b"(,=:[!&|?{;+-*%>~^".contains(last)),
     }
 }
 
-/// Length of a regular expression, whose classes may hold slashes.
-fn expression(rest: &[u8]) -> Option<usize> {
-    let mut is_class = false;
-    let mut at = 1;
-    loop {
-        at += match rest.get(at..)? {
-            [] | [b'\n', ..] => return None,
-            [b'\\', _, ..] => 2,
-            [b'/', ..] if !is_class => return Some(at + 1),
-            [byte, ..] => {
-                is_class = *byte == b'[' || is_class && *byte != b']';
-                1
-            }
-        };
-    }
+/// Whether a text ends with one of some words.
+fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
+    words.iter().any(|word| {
+        text.strip_suffix(*word)
+            .is_some_and(|before| before.last().is_none_or(|last| !is_word(*last)))
+    })
 }
 
 /// Length of a directive with the lines it goes on over: a macro need not have whole statements, and
@@ -319,14 +311,13 @@ fn directive(bytes: &[u8], at: usize) -> usize {
     }
     let rest = bytes.get(at..).unwrap_or_default();
     let mut length = line(rest);
-    while rest.get(..length).is_some_and(|part| part.trim_ascii_end().ends_with(b"\\"))
-        && length < rest.len()
-    {
+    while length < rest.len() && rest.get(..length).is_some_and(goes_on) {
         length += 1 + line(rest.get(length + 1..).unwrap_or_default());
     }
     length
 }
 
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
+/// Whether the last line of a directive goes on over the next one.
+fn goes_on(line: &[u8]) -> bool {
+    line.iter().rfind(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\\')
 }

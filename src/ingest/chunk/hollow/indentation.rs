@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::{
-    braces::{line, quoted},
     fits, insert,
+    scan::{line, quoted},
 };
 
-/// How far a tab goes.
+/// To which multiple of columns a tab goes, as in Python.
 const TAB: usize = 8;
 
 /// A function whose lines have not ended yet.
@@ -16,6 +16,8 @@ struct Function {
     start: usize,
     /// Where its body starts: behind the colon.
     body: usize,
+    /// The column of its first statement.
+    inside: Option<usize>,
 }
 
 /// A line with those it goes on over.
@@ -30,7 +32,7 @@ struct Statement {
 enum Kind {
     Blank,
     Comment,
-    /// The head of a function, whose body may start here.
+    /// The head of a function, and where its body starts.
     Function(usize),
     Other,
 }
@@ -58,8 +60,11 @@ pub(super) fn bodies(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
             Kind::Comment => functions.comments.push((column, end)),
             Kind::Function(_) | Kind::Other => {
                 functions.close(column, bytes);
+                if let Some(function) = functions.open.last_mut() {
+                    function.inside.get_or_insert(column);
+                }
                 if let Kind::Function(body) = kind {
-                    functions.open.push(Function { column, start, body });
+                    functions.open.push(Function { column, start, body, inside: None });
                 }
                 functions.end = end;
                 functions.comments.clear();
@@ -75,12 +80,10 @@ impl Functions {
     fn close(&mut self, column: usize, bytes: &[u8]) {
         while let Some(function) = self.open.pop_if(|function| column <= function.column) {
             // The last lines of a function may be comments.
-            let inside = self.comments.iter().take_while(|(column, _)| function.column < *column);
+            let is_inside = |column| function.inside.is_some_and(|inside| inside <= column);
+            let inside = self.comments.iter().take_while(|(column, _)| is_inside(*column));
             let end = inside.last().map_or(self.end, |(_, end)| *end);
-            let (whole, body) = (bytes.get(function.start..end), bytes.get(function.body..end));
-            if let (Some(whole), Some(body)) = (whole, body)
-                && fits(whole, body)
-            {
+            if bytes.get(function.start..end).is_some_and(fits) {
                 insert(&mut self.bodies, function.body..end);
             }
         }
@@ -100,7 +103,7 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
         *at += 1;
     }
     let start = *at;
-    let mut said = start;
+    let mut said_end = start;
     let mut depth = 0_usize;
     let end = loop {
         let rest = bytes.get(*at..)?;
@@ -120,11 +123,11 @@ fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
         }
         *at += length;
         if !matches!(rest, [b' ' | b'\t' | b'\r' | b'\n' | b'#', ..]) {
-            said = *at;
+            said_end = *at;
         }
     };
     *at = end + 1;
-    let said = bytes.get(start..said)?;
+    let said = bytes.get(start..said_end)?;
     let kind = match said {
         [] if bytes.get(start) == Some(&b'#') => Kind::Comment,
         [] => Kind::Blank,
