@@ -29,6 +29,33 @@ impl Model {
     }
 }
 
+/// A text to be found, and the names it stands under.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Document {
+    /// Path below the root, with `/` between parts; may be blank.
+    pub path: String,
+    /// The enclosing definition, or a heading; may be blank.
+    pub symbol: String,
+    /// The text itself.
+    pub text: String,
+}
+
+impl Document {
+    /// Returns all of it as one text, each name on a line of its own.
+    pub fn whole(&self) -> String {
+        let parts = [&self.path, &self.symbol, &self.text].map(String::as_str);
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n")
+    }
+}
+
+impl From<String> for Document {
+    /// A text without names.
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
 /// Makes dense vectors of unit length. Every embedder passes `tests/it/embed_suite.rs`.
 pub trait Embedder: Send + Sync {
     /// Returns the model, known without asking anyone.
@@ -38,9 +65,12 @@ pub trait Embedder: Send + Sync {
     /// yet.
     fn dimensions(&self) -> Option<usize>;
 
-    /// Embeds texts to be found, one vector each, in order; a blank text gets a vector of zeros. Runs
+    /// Embeds texts to be found, one vector each, in order; a blank one gets a vector of zeros. Runs
     /// off the runtime's workers.
-    fn documents(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>>;
+    fn documents(
+        &self,
+        documents: Vec<Document>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>>;
 
     /// Embeds a text to search with.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;

@@ -26,7 +26,11 @@ use crate::{
     store::{Catalog, Field, Filter, Scored, StoreError, VectorStore},
 };
 
-use self::{candidate::Candidate, intent::Intent, scope::Scopes};
+use self::{
+    candidate::Candidate,
+    intent::{Intent, Kind, STOP_WORDS},
+    scope::Scopes,
+};
 pub use self::{
     error::SearchError,
     excerpt::{Excerpt, excerpt},
@@ -43,6 +47,9 @@ const CANDIDATES_EVERYWHERE: usize = 70;
 
 /// What is left of the weight of words that name the repository searched: they are all over it.
 const OWN_NAME: f32 = 0.1;
+/// What is left of the weight of words that sentences are made of: they are rare in code, and would
+/// lead to whatever is called `how`. They are found in comments, where code is described, and so count.
+const STOP_WORD: f32 = 0.3;
 
 /// Searches one store.
 #[derive(Clone)]
@@ -145,13 +152,12 @@ impl Search {
         roots: &[Root],
     ) -> Result<Sparse, SearchError> {
         let mut terms = lexical::query(text);
-        let Some(root) = root else { return Ok(terms) };
-        let unsaid = lexical::query(&intent.own_name);
-        for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-            if unsaid.indices.contains(term) {
-                *weight = OWN_NAME;
-            }
+        let is_sentence = intent.kind == Kind::Prose && !intent.words.is_empty();
+        if is_sentence && self.rules.has(Rule::StopWords) {
+            weigh(&mut terms, &STOP_WORDS.join(" "), STOP_WORD);
         }
+        let Some(root) = root else { return Ok(terms) };
+        weigh(&mut terms, &intent.own_name, OWN_NAME);
         if self.rules.has(Rule::Scope) {
             self.scopes.weigh(&mut terms, root, roots, self.store.as_ref()).await?;
         }
@@ -198,6 +204,16 @@ impl Search {
             model_id: model.to_owned(),
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
             signature: record.signature,
+        }
+    }
+}
+
+/// Sets the weight of the terms that `words` have, too.
+fn weigh(terms: &mut Sparse, words: &str, to: f32) {
+    let words = lexical::query(words);
+    for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
+        if words.indices.contains(term) {
+            *weight = to;
         }
     }
 }

@@ -1,7 +1,8 @@
 """Measures raw dense ranking on a benchmark: chunks by cosine, a file counts where its first chunk stands.
 
 usage: evaluate.py [--text] CHUNKS BENCHMARK MODEL ...
-With --text a chunk is embedded by its text alone, otherwise by path, symbol and text, as the product does.
+With --text a chunk is embedded by its text alone, otherwise by path, symbol and text, and path and symbol once
+more by themselves, as the product does.
 CHUNKS/NAME.jsonl holds the chunks of a repository, one a line: path, start, end, symbol, text.
 BENCHMARK holds queries.jsonl and repos.jsonl. MODEL is a folder such as assets/code-static-1.
 """
@@ -92,15 +93,19 @@ def read(chunks, benchmark):
 
 
 def whole(chunk):
-    """What the product embeds of a chunk."""
-    return "\n".join(filter(None, (chunk["path"], chunk["symbol"], chunk["text"])))
+    """What the product embeds of a chunk: texts, each with its weight (src/embed/builtin.rs)."""
+    names = chunk["path"], chunk["symbol"] or ""
+    return ("\n".join(filter(None, (*names, chunk["text"]))), 1), (names[0], 0.2), (names[1], 0.25)
 
 
-def measure(model, corpus, text=whole):
+def measure(model, corpus, parts=whole):
     """Returns the rows (query, ndcg by chunk, ndcg by file, recall by chunk)."""
     rows = []
     for asked, chunks in corpus:
-        documents = model.embed([text(chunk) for chunk in chunks])
+        documents = 0
+        for texts in zip(*map(parts, chunks)):
+            documents = documents + texts[0][1] * model.embed([text for text, _ in texts])
+        documents = documents / (np.linalg.norm(documents, axis=1, keepdims=True) + 1e-12)
         scores = model.embed([query["query"] for query in asked], True) @ documents.T
         for query, score in zip(asked, scores):
             order = np.argsort(-score, kind="stable")
@@ -122,10 +127,10 @@ def report(name, rows):
 
 def main():
     arguments = [argument for argument in sys.argv[1:] if argument != "--text"]
-    text = whole if len(arguments) == len(sys.argv) - 1 else lambda chunk: chunk["text"]
+    parts = whole if len(arguments) == len(sys.argv) - 1 else lambda chunk: ((chunk["text"], 1),)
     corpus = list(read(arguments[0], arguments[1]))
     for folder in arguments[2:]:
-        report(folder, measure(Model(folder), corpus, text))
+        report(folder, measure(Model(folder), corpus, parts))
 
 
 if __name__ == "__main__":

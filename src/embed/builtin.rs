@@ -1,8 +1,9 @@
 //! The built-in model `code-static-1`: a static table of sub-word vectors, trained for code search.
 //!
 //! A text is the normalised sum of the vectors of its distinct sub-words, each weighted by
-//! 1 + ln(count); in a query each sub-word has one more weight, which was learned. No network runs,
-//! so that embedding costs little more than reading the text. `training/` makes the table.
+//! 1 + ln(count); in a query each sub-word has one more weight, which was learned. What a document
+//! is named counts once more beside the whole of it, however long it is. No network runs, so that
+//! embedding costs little more than reading the text. `training/` makes the table.
 
 mod table;
 mod vocabulary;
@@ -12,11 +13,14 @@ use std::sync::Arc;
 use futures_util::{FutureExt, future::BoxFuture};
 
 use self::table::{DIMENSIONS, Side, Table};
-use super::{EmbedError, Embedder, Model};
+use super::{Document, EmbedError, Embedder, Model};
 use crate::task::Tasks;
 
 /// How much text one blocking job embeds: a few milliseconds of work, so that stopping is quick.
 const SLICE_BYTES: usize = 256 * 1024;
+/// What the vector of the path counts beside that of the whole document, and that of the symbol.
+const PATH_WEIGHT: f32 = 0.2;
+const SYMBOL_WEIGHT: f32 = 0.25;
 
 /// The model in the binary. It holds about one megabyte beside the table itself.
 pub struct Builtin {
@@ -32,18 +36,16 @@ impl Builtin {
         Ok(Self { model, table: Arc::new(Table::load()?), tasks })
     }
 
-    async fn embed_all(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut vectors = Vec::with_capacity(texts.len());
-        let mut texts = texts.into_iter().peekable();
-        while texts.peek().is_some() {
+    async fn embed_all(&self, documents: Vec<Document>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut vectors = Vec::with_capacity(documents.len());
+        let mut documents = documents.into_iter().peekable();
+        while documents.peek().is_some() {
             if self.tasks.stopping().is_cancelled() {
                 return Err(EmbedError::Stopped);
             }
-            let slice = next_slice(&mut texts);
+            let slice = next_slice(&mut documents);
             let table = Arc::clone(&self.table);
-            let work = move || {
-                slice.iter().map(|text| embed(&table, Side::Document, text)).collect::<Vec<_>>()
-            };
+            let work = move || slice.iter().map(|one| document(&table, one)).collect::<Vec<_>>();
             match self.tasks.spawn_blocking(work).await {
                 Ok(embedded) => vectors.extend(embedded),
                 Err(failure) if failure.is_panic() => {
@@ -65,13 +67,16 @@ impl Embedder for Builtin {
         Some(DIMENSIONS)
     }
 
-    fn documents(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
-        self.embed_all(texts).boxed()
+    fn documents(
+        &self,
+        documents: Vec<Document>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
+        self.embed_all(documents).boxed()
     }
 
     /// Runs on the caller's thread: a query takes microseconds.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
-        futures_util::future::ready(Ok(embed(&self.table, Side::Query, &text))).boxed()
+        futures_util::future::ready(Ok(query(&self.table, &text))).boxed()
     }
 
     /// The table was checked when it was loaded.
@@ -85,23 +90,52 @@ impl Embedder for Builtin {
     }
 }
 
-/// Takes texts until they have [`SLICE_BYTES`]; at least one.
-fn next_slice(texts: &mut impl Iterator<Item = String>) -> Vec<String> {
+/// Takes documents until their texts have [`SLICE_BYTES`]; at least one.
+fn next_slice(documents: &mut impl Iterator<Item = Document>) -> Vec<Document> {
     let mut bytes = 0;
     let mut slice = Vec::new();
     while bytes < SLICE_BYTES
-        && let Some(text) = texts.next()
+        && let Some(document) = documents.next()
     {
-        bytes += text.len();
-        slice.push(text);
+        bytes += document.text.len();
+        slice.push(document);
     }
     slice
 }
 
-/// Returns the vector of a text on a side: of unit length, or all zeros where no sub-word is known.
-fn embed(table: &Table, side: Side, text: &str) -> Vec<f32> {
-    let mut ids = Vec::with_capacity(text.len() / 4);
+type Vector = [f32; DIMENSIONS];
+
+/// Returns the vector of a document: of unit length, or all zeros where no sub-word is known.
+fn document(table: &Table, document: &Document) -> Vec<f32> {
+    let mut ids = Vec::with_capacity(document.text.len() / 4);
+    let mut sum = [0.0; DIMENSIONS];
+    for (name, weight) in [(&document.path, PATH_WEIGHT), (&document.symbol, SYMBOL_WEIGHT)] {
+        let mut of_name = Vec::new();
+        table.vocabulary.ids(name, &mut of_name);
+        ids.extend_from_slice(&of_name);
+        add(&mut sum, weight, &sum_of(table, Side::Document, of_name));
+    }
+    table.vocabulary.ids(&document.text, &mut ids);
+    add(&mut sum, 1.0, &sum_of(table, Side::Document, ids));
+    scale_to_unit(&mut sum);
+    sum.to_vec()
+}
+
+/// Returns the vector of a query, likewise.
+fn query(table: &Table, text: &str) -> Vec<f32> {
+    let mut ids = Vec::new();
     table.vocabulary.ids(text, &mut ids);
+    sum_of(table, Side::Query, ids).to_vec()
+}
+
+fn add(sum: &mut Vector, weight: f32, vector: &Vector) {
+    for (total, value) in sum.iter_mut().zip(vector) {
+        *total += weight * value;
+    }
+}
+
+/// Returns the weighted sum of the vectors that sub-words have on a side, scaled to unit length.
+fn sum_of(table: &Table, side: Side, mut ids: Vec<u32>) -> Vector {
     ids.sort_unstable();
     let mut sum = [0.0; DIMENSIONS];
     for same in ids.chunk_by(|a, b| a == b) {
@@ -110,11 +144,18 @@ fn embed(table: &Table, side: Side, text: &str) -> Vec<f32> {
         let weight = 1.0 + (same.len() as f32).ln();
         table.add(id, side, weight, &mut sum);
     }
-    let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt();
-    if length == 0.0 {
-        return sum.to_vec();
+    scale_to_unit(&mut sum);
+    sum
+}
+
+/// Scales a vector to unit length, unless it is all zeros.
+fn scale_to_unit(vector: &mut Vector) {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if 0.0 < length {
+        for value in vector {
+            *value /= length;
+        }
     }
-    sum.iter().map(|value| value / length).collect()
 }
 
 #[cfg(test)]

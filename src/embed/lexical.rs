@@ -16,6 +16,8 @@ mod terms;
 
 use std::{ffi::OsStr, path::Path};
 
+pub use stem::stem;
+
 use self::terms::Terms;
 use crate::domain::Sparse;
 
@@ -71,9 +73,7 @@ pub fn document(fields: &Fields<'_>) -> Sparse {
     terms.into_sparse(|count| count * (K1 + 1.0) / (count + saturation))
 }
 
-/// Returns the terms to search with: each distinct term once, with weight 1. The words that
-/// questions are made of are deliberately kept: they are rare in code and found in comments, where
-/// code is described, and leaving them out lost on queries with known answers.
+/// Returns the terms to search with: each distinct term once, with weight 1.
 pub fn query(text: &str) -> Sparse {
     let mut terms = Terms::default();
     terms.add(text, 1.0);

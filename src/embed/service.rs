@@ -29,7 +29,7 @@ use self::{
     health::Health,
     retry::{Patience, Pause},
 };
-use super::{EmbedError, Embedder, Model};
+use super::{Document, EmbedError, Embedder, Model};
 use crate::{
     config::Embedding,
     task::{Holdup, Tasks},
@@ -107,7 +107,11 @@ impl Embedder for Service {
         self.shared.dimensions.get().copied()
     }
 
-    fn documents(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
+    fn documents(
+        &self,
+        documents: Vec<Document>,
+    ) -> BoxFuture<'_, Result<Vec<Vec<f32>>, EmbedError>> {
+        let texts = documents.iter().map(Document::whole).collect();
         let prefix = &self.shared.client.settings().document_prefix;
         self.shared.until_stopped(self.shared.embed(prefix, texts, retry::DOCUMENTS)).boxed()
     }

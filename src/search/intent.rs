@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Words that questions are made of, in singular. They say nothing about names in code.
-const STOP_WORDS: &[&str] = &[
+pub(super) const STOP_WORDS: &[&str] = &[
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
     "could", "did", "do", "doe", "for", "from", "get", "has", "have", "how", "i", "if", "in",
     "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "should", "show", "that",

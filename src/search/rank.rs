@@ -6,6 +6,7 @@
 //! languages left out of it.
 
 mod coherence;
+mod coverage;
 mod definition;
 mod literal;
 mod names;
@@ -28,7 +29,9 @@ const LITERAL: f32 = 2.5;
 /// For the definition of a name that the query has.
 const DEFINITION: f32 = 0.5;
 /// For a symbol made of the query's words.
-const SYMBOL: f32 = 0.25;
+const SYMBOL: f32 = 0.2;
+/// For a chunk that holds all of the query's words.
+const COVERAGE: f32 = 0.65;
 /// For a file named with the query's words.
 const FILE: f32 = 0.7;
 /// For a file named exactly as the query says.
@@ -45,12 +48,12 @@ const COHERENCE_BY_NAME: f32 = 0.5;
 const TELLING_WORDS: f32 = 5.0;
 /// What remains of the score in the folder of an older version.
 const OLDER_VERSION: f32 = 0.7;
-/// What remains of the score of each further chunk of a file, so that the first results are not all
-/// of one file. It is mild: the second-best chunk of the right file is often wanted, too.
-const FURTHER_CHUNK: f32 = 0.9;
 /// What remains, for each further chunk, of what the file adds: its name and its other chunks say
-/// once that the file is right, and not which of its chunks is.
+/// once that the file is right, and not which of its chunks is. Few words ask for a file.
 const FURTHER_FILE: f32 = 0.2;
+/// How much more remains where a query has more than the telling words: such a one asks for a place,
+/// and the second-best chunk of the right file may be it.
+const FURTHER_PLACE: f32 = 1.5;
 
 /// Weights that depend on the query.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +62,8 @@ struct Measure {
     coherence: f32,
     /// How much the names of files and folders count, 0…1.
     names: f32,
+    /// What remains, for each further chunk, of what its file adds.
+    further: f32,
     /// The most that a candidate can attain.
     attainable: f32,
 }
@@ -76,17 +81,18 @@ impl Measure {
         let words = intent.words.len().max(1) as f32;
         let share = (TELLING_WORDS / words).min(1.0);
         let file = coherence + share * (FILE + FOLDER);
-        let attainable = 1.0 + named + SYMBOL + file + LITERAL * intent.literals.most();
-        Self { definition, coherence, names: share, attainable }
+        let further = (FURTHER_FILE + FURTHER_PLACE * (1.0 - share)).min(1.0);
+        let attainable = 1.0 + named + SYMBOL + COVERAGE + file + LITERAL * intent.literals.most();
+        Self { definition, coherence, names: share, further, attainable }
     }
 }
 
-/// Returns how much each list counts. Names are found by their letters, descriptions by letters and
-/// meaning alike.
+/// Returns how much each list counts. Names are found by their letters, descriptions by
+/// meaning rather.
 pub(super) fn weights(kind: Kind, rules: Rules) -> Weights {
     let (dense, lexical) = match kind {
         Kind::Symbol | Kind::Path => (0.35, 0.65),
-        Kind::Prose => (0.45, 0.55),
+        Kind::Prose => (0.6, 0.4),
     };
     match (rules.has(Rule::Dense), rules.has(Rule::Lexical)) {
         (true, false) => Weights { dense: 1.0, lexical: 0.0 },
@@ -103,6 +109,7 @@ pub(super) fn rank(
     limit: usize,
 ) -> Vec<Candidate> {
     let coherent = coherence::of_files(&candidates);
+    let covered = coverage::shares(&candidates, intent);
     let older = if rules.has(Rule::Versions) {
         versions::superseded(&candidates, intent)
     } else {
@@ -114,6 +121,7 @@ pub(super) fn rank(
         let surroundings = Surroundings {
             coherence: coherent.get(&file).copied().unwrap_or_default(),
             is_older: older.contains(&file),
+            coverage: covered.get(&candidate.id).copied().unwrap_or_default(),
         };
         Rated::new(candidate, surroundings, intent, measure, rules)
     };
@@ -135,6 +143,8 @@ struct Surroundings {
     coherence: f32,
     /// Whether something was found in a newer version of its folder.
     is_older: bool,
+    /// How much of the query it holds, rare words among all candidates counting more.
+    coverage: f32,
 }
 
 /// A candidate and what its score is made of. Its own score is the share of what is attainable.
@@ -148,8 +158,7 @@ struct Rated {
     file: f32,
     /// What the roles of file and chunk leave of both.
     factor: f32,
-    /// What all of it can be at most.
-    attainable: f32,
+    measure: Measure,
 }
 
 impl Rated {
@@ -167,6 +176,7 @@ impl Rated {
         let definition = definition::share(record, intent);
         let chunk = candidate.score
             + rules.weigh(Rule::Definition, measure.definition * definition)
+            + rules.weigh(Rule::Coverage, COVERAGE * surroundings.coverage)
             + rules.weigh(Rule::Symbol, SYMBOL * names::share(symbol, intent));
         let names = FILE * names::file(path, intent) + FOLDER * names::folder(path, intent);
         let names = measure.names * names + EXACT_FILE * names::exact_file(path, intent);
@@ -179,17 +189,15 @@ impl Rated {
         if rules.has(Rule::RootNames) {
             factor *= roots::factor(record.root, intent);
         }
-        let mut rated =
-            Self { candidate, literal, chunk, file, factor, attainable: measure.attainable };
+        let mut rated = Self { candidate, literal, chunk, file, factor, measure };
         rated.score_as_further(0);
         rated
     }
 
     /// Sets the score of the chunk, given how many better ones its file has.
     fn score_as_further(&mut self, better: i32) {
-        let sum = self.chunk + self.file * FURTHER_FILE.powi(better);
-        let sum = sum * self.factor * FURTHER_CHUNK.powi(better) + self.literal;
-        self.candidate.score = sum / self.attainable;
+        let sum = self.chunk + self.file * self.measure.further.powi(better);
+        self.candidate.score = (sum * self.factor + self.literal) / self.measure.attainable;
     }
 }
 

@@ -9,6 +9,10 @@ pub enum Rule {
     Lexical,
     /// Chunks that define a name in the query.
     Definition,
+    /// Words that sentences are made of, which count less than those that tell what is asked for.
+    StopWords,
+    /// Chunks that hold most of the query's words.
+    Coverage,
     /// Chunks whose symbol is made of the query's words.
     Symbol,
     /// Chunks that hold a string of the query letter by letter.
@@ -33,10 +37,12 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Dense,
         Self::Lexical,
         Self::Definition,
+        Self::StopWords,
+        Self::Coverage,
         Self::Symbol,
         Self::Literal,
         Self::Names,

@@ -81,7 +81,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
               "path": "FOLDER/demo/src/parse.rs",
               "relPath": "src/parse.rs",
               "repo": "demo",
-              "match": 0.7531,
+              "match": 0.7853,
               "chunks": 1,
               "lines": 4,
               "ranges": [
@@ -92,7 +92,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
               "path": "FOLDER/demo/README.md",
               "relPath": "README.md",
               "repo": "demo",
-              "match": 0.0055,
+              "match": 0.0131,
               "chunks": 1,
               "lines": 3,
               "ranges": [

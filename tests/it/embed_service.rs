@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::{
-    embed_suite::suite,
+    embed_suite::{documents, suite},
     ingest_bench::{Bench, Repo, request},
     support::embeddings::{DIMENSIONS, Embeddings, Reply, inputs, vector},
 };
@@ -72,7 +72,7 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     let there = Embeddings::well().await;
     let plain = service(&there.url, &[]);
     assert_eq!((plain.model().id(), plain.dimensions()), ("stand-in@service".to_owned(), None));
-    drop(plain.documents(vec!["a".to_owned(), " \n".to_owned(), "b".to_owned()]).await.unwrap());
+    drop(plain.documents(documents(&["a", " \n", "b"])).await.unwrap());
     assert_eq!(plain.dimensions(), Some(DIMENSIONS));
     let full = service(
         &there.url,
@@ -86,7 +86,7 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     );
     assert_eq!(full.dimensions(), Some(16));
     let long = "one line\nanother line that is too long".to_owned();
-    drop(full.documents(vec![long]).await.unwrap());
+    drop(full.documents(documents(&[long])).await.unwrap());
     assert_eq!(full.query("where is it".to_owned()).await.unwrap().len(), 16);
     let requests: Vec<String> = there.requests().iter().map(Value::to_string).collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
@@ -126,7 +126,7 @@ async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     let texts = texts(100);
     // Two calls share the bound.
     let (first, second) =
-        tokio::join!(embedder.documents(texts.clone()), embedder.documents(texts.clone()));
+        tokio::join!(embedder.documents(documents(&texts)), embedder.documents(documents(&texts)));
     assert_right(&texts, &first.unwrap());
     assert_right(&texts, &second.unwrap());
     assert_eq!((there.sizes().iter().sum::<usize>(), there.sizes().iter().max()), (200, Some(&8)));
@@ -135,7 +135,7 @@ async fn texts_go_in_batches_several_at_a_time_and_come_back_in_order() {
     // By tokens: each text counts for eight or nine.
     let there = Embeddings::well().await;
     let embedder = service(&there.url, &[("EMBEDDING_BATCH_TOKENS", "30")]);
-    assert_right(&texts, &embedder.documents(texts.clone()).await.unwrap());
+    assert_right(&texts, &embedder.documents(documents(&texts)).await.unwrap());
     assert_eq!(there.sizes().iter().max(), Some(&3));
 }
 
@@ -144,7 +144,7 @@ async fn every_form_of_a_right_reply_is_understood() {
     for reply in [Reply::Vectors, Reply::Shuffled, Reply::Base64] {
         let there = Embeddings::answer(move |_| reply.clone()).await;
         let texts = texts(5);
-        let vectors = service(&there.url, &[]).documents(texts.clone()).await.unwrap();
+        let vectors = service(&there.url, &[]).documents(documents(&texts)).await.unwrap();
         assert_right(&texts, &vectors);
     }
 }
@@ -152,7 +152,7 @@ async fn every_form_of_a_right_reply_is_understood() {
 /// Fails at a batch of documents, and says how and after how many requests.
 async fn failing(more: &[(&str, &str)], reply: Reply) -> String {
     let there = Embeddings::answer(move |_| reply.clone()).await;
-    let failure = service(&there.url, more).documents(texts(2)).await.unwrap_err();
+    let failure = service(&there.url, more).documents(documents(&texts(2))).await.unwrap_err();
     assert_eq!(failure.code(), Code::EmbedModelMissing);
     let said = failure.to_string().replace(&there.address.to_string(), "HOST");
     format!("{} requests: {said}", there.requests().len())
@@ -189,11 +189,12 @@ async fn a_failure_says_what_to_set() {
     // Nobody listens; and nobody speaks TLS.
     let there = Embeddings::well().await;
     let secure = there.url.replace("http://", "https://");
-    let failure = service(&secure, &[]).documents(texts(1)).await.unwrap_err().to_string();
+    let failure =
+        service(&secure, &[]).documents(documents(&texts(1))).await.unwrap_err().to_string();
     faults.push(failure.replace(&there.address.to_string(), "HOST"));
     let url = there.url.clone();
     let address = there.leave().await;
-    let failure = service(&url, &[]).documents(texts(1)).await.unwrap_err().to_string();
+    let failure = service(&url, &[]).documents(documents(&texts(1))).await.unwrap_err().to_string();
     faults.push(failure.replace(&address.to_string(), "HOST"));
     insta::assert_snapshot!(faults.join("\n"), @r"
     1 requests: the embedding service at `http://HOST/v1/embeddings` asks for a key (401: no key); set `EMBEDDING_API_KEY`
@@ -226,7 +227,7 @@ async fn a_service_that_does_not_answer_is_given_up() {
     let mut settings = settings(&there.url, &[]);
     settings.timeout = Duration::from_millis(50);
     let embedder = Service::new(settings, Tasks::default()).unwrap();
-    let failure = embedder.documents(texts(1)).await.unwrap_err().to_string();
+    let failure = embedder.documents(documents(&texts(1))).await.unwrap_err().to_string();
     assert!(failure.contains("EMBEDDING_TIMEOUT_SECS"), "{failure}");
     assert_eq!(there.requests().len(), 3, "each costs the whole time");
     let started = Instant::now();
@@ -238,9 +239,9 @@ async fn a_service_that_does_not_answer_is_given_up() {
 async fn vectors_of_another_length_are_refused() {
     let there = Embeddings::well().await;
     let embedder = service(&there.url, &[]);
-    drop(embedder.documents(texts(1)).await.unwrap());
+    drop(embedder.documents(documents(&texts(1))).await.unwrap());
     there.now(|_| Reply::Dimensions(32));
-    let failure = embedder.documents(texts(1)).await.unwrap_err();
+    let failure = embedder.documents(documents(&texts(1))).await.unwrap_err();
     assert_eq!(failure.code(), Code::EmbedModelMismatch);
     let said = failure.to_string();
     assert!(said.contains("32 numbers where 64 are expected"), "{said}");
@@ -262,7 +263,7 @@ async fn what_may_pass_is_tried_again() {
     let failed = || Reply::Text(500, "starting".to_owned());
     let there = after(vec![failed(), Reply::Cut, Reply::Text(503, String::new())]).await;
     let embedder = service(&there.url, &[]);
-    assert_right(&texts(3), &embedder.documents(texts(3)).await.unwrap());
+    assert_right(&texts(3), &embedder.documents(documents(&texts(3))).await.unwrap());
     assert_eq!(there.requests().len(), 4);
 
     // Somebody waits for a query, so that less is tried.
@@ -287,7 +288,7 @@ async fn the_time_that_a_service_asks_for_is_waited_by_all() {
     .await;
     let embedder = service(&there.url, &[("EMBEDDING_CONCURRENCY", "1")]);
     // All but one wait for their turn when the service says so.
-    let answers = join_all((0..3).map(|_| embedder.documents(texts(1)))).await;
+    let answers = join_all((0..3).map(|_| embedder.documents(documents(&texts(1))))).await;
     assert!(answers.iter().all(Result::is_ok));
     let times = times.lock().unwrap().clone();
     assert_eq!(times.len(), 4);
@@ -300,7 +301,7 @@ async fn the_time_that_a_service_asks_for_is_waited_by_all() {
     let date = httpdate::fmt_http_date(soon);
     let there = after(vec![Reply::Header(503, "retry-after", date)]).await;
     let started = Instant::now();
-    assert!(service(&there.url, &[]).documents(texts(1)).await.is_ok());
+    assert!(service(&there.url, &[]).documents(documents(&texts(1))).await.is_ok());
     // Dates have whole seconds.
     assert!(Duration::from_millis(500) <= started.elapsed());
 
@@ -328,9 +329,9 @@ async fn a_batch_that_is_too_large_is_halved_and_the_size_remembered() {
     for (status, message) in sizes {
         let there = Embeddings::answer(too_many(status, message)).await;
         let embedder = service(&there.url, &[]);
-        assert_right(&texts, &embedder.documents(texts.clone()).await.unwrap());
+        assert_right(&texts, &embedder.documents(documents(&texts)).await.unwrap());
         assert_eq!(there.sizes(), [32, 16, 8, 8, 8, 8]);
-        assert_right(&texts, &embedder.documents(texts.clone()).await.unwrap());
+        assert_right(&texts, &embedder.documents(documents(&texts)).await.unwrap());
         assert_eq!(there.sizes()[6..], [8, 8, 8, 8]);
     }
 }
@@ -349,12 +350,12 @@ async fn one_text_that_is_too_long_is_cut_and_takes_no_other_with_it() {
         let embedder = service(&there.url, &[]);
         let mut mixed = texts(16);
         mixed[5] = "long line\n".repeat(100);
-        let vectors = embedder.documents(mixed.clone()).await.unwrap();
+        let vectors = embedder.documents(documents(&mixed)).await.unwrap();
         // A quarter of it is short enough.
         mixed[5] = "long line\n".repeat(24);
         assert_right(&mixed, &vectors);
         let before = there.requests().len();
-        drop(embedder.documents(texts(16)).await.unwrap());
+        drop(embedder.documents(documents(&texts(16))).await.unwrap());
         assert_eq!(there.sizes()[before..], [16], "batches stay as large as they were");
     }
 }
@@ -364,7 +365,7 @@ async fn stopping_and_dropping_end_requests_at_once() {
     let there = Embeddings::answer(|_| Reply::Silent).await;
     let tasks = Tasks::default();
     let embedder = Service::new(settings(&there.url, &[]), tasks.clone()).unwrap();
-    let embedding = embedder.documents(texts(1));
+    let embedding = embedder.documents(documents(&texts(1)));
     let stopping = async {
         there.asked(1).await;
         tasks.stopping().cancel();
@@ -384,7 +385,7 @@ async fn looking_whether_it_works_costs_few_requests() {
     assert_eq!(there.requests().len(), 1, "all wait for the same one");
     // What requests say of it counts as well.
     there.now(|_| Reply::Text(401, String::new()));
-    assert!(embedder.documents(texts(1)).await.is_err());
+    assert!(embedder.documents(documents(&texts(1))).await.is_err());
     assert!(embedder.check().await.is_err());
     assert_eq!(there.requests().len(), 2);
     there.now(|_| Reply::Vectors);

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use codeinfo::{
-    embed::{Builtin, EmbedError, Embedder},
+    embed::{Builtin, Document, EmbedError, Embedder},
     error::Code,
     task::Tasks,
 };
@@ -13,12 +13,17 @@ fn builtin() -> Builtin {
     Builtin::load(Tasks::default()).unwrap()
 }
 
+/// Returns documents without names.
+pub(crate) fn documents<T: ToString>(texts: &[T]) -> Vec<Document> {
+    texts.iter().map(|text| Document::from(text.to_string())).collect()
+}
+
 /// The contract of [`Embedder`]; call it with each embedder.
 pub(crate) async fn suite(embedder: &dyn Embedder) {
     let texts =
         ["fn read_config(path: &Path)", "", "open the socket", "fn read_config(path: &Path)"];
     let texts: Vec<String> = texts.map(str::to_owned).to_vec();
-    let vectors = embedder.documents(texts.clone()).await.unwrap();
+    let vectors = embedder.documents(documents(&texts)).await.unwrap();
     assert_eq!(vectors.len(), texts.len(), "one vector each");
     for (text, vector) in texts.iter().zip(&vectors) {
         assert_eq!(Some(vector.len()), embedder.dimensions());
@@ -62,8 +67,8 @@ async fn the_built_in_model_agrees_with_the_reference() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let model = builtin();
-    let texts = references.iter().map(|reference| reference.text.clone()).collect();
-    let documents = model.documents(texts).await.unwrap();
+    let texts: Vec<String> = references.iter().map(|reference| reference.text.clone()).collect();
+    let documents = model.documents(documents(&texts)).await.unwrap();
     assert!(5 < references.len());
     for (reference, document) in references.iter().zip(&documents) {
         let query = model.query(reference.text.clone()).await.unwrap();
@@ -80,13 +85,31 @@ async fn the_built_in_model_agrees_with_the_reference() {
 }
 
 #[tokio::test]
+async fn what_a_document_is_named_counts_however_long_it_is() {
+    let model = builtin();
+    let of = |path: &str, symbol: &str, text: &str| Document {
+        path: path.to_owned(),
+        symbol: symbol.to_owned(),
+        text: text.to_owned(),
+    };
+    let text = "let total = values.iter().sum(); ".repeat(50);
+    let plain = of("", "", &format!("src/cookie.rs expire {text}"));
+    let named = of("src/cookie.rs", "", &format!("expire {text}"));
+    let both = of("src/cookie.rs", "expire", &text);
+    let query = model.query("expiry of a cookie".to_owned()).await.unwrap();
+    let vectors = model.documents(vec![plain, named, both]).await.unwrap();
+    let [plain, named, both] = [0, 1, 2].map(|place: usize| cosine(&query, &vectors[place]));
+    assert!(plain < named && named < both, "{plain} {named} {both}");
+}
+
+#[tokio::test]
 async fn many_texts_come_back_in_order() {
     let model = builtin();
     // More than one slice of work.
     let texts: Vec<String> = (0..300).map(|n| format!("{n} {}", "window ".repeat(200))).collect();
-    let vectors = model.documents(texts.clone()).await.unwrap();
+    let vectors = model.documents(documents(&texts)).await.unwrap();
     for place in [0, 150, 299] {
-        let alone = model.documents(vec![texts[place].clone()]).await.unwrap();
+        let alone = model.documents(documents(&texts[place..=place])).await.unwrap();
         assert_eq!(vectors[place], alone[0]);
     }
 }
@@ -96,7 +119,7 @@ async fn a_stopping_process_embeds_no_more() {
     let tasks = Tasks::default();
     let model = Builtin::load(tasks.clone()).unwrap();
     tasks.stopping().cancel();
-    let failure = model.documents(vec!["text".to_owned()]).await.unwrap_err();
+    let failure = model.documents(documents(&["text"])).await.unwrap_err();
     assert!(matches!(failure, EmbedError::Stopped));
     assert_eq!(failure.code(), Code::Cancelled);
 }

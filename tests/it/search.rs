@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use codeinfo::{
     config::{self, PathMap},
     domain::{ChunkRecord, Counts, Root, RootId},
-    embed::{Builtin, Embedder, lexical},
+    embed::{Builtin, Document, Embedder, lexical},
     error::Code,
     search::{Excerpt, Found, Freshness, Query, Search, SearchError, excerpt},
     store::{Catalog, Collection, Embedded, OnMismatch, Point, VectorStore, Vectors},
@@ -85,8 +85,9 @@ impl Library {
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");
         let fields = lexical::Fields { path, symbol: Some(symbol), text };
-        let whole = format!("{path}\n{symbol}\n{text}");
-        let dense = self.embedder.documents(vec![whole]).await.unwrap().remove(0);
+        let document =
+            Document { path: path.to_owned(), symbol: symbol.to_owned(), text: text.to_owned() };
+        let dense = self.embedder.documents(vec![document]).await.unwrap().remove(0);
         Point {
             id: Uuid::new_v5(&root.0, place.as_bytes()),
             payload: serde_json::to_value(record).unwrap().as_object().unwrap().clone(),

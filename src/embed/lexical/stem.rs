@@ -11,7 +11,7 @@ const LEAST: usize = 3;
 
 /// Returns the start that the forms of a word share: `pars` of `parse`, `parses`, `parsed` and
 /// `parsing`, `quer` of `query` and `queries`.
-pub(super) fn stem(word: &[u8]) -> &[u8] {
+pub fn stem(word: &[u8]) -> &[u8] {
     let word = singular(word);
     let verb = [b"ing".as_slice(), b"ed"].iter().find_map(|end| without(word, end));
     match verb.filter(|start| start.iter().any(|byte| is_vowel(*byte))) {

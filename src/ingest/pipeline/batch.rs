@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     domain::{ChunkRecord, FileRecord, Sparse},
+    embed::Document,
     ingest::{error::IngestError, hash::Cut, skip::Skipped},
     store::{Point, StoreError, Vectors},
 };
@@ -86,14 +87,15 @@ impl Batch {
         self.changed.len() + self.same.len() + self.skipped.len() + self.gone.len()
     }
 
-    /// Embeds the chunks. The text a chunk is embedded by names its path and symbol too.
+    /// Embeds the chunks, each with its path and symbol.
     pub(super) async fn embed(self, target: &Target) -> Result<Embedded, IngestError> {
         let files = self.files() as u64;
-        let texts: Vec<String> = self.pieces.iter().map(|(_, piece)| text(&piece.chunk)).collect();
-        let wanted = texts.len();
+        let documents: Vec<Document> =
+            self.pieces.iter().map(|(_, piece)| document(&piece.chunk)).collect();
+        let wanted = documents.len();
         let dense = match wanted {
             0 => Vec::new(),
-            _ => target.embedder.documents(texts).await?,
+            _ => target.embedder.documents(documents).await?,
         };
         if dense.len() != wanted {
             return Err(IngestError::VectorCount { got: dense.len(), wanted });
@@ -161,14 +163,10 @@ fn vectors(dense: Vec<f32>, sparse: Sparse) -> Vectors {
     Vectors { dense, sparse }
 }
 
-fn text(chunk: &ChunkRecord) -> String {
-    let symbol = chunk.symbol.as_deref().unwrap_or_default();
-    let mut text = String::with_capacity(chunk.path.len() + symbol.len() + chunk.text.len() + 2);
-    for part in [&chunk.path, symbol, &chunk.text] {
-        if !text.is_empty() && !part.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(part);
+fn document(chunk: &ChunkRecord) -> Document {
+    Document {
+        path: chunk.path.clone(),
+        symbol: chunk.symbol.clone().unwrap_or_default(),
+        text: chunk.text.clone(),
     }
-    text
 }

@@ -1,0 +1,98 @@
+//! How much of the query a chunk holds, word by word: what a comment or message says in other order,
+//! with some words more or less.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+
+use super::super::{candidate::Candidate, intent::Intent};
+use crate::embed::lexical::stem;
+
+/// Shorter words are in other words by chance.
+const SHORTEST: usize = 3;
+
+/// Returns for each candidate, by id, how much of the query's words it holds in path, symbol or text,
+/// 0…1. A word that few candidates hold counts more, and the share is squared: half of the words is
+/// chance, nearly all of them is what was meant.
+pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid, f32> {
+    let mut stems: Vec<&str> = intent
+        .words
+        .iter()
+        .filter_map(|word| str::from_utf8(stem(word.as_bytes())).ok())
+        .filter(|stem| SHORTEST <= stem.len())
+        .collect();
+    // In a fixed order, so that sums are always the same.
+    stems.sort_unstable();
+    stems.dedup();
+    let held: Vec<Vec<bool>> = candidates.iter().map(|candidate| held(candidate, &stems)).collect();
+    let holders = |place| held.iter().filter(|held| held.get(place) == Some(&true)).count();
+    let rarities: Vec<f32> =
+        (0..stems.len()).map(|place| rarity(holders(place), held.len())).collect();
+    let all: f32 = rarities.iter().sum();
+    let share = |held: &Vec<bool>| {
+        let known = held.iter().zip(&rarities).filter(|(is_held, _)| **is_held);
+        let known: f32 = known.map(|(_, rarity)| rarity).sum();
+        if all <= 0.0 { 0.0 } else { (known / all).powi(2) }
+    };
+    candidates.iter().map(|candidate| candidate.id).zip(held.iter().map(share)).collect()
+}
+
+/// Returns which words a candidate holds, whatever their case and ending.
+fn held(candidate: &Candidate, stems: &[&str]) -> Vec<bool> {
+    let record = &candidate.record;
+    let symbol = record.symbol.as_deref().unwrap_or_default();
+    let mut text = [record.path.as_str(), symbol, &record.text].join("\n");
+    text.make_ascii_lowercase();
+    stems.iter().map(|stem| text.contains(stem)).collect()
+}
+
+/// Returns the inverse document frequency among the candidates, as BM25 has it.
+#[expect(clippy::cast_precision_loss, reason = "there are a few hundred candidates")]
+fn rarity(with: usize, of: usize) -> f32 {
+    (1.0 + of as f32 / (0.5 + with as f32)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::fixture::record, *};
+
+    fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
+        let candidates: Vec<Candidate> = texts
+            .iter()
+            .zip(0_u128..)
+            .map(|(text, id)| Candidate {
+                id: Uuid::from_u128(id),
+                record: record("src/net.rs", Some("Client::open"), text),
+                score: 0.5,
+            })
+            .collect();
+        let shares = shares(&candidates, &Intent::of(query));
+        candidates.iter().map(|candidate| shares[&candidate.id]).collect()
+    }
+
+    #[test]
+    fn all_words_in_any_form_and_place_are_the_whole_query() {
+        let shares = shares_of("retrying when the CLIENT closes", &["// Closed: tries a Retry."]);
+        assert_eq!(shares, [1.0]);
+    }
+
+    #[test]
+    fn rare_words_count_more_and_half_of_the_words_little() {
+        let [common, rare, none] = shares_of("cache eviction", &["cache", "eviction", ""])[..]
+        else {
+            panic!()
+        };
+        assert!(none <= 0.0 && (common - 0.25).abs() < 1e-6 && (rare - common).abs() < 1e-6);
+        let [common, _, rare] = shares_of("cache eviction", &["cache", "cache", "eviction"])[..]
+        else {
+            panic!()
+        };
+        assert!(0.0 < common && common < 0.25 && 0.25 < rare && rare < 0.5);
+    }
+
+    #[test]
+    fn without_telling_words_nothing_is_held() {
+        assert_eq!(shares_of("how is it", &["how is it"]), [0.0]);
+        assert_eq!(shares_of("a b", &["a b"]), [0.0]);
+    }
+}
