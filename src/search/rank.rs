@@ -44,7 +44,7 @@ const COHERENCE: f32 = 1.2;
 /// chunk of its file that is found.
 const DEFINITION_BY_NAME: f32 = 2.0;
 const COHERENCE_BY_NAME: f32 = 0.5;
-/// Of more words than these, some are in the names of files by chance, and names count less.
+/// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
 /// What remains of the score in the folder of an older version.
 const OLDER_VERSION: f32 = 0.7;
@@ -60,7 +60,7 @@ const FURTHER_PLACE: f32 = 1.5;
 struct Measure {
     definition: f32,
     coherence: f32,
-    /// How much the names of files and folders count, 0…1.
+    /// How much the names of symbols, files and folders count, 0…1.
     names: f32,
     /// What remains, for each further chunk, of what its file adds.
     further: f32,
@@ -82,7 +82,8 @@ impl Measure {
         let share = (TELLING_WORDS / words).min(1.0);
         let file = coherence + share * (FILE + FOLDER);
         let further = (FURTHER_FILE + FURTHER_PLACE * (1.0 - share)).min(1.0);
-        let attainable = 1.0 + named + SYMBOL + COVERAGE + file + LITERAL * intent.literals.most();
+        let attainable =
+            1.0 + named + share * SYMBOL + COVERAGE + file + LITERAL * intent.literals.most();
         Self { definition, coherence, names: share, further, attainable }
     }
 }
@@ -177,7 +178,7 @@ impl Rated {
         let chunk = candidate.score
             + rules.weigh(Rule::Definition, measure.definition * definition)
             + rules.weigh(Rule::Coverage, COVERAGE * surroundings.coverage)
-            + rules.weigh(Rule::Symbol, SYMBOL * names::share(symbol, intent));
+            + rules.weigh(Rule::Symbol, measure.names * SYMBOL * names::share(symbol, intent));
         let names = FILE * names::file(path, intent) + FOLDER * names::folder(path, intent);
         let names = measure.names * names + EXACT_FILE * names::exact_file(path, intent);
         let file = rules.weigh(Rule::Names, names)
