@@ -18,7 +18,8 @@ pub use service::{Fault, Service};
 pub struct Model {
     /// Such as `code-static-1`.
     pub name: String,
-    /// Changes whenever the same text would get another vector.
+    /// Changes whenever the same text would get another vector. How much the names of a document count
+    /// is in the version of its file instead: vectors of both kinds go together.
     pub version: String,
 }
 
@@ -65,8 +66,8 @@ pub trait Embedder: Send + Sync {
     /// yet.
     fn dimensions(&self) -> Option<usize>;
 
-    /// Embeds texts to be found, one vector each, in order; a blank one gets a vector of zeros. Runs
-    /// off the runtime's workers.
+    /// Embeds texts to be found, one vector each, in order; one that is blank all over gets a
+    /// vector of zeros. Runs off the runtime's workers.
     fn documents(
         &self,
         documents: Vec<Document>,

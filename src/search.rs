@@ -208,11 +208,11 @@ impl Search {
     }
 }
 
-/// Sets the weight of the terms that `words` have, too.
+/// Sets the weight of those terms that `words` have, too.
 fn weigh(terms: &mut Sparse, words: &str, to: f32) {
     let words = lexical::query(words);
     for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-        if words.indices.contains(term) {
+        if words.indices.binary_search(term).is_ok() {
             *weight = to;
         }
     }

@@ -87,6 +87,8 @@ def read(chunks, benchmark):
         if not file.exists():
             continue
         rows = [json.loads(line) for line in open(file)]
+        if not rows:
+            continue
         for row in rows:
             row["full"] = os.path.normpath(os.path.join(repositories[name].get("benchmark_root") or "", row["path"]))
         yield asked, rows

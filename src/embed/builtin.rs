@@ -90,14 +90,14 @@ impl Embedder for Builtin {
     }
 }
 
-/// Takes documents until their texts have [`SLICE_BYTES`]; at least one.
+/// Takes documents until they have [`SLICE_BYTES`]; at least one.
 fn next_slice(documents: &mut impl Iterator<Item = Document>) -> Vec<Document> {
     let mut bytes = 0;
     let mut slice = Vec::new();
     while bytes < SLICE_BYTES
         && let Some(document) = documents.next()
     {
-        bytes += document.text.len();
+        bytes += document.path.len() + document.symbol.len() + document.text.len();
         slice.push(document);
     }
     slice

@@ -60,7 +60,9 @@ const FURTHER_PLACE: f32 = 1.5;
 struct Measure {
     definition: f32,
     coherence: f32,
-    /// How much the names of symbols, files and folders count, 0…1.
+    /// For a symbol made of the query's words.
+    symbol: f32,
+    /// How much the names of files and folders count, 0…1.
     names: f32,
     /// What remains, for each further chunk, of what its file adds.
     further: f32,
@@ -81,15 +83,19 @@ impl Measure {
         let words = intent.words.len().max(1) as f32;
         let share = (TELLING_WORDS / words).min(1.0);
         let file = coherence + share * (FILE + FOLDER);
-        let further = (FURTHER_FILE + FURTHER_PLACE * (1.0 - share)).min(1.0);
-        let attainable =
-            1.0 + named + share * SYMBOL + COVERAGE + file + LITERAL * intent.literals.most();
-        Self { definition, coherence, names: share, further, attainable }
+        let (symbol, further) = match intent.kind {
+            Kind::Symbol | Kind::Path => (SYMBOL, FURTHER_FILE),
+            Kind::Prose => {
+                (share * SYMBOL, (FURTHER_FILE + FURTHER_PLACE * (1.0 - share)).min(1.0))
+            }
+        };
+        let attainable = 1.0 + named + symbol + COVERAGE + file + LITERAL * intent.literals.most();
+        Self { definition, coherence, symbol, names: share, further, attainable }
     }
 }
 
-/// Returns how much each list counts. Names are found by their letters, descriptions by
-/// meaning rather.
+/// Returns how much each list counts. Names are found by their letters, descriptions rather by their
+/// meaning.
 pub(super) fn weights(kind: Kind, rules: Rules) -> Weights {
     let (dense, lexical) = match kind {
         Kind::Symbol | Kind::Path => (0.35, 0.65),
@@ -110,7 +116,11 @@ pub(super) fn rank(
     limit: usize,
 ) -> Vec<Candidate> {
     let coherent = coherence::of_files(&candidates);
-    let covered = coverage::shares(&candidates, intent);
+    let covered = if rules.has(Rule::Coverage) {
+        coverage::shares(&candidates, intent)
+    } else {
+        HashMap::new()
+    };
     let older = if rules.has(Rule::Versions) {
         versions::superseded(&candidates, intent)
     } else {
@@ -177,8 +187,8 @@ impl Rated {
         let definition = definition::share(record, intent);
         let chunk = candidate.score
             + rules.weigh(Rule::Definition, measure.definition * definition)
-            + rules.weigh(Rule::Coverage, COVERAGE * surroundings.coverage)
-            + rules.weigh(Rule::Symbol, measure.names * SYMBOL * names::share(symbol, intent));
+            + COVERAGE * surroundings.coverage
+            + rules.weigh(Rule::Symbol, measure.symbol * names::share(symbol, intent));
         let names = FILE * names::file(path, intent) + FOLDER * names::folder(path, intent);
         let names = measure.names * names + EXACT_FILE * names::exact_file(path, intent);
         let file = rules.weigh(Rule::Names, names)
@@ -212,12 +222,56 @@ fn role(path: &str, definition: f32, intent: &Intent) -> f32 {
     }
 }
 
-/// Lowers the scores of all but the best chunk of each file. Candidates come best first.
+/// Lowers the scores of all but the best chunk of each file, unless the query is long. Candidates come
+/// best first.
 fn spread(rated: &mut [Rated]) {
     let mut seen: HashMap<(RootId, String), i32> = HashMap::new();
     for rated in rated {
         let better = seen.entry(rated.candidate.file()).or_insert(0);
         rated.score_as_further(*better);
         *better += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::{super::fixture::record, *};
+
+    /// Returns the files of the ranked chunks: the best file has three of them, the other one.
+    fn files(query: &str) -> Vec<String> {
+        let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
+            id: Uuid::from_u128(id),
+            record: record(path, None, ""),
+            score,
+        };
+        let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
+        let candidates = found.map(candidate).into();
+        let ranked = rank(candidates, &Intent::of(query), Rules::ALL, 3);
+        ranked.into_iter().map(|candidate| candidate.record.path).collect()
+    }
+
+    #[test]
+    fn few_words_and_names_ask_for_files_and_many_words_for_places() {
+        let few = "retry a failed request";
+        let name = "RetryPolicyOfFailedRequestsToRemoteServers";
+        assert_eq!([files(few), files(name)], [["good", "other", "good"]; 2]);
+        let many =
+            "what happens to a queued request when its connection closes before the answer came";
+        assert_eq!(files(many), ["good", "good", "good"]);
+    }
+
+    #[test]
+    fn a_chunk_that_every_rule_favours_attains_no_more_than_one() {
+        let query = "where does retry_policy of retry in net say \"gave up after\"";
+        let text = "fn retry_policy() { net; say(\"gave up after\") }";
+        let candidate = Candidate {
+            id: Uuid::nil(),
+            record: record("net/retry_policy.rs", Some("retry_policy"), text),
+            score: 1.0,
+        };
+        let ranked = rank(vec![candidate], &Intent::of(query), Rules::ALL, 1);
+        assert!(ranked.iter().all(|best| 0.5 < best.score && best.score <= 1.0), "{ranked:?}");
     }
 }

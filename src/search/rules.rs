@@ -25,7 +25,7 @@ pub enum Rule {
     Roles,
     /// Folders of older versions beside newer ones.
     Versions,
-    /// Other files between the chunks of one.
+    /// Other files between the chunks of one, unless the query is long.
     Spread,
     /// How rare a word is in the repository asked about, not in all of them.
     Scope,

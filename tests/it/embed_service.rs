@@ -7,7 +7,7 @@ use std::{
 
 use codeinfo::{
     config::{self, Embedding},
-    embed::{EmbedError, Embedder, Service},
+    embed::{Document, EmbedError, Embedder, Service},
     error::Code,
     ingest::State,
     task::Tasks,
@@ -72,7 +72,10 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     let there = Embeddings::well().await;
     let plain = service(&there.url, &[]);
     assert_eq!((plain.model().id(), plain.dimensions()), ("stand-in@service".to_owned(), None));
-    drop(plain.documents(documents(&["a", " \n", "b"])).await.unwrap());
+    let named = Document { path: "a.rs".into(), symbol: "b".into(), text: "c".into() };
+    let untitled = Document { symbol: String::new(), ..named.clone() };
+    let blank = Document::from(" \n".to_owned());
+    drop(plain.documents(vec![named, blank, untitled]).await.unwrap());
     assert_eq!(plain.dimensions(), Some(DIMENSIONS));
     let full = service(
         &there.url,
@@ -90,7 +93,7 @@ async fn a_request_says_what_is_set_and_nothing_else() {
     assert_eq!(full.query("where is it".to_owned()).await.unwrap().len(), 16);
     let requests: Vec<String> = there.requests().iter().map(Value::to_string).collect();
     insta::assert_snapshot!(requests.join("\n"), @r#"
-    {"model":"stand-in","input":["a","b"],"encoding_format":"float"}
+    {"model":"stand-in","input":["a.rs\nb\nc","a.rs\nc"],"encoding_format":"float"}
     {"model":"stand-in","input":["search_document: one line\nanother line t"],"encoding_format":"float","dimensions":16}
     {"model":"stand-in","input":["search_query: where is it"],"encoding_format":"float","dimensions":16}
     "#);

@@ -1,7 +1,7 @@
 //! How much of the query a chunk holds, word by word: what a comment or message says in other order,
 //! with some words more or less.
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap};
 
 use uuid::Uuid;
 
@@ -10,6 +10,8 @@ use crate::embed::lexical::stem;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
+/// How many words are looked for: what is longer was pasted, and its longest words stand for it.
+const MOST: usize = 64;
 
 /// Returns for each candidate, by id, how much of the query's words it holds in path, symbol or text,
 /// 0…1. A word that few candidates hold counts more, and the share is squared: half of the words is
@@ -22,8 +24,12 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
         .filter(|stem| SHORTEST <= stem.len())
         .collect();
     // In a fixed order, so that sums are always the same.
-    stems.sort_unstable();
+    stems.sort_unstable_by_key(|stem| (Reverse(stem.len()), *stem));
     stems.dedup();
+    stems.truncate(MOST);
+    if stems.is_empty() {
+        return HashMap::new();
+    }
     let held: Vec<Vec<bool>> = candidates.iter().map(|candidate| held(candidate, &stems)).collect();
     let holders = |place| held.iter().filter(|held| held.get(place) == Some(&true)).count();
     let rarities: Vec<f32> =
@@ -32,7 +38,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
     let share = |held: &Vec<bool>| {
         let known = held.iter().zip(&rarities).filter(|(is_held, _)| **is_held);
         let known: f32 = known.map(|(_, rarity)| rarity).sum();
-        if all <= 0.0 { 0.0 } else { (known / all).powi(2) }
+        (known / all).powi(2)
     };
     candidates.iter().map(|candidate| candidate.id).zip(held.iter().map(share)).collect()
 }
@@ -46,7 +52,7 @@ fn held(candidate: &Candidate, stems: &[&str]) -> Vec<bool> {
     stems.iter().map(|stem| text.contains(stem)).collect()
 }
 
-/// Returns the inverse document frequency among the candidates, as BM25 has it.
+/// Returns how rare a word is among the candidates. Unlike in BM25, one that all of them hold counts.
 #[expect(clippy::cast_precision_loss, reason = "there are a few hundred candidates")]
 fn rarity(with: usize, of: usize) -> f32 {
     (1.0 + of as f32 / (0.5 + with as f32)).ln()
@@ -67,7 +73,8 @@ mod tests {
             })
             .collect();
         let shares = shares(&candidates, &Intent::of(query));
-        candidates.iter().map(|candidate| shares[&candidate.id]).collect()
+        let share = |candidate: &Candidate| shares.get(&candidate.id).copied().unwrap_or_default();
+        candidates.iter().map(share).collect()
     }
 
     #[test]
@@ -91,8 +98,15 @@ mod tests {
     }
 
     #[test]
+    fn of_a_pasted_text_the_longest_words_are_looked_for() {
+        let words = ('a'..='h').flat_map(|a| ('a'..='h').map(move |b| format!("longword{a}{b}")));
+        let long: String = words.collect::<Vec<String>>().join(" ");
+        assert_eq!(shares_of(&format!("{long} tiny word"), &[&long, "tiny word"])[..], [1.0, 0.0]);
+    }
+
+    #[test]
     fn without_telling_words_nothing_is_held() {
         assert_eq!(shares_of("how is it", &["how is it"]), [0.0]);
-        assert_eq!(shares_of("a b", &["a b"]), [0.0]);
+        assert_eq!(shares_of("io db", &["io db"]), [0.0]);
     }
 }
