@@ -13,6 +13,8 @@ pub use builtin::Builtin;
 pub use error::EmbedError;
 pub use service::{Fault, Service};
 
+use crate::domain::ChunkRecord;
+
 /// Which model makes the dense vectors. Recorded in the store; vectors of two models never mix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
@@ -30,23 +32,37 @@ impl Model {
     }
 }
 
-/// A text to be found, and the names it stands under.
+/// A text to be found, and the names it stands under: `Document<&str>` borrows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct Document<S = String> {
     /// Path below the root, with `/` between parts; may be blank.
-    pub path: String,
+    pub path: S,
     /// The enclosing definition, or a heading; may be blank.
-    pub symbol: String,
+    pub symbol: S,
     /// The text itself.
-    pub text: String,
+    pub text: S,
 }
 
-impl Document {
+impl<S: AsRef<str>> Document<S> {
     /// Returns all of it as one text, each name on a line of its own.
     pub fn whole(&self) -> String {
-        let parts = [&self.path, &self.symbol, &self.text].map(String::as_str);
+        let parts = [&self.path, &self.symbol, &self.text].map(AsRef::as_ref);
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("\n")
+    }
+
+    /// Returns a copy that borrows nothing.
+    pub fn to_owned(&self) -> Document {
+        let [path, symbol, text] =
+            [&self.path, &self.symbol, &self.text].map(|part| part.as_ref().to_owned());
+        Document { path, symbol, text }
+    }
+}
+
+impl<'a> From<&'a ChunkRecord> for Document<&'a str> {
+    fn from(chunk: &'a ChunkRecord) -> Self {
+        let symbol = chunk.symbol.as_deref().unwrap_or_default();
+        Self { path: &chunk.path, symbol, text: &chunk.text }
     }
 }
 

@@ -19,6 +19,7 @@ use std::{ffi::OsStr, path::Path};
 pub use stem::stem;
 
 use self::terms::Terms;
+use super::Document;
 use crate::domain::Sparse;
 
 /// How soon repeated occurrences stop counting.
@@ -41,27 +42,16 @@ const COMMENT_WEIGHT: f32 = 1.5;
 /// How a line of a comment, of documentation or a heading begins. `#` alone would be `#define`, too.
 const COMMENTS: &[&str] = &["//", "/*", "* ", "# ", "--", ";;", "\"\"\"", "{-", "|"];
 
-/// What a chunk is found by.
-#[derive(Debug, Clone, Copy)]
-pub struct Fields<'a> {
-    /// Path below the root, with `/` between parts.
-    pub path: &'a str,
-    /// The enclosing definition, or a heading.
-    pub symbol: Option<&'a str>,
-    /// The chunk's lines.
-    pub text: &'a str,
-}
-
 /// Returns the BM25 weight of each term of a chunk.
-pub fn document(fields: &Fields<'_>) -> Sparse {
-    let mut terms = Terms::of_about(fields.text.len());
-    for line in fields.text.lines() {
+pub fn document(document: &Document<&str>) -> Sparse {
+    let mut terms = Terms::of_about(document.text.len());
+    for line in document.text.lines() {
         terms.add(line, if is_comment(line) { COMMENT_WEIGHT } else { 1.0 });
     }
     let length = terms.len();
-    terms.add_operators(fields.text);
-    terms.add(fields.symbol.unwrap_or_default(), SYMBOL_WEIGHT);
-    let (folders, file) = fields.path.rsplit_once('/').unwrap_or(("", fields.path));
+    terms.add_operators(document.text);
+    terms.add(document.symbol, SYMBOL_WEIGHT);
+    let (folders, file) = document.path.rsplit_once('/').unwrap_or(("", document.path));
     for folder in folders.rsplit('/').take(FOLDERS) {
         terms.add(folder, FOLDER_WEIGHT);
     }
@@ -81,6 +71,14 @@ pub fn query(text: &str) -> Sparse {
     terms.into_sparse(|_| 1.0)
 }
 
+/// Returns the inverse document frequency that BM25 multiplies a term's weight with: how rare it is,
+/// being in `with` of so many documents.
+#[expect(clippy::cast_precision_loss, reason = "it only needs to be about right")]
+pub fn inverse_document_frequency(with: usize, of: usize) -> f32 {
+    let (with, of) = (with as f32, of as f32);
+    (1.0 + (of - with + 0.5) / (with + 0.5)).ln()
+}
+
 /// Returns a file's name without its extension.
 fn without_extension(file: &str) -> &str {
     Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)
@@ -97,7 +95,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Sparse {
-        document(&Fields { path: "", symbol: None, text })
+        document(&Document { path: "", symbol: "", text })
     }
 
     /// Returns the sum that an engine would compute, without inverse document frequencies.
@@ -137,7 +135,7 @@ mod tests {
 
     #[test]
     fn symbols_and_file_names_count_more_than_folders_and_text() {
-        let fields = Fields { path: "alpha/beta.rs", symbol: Some("gamma"), text: "delta" };
+        let fields = Document { path: "alpha/beta.rs", symbol: "gamma", text: "delta" };
         let document = document(&fields);
         let [folder, file, symbol, text] =
             ["alpha", "beta", "gamma", "delta"].map(|asked| score(asked, &document));
@@ -147,7 +145,7 @@ mod tests {
     #[test]
     fn of_a_path_the_name_and_the_nearest_folders_count() {
         let path = "outer/alpha/beta/gamma.test.rs";
-        let document = document(&Fields { path, symbol: None, text: "" });
+        let document = document(&Document { path, symbol: "", text: "" });
         for (asked, counts) in [
             ("alpha", true),
             ("beta", true),
@@ -158,7 +156,7 @@ mod tests {
         ] {
             assert_eq!(0.0 < score(asked, &document), counts, "{asked}");
         }
-        let hidden = super::document(&Fields { path: ".gitignore", symbol: None, text: "" });
+        let hidden = super::document(&Document { path: ".gitignore", symbol: "", text: "" });
         assert!(0.0 < score("gitignore", &hidden));
     }
 

@@ -263,15 +263,21 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_every_rule_favours_attains_no_more_than_one() {
-        let query = "where does retry_policy of retry in net say \"gave up after\"";
-        let text = "fn retry_policy() { net; say(\"gave up after\") }";
-        let candidate = Candidate {
-            id: Uuid::nil(),
-            record: record("net/retry_policy.rs", Some("retry_policy"), text),
-            score: 1.0,
-        };
-        let ranked = rank(vec![candidate], &Intent::of(query), Rules::ALL, 1);
-        assert!(ranked.iter().all(|best| 0.5 < best.score && best.score <= 1.0), "{ranked:?}");
+    fn a_chunk_that_every_rule_favours_attains_one() {
+        for (query, path) in [
+            ("net retry_policy says \"gave up after\"", "net/retry_policy.rs"),
+            ("retry_policy", "retry/retry_policy.rs"),
+        ] {
+            let text = format!("fn retry_policy() {{}} // {query}");
+            // So many of a file that it is as coherent as can be.
+            let candidates = (0..25).map(|id| Candidate {
+                id: Uuid::from_u128(id),
+                record: record(path, Some("retry_policy"), &text),
+                score: 1.0,
+            });
+            let ranked = rank(candidates.collect(), &Intent::of(query), Rules::ALL, 1);
+            let score = ranked.first().map(|best| best.score);
+            assert!(score.is_some_and(|score| (score - 1.0).abs() < 1e-5), "{query} {score:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use crate::{
     domain::{ChunkRecord, Root, RootId, Sparse},
-    embed::lexical::{self, Fields},
+    embed::{Document, lexical},
     store::{Collection, Field, Filter, StoreError, VectorStore},
 };
 
@@ -37,8 +37,8 @@ struct Sample {
     /// How many chunks there were to choose from.
     population: u64,
     /// How many were chosen.
-    size: u32,
-    counts: HashMap<u32, u32>,
+    size: usize,
+    counts: HashMap<u32, usize>,
 }
 
 impl Scopes {
@@ -110,8 +110,7 @@ impl Sample {
     }
 
     fn add(&mut self, chunk: &ChunkRecord) {
-        let (path, symbol, text) = (&chunk.path, chunk.symbol.as_deref(), &chunk.text);
-        for term in lexical::document(&Fields { path, symbol, text }).indices {
+        for term in lexical::document(&Document::from(chunk)).indices {
             *self.counts.entry(term).or_default() += 1;
         }
         self.size += 1;
@@ -122,10 +121,9 @@ impl Sample {
     }
 
     /// Returns the inverse document frequency of a term, as the engine computes it.
-    #[expect(clippy::cast_precision_loss, reason = "a sample is small")]
     fn rarity(&self, term: u32) -> f32 {
-        let with = self.counts.get(&term).copied().unwrap_or_default() as f32;
-        (1.0 + (self.size as f32 - with + 0.5) / (with + 0.5)).ln()
+        let with = self.counts.get(&term).copied().unwrap_or_default();
+        lexical::inverse_document_frequency(with, self.size)
     }
 }
 

@@ -92,7 +92,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
               "path": "FOLDER/demo/README.md",
               "relPath": "README.md",
               "repo": "demo",
-              "match": 0.0131,
+              "match": 0.0069,
               "chunks": 1,
               "lines": 3,
               "ranges": [

@@ -84,14 +84,12 @@ impl Library {
             text: text.to_owned(),
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");
-        let fields = lexical::Fields { path, symbol: Some(symbol), text };
-        let document =
-            Document { path: path.to_owned(), symbol: symbol.to_owned(), text: text.to_owned() };
-        let dense = self.embedder.documents(vec![document]).await.unwrap().remove(0);
+        let document = Document { path, symbol, text };
+        let dense = self.embedder.documents(vec![document.to_owned()]).await.unwrap().remove(0);
         Point {
             id: Uuid::new_v5(&root.0, place.as_bytes()),
             payload: serde_json::to_value(record).unwrap().as_object().unwrap().clone(),
-            vectors: Some(Vectors { dense, sparse: lexical::document(&fields) }),
+            vectors: Some(Vectors { dense, sparse: lexical::document(&document) }),
         }
     }
 

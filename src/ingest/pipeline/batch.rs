@@ -13,7 +13,7 @@ use super::{
     write,
 };
 use crate::{
-    domain::{ChunkRecord, FileRecord, Sparse},
+    domain::{FileRecord, Sparse},
     embed::Document,
     ingest::{error::IngestError, hash::Cut, skip::Skipped},
     store::{Point, StoreError, Vectors},
@@ -91,7 +91,7 @@ impl Batch {
     pub(super) async fn embed(self, target: &Target) -> Result<Embedded, IngestError> {
         let files = self.files() as u64;
         let documents: Vec<Document> =
-            self.pieces.iter().map(|(_, piece)| document(&piece.chunk)).collect();
+            self.pieces.iter().map(|(_, piece)| Document::from(&piece.chunk).to_owned()).collect();
         let wanted = documents.len();
         let dense = match wanted {
             0 => Vec::new(),
@@ -161,12 +161,4 @@ pub(super) async fn embed_all(
 
 fn vectors(dense: Vec<f32>, sparse: Sparse) -> Vectors {
     Vectors { dense, sparse }
-}
-
-fn document(chunk: &ChunkRecord) -> Document {
-    Document {
-        path: chunk.path.clone(),
-        symbol: chunk.symbol.clone().unwrap_or_default(),
-        text: chunk.text.clone(),
-    }
 }

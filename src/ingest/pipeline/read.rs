@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     domain::{self, ChunkRecord, FileRecord, RootId, Sparse},
-    embed::lexical,
+    embed::{Document, lexical},
     ingest::{
         chunk::{self, Chunked},
         clock,
@@ -134,8 +134,6 @@ fn open(path: &Path) -> io::Result<File> {
 fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> Vec<Piece> {
     let indexed_at_ms = clock::milliseconds(SystemTime::now());
     let piece = |chunk: chunk::Chunk<'_>| {
-        let (symbol, text) = (chunk.symbol.as_deref(), chunk.text);
-        let sparse = lexical::document(&lexical::Fields { path: &record.path, symbol, text });
         let chunk = ChunkRecord {
             root: record.root,
             path: record.path.clone(),
@@ -143,11 +141,12 @@ fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> 
             indexed_at_ms,
             start_line: chunk.start_line,
             end_line: chunk.end_line,
-            text: text.to_owned(),
+            text: chunk.text.to_owned(),
             symbol: chunk.symbol,
             signature: chunk.signature,
             language: language.map(str::to_owned),
         };
+        let sparse = lexical::document(&Document::from(&chunk));
         Piece { chunk, sparse }
     };
     chunked.chunks.into_iter().map(piece).collect()

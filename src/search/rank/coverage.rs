@@ -6,7 +6,7 @@ use std::{cmp::Reverse, collections::HashMap};
 use uuid::Uuid;
 
 use super::super::{candidate::Candidate, intent::Intent};
-use crate::embed::lexical::stem;
+use crate::embed::lexical::{inverse_document_frequency, stem};
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
@@ -32,8 +32,9 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
     }
     let held: Vec<Vec<bool>> = candidates.iter().map(|candidate| held(candidate, &stems)).collect();
     let holders = |place| held.iter().filter(|held| held.get(place) == Some(&true)).count();
-    let rarities: Vec<f32> =
-        (0..stems.len()).map(|place| rarity(holders(place), held.len())).collect();
+    let rarities: Vec<f32> = (0..stems.len())
+        .map(|place| inverse_document_frequency(holders(place), held.len()))
+        .collect();
     let all: f32 = rarities.iter().sum();
     let share = |held: &Vec<bool>| {
         let known = held.iter().zip(&rarities).filter(|(is_held, _)| **is_held);
@@ -50,12 +51,6 @@ fn held(candidate: &Candidate, stems: &[&str]) -> Vec<bool> {
     let mut text = [record.path.as_str(), symbol, &record.text].join("\n");
     text.make_ascii_lowercase();
     stems.iter().map(|stem| text.contains(stem)).collect()
-}
-
-/// Returns how rare a word is among the candidates. Unlike in BM25, one that all of them hold counts.
-#[expect(clippy::cast_precision_loss, reason = "there are a few hundred candidates")]
-fn rarity(with: usize, of: usize) -> f32 {
-    (1.0 + of as f32 / (0.5 + with as f32)).ln()
 }
 
 #[cfg(test)]
