@@ -25,7 +25,7 @@ use crate::{
     net::{self, Listener},
     rpc::SchemaError,
     search::Search,
-    store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
+    store::{Catalog, Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
     telemetry::Metrics,
 };
@@ -187,10 +187,11 @@ fn services(
 ) -> api::Services {
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
     let search_url = format!("{}/mcp", url(main));
+    let catalog = Catalog::new(Arc::clone(store));
     let work = groups.services.clone();
     let metrics = Metrics::default();
     api::Services {
-        chat: Chat::new(codex.clone(), &config.codex, search_url, work.clone())
+        chat: Chat::new(codex.clone(), &config.codex, search_url, catalog, work.clone())
             .counted(metrics.turns.clone()),
         ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work),
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),

@@ -27,6 +27,7 @@ use crate::{
     codex::{Codex, CodexError, Model, Presence},
     config,
     domain::{ConversationId, Question},
+    store::Catalog,
     task::Tasks,
     telemetry::{self, Timed},
 };
@@ -36,6 +37,8 @@ use crate::{
 pub struct Chat {
     codex: Codex,
     search_url: String,
+    /// The repositories that can be asked about.
+    catalog: Catalog,
     turn_timeout: Duration,
     conversations: Conversations,
     turns: Timed<telemetry::Outcome>,
@@ -56,11 +59,18 @@ pub struct Ask {
 
 impl Chat {
     /// `search_url` is the MCP endpoint that Codex searches with, such as
-    /// `http://127.0.0.1:5010/mcp`.
-    pub fn new(codex: Codex, settings: &config::Codex, search_url: String, tasks: Tasks) -> Self {
+    /// `http://127.0.0.1:5010/mcp`; `catalog` knows the repositories that can be asked about.
+    pub fn new(
+        codex: Codex,
+        settings: &config::Codex,
+        search_url: String,
+        catalog: Catalog,
+        tasks: Tasks,
+    ) -> Self {
         Self {
             codex,
             search_url,
+            catalog,
             turn_timeout: settings.turn_timeout,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
             turns: Timed::default(),

@@ -27,6 +27,10 @@ pub struct Root {
     pub counts: Counts,
     /// Why the last run failed, if it did.
     pub last_error: Option<String>,
+    /// Files that indexing leaves out because they are secrets, by their paths below the root. They
+    /// are kept from the model's shell, too, and are not shown to clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub private_files: Vec<String>,
 }
 
 impl Root {

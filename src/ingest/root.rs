@@ -101,6 +101,7 @@ pub(super) fn requested(
         last_ingest_at: before.and_then(|root| root.last_ingest_at.clone()),
         counts: before.map_or_else(Counts::default, |root| root.counts),
         last_error: None,
+        private_files: before.map_or_else(Vec::new, |root| root.private_files.clone()),
     })
 }
 
@@ -123,7 +124,9 @@ pub(super) fn statuses(
         }
         known_root(root, runs)
     };
-    let mut statuses: Vec<RootStatus> = known.into_iter().map(status).collect();
+    // Where secrets lie concerns no client.
+    let known = known.into_iter().map(|root| Root { private_files: Vec::new(), ..root });
+    let mut statuses: Vec<RootStatus> = known.map(status).collect();
     for (root, run, state) in runs.active_roots() {
         match statuses.iter_mut().find(|status| status.root.id == root.id) {
             Some(status) => {

@@ -328,6 +328,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts::default(),
             last_error: None,
+            private_files: Vec::new(),
         };
         let roots = ["plug", "plug-board", "rack"].map(root);
         let intent = Intent::of("how does Plug parse headers").among(&roots);

@@ -1,12 +1,18 @@
 //! A chat with the real Codex, a scripted model and a scripted search, in a folder of its own.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
     codex::Codex,
     config,
-    domain::{ConversationId, Segment},
+    domain::{ConversationId, Counts, Root, RootId, Segment},
+    store::{Catalog, Embedded, OnMismatch},
     task::Tasks,
 };
 use tempfile::TempDir;
@@ -24,7 +30,9 @@ pub(crate) struct House {
     pub(crate) chat: Chat,
     pub(crate) tasks: Tasks,
     pub(crate) settings: config::Codex,
-    _folder: TempDir,
+    /// What is indexed: the folder `repo`, see [`House::repo`].
+    pub(crate) catalog: Catalog,
+    folder: TempDir,
 }
 
 impl House {
@@ -46,8 +54,10 @@ impl House {
         let search = Search::start().await;
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
-        let chat = Chat::new(codex.clone(), &settings, search.url.clone(), tasks.clone());
-        Self { model, search, codex, chat, tasks, settings, _folder: folder }
+        let catalog = catalog(&folder).await;
+        let (url, known) = (search.url.clone(), catalog.clone());
+        let chat = Chat::new(codex.clone(), &settings, url, known, tasks.clone());
+        Self { model, search, codex, chat, tasks, settings, catalog, folder }
     }
 
     /// Stops everything of ours and begins anew in the same folder.
@@ -56,7 +66,12 @@ impl House {
         self.tasks = Tasks::default();
         self.codex = Codex::new(self.settings.clone(), self.tasks.clone());
         let (codex, url) = (self.codex.clone(), self.search.url.clone());
-        self.chat = Chat::new(codex, &self.settings, url, self.tasks.clone());
+        self.chat = Chat::new(codex, &self.settings, url, self.catalog.clone(), self.tasks.clone());
+    }
+
+    /// The folder of the one repository that is indexed.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.folder.path().join("repo")
     }
 
     pub(crate) async fn begin(
@@ -86,6 +101,34 @@ impl House {
 /// A folder outside the system's temporary folder, where Codex does not like to live.
 pub(crate) fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A store that knows one repository, `repo`.
+async fn catalog(folder: &TempDir) -> Catalog {
+    let repo = folder.path().join("repo");
+    fs::create_dir_all(&repo).unwrap();
+    let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: false };
+    let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
+    let store = Embedded::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks).await.unwrap();
+    let catalog = Catalog::new(Arc::new(store));
+    catalog.put_root(&root(&repo)).await.unwrap();
+    catalog
+}
+
+/// A repository whose name is that of its folder, as it is after a run.
+pub(crate) fn root(folder: &Path) -> Root {
+    let folder = folder.canonicalize().unwrap();
+    Root {
+        id: RootId::of(&folder),
+        name: folder.file_name().unwrap().to_string_lossy().into_owned(),
+        description: None,
+        path: folder,
+        model_id: "none".to_owned(),
+        last_ingest_at: Some("2026-01-01T00:00:00Z".to_owned()),
+        counts: Counts { files: 1, chunks: 1, embedded: 1 },
+        last_error: None,
+        private_files: Vec::new(),
+    }
 }
 
 pub(crate) fn settings(folder: &TempDir) -> config::Codex {
