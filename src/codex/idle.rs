@@ -5,36 +5,47 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use super::protocol::ThreadSettings;
 use crate::domain::ConversationId;
 
 /// Most idle threads kept loaded; each costs Codex about 4 MB and a connection to our search.
 const MAX_IDLE: usize = 16;
 
-/// Loaded threads without a turn, oldest first, each with its count of tokens where known.
+/// A loaded thread without a turn.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) thread: ConversationId,
+    /// What it was opened with, and keeps until it is unloaded.
+    pub(super) settings: ThreadSettings,
+    /// Tokens that it has spent, where known.
+    pub(super) tokens: Option<u64>,
+}
+
+/// Loaded threads without a turn, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Idle(Mutex<VecDeque<(ConversationId, Option<u64>)>>);
+pub(super) struct Idle(Mutex<VecDeque<Loaded>>);
 
 impl Idle {
-    /// Takes `thread` for a turn; returns its count of tokens if it is loaded and that is known.
-    pub(super) fn take(&self, thread: ConversationId) -> Option<u64> {
+    /// Takes `thread` for a turn, if it is loaded.
+    pub(super) fn take(&self, thread: ConversationId) -> Option<Loaded> {
         let mut idle = self.lock();
-        let at = idle.iter().position(|(id, _)| *id == thread)?;
-        idle.remove(at).and_then(|(_, total)| total)
+        let at = idle.iter().position(|loaded| loaded.thread == thread)?;
+        idle.remove(at)
     }
 
-    /// Puts `thread` back after a turn. Returns the thread that has to go for it.
-    pub(super) fn put(&self, thread: ConversationId, total: Option<u64>) -> Option<ConversationId> {
+    /// Puts a thread back after a turn. Returns the thread that has to go for it.
+    pub(super) fn put(&self, loaded: Loaded) -> Option<ConversationId> {
         let mut idle = self.lock();
-        idle.push_back((thread, total));
-        (idle.len() > MAX_IDLE).then(|| idle.pop_front()).flatten().map(|(id, _)| id)
+        idle.push_back(loaded);
+        (idle.len() > MAX_IDLE).then(|| idle.pop_front()).flatten().map(|gone| gone.thread)
     }
 
     /// Takes all of them.
     pub(super) fn take_all(&self) -> Vec<ConversationId> {
-        self.lock().drain(..).map(|(id, _)| id).collect()
+        self.lock().drain(..).map(|loaded| loaded.thread).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(ConversationId, Option<u64>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Loaded>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -125,8 +125,9 @@ pub struct Model {
     pub is_default: bool,
 }
 
-/// Parameters of `thread/start`; `thread/resume` takes the same, because Codex restores only part.
-#[derive(Debug, Clone, Serialize)]
+/// Parameters of `thread/start`; `thread/resume` takes the same, because Codex restores only part. A
+/// loaded thread keeps those it was opened with, so they are compared before it is used again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {
     pub(super) cwd: PathBuf,

@@ -158,7 +158,7 @@ impl Server {
     pub(super) async fn retire(&self) {
         self.retired.store(true, Ordering::Relaxed);
         for thread in self.idle.take_all() {
-            self.unload(thread).await;
+            self.leave(thread).await;
         }
     }
 
@@ -166,11 +166,15 @@ impl Server {
         self.retired.load(Ordering::Relaxed)
     }
 
-    /// Lets go of `thread`.
-    pub(super) async fn unload(&self, thread: ConversationId) {
-        let left: Result<Value, CodexError> =
-            self.call("thread/unsubscribe", &json!({ "threadId": thread.to_string() })).await;
-        if let Err(error) = left {
+    /// Lets go of `thread`; one that is not loaded is let go of, too.
+    pub(super) async fn unload(&self, thread: ConversationId) -> Result<(), CodexError> {
+        let thread = json!({ "threadId": thread.to_string() });
+        self.call::<Value>("thread/unsubscribe", &thread).await.map(drop)
+    }
+
+    /// Lets go of `thread`, which nobody waits for.
+    pub(super) async fn leave(&self, thread: ConversationId) {
+        if let Err(error) = self.unload(thread).await {
             warn!(%error, "an idle thread stays loaded");
         }
     }

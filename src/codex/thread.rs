@@ -13,6 +13,7 @@ use super::{
     error::CodexError,
     event::{Ending, Event, Usage},
     fault::FaultKind,
+    idle::Loaded,
     protocol::{
         ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
         ThreadSettings, TurnStart, TurnStarted, UserConfig,
@@ -24,6 +25,8 @@ use crate::{config, domain::ConversationId};
 
 /// What Codex says of a thread that another process has open.
 const HELD: &str = "already has an active writer";
+/// What it says of a thread that it is letting go of.
+const CLOSING: &str = "is closing; retry";
 /// How long a former process may take to let go of a thread; it takes a few milliseconds.
 const LETTING_GO: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(50);
@@ -47,8 +50,8 @@ pub struct Thread {
     settings: config::Codex,
     id: ConversationId,
     model: String,
-    /// The model that each turn must ask for, because a loaded thread keeps its own.
-    asked_model: Option<String>,
+    /// What it was opened with.
+    opened_with: ThreadSettings,
     tokens: Option<u64>,
     events: mpsc::Receiver<Heard>,
 }
@@ -84,7 +87,7 @@ impl Thread {
             settings: settings.clone(),
             id,
             model: opened.model,
-            asked_model: asked.model,
+            opened_with: asked,
             tokens: Some(0),
             events,
         })
@@ -112,8 +115,12 @@ impl Thread {
             return Err(CodexError::UnknownThread);
         }
         let asked = settings_of(&server, settings, &opening).await?;
-        let asked_model = asked.model.clone();
-        let tokens = server.idle.take(id);
+        // A loaded thread ignores what it is resumed with.
+        let loaded = server.idle.take(id);
+        if loaded.as_ref().is_none_or(|loaded| loaded.settings != asked) {
+            server.unload(id).await?;
+        }
+        let tokens = loaded.and_then(|loaded| loaded.tokens);
         let events = server.hear(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
         let opened = match load(&server, &resume).await {
@@ -123,8 +130,9 @@ impl Thread {
                 return Err(error);
             }
         };
-        let model = asked_model.clone().unwrap_or(opened.model);
-        Ok(Self { server, settings: settings.clone(), id, model, asked_model, tokens, events })
+        let opened_with = resume.settings;
+        let model = opened_with.model.clone().unwrap_or(opened.model);
+        Ok(Self { server, settings: settings.clone(), id, model, opened_with, tokens, events })
     }
 
     pub fn id(&self) -> ConversationId {
@@ -146,7 +154,7 @@ impl Thread {
         let start = TurnStart {
             thread_id: self.id.to_string(),
             input: [json!({ "type": "text", "text": question })],
-            model: self.asked_model.clone(),
+            model: self.opened_with.model.clone(),
             effort: effort.unwrap_or_else(|| self.settings.effort.clone()),
             summary: "auto",
             approval_policy: settings::approval(&self.settings),
@@ -157,7 +165,7 @@ impl Thread {
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
                 if matches!(error, CodexError::Refused { .. }) {
-                    self.server.unload(self.id).await;
+                    self.server.leave(self.id).await;
                 }
                 Err(error)
             }
@@ -167,11 +175,12 @@ impl Thread {
     /// Keeps the thread loaded for a follow-up. No turn of it may be under way.
     pub async fn keep(self) {
         let server = Arc::clone(&self.server);
-        let (id, tokens) = (self.id, self.tokens);
+        let (thread, tokens) = (self.id, self.tokens);
+        let loaded = Loaded { thread, settings: self.opened_with.clone(), tokens };
         drop(self);
-        let leaving = if server.is_retired() { Some(id) } else { server.idle.put(id, tokens) };
+        let leaving = if server.is_retired() { Some(thread) } else { server.idle.put(loaded) };
         if let Some(leaving) = leaving {
-            server.unload(leaving).await;
+            server.leave(leaving).await;
         }
     }
 }
@@ -244,13 +253,15 @@ impl Running {
     }
 }
 
-/// Loads a thread. A former process may hold it for the moment that letting go takes.
+/// Loads a thread. A former process may hold it for the moment that letting go takes, and so may this
+/// one.
 async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, CodexError> {
     let patience = Instant::now() + LETTING_GO;
     loop {
         match server.call("thread/resume", resume).await {
             Err(CodexError::Refused { message, .. })
-                if message.contains(HELD) && Instant::now() < patience =>
+                if [HELD, CLOSING].iter().any(|words| message.contains(words))
+                    && Instant::now() < patience =>
             {
                 sleep(RETRY).await;
             }

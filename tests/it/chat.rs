@@ -264,6 +264,23 @@ async fn a_conversation_goes_on_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_loaded_thread_follows_what_the_next_question_is_opened_with() {
+    let replies =
+        (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);
+    let mut house = House::new(replies).await;
+    let conversation = house.ask("What?").await.conversation;
+    let mut expected = vec!["/mcp".to_owned()];
+    for round in 1..12 {
+        let at = format!("/mcp?round={}", round / 3);
+        house.search_at(&at);
+        expected.push(at);
+        assert_eq!(shown(&house.follow_up(conversation, "And?").await).lines().count(), 2);
+    }
+    assert_eq!(house.search.targets(), expected);
+    assert_eq!(house.codex.counts().starts, 1);
+}
+
+#[tokio::test]
 async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only() {
     // Codex tells nothing of a command that ends within a few milliseconds.
     let command =

@@ -69,6 +69,12 @@ impl House {
         self.chat = Chat::new(codex, &self.settings, url, self.catalog.clone(), self.tasks.clone());
     }
 
+    /// Has the same Codex search at `target`, such as `/mcp?more`, from the next question on.
+    pub(crate) fn search_at(&mut self, target: &str) {
+        let (codex, url) = (self.codex.clone(), self.search.url.replace("/mcp", target));
+        self.chat = Chat::new(codex, &self.settings, url, self.catalog.clone(), self.tasks.clone());
+    }
+
     /// The folder of the one repository that is indexed.
     pub(crate) fn repo(&self) -> PathBuf {
         self.folder.path().join("repo")

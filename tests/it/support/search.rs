@@ -17,9 +17,12 @@ use tokio::net::TcpListener;
 pub(crate) struct Search {
     /// URL of its MCP endpoint.
     pub(crate) url: String,
-    messages: Arc<Mutex<Vec<Value>>>,
+    messages: Messages,
     tasks: Tasks,
 }
+
+/// Where each message was sent, and the message.
+type Messages = Arc<Mutex<Vec<(String, Value)>>>;
 
 impl Search {
     pub(crate) async fn start() -> Self {
@@ -34,10 +37,17 @@ impl Search {
     /// Returns the queries so far.
     pub(crate) fn queries(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
-        let calls = messages.iter().filter(|message| message["method"] == "tools/call");
+        let calls = messages.iter().filter(|(_, message)| message["method"] == "tools/call");
         calls
-            .map(|call| call["params"]["arguments"]["query"].as_str().unwrap().to_owned())
+            .map(|(_, call)| call["params"]["arguments"]["query"].as_str().unwrap().to_owned())
             .collect()
+    }
+
+    /// Returns the targets of the searches so far, such as `/mcp`.
+    pub(crate) fn targets(&self) -> Vec<String> {
+        let messages = self.messages.lock().unwrap();
+        let calls = messages.iter().filter(|(_, message)| message["method"] == "tools/call");
+        calls.map(|(target, _)| target.clone()).collect()
     }
 
     /// Returns how many messages came.
@@ -52,7 +62,7 @@ impl Drop for Search {
     }
 }
 
-async fn accept(listener: TcpListener, messages: Arc<Mutex<Vec<Value>>>, tasks: Tasks) {
+async fn accept(listener: TcpListener, messages: Messages, tasks: Tasks) {
     while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
     {
         let (messages, owner) = (Arc::clone(&messages), tasks.clone());
@@ -67,14 +77,15 @@ async fn accept(listener: TcpListener, messages: Arc<Mutex<Vec<Value>>>, tasks: 
 
 async fn respond(
     request: Request<Incoming>,
-    messages: Arc<Mutex<Vec<Value>>>,
+    messages: Messages,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     if request.method() != Method::POST {
         return Ok(reply(405, String::new()));
     }
+    let target = request.uri().to_string();
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let message: Value = serde_json::from_slice(&body).unwrap();
-    messages.lock().unwrap().push(message.clone());
+    messages.lock().unwrap().push((target, message.clone()));
     if message.get("id").is_none() {
         return Ok(reply(202, String::new()));
     }
