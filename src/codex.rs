@@ -29,7 +29,7 @@ use tracing::{info, warn};
 
 pub use self::{
     error::CodexError,
-    event::{Ending, Event, Tool, Usage},
+    event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     fault::{Fault, FaultKind},
     presence::{Presence, Unavailable},
     protocol::Model,

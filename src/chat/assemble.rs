@@ -1,10 +1,17 @@
 //! Turns Codex's events into ours, whole items only, in Codex's order. Pure.
 #![warn(clippy::wildcard_enum_match_arm)]
 
-use std::collections::BTreeMap;
+mod bound;
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hasher},
+};
 
 use serde_json::Value;
 
+pub(super) use self::bound::Bound;
+use self::bound::Room;
 use super::event::{Event, Stage, Usage};
 use crate::{
     codex::{self, Tool},
@@ -35,15 +42,20 @@ pub(super) struct Assembly {
     /// Tool calls that run: the number of the response that made them, or `None` if left out.
     running: BTreeMap<String, Option<u32>>,
     response: u32,
+    /// What the texts of the turn may still grow by.
+    room: Room,
 }
 
 /// What makes two items the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Key {
-    Thinking(String),
-    Answer(String),
-    Tool(String),
+    Thinking(Hash),
+    Answer(Hash),
+    Tool(Hash),
 }
+
+/// Stands for a text that need not be kept.
+type Hash = u64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -64,8 +76,26 @@ impl Assembly {
         Self { thread_total: tokens, ..Self::default() }
     }
 
-    /// Takes one event of Codex; returns what is to be told for it.
+    /// Takes one event of Codex; returns what is to be told for it. Once a bound was reached, nothing
+    /// but the end is taken any more.
     pub(super) fn take(&mut self, event: codex::Event) -> Vec<Event> {
+        if self.room.reached().is_some() {
+            return Vec::new();
+        }
+        let mut events = self.told_for(event);
+        if self.room.reached().is_some() {
+            // Nothing that was open will be complete.
+            events.append(&mut self.rest());
+        }
+        events
+    }
+
+    /// Returns the bound that the turn went over, if it did; the turn is to be ended then.
+    pub(super) fn overrun(&self) -> Option<Bound> {
+        self.room.reached()
+    }
+
+    fn told_for(&mut self, event: codex::Event) -> Vec<Event> {
         match event {
             codex::Event::ThinkingDelta { item, part, text } => {
                 self.extend(Kind::Thinking, item, part, &text);
@@ -107,30 +137,46 @@ impl Assembly {
     }
 
     fn extend(&mut self, kind: Kind, item: String, part: u64, text: &str) {
-        if let Some(partial) = self.open.iter_mut().find(|partial| partial.item == item) {
-            partial.parts.entry(part).or_default().push_str(text);
-        } else {
-            let parts = BTreeMap::from([(part, text.to_owned())]);
-            self.open.push(Partial { item, kind, parts });
-        }
+        let at = self.open.iter().position(|partial| partial.item == item);
+        let partial = match at.and_then(|at| self.open.get_mut(at)) {
+            Some(partial) => partial,
+            None => self.open.push_mut(Partial { item, kind, parts: BTreeMap::new() }),
+        };
+        let had = partial.bytes();
+        let into = partial.parts.entry(part).or_insert_with(|| {
+            self.room.entry();
+            String::new()
+        });
+        self.room.extend(into, had, text);
     }
 
     fn complete(&mut self, kind: Kind, item: &str, text: String) -> Vec<Event> {
         let at = self.open.iter().position(|partial| partial.item == item);
-        let deltas = at.map(|at| self.open.remove(at).text()).unwrap_or_default();
+        let partial = at.map(|at| self.open.remove(at));
+        let deltas = partial.as_ref().map(Partial::text).unwrap_or_default();
+        self.room.give_back(partial.as_ref().map_or(0, Partial::bytes));
         let text = if text.trim().is_empty() { deltas } else { text };
         if text.trim().is_empty() || self.is_repeated(&kind.key(&text)) {
             return Vec::new();
         }
         // What the broken response had of this item is in it; what it is not in, stands before it.
-        self.cut.retain(|partial| partial.kind != kind || !text.starts_with(&partial.text()));
+        self.cut.retain(|partial| {
+            let stands = partial.kind != kind || !text.starts_with(&partial.text());
+            if !stands {
+                self.room.give_back(partial.bytes());
+            }
+            stands
+        });
         let mut events = self.flush_cut();
         self.told.push(kind.key(&text));
-        events.push(self.say(kind, text));
+        let mut shown = String::new();
+        self.room.extend(&mut shown, 0, &text);
+        events.push(self.say(kind, shown));
         events
     }
 
     fn begin(&mut self, tool: Tool) -> Option<Event> {
+        self.room.entry();
         if self.repeatable.contains(&key(&tool)) {
             self.running.insert(tool.call_id, None);
             return None;
@@ -171,6 +217,7 @@ impl Assembly {
         };
         events.push(Event::ToolResult { call_id, name, source, stage, result, error });
         if let Some(files) = files {
+            self.room.spend(files.iter().map(bytes).sum());
             self.segments.push(Segment::VectorSummary { files: files.clone() });
             events.push(Event::VectorSummary { files });
         }
@@ -214,6 +261,7 @@ impl Assembly {
     }
 
     fn say(&mut self, kind: Kind, text: String) -> Event {
+        self.room.entry();
         match kind {
             Kind::Thinking => {
                 self.segments.push(Segment::Thinking { text: text.clone() });
@@ -230,8 +278,8 @@ impl Assembly {
 impl Kind {
     fn key(self, text: &str) -> Key {
         match self {
-            Self::Thinking => Key::Thinking(text.to_owned()),
-            Self::Answer => Key::Answer(text.to_owned()),
+            Self::Thinking => Key::Thinking(hash(text)),
+            Self::Answer => Key::Answer(hash(text)),
         }
     }
 }
@@ -240,10 +288,25 @@ impl Partial {
     fn text(&self) -> String {
         self.parts.values().map(String::as_str).collect::<Vec<_>>().join("\n\n")
     }
+
+    fn bytes(&self) -> usize {
+        self.parts.values().map(String::len).sum()
+    }
 }
 
 fn key(tool: &Tool) -> Key {
-    Key::Tool(format!("{} {} {}", tool.source, tool.name, tool.parameters))
+    Key::Tool(hash(&format!("{} {} {}", tool.source, tool.name, tool.parameters)))
+}
+
+fn hash(text: &str) -> Hash {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// Returns about how many bytes the summary of a file holds.
+fn bytes(file: &FileSummary) -> usize {
+    file.path.len() + file.rel_path.len() + file.repo.len() + 16 * file.ranges.len()
 }
 
 /// The files that a search found, as it says beside what the model sees.

@@ -10,7 +10,7 @@ use tracing::{debug, info, warn};
 
 use super::{
     Ask, Chat, ChatError, Turn,
-    assemble::Assembly,
+    assemble::{Assembly, Bound},
     conversations::Place,
     event::{Event, Failure, Outcome},
     prompt::prompt,
@@ -91,6 +91,7 @@ enum Stop {
     CallerGone,
     Deadline,
     Stopping,
+    Overrun(Bound),
 }
 
 impl Runner<'_> {
@@ -150,6 +151,7 @@ impl Runner<'_> {
                 _ => None,
             };
             let told = self.unless_stopped(deadline, self.tell(assembly.take(event))).await;
+            let told = told.and_then(|()| assembly.overrun().map_or(Ok(()), overran));
             match (ending, told) {
                 (None, Ok(())) => {}
                 (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
@@ -207,6 +209,9 @@ impl Runner<'_> {
                 let limit = self.chat.turn_timeout.as_secs();
                 let message = format!("the turn reached its time limit of {limit} s");
                 failing(Code::TurnTimedOut, &message, "ask a narrower question")
+            }
+            Stop::Overrun(bound) => {
+                failing(Code::TurnFailed, bound.message(), "ask a narrower question")
             }
             Stop::CallerGone => failing(Code::Cancelled, "the caller is gone", "ask again"),
             Stop::Stopping => {
@@ -275,6 +280,10 @@ impl Runner<'_> {
             () = out_of_time => {}
         }
     }
+}
+
+fn overran(bound: Bound) -> Result<(), Stop> {
+    Err(Stop::Overrun(bound))
 }
 
 fn failing(code: Code, message: &str, hint: &str) -> Failure {

@@ -1,11 +1,13 @@
 //! Codex's notifications as events of a turn. Nothing here knows what becomes of them.
 #![warn(clippy::wildcard_enum_match_arm)]
 
+mod bound;
 mod item;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::bound::MAX_TEXT_BYTES;
 use super::fault::Fault;
 use crate::domain::ConversationId;
 
@@ -153,12 +155,13 @@ fn thinking_delta(params: &Value, index: &str) -> Result<Event, Unknown> {
     Ok(Event::ThinkingDelta {
         item: text(params, "/itemId")?,
         part: params.get(index).and_then(Value::as_u64).ok_or(Unknown)?,
-        text: text(params, "/delta")?,
+        text: bound::text(text(params, "/delta")?),
     })
 }
 
 fn answer_delta(params: &Value) -> Result<Event, Unknown> {
-    Ok(Event::AnswerDelta { item: text(params, "/itemId")?, text: text(params, "/delta")? })
+    let delta = bound::text(text(params, "/delta")?);
+    Ok(Event::AnswerDelta { item: text(params, "/itemId")?, text: delta })
 }
 
 fn counted(params: &Value) -> Result<Event, Unknown> {

@@ -20,7 +20,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use self::shared::{Forget, line};
+use self::shared::{Forget, Queue, line};
 pub(super) use self::shared::{Heard, Shared};
 use super::{
     error::CodexError,
@@ -190,7 +190,7 @@ impl Server {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
         let mut state = self.shared.state();
         if !state.ended {
-            state.turns.insert(thread, sender);
+            state.turns.insert(thread, Queue::new(sender));
         }
         receiver
     }

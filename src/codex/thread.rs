@@ -203,7 +203,7 @@ impl Running {
     /// Waits for the next event. After [`Event::Ended`] there is none.
     pub async fn next(&mut self) -> Event {
         loop {
-            let Some((turn, event)) = self.thread.events.recv().await else {
+            let Some(Heard { turn, event, .. }) = self.thread.events.recv().await else {
                 return Event::Ended(Ending::Lost);
             };
             if turn.as_ref().is_some_and(|turn| *turn != self.turn) {

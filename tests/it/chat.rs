@@ -173,6 +173,42 @@ async fn a_turn_without_an_answer_is_a_failure() {
 }
 
 #[tokio::test]
+async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut() {
+    let long = "\u{e9}".repeat(1_500_000);
+    let model = Model::replay([
+        Reply::Items((0..10).map(|_| says(&long)).collect()),
+        Reply::Items(vec![thinks(&long), says("never")]),
+        Reply::Silent((0..9).map(|_| says(&long[..900_000])).collect()),
+        Reply::Items(vec![says("Back.")]),
+    ])
+    .await;
+    let house = House::with(model, "", |_| ()).await;
+    let mark = "\n\n[cut: more than 1 MiB]";
+    let cut = format!("{}{mark}", &long[..1024 * 1024]);
+    let turn = house.begin("What?", None).await.unwrap();
+    let told: Vec<Event> = turn.collect().await;
+    let [Event::Thread { .. }, Event::Answer { text }, Event::Ended(outcome)] = told.as_slice()
+    else {
+        panic!("{} events", told.len())
+    };
+    assert!(*text == cut, "{} bytes", text.len());
+    let failure =
+        "failure: TURN_FAILED: the model wrote more than 1 MiB in one piece, and was stopped";
+    assert!(shown(outcome) == format!("answer: {cut}\n{failure}"), "{:?}", outcome.failure);
+
+    let outcome = house.ask("What?").await;
+    assert!(shown(&outcome) == format!("thinking: {cut}\n{failure}"), "{:?}", outcome.failure);
+
+    let outcome = house.ask("What?").await;
+    let said = shown(&outcome);
+    assert!(said.len() < 4 * 1024 * 1024 + 1000, "{} bytes", said.len());
+    let end = "[cut: the turn has more than 4 MiB]\nfailure: TURN_FAILED: the model wrote more than 4 MiB in one turn, and was stopped";
+    assert!(said.ends_with(end), "{}", &said[said.len() - 200..]);
+    house.model.left(1).await;
+    assert_eq!(shown(&house.ask("Still there?").await), "answer: Back.");
+}
+
+#[tokio::test]
 async fn a_silent_model_ends_at_the_deadline_with_what_was_said() {
     let model = Model::replay([
         Reply::Silent(vec![thinks("first"), Item::BeginsToThink("and th".into())]),

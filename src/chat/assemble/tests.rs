@@ -202,3 +202,72 @@ fn tokens_are_those_of_this_turn() {
     let (_, usage, _) = assembly.finish();
     assert_eq!(usage.map(|usage| usage.total_tokens), Some(20));
 }
+
+/// Plays events; returns the sizes and ends of what was said, and the bound that was reached.
+fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Option<Bound>) {
+    let mut assembly = Assembly::new(Some(0));
+    let mut told = Vec::new();
+    for event in events {
+        told.extend(assembly.take(event));
+    }
+    let bound = assembly.overrun();
+    let (segments, ..) = assembly.finish();
+    assert_eq!(told.len(), segments.len(), "what is told is what is kept");
+    let said = segments.into_iter().map(|segment| match segment {
+        Segment::Thinking { text } | Segment::Answer { text } => {
+            let end = text.char_indices().rev().nth(21).map_or(0, |(at, _)| at);
+            (text.len(), text[end..].to_owned())
+        }
+        Segment::VectorSummary { .. } => panic!("no search"),
+    });
+    (said.collect(), bound)
+}
+
+const MIB: usize = 1024 * 1024;
+const MARK: &str = "[cut: more than 1 MiB]";
+
+#[test]
+fn a_piece_that_is_too_long_is_cut_between_characters_and_ends_the_turn() {
+    // Of three bytes each, of which no whole number is 1 MiB.
+    let long = "\u{20ac}".repeat(MIB);
+    let cut = MIB / 3 * 3 + 2 + MARK.len();
+    let whole = bounded([answer("m1", "short"), answer("m2", &long), answer("m3", "more"), END]);
+    let short = (5, "short".to_owned());
+    assert_eq!(whole, (vec![short, (cut, MARK.to_owned())], Some(Bound::Segment)));
+    let delta = &"\u{20ac}".repeat(1000);
+    let deltas = (0..1000).map(|_| answer_delta("m1", delta)).chain([answer("m1", &long)]);
+    assert_eq!(bounded(deltas), (vec![(cut, MARK.to_owned())], Some(Bound::Segment)));
+    let parts = (0..1000).map(|part| super::tests::delta("r1", part, delta));
+    let (said, bound) = bounded(parts);
+    assert_eq!((said.len(), bound), (1, Some(Bound::Segment)));
+    assert!(said[0].0 < MIB + 3000, "{said:?}");
+}
+
+#[test]
+fn a_turn_that_is_too_long_is_cut_and_ended() {
+    let text = "x".repeat(MIB - 1000);
+    let whole = (0..9).map(|item| answer(&item.to_string(), &text));
+    let (said, bound) = bounded(whole);
+    assert_eq!((said.len(), bound), (5, Some(Bound::Turn)));
+    assert!(said[4].1.ends_with("more than 4 MiB]"), "{said:?}");
+    assert!(said[4].0 < 5000, "{said:?}");
+    let unfinished = (0..9).map(|item| answer_delta(&item.to_string(), &text));
+    assert_eq!(bounded(unfinished).1, Some(Bound::Turn));
+    let tiny = (0..70_000).map(|item| answer(&item.to_string(), "x"));
+    assert_eq!(bounded(tiny).1, Some(Bound::Turn), "not even empty pieces are without end");
+}
+
+#[test]
+fn what_a_finished_item_repeats_of_its_pieces_counts_once() {
+    let text = "x".repeat(MIB - 1000);
+    let both = (0..3).flat_map(|item| {
+        let item = item.to_string();
+        [answer_delta(&item, &text), answer(&item, &text)]
+    });
+    let (said, bound) = bounded(both);
+    assert_eq!((said.len(), bound), (3, None));
+    // A response that breaks off and is repeated counts once, too.
+    let again = (0..6).flat_map(|_| [answer_delta("m", &text), Heard::Retrying]);
+    let (said, bound) = bounded(again.chain([answer("m", &text), END]));
+    assert_eq!((said.len(), bound), (5, Some(Bound::Turn)), "each unfinished one is kept");
+}

@@ -3,15 +3,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, Tool, Unknown, find, text};
+use super::{Event, Tool, Unknown, bound, find, text};
 
 /// Reads an item; `None` for a kind of no interest.
 pub(super) fn read(params: &Value) -> Result<Option<Event>, Unknown> {
     let item = params.get("item").ok_or(Unknown)?;
     let id = text(item, "/id")?;
     let event = match text(item, "/type")?.as_str() {
-        "agentMessage" => Event::Answer { item: id, text: text(item, "/text")? },
-        "reasoning" => Event::Thinking { item: id, text: reasoning(item) },
+        "agentMessage" => Event::Answer { item: id, text: bound::text(text(item, "/text")?) },
+        "reasoning" => Event::Thinking { item: id, text: bound::text(reasoning(item)) },
         "mcpToolCall" => tool(mcp_call(id, item)?),
         "commandExecution" => tool(command(id, item)),
         "fileChange" => {
@@ -61,16 +61,27 @@ fn reasoning(item: &Value) -> String {
 fn mcp_call(call_id: String, item: &Value) -> Result<Tool, Unknown> {
     let outcome = match text(item, "/status")?.as_str() {
         "inProgress" => None,
-        "completed" => Some(Ok(item.get("result").cloned().unwrap_or_default())),
-        _ => Some(Err(mcp_failure(item))),
+        "completed" => Some(Ok(mcp_result(item.get("result").cloned().unwrap_or_default()))),
+        _ => Some(Err(bound::text(mcp_failure(item)))),
     };
     Ok(Tool {
         call_id,
         source: text(item, "/server")?,
         name: text(item, "/tool")?,
-        parameters: item.get("arguments").cloned().unwrap_or_default(),
+        parameters: bound::value(item.get("arguments").cloned().unwrap_or_default()),
         outcome,
     })
+}
+
+/// What the model was given is bounded; what a server says beside it is whole, or it could not be read.
+fn mcp_result(mut result: Value) -> Value {
+    let meta = result.as_object_mut().and_then(|members| members.remove("_meta"));
+    let meta = meta.filter(|meta| bound::size(meta) <= bound::MAX_TEXT_BYTES);
+    let mut result = bound::value(result);
+    if let (Some(meta), Some(members)) = (meta, result.as_object_mut()) {
+        members.insert("_meta".to_owned(), meta);
+    }
+    result
 }
 
 /// A call fails by a protocol error, or with a result that says it is one.
@@ -88,7 +99,7 @@ fn command(call_id: String, item: &Value) -> Tool {
     let outcome = match item.get("status").and_then(Value::as_str) {
         Some("declined") => Some(Err("the command was declined".to_owned())),
         Some("inProgress") | None => None,
-        Some(_) => Some(Ok(result)),
+        Some(_) => Some(Ok(bound::value(result))),
     };
     own_tool(call_id, "shell", parameters, outcome)
 }
@@ -106,6 +117,7 @@ fn own_tool(
     parameters: Value,
     outcome: Option<Result<Value, String>>,
 ) -> Tool {
+    let parameters = bound::value(parameters);
     Tool { call_id, source: "codex".to_owned(), name: name.to_owned(), parameters, outcome }
 }
 

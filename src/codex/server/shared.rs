@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::Counters;
@@ -19,8 +19,36 @@ use crate::{
     domain::ConversationId,
 };
 
-/// What a turn hears: the turn an event belongs to, where Codex says so, and the event.
-pub(in crate::codex) type Heard = (Option<String>, Event);
+/// Bytes of events that a turn may be behind; one that falls further behind is given up.
+const QUEUED_BYTES: usize = 32 * 1024 * 1024;
+
+/// What a turn hears.
+pub(in crate::codex) struct Heard {
+    /// The turn the event belongs to, where Codex says so.
+    pub(in crate::codex) turn: Option<String>,
+    pub(in crate::codex) event: Event,
+    /// Its room in the queue, given back when it is taken.
+    _room: OwnedSemaphorePermit,
+}
+
+/// The queue of one turn.
+pub(super) struct Queue {
+    events: mpsc::Sender<Heard>,
+    room: Arc<Semaphore>,
+}
+
+impl Queue {
+    pub(super) fn new(events: mpsc::Sender<Heard>) -> Self {
+        Self { events, room: Arc::new(Semaphore::new(QUEUED_BYTES)) }
+    }
+
+    /// Returns whether there was room for the event.
+    fn put(&self, turn: Option<String>, event: Event) -> bool {
+        let Ok(bytes) = u32::try_from(event.bytes()) else { return false };
+        let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(bytes) else { return false };
+        self.events.try_send(Heard { turn, event, _room: room }).is_ok()
+    }
+}
 
 /// What the reader of the pipe and the callers share.
 pub(in crate::codex) struct Shared {
@@ -35,7 +63,7 @@ pub(in crate::codex) struct Shared {
 #[derive(Default)]
 pub(super) struct State {
     pub(super) pending: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
-    pub(super) turns: HashMap<ConversationId, mpsc::Sender<Heard>>,
+    pub(super) turns: HashMap<ConversationId, Queue>,
     pub(super) ended: bool,
     /// The last line of standard error.
     pub(super) last_words: String,
@@ -122,10 +150,7 @@ impl Shared {
             }
             Ok(Some(Notice { thread, turn, event })) => {
                 let mut state = self.state();
-                let full = state
-                    .turns
-                    .get(&thread)
-                    .is_some_and(|turns| turns.try_send((turn, event)).is_err());
+                let full = state.turns.get(&thread).is_some_and(|queue| !queue.put(turn, event));
                 if full {
                     state.turns.remove(&thread);
                 }
