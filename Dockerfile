@@ -25,6 +25,6 @@ COPY --from=build /opt/codeinfo/bin/codeinfo /usr/local/bin/codeinfo
 ENV HOST=0.0.0.0 DATA_DIR=/var/lib/codeinfo CODEX_HOME=/var/lib/codex CODEX_WORKDIR=/data
 USER 1000:1000
 EXPOSE 5010 5011
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s \
     CMD ["node", "-e", "fetch('http://127.0.0.1:5010/health').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["codeinfo", "serve"]

