@@ -7,6 +7,7 @@ mod clients;
 mod codex;
 mod command_line;
 mod conformance;
+mod container_sandbox;
 mod containers;
 mod contract_api;
 mod contract_chat;

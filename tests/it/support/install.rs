@@ -41,6 +41,22 @@ pub(crate) fn python(folder: &str, requirement: &str) -> PathBuf {
     folder.join("bin/python")
 }
 
+/// Returns the folder into which `package` of the machine's own Debian was unpacked, where nothing else
+/// of the system uses it.
+pub(crate) fn debian(package: &str) -> PathBuf {
+    once(&format!("debian-{package}"), package, |folder| {
+        let mut shell = Command::new("sh");
+        // The lists of packages may be missing, or older than the archive.
+        shell.arg("-ec").arg(
+            r#"cd "$1"
+            apt-get --quiet=2 download "$2" || { apt-get --quiet=2 update && apt-get --quiet=2 download "$2"; }
+            dpkg-deb --extract "$2"_*.deb ."#,
+        );
+        shell.arg("sh").arg(folder).arg(package);
+        vec![shell]
+    })
+}
+
 /// Returns a Node that is new enough for the clients and for the conformance suite.
 pub(crate) fn node() -> &'static Path {
     static NODE: OnceLock<PathBuf> = OnceLock::new();

@@ -1,0 +1,191 @@
+//! The container from the inside: the real Codex confines a command in it, and what Docker refuses to every
+//! container is refused in this one.
+
+use std::{collections::BTreeSet, fs, path::Path, process::Output};
+
+use serde_json::{Value, json};
+
+use crate::support::{compose::REPOSITORIES, container::Container, install};
+
+/// What bubblewrap needs, and Docker's list has for containers with CAP_SYS_ADMIN only.
+const ADDED: [&str; 5] = ["clone", "mount", "pivot_root", "umount2", "unshare"];
+/// What Docker allowed after the oldest version that a Debian of today brings, 20.10.
+const NEWER: [&str; 21] = [
+    "bpf",
+    "cachestat",
+    "clock_settime64",
+    "clone3",
+    "fchmodat2",
+    "futex_requeue",
+    "futex_wait",
+    "futex_wake",
+    "map_shadow_stack",
+    "name_to_handle_at",
+    "perf_event_open",
+    "pkey_alloc",
+    "pkey_free",
+    "pkey_mprotect",
+    "process_vm_readv",
+    "process_vm_writev",
+    "riscv_flush_icache",
+    "set_mempolicy_home_node",
+    "socket",
+    "swapcontext",
+    "sync_file_range2",
+];
+/// A permission profile of Codex such as a turn gets.
+const CONFINED: &str = r#"default_permissions = "confined"
+[permissions.confined.filesystem]
+":minimal" = "read"
+"/opt/codex" = "read"
+"/home/me/src" = "read"
+"/data" = "write"
+[permissions.confined.network]
+enabled = false
+"#;
+const SANDBOX: &str = "codex sandbox --permission-profile confined --cd /data --";
+
+#[test]
+fn the_models_shell_reads_repositories_and_writes_to_its_scratch_folder_only() {
+    let Some(container) = confined() else { return };
+    let script = format!(
+        r#"{SANDBOX} sh -c '
+        try() {{ if "$@" >/dev/null 2>&1; then echo "may: $*"; else echo "may not: $*"; fi; }}
+        try true
+        try cat {REPOSITORIES}/main.rs
+        try touch /data/note
+        try touch {REPOSITORIES}/planted
+        try touch /var/lib/codeinfo/planted
+        try ls /var/lib/codeinfo
+        try cat /var/lib/codex/config.toml
+        try touch /usr/planted
+        try ls /proc/1/root/var/lib/codeinfo
+        '"#
+    );
+    let expected = [
+        "may: true",
+        "may: cat /home/me/src/main.rs",
+        "may: touch /data/note",
+        "may not: touch /home/me/src/planted",
+        "may not: touch /var/lib/codeinfo/planted",
+        "may not: ls /var/lib/codeinfo",
+        "may not: cat /var/lib/codex/config.toml",
+        "may not: touch /usr/planted",
+        "may not: ls /proc/1/root/var/lib/codeinfo",
+    ];
+    assert_eq!(lines(&container.run(&script)), expected);
+    assert!(container.outside("/data").join("note").is_file());
+}
+
+#[test]
+fn every_call_that_is_added_to_dockers_list_is_needed() {
+    let Some(mut container) = confined() else { return };
+    let whole = container.calls().clone();
+    for call in ADDED {
+        *container.calls() = whole.iter().map(|rule| without(rule, call)).collect();
+        let done = container.run(&format!("{SANDBOX} true"));
+        assert!(!done.status.success(), "Codex's sandbox works without {call}");
+    }
+    *container.calls() = whole;
+    let done = container.run(&format!("{SANDBOX} true"));
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
+fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
+    let Some(container) = confined() else { return };
+    let script = fs::read_to_string(root().join("tests/fixtures/containers/calls.pl")).unwrap();
+    let done = container.run(&format!("perl - <<'SCRIPT'\n{script}\nSCRIPT"));
+    let said = lines(&done);
+    let refused = [
+        "AF_ALG socket",
+        "AF_VSOCK socket",
+        "odd personality",
+        "keyctl",
+        "add_key",
+        "bpf",
+        "io_uring_setup",
+        "userfaultfd",
+        "perf_event_open",
+        "open_by_handle_at",
+        "setns",
+        "chroot",
+        "open_tree",
+        "fsopen",
+    ];
+    let mut expected =
+        vec!["AF_INET socket: allowed".to_owned(), "personality: allowed".to_owned()];
+    expected.extend(refused.map(|call| format!("{call}: Operation not permitted")));
+    // The runtime answers so for what is newer than the list; programs then do without.
+    expected.extend(["statmount", "mseal"].map(|call| format!("{call}: Function not implemented")));
+    expected.push("clone3: Function not implemented".to_owned());
+    assert_eq!(said, expected, "{done:?}");
+}
+
+#[test]
+fn the_list_of_calls_is_dockers_and_what_codex_needs() {
+    let text = fs::read_to_string(root().join("containers/seccomp.json")).unwrap();
+    let profile: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(profile["defaultAction"], "SCMP_ACT_ERRNO");
+    let (added, own) = profile["syscalls"].as_array().unwrap().split_first().unwrap();
+    let comment =
+        "Added for bubblewrap, by which Codex confines the model's shell: namespaces and mounts.";
+    let rule = json!({ "comment": comment, "names": ADDED, "action": "SCMP_ACT_ALLOW" });
+    assert_eq!(*added, rule);
+    if !Path::new("/usr/bin/apt-get").is_file() {
+        return;
+    }
+    let docker = install::debian("golang-github-docker-docker-dev")
+        .join("usr/share/gocode/src/github.com/docker/docker/profiles/seccomp/default.json");
+    let docker: Value = serde_json::from_str(&fs::read_to_string(docker).unwrap()).unwrap();
+    let (ours, theirs) = (rules(own), rules(docker["syscalls"].as_array().unwrap()));
+    let newer: BTreeSet<&str> = ours.difference(&theirs).map(|(name, _)| name.as_str()).collect();
+    let unknown: Vec<_> = newer.iter().filter(|name| !NEWER.contains(name)).collect();
+    assert!(unknown.is_empty(), "not on Docker's list: {unknown:?}");
+    let older: BTreeSet<&str> = theirs.difference(&ours).map(|(name, _)| name.as_str()).collect();
+    // Docker refuses `io_uring` since version 25.
+    let is_gone = |name: &&&str| !name.starts_with("io_uring_") && !NEWER.contains(*name);
+    let missing: Vec<_> = older.iter().filter(is_gone).collect();
+    assert!(missing.is_empty(), "on Docker's list only: {missing:?}");
+}
+
+/// Returns a container with a repository and a Codex that has a profile for commands.
+fn confined() -> Option<Container> {
+    let container = Container::new()?;
+    fs::write(container.outside(REPOSITORIES).join("main.rs"), "fn main() {}\n").unwrap();
+    fs::write(container.outside("/var/lib/codex").join("config.toml"), CONFINED).unwrap();
+    Some(container)
+}
+
+/// Returns a rule of the list without an unconditional leave for `call`.
+fn without(rule: &Value, call: &str) -> Value {
+    let mut rule = rule.clone();
+    if rule.get("args").is_none() {
+        rule["names"].as_array_mut().unwrap().retain(|name| name != call);
+    }
+    rule
+}
+
+/// Returns each call of a list with everything that is said of it.
+fn rules(list: &[Value]) -> BTreeSet<(String, String)> {
+    let mut rules = BTreeSet::new();
+    for rule in list {
+        let mut said = rule.as_object().unwrap().clone();
+        said.retain(|part, value| {
+            let says_nothing = value.is_null() || *value == json!([]) || *value == json!({});
+            !says_nothing && !["names", "comment"].contains(&part.as_str())
+        });
+        for name in rule["names"].as_array().unwrap() {
+            rules.insert((name.as_str().unwrap().to_owned(), json!(said).to_string()));
+        }
+    }
+    rules
+}
+
+fn lines(done: &Output) -> Vec<String> {
+    String::from_utf8_lossy(&done.stdout).lines().map(str::to_owned).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}

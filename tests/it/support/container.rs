@@ -1,0 +1,248 @@
+//! A container as `compose.yaml` and `Dockerfile` describe it, without an engine and without an image: `runc`
+//! runs commands in it, with this machine's `/usr` and `/etc` instead of the image's.
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::{PermissionsExt as _, chown, symlink},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{codex, compose, install};
+
+/// The bit of the capability without which a process makes no containers.
+const SYS_ADMIN: u64 = 1 << 21;
+/// What Docker covers and what it makes read-only below `/proc` and `/sys` of every container.
+const COVERED: [&str; 7] = [
+    "/proc/acpi",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/timer_list",
+    "/proc/scsi",
+    "/sys/firmware",
+];
+const UNCHANGED: [&str; 5] =
+    ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
+
+/// A container of the service `embedded`. `/opt/codex` is the Codex package and `/opt/codeinfo` the program
+/// under test; the rest is as it is in the image.
+pub(crate) struct Container {
+    folder: TempDir,
+    runc: PathBuf,
+    config: Value,
+}
+
+impl Container {
+    /// Returns a container that is run for each command, or nothing, and says so, where this process may not
+    /// make any.
+    pub(crate) fn new() -> Option<Self> {
+        if let Some(reason) = obstacle() {
+            // Past the capture of the test harness: nobody is to take this for a test that passed.
+            let line = format!("NOT RUN: a test needs containers, and {reason}\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
+            return None;
+        }
+        let runc = install::debian("runc").join("usr/sbin/runc");
+        let all = compose::composed(&["--profile", "embedded"], &[]);
+        let service = all.pointer("/services/embedded").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("rootfs");
+        fs::create_dir(&root).unwrap();
+        for link in ["bin", "sbin", "lib", "lib64"] {
+            symlink(Path::new("usr").join(link), root.join(link)).unwrap();
+        }
+        // The runtime gives a file system in memory the rights of the folder where it is mounted.
+        fs::create_dir(root.join("tmp")).unwrap();
+        fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
+        let config = configuration(service, folder.path());
+        Some(Self { folder, runc, config })
+    }
+
+    /// Returns the folder that is mounted at `target` inside.
+    pub(crate) fn outside(&self, target: &str) -> PathBuf {
+        source(self.folder.path(), target)
+    }
+
+    /// The list of system calls as the engine hands it to the kernel, to be changed.
+    pub(crate) fn calls(&mut self) -> &mut Vec<Value> {
+        self.config.pointer_mut("/linux/seccomp/syscalls").unwrap().as_array_mut().unwrap()
+    }
+
+    /// Allows `count` processes and threads instead of what Compose says.
+    pub(crate) fn limit_processes(&mut self, count: u32) {
+        self.config["linux"]["resources"]["pids"]["limit"] = json!(count);
+    }
+
+    /// Runs a shell script inside.
+    pub(crate) fn run(&self, script: &str) -> Output {
+        let mut config = self.config.clone();
+        config["process"]["args"] = json!(["/bin/sh", "-c", script]);
+        fs::write(self.folder.path().join("config.json"), config.to_string()).unwrap();
+        let name =
+            self.folder.path().file_name().unwrap().to_str().unwrap().replace('.', "codeinfo");
+        Command::new(&self.runc)
+            .arg("--root")
+            .arg(self.folder.path().join("state"))
+            .args(["run", "--bundle"])
+            .arg(self.folder.path())
+            .arg(name)
+            .output()
+            .unwrap()
+    }
+}
+
+/// Returns why no container can be made here.
+fn obstacle() -> Option<&'static str> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let rights = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let rights = rights.and_then(|rights| u64::from_str_radix(rights.trim(), 16).ok()).unwrap_or(0);
+    match (rights & SYS_ADMIN, Path::new("/usr/bin/apt-get").is_file()) {
+        (0, _) => Some("this process has no CAP_SYS_ADMIN; run it as root"),
+        (_, false) => Some("this system is not a Debian that has `runc` as a package"),
+        (_, true) => None,
+    }
+}
+
+/// Returns what an engine makes of the service, for the runtime.
+fn configuration(service: &Value, folder: &Path) -> Value {
+    let guards: Vec<&str> = service["security_opt"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|guard| guard.as_str().unwrap())
+        .collect();
+    let profile = guards.iter().find_map(|guard| guard.strip_prefix("seccomp=")).unwrap();
+    assert_eq!(service["cap_drop"], json!(["ALL"]), "this container has no capabilities");
+    let user = user();
+    let environment = service["environment"].as_object().unwrap().iter();
+    let mut environment: Vec<String> = environment
+        .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or("")))
+        .collect();
+    environment.push("PATH=/opt/codex/bin:/usr/local/bin:/usr/bin:/bin".to_owned());
+    environment.push("HOME=/home/node".to_owned());
+    let namespaces = ["pid", "network", "ipc", "uts", "mount"];
+    json!({
+        "ociVersion": "1.0.2",
+        "process": {
+            "user": { "uid": user, "gid": user },
+            "env": environment,
+            "cwd": "/",
+            "capabilities": { "bounding": [], "effective": [], "permitted": [] },
+            "noNewPrivileges": guards.contains(&"no-new-privileges=true"),
+        },
+        "root": { "path": "rootfs", "readonly": service["read_only"] },
+        "mounts": mounts(service, folder, user),
+        "linux": {
+            "namespaces": namespaces.map(|kind| json!({ "type": kind })),
+            "seccomp": seccomp(profile),
+            "resources": {
+                "devices": [{ "allow": false, "access": "rwm" }],
+                "pids": { "limit": service["pids_limit"] },
+                "memory": { "limit": service["mem_limit"].as_str().unwrap().parse::<i64>().unwrap() },
+            },
+            "maskedPaths": COVERED,
+            "readonlyPaths": UNCHANGED,
+        },
+    })
+}
+
+fn mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
+    let system = |target: &str, kind: &str, options: &str| {
+        let options: Vec<&str> = options.split(',').collect();
+        json!({ "destination": target, "type": kind, "source": kind, "options": options })
+    };
+    let bind = |source: &Path, target: &str, access: &str| {
+        let options = ["rbind", "rprivate", access];
+        json!({ "destination": target, "type": "bind", "source": source, "options": options })
+    };
+    let mut mounts = vec![
+        system("/proc", "proc", "nosuid,noexec,nodev"),
+        system("/dev", "tmpfs", "nosuid,strictatime,mode=755,size=65536k"),
+        system("/dev/pts", "devpts", "nosuid,noexec,newinstance,ptmxmode=0666,mode=0620,gid=5"),
+        system("/dev/shm", "tmpfs", "nosuid,noexec,nodev,mode=1777,size=65536k"),
+        system("/sys", "sysfs", "nosuid,noexec,nodev,ro"),
+        bind(Path::new("/usr"), "/usr", "ro"),
+        bind(Path::new("/etc"), "/etc", "ro"),
+        bind(codex::binary().parent().unwrap().parent().unwrap(), "/opt/codex", "ro"),
+        bind(Path::new(env!("CARGO_BIN_EXE_codeinfo")), "/opt/codeinfo", "ro"),
+    ];
+    for tmpfs in service["tmpfs"].as_array().unwrap() {
+        let (target, options) = tmpfs.as_str().unwrap().split_once(':').unwrap();
+        mounts.push(system(target, "tmpfs", &format!("nosuid,nodev,noexec,{options}")));
+    }
+    for volume in service["volumes"].as_array().unwrap() {
+        let target = volume["target"].as_str().unwrap();
+        let source = source(folder, target);
+        fs::create_dir(&source).unwrap();
+        chown(&source, Some(user), Some(user)).unwrap();
+        let access = if volume["read_only"] == true { "ro" } else { "rw" };
+        mounts.push(bind(&source, target, access));
+    }
+    mounts
+}
+
+/// Returns the folder outside that stands for the volume at `target`.
+fn source(folder: &Path, target: &str) -> PathBuf {
+    folder.join(format!("volume{}", target.replace('/', "-")))
+}
+
+/// Returns the user of the image.
+fn user() -> u32 {
+    let dockerfile = fs::read_to_string(repository().join("Dockerfile")).unwrap();
+    let user = dockerfile.lines().find_map(|line| line.strip_prefix("USER ")).unwrap();
+    user.split(':').next().unwrap().parse().unwrap()
+}
+
+/// Returns a profile as Docker hands it to the runtime of a container without capabilities: rules whose
+/// conditions do not hold are left out, the conditions of the others too.
+fn seccomp(profile: &str) -> Value {
+    let profile = fs::read_to_string(repository().join(profile)).unwrap();
+    let profile: Value = serde_json::from_str(&profile).unwrap();
+    let mut calls = profile["syscalls"].as_array().unwrap().clone();
+    calls.retain(holds);
+    for rule in calls.iter_mut().map(|rule| rule.as_object_mut().unwrap()) {
+        rule.retain(|part, _| ["names", "action", "errnoRet", "args"].contains(&part.as_str()));
+    }
+    let (own, _) = architecture();
+    let architectures = profile["archMap"].as_array().unwrap();
+    let family = architectures.iter().find(|family| family["architecture"] == own).unwrap();
+    let mut architectures = vec![json!(own)];
+    architectures.extend(family["subArchitectures"].as_array().into_iter().flatten().cloned());
+    json!({
+        "defaultAction": profile["defaultAction"],
+        "defaultErrnoRet": profile["defaultErrnoRet"],
+        "architectures": architectures,
+        "syscalls": calls,
+    })
+}
+
+/// Whether a rule is meant for a container without capabilities on this machine.
+fn holds(rule: &Value) -> bool {
+    let (_, own) = architecture();
+    let list = |pointer: &str| rule.pointer(pointer).and_then(Value::as_array);
+    let names_own = |list: &Vec<Value>| list.contains(&json!(own));
+    list("/includes/caps").is_none()
+        && list("/includes/arches").is_none_or(names_own)
+        && !list("/excludes/arches").is_some_and(names_own)
+        && rule
+            .pointer("/includes/minKernel")
+            .is_none_or(|version| version.as_str().unwrap() <= "4.8")
+}
+
+/// Returns what the runtime and what Docker call this machine's architecture.
+fn architecture() -> (&'static str, &'static str) {
+    match std::env::consts::ARCH {
+        "x86_64" => ("SCMP_ARCH_X86_64", "amd64"),
+        "aarch64" => ("SCMP_ARCH_AARCH64", "arm64"),
+        other => panic!("the containers of this product do not run on {other}"),
+    }
+}
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
