@@ -111,7 +111,9 @@ pub struct Http {
     pub max_connections: usize,
     /// Most JSON-RPC messages in one batch.
     pub max_batch: usize,
-    /// How long a client may take to send its headers or its body.
+    /// How long a new connection may stay silent.
+    pub first_byte_timeout: Duration,
+    /// How long a client may take to send its headers or its body, or to begin a further request.
     pub read_timeout: Duration,
     /// How long a client may take nothing of a reply that waits for it.
     pub write_timeout: Duration,
@@ -191,6 +193,11 @@ impl std::fmt::Debug for Secret {
     }
 }
 
+/// The reasoning efforts that Codex knows. It takes any other word, too, and leaves it to the model's
+/// service to refuse every turn.
+pub const EFFORTS: [&str; 8] =
+    ["none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"];
+
 /// How Codex is found and driven.
 #[derive(Debug, Clone)]
 pub struct Codex {
@@ -209,7 +216,7 @@ pub struct Codex {
     pub workdir: PathBuf,
     /// The model asked for; `None` takes the product's default while Codex offers it, else Codex's.
     pub model: Option<String>,
-    /// Reasoning effort, passed as it is.
+    /// Reasoning effort, one of [`EFFORTS`].
     pub effort: String,
     pub sandbox: Sandbox,
     pub approval: Approval,

@@ -5,6 +5,7 @@
 
 mod body;
 mod fault;
+mod framing;
 mod guard;
 mod late;
 mod path;
@@ -12,8 +13,9 @@ mod record;
 pub mod reply;
 mod request;
 mod serve;
+mod slots;
+mod socket;
 pub mod sse;
-mod stalled;
 
 use std::{convert::Infallible, future::Future};
 

@@ -10,6 +10,7 @@ use super::{Services, fault::Fault};
 use crate::{
     chat::{Ask, Event, Outcome, Turn, Usage},
     codex::Presence,
+    config::EFFORTS,
     domain::{ConversationId, MAX_QUESTION_BYTES, Question, Segment},
     error::Code,
     net::{
@@ -38,7 +39,7 @@ pub(super) fn schema() -> Value {
             "question": { "type": "string", "minLength": 1, "maxLength": MAX_QUESTION_BYTES },
             "conversationId": { "type": "string", "minLength": 1 },
             "model": name,
-            "effort": name,
+            "effort": { "type": "string", "enum": EFFORTS },
         },
     })
 }

@@ -37,6 +37,12 @@ pub(super) fn start_schema() -> Value {
 
 pub(super) async fn start(services: &Services, start: Start) -> Result<Response, Fault> {
     let Start { path, name, description } = start;
+    // The server's working folder is not the client's.
+    if !path.is_absolute() {
+        let fault =
+            format!("`path` must be absolute, such as `/srv/app`; `{}` is not", path.display());
+        return Err(Fault::Arguments(vec![fault]));
+    }
     let path = services.path_map.meant(&path);
     let run = services.ingest.start(ingest::Request { path, name, description }).await?;
     info!(run.id = %run, "ingest run queued");

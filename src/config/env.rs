@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, de::IntoDeserializer};
 
 use super::{
-    Approval, Codex, Config, Guard, Http, Ingest, Log, LogFormat, PathMap, Sandbox, Store,
+    Approval, Codex, Config, EFFORTS, Guard, Http, Ingest, Log, LogFormat, PathMap, Sandbox, Store,
     WebSearch,
 };
 
@@ -189,6 +189,7 @@ fn http(raw: &Raw) -> Result<Http, ConfigError> {
         max_body_bytes: positive("MAX_BODY_BYTES", raw.max_body_bytes, 1024 * 1024)?,
         max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
         max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
+        first_byte_timeout: Duration::from_secs(10),
         read_timeout: seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 120)?,
         write_timeout: seconds("WRITE_TIMEOUT_SECS", raw.write_timeout_secs, 30)?,
         keep_alive: keep_alive(raw.keep_alive_ms.unwrap_or(10_000))?,
@@ -219,7 +220,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
             None => data_dir.join("codex-workdir"),
         },
         model: raw.codex_model,
-        effort: raw.codex_effort.unwrap_or_else(|| "high".to_owned()),
+        effort: effort(raw.codex_effort)?,
         sandbox: choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?,
         approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), Approval::OnFailure)?,
         network: choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)? == Switch::On,
@@ -230,6 +231,15 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         max_turns: positive("CODEX_MAX_TURNS", raw.codex_max_turns, 16)?,
         max_waiting: positive("CODEX_MAX_WAITING", raw.codex_max_waiting, 64)?,
     })
+}
+
+fn effort(value: Option<String>) -> Result<String, ConfigError> {
+    let effort = value.map_or_else(|| "high".to_owned(), |text| text.trim().to_owned());
+    if EFFORTS.contains(&effort.as_str()) {
+        return Ok(effort);
+    }
+    let known = EFFORTS.join("`, `");
+    Err(fault("CODEX_EFFORT", &format!("is `{effort}`: expected one of `{known}`")))
 }
 
 fn platform_data_dir() -> Result<PathBuf, ConfigError> {

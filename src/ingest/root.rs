@@ -37,6 +37,9 @@ pub struct RootStatus {
     pub run_id: Option<RunId>,
 }
 
+/// Where the system shows itself as files. Reading them may wait for ever, or change something.
+const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// Returns the canonical path of an existing folder.
 pub(super) async fn folder(tasks: &Tasks, path: PathBuf) -> Result<PathBuf, IngestError> {
     tasks.spawn_blocking(move || canonical(&path)).await?
@@ -56,6 +59,12 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
         return Err(fault(
             "is, or lies in, a folder for keys and passwords, which is never indexed",
         ));
+    }
+    if canonical.parent().is_none() {
+        return Err(fault("is the whole file system; name the folder of one repository"));
+    }
+    if SYSTEM.iter().any(|folder| canonical.starts_with(folder)) {
+        return Err(fault("is, or lies in, a folder in which the system shows itself, not files"));
     }
     if !canonical.is_dir() {
         return Err(fault("is not a folder"));

@@ -22,7 +22,7 @@ pub enum Fault {
     Incomplete,
     #[error("the body has more than {limit} bytes")]
     BodyTooLarge { limit: usize },
-    #[error("the body must be sent as `application/json`")]
+    #[error("the request must be sent with `content-type: application/json`")]
     UnsupportedMediaType,
     #[error("{0}")]
     Forbidden(String),

@@ -11,15 +11,21 @@ use hyper::{
 use super::Fault;
 use crate::config;
 
-/// Checks `Host` and `Origin` against loopback names and the configured ones.
+/// The port of an origin that names none.
+const HTTP_PORT: u16 = 80;
+
+/// Checks `Host` against loopback names and the configured ones, and `Origin` against the listener's
+/// own and the configured ones. A page of another program of this machine is foreign, too.
 #[derive(Debug, Clone)]
 pub(super) struct Guard {
     allowed: config::Guard,
+    /// The port of the listener.
+    port: u16,
 }
 
 impl Guard {
-    pub(super) fn new(allowed: &config::Guard) -> Self {
-        Self { allowed: allowed.clone() }
+    pub(super) fn new(allowed: &config::Guard, port: u16) -> Self {
+        Self { allowed: allowed.clone(), port }
     }
 
     /// Returns why the request is refused, if it is.
@@ -28,16 +34,17 @@ impl Guard {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(Fault::BadRequest("exactly one `Host` header is required"));
         };
+        let host = host.to_str().unwrap_or_default();
         // A request line may name a host too; a proxy would believe that one.
         let named = uri.authority().map(hyper::http::uri::Authority::as_str);
-        for host in [Some(host.to_str().unwrap_or_default()), named].into_iter().flatten() {
+        for host in [Some(host), named].into_iter().flatten() {
             if !self.knows_host(host) {
                 return Err(forbidden("host", host, "ALLOWED_HOSTS"));
             }
         }
         for origin in headers.get_all(ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
-            if !self.knows_origin(origin) {
+            if !self.knows_origin(origin, host) {
                 return Err(forbidden("origin", origin, "ALLOWED_ORIGINS"));
             }
         }
@@ -51,11 +58,20 @@ impl Guard {
         }
     }
 
-    fn knows_origin(&self, origin: &str) -> bool {
+    /// Knows the origin of pages that the listener itself serves at `host`, a known one, and those
+    /// configured.
+    fn knows_origin(&self, origin: &str, host: &str) -> bool {
         let origin = origin.to_lowercase();
-        let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-        host.and_then(name).is_some_and(|name| is_loopback(&name))
+        origin.strip_prefix("http://").is_some_and(|at| self.is_own(at, host))
             || self.allowed.origins.contains(&origin)
+    }
+
+    fn is_own(&self, at: &str, host: &str) -> bool {
+        let is_here = name_and_port(at).is_some_and(|(name, port)| {
+            is_loopback(&name) && port.unwrap_or(HTTP_PORT) == self.port
+        });
+        // The port may be another one outside of a container.
+        is_here || at == host.to_lowercase()
     }
 }
 
@@ -66,6 +82,10 @@ fn forbidden(what: &str, value: &str, variable: &str) -> Fault {
 
 /// Returns the lower-case name of `name`, `name:port`, `[v6]` or `[v6]:port`.
 fn name(host: &str) -> Option<String> {
+    name_and_port(host).map(|(name, _)| name)
+}
+
+fn name_and_port(host: &str) -> Option<(String, Option<u16>)> {
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
         None => match host.find(':') {
@@ -73,9 +93,11 @@ fn name(host: &str) -> Option<String> {
             None => (host, ""),
         },
     };
-    let digits = port.strip_prefix(':').unwrap_or(port);
-    let is_port = port.is_empty() || (port.starts_with(':') && digits.parse::<u16>().is_ok());
-    (is_port && !name.is_empty()).then(|| name.to_lowercase())
+    let port = match port {
+        "" => None,
+        port => Some(port.strip_prefix(':')?.parse().ok()?),
+    };
+    (!name.is_empty()).then(|| (name.to_lowercase(), port))
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -89,10 +111,11 @@ mod tests {
     use crate::config;
 
     fn guard() -> Guard {
-        Guard::new(&config::Guard {
+        let allowed = config::Guard {
             hosts: vec!["codeinfo".to_owned()],
-            origins: vec!["https://tools.example".to_owned()],
-        })
+            origins: vec!["https://tools.example".to_owned(), "http://localhost:6274".to_owned()],
+        };
+        Guard::new(&allowed, 5010)
     }
 
     #[test]
@@ -119,26 +142,42 @@ mod tests {
     }
 
     #[test]
-    fn loopback_and_configured_origins_are_known() {
+    fn only_the_own_and_configured_origins_are_known() {
+        let knows = |origin, host| guard().knows_origin(origin, host);
         for origin in [
-            "http://localhost:3000",
-            "https://127.0.0.1",
-            "http://[::1]:1",
+            "http://localhost:5010",
+            "http://127.0.0.1:5010",
+            "HTTP://[::1]:5010",
             "HTTPS://tools.example",
+            "http://localhost:6274",
         ] {
-            assert!(guard().knows_origin(origin), "{origin}");
+            assert!(knows(origin, "127.0.0.1:5010"), "{origin}");
+        }
+        for (origin, host) in [
+            ("http://codeinfo:8080", "CodeInfo:8080"),
+            ("http://localhost:8080", "localhost:8080"),
+            ("http://localhost", "localhost"),
+        ] {
+            assert!(knows(origin, host), "{origin} at {host}");
+            assert!(!knows(origin, "localhost:5010"), "{origin} at another host");
         }
         for origin in [
             "null",
             "",
             "file://",
+            "http://localhost",
+            "http://localhost:3000",
+            "http://localhost:5011",
+            "https://localhost:5010",
+            "http://127.0.0.1:05011",
             "https://evil.example",
-            "http://localhost.evil.example",
+            "http://localhost.evil.example:5010",
             "https://tools.example.evil.example",
-            "http://localhost/x",
+            "http://localhost:5010/x",
+            "http://evil.example@localhost:5010",
             "chrome-extension://localhost",
         ] {
-            assert!(!guard().knows_origin(origin), "{origin}");
+            assert!(!knows(origin, "localhost:5010"), "{origin}");
         }
     }
 }

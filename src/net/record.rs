@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Instant,
 };
@@ -14,7 +15,7 @@ use hyper::{
 };
 use tracing::{Span, debug, info};
 
-use super::Body;
+use super::{Body, slots::Slot};
 use crate::telemetry::{self, Timed};
 
 /// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often.
@@ -33,6 +34,7 @@ pub(super) struct Counts {
 pub(super) struct Record {
     span: Span,
     counts: Counts,
+    slot: Arc<Slot>,
     started: Instant,
     status: Option<StatusCode>,
     sent_bytes: usize,
@@ -43,10 +45,11 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(span: Span, counts: Counts) -> Self {
+    pub(super) fn new(span: Span, counts: Counts, slot: Arc<Slot>) -> Self {
         Self {
             span,
             counts,
+            slot,
             started: Instant::now(),
             status: None,
             sent_bytes: 0,
@@ -72,8 +75,8 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let Self { span, counts, started, status, sent_bytes, whole, quiet, without_body: _ } =
-            self;
+        self.slot.answered();
+        let Self { span, counts, slot: _, started, status, sent_bytes, whole, quiet, .. } = self;
         let elapsed = started.elapsed();
         let elapsed_ms = elapsed.as_millis();
         let status = status.map_or(0, |status| status.as_u16());

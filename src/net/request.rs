@@ -1,6 +1,6 @@
 //! A request that passed the guard, with its id and its body still to be read.
 
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use hyper::{
@@ -11,7 +11,7 @@ use hyper::{
 };
 use uuid::Uuid;
 
-use super::{Fault, body};
+use super::{Fault, body, slots::Slot};
 
 /// The longest id taken over from a client.
 const MAX_ID_BYTES: usize = 128;
@@ -59,6 +59,8 @@ pub struct Request {
     pub(super) max_body_bytes: usize,
     /// How long the body may take to arrive.
     pub(super) read_timeout: Duration,
+    /// The slot of its connection.
+    pub(super) slot: Arc<Slot>,
 }
 
 impl Request {
@@ -83,29 +85,32 @@ impl Request {
         }
     }
 
-    /// Refuses a body that announces something else than JSON. Browsers cannot send JSON to another
-    /// site without asking it first, so this keeps web pages from driving the server.
+    /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce
+    /// JSON to another site without asking it first, so this keeps web pages from driving the server.
     pub fn refuse_other_than_json(&self) -> Result<(), Fault> {
         match self.header(CONTENT_TYPE.as_str()) {
-            Some(kind) if !is_json(&kind) => Err(Fault::UnsupportedMediaType),
-            Some(_) | None => Ok(()),
+            Some(kind) if is_json(&kind) => Ok(()),
+            Some(_) | None => Err(Fault::UnsupportedMediaType),
         }
     }
 
     /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
     /// time. What is in it is not looked at.
     pub async fn json(&mut self) -> Result<Bytes, Fault> {
-        if !self.header(CONTENT_TYPE.as_str()).is_some_and(|kind| is_json(&kind)) {
-            return Err(Fault::UnsupportedMediaType);
-        }
-        body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await
+        self.refuse_other_than_json()?;
+        self.slot.waits();
+        let body = body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await;
+        self.slot.works().await;
+        body
     }
 
     /// Takes in what the client is still sending, so that it reads the refusal instead of a reset
     /// connection. A client that waits for `100 Continue` sends nothing and is not waited for.
     pub(super) async fn discard(&mut self) {
         if !self.head.headers.contains_key(EXPECT) {
+            self.slot.waits();
             body::discard(&mut self.body, self.read_timeout).await;
+            self.slot.works().await;
         }
     }
 }

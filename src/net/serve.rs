@@ -1,22 +1,37 @@
 //! The accept loop, connections, and what happens to each request before and after its handler.
 
-use std::{convert::Infallible, io, panic::AssertUnwindSafe, pin::pin, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    error::Error,
+    io,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use futures_util::FutureExt;
-use hyper::{Method, body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+use hyper::{
+    Method,
+    body::Incoming,
+    header::{CONNECTION, HeaderValue, TRANSFER_ENCODING},
+    server::conn::http1,
+    service::service_fn,
 };
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
     Fault, Handler, Request, RequestId, Response,
+    framing::MAX_HEAD_BYTES,
     guard::Guard,
     record::{Counts, Record, Recorded},
-    stalled::Stalled,
+    slots::{Slot, Slots},
+    socket::Socket,
 };
 use crate::{
     config::{self, Http},
@@ -28,9 +43,8 @@ use crate::{
 /// short.
 const BACKOFF: Duration = Duration::from_millis(50);
 
-/// Bytes of a request line and its headers after which no more are read: a head that is not whole
-/// by then is answered with 431. One read may go beyond.
-const MAX_HEAD_BYTES: usize = 64 * 1024;
+const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
+                       `Transfer-Encoding: chunked` without it";
 
 /// A bound socket and what is known of its requests.
 pub struct Listener {
@@ -52,7 +66,8 @@ pub fn serve<H: Handler>(
 ) {
     let Listener { socket, name, requests } = listener;
     let counts = Counts { listener: name, requests };
-    let server = Server { handler, http: http.clone(), guard: Guard::new(guard), counts };
+    let port = socket.local_addr().map_or(0, |address| address.port());
+    let server = Server { handler, http: http.clone(), guard: Guard::new(guard, port), counts };
     let owner = tasks.clone();
     drop(owner.spawn(accept(socket, Arc::new(server), tasks)));
 }
@@ -65,7 +80,7 @@ struct Server<H> {
 }
 
 async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks: Tasks) {
-    let slots = Arc::new(Semaphore::new(server.http.max_connections));
+    let slots = Slots::new(server.http.max_connections);
     let stopping = tasks.stopping().clone();
     let mut failing = false;
     loop {
@@ -91,33 +106,58 @@ async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks
     }
 }
 
-/// Accepts when there is a slot; until then further connections wait in the kernel's queue.
-async fn next(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots).acquire_owned().await.map_err(io::Error::other)?;
+/// Accepts one and finds it a slot; until then further connections wait in the kernel's queue.
+async fn next(listener: &TcpListener, slots: &Arc<Slots>) -> io::Result<(TcpStream, Arc<Slot>)> {
     let (stream, _) = listener.accept().await?;
-    Ok((stream, slot))
+    Ok((stream, slots.take().await?))
 }
 
 async fn connection<H: Handler>(
     stream: TcpStream,
-    slot: OwnedSemaphorePermit,
+    slot: Arc<Slot>,
     server: Arc<Server<H>>,
     stopping: CancellationToken,
 ) {
-    // One that is reset already must not count as a failure of the listener.
-    if let Err(error) = stream.set_nodelay(true) {
+    slot.waits();
+    let ended = tokio::select! {
+        biased;
+        () = slot.gives_way() => return,
+        ended = exchange(stream, Arc::clone(&slot), server, stopping) => ended,
+    };
+    if let Err(error) = ended {
         debug!(%error, "connection ended early");
-        return;
     }
-    let timeout = server.http.read_timeout;
-    let stream = Stalled::new(stream, server.http.write_timeout);
+}
+
+async fn exchange<H: Handler>(
+    stream: TcpStream,
+    slot: Arc<Slot>,
+    server: Arc<Server<H>>,
+    stopping: CancellationToken,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    // One that is reset already must not count as a failure of the listener.
+    stream.set_nodelay(true)?;
+    let (silence, timeout) = (server.http.first_byte_timeout, server.http.read_timeout);
+    let mut first = [0];
+    tokio::select! {
+        // A connection that says nothing costs no buffers.
+        peeked = tokio::time::timeout(silence.min(timeout), stream.peek(&mut first)) => {
+            peeked??;
+        }
+        () = stopping.cancelled() => return Ok(()),
+    }
+    let stream = Socket::new(stream, Arc::clone(&slot), server.http.write_timeout);
+    let (unclear, count) = (stream.unclear(), AtomicU64::new(0));
     let service = service_fn(move |request| {
-        let server = Arc::clone(&server);
-        async move { Ok::<_, Infallible>(server.respond(request).await) }
+        let number = count.fetch_add(1, Ordering::Relaxed);
+        let (server, slot) = (Arc::clone(&server), Arc::clone(&slot));
+        let length = Length::of(&request, unclear.is(number));
+        async move {
+            slot.works().await;
+            Ok::<_, Infallible>(server.respond(request, length, slot).await)
+        }
     });
+    // The timeout runs from the first byte, or from the last reply, to the end of the head.
     // Half-closed connections count as closed: it is how the end of a client is noticed while its
     // request is being worked on.
     let exchange = http1::Builder::new()
@@ -126,22 +166,45 @@ async fn connection<H: Handler>(
         .max_buf_size(MAX_HEAD_BYTES)
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service);
-    let mut exchange = pin!(exchange);
-    let ended = tokio::select! {
-        ended = exchange.as_mut() => ended,
+    let mut exchange = Box::pin(exchange);
+    tokio::select! {
+        ended = exchange.as_mut() => ended?,
         () = stopping.cancelled() => {
             exchange.as_mut().graceful_shutdown();
-            exchange.await
+            exchange.await?;
         }
-    };
-    if let Err(error) = ended {
-        debug!(%error, "connection ended early");
     }
-    drop(slot);
+    Ok(())
+}
+
+/// How the end of a request is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Length {
+    /// From the start.
+    Known,
+    /// From its last chunk. Nothing after it is taken for a request.
+    Chunked,
+    /// Not for certain: a proxy may have read it otherwise.
+    Unclear,
+}
+
+impl Length {
+    fn of<B>(request: &hyper::Request<B>, is_unclear: bool) -> Self {
+        match request.headers().contains_key(TRANSFER_ENCODING) {
+            _ if is_unclear => Self::Unclear,
+            true => Self::Chunked,
+            false => Self::Known,
+        }
+    }
 }
 
 impl<H: Handler> Server<H> {
-    async fn respond(&self, request: hyper::Request<Incoming>) -> hyper::Response<Recorded> {
+    async fn respond(
+        &self,
+        request: hyper::Request<Incoming>,
+        length: Length,
+        slot: Arc<Slot>,
+    ) -> hyper::Response<Recorded> {
         let id = RequestId::of(request.headers());
         let span = info_span!(
             "request",
@@ -150,18 +213,24 @@ impl<H: Handler> Server<H> {
             http.path = request.uri().path(),
             operation = tracing::field::Empty,
         );
-        let mut record = Record::new(span.clone(), self.counts.clone());
+        let mut record = Record::new(span.clone(), self.counts.clone(), Arc::clone(&slot));
         if request.method() == Method::HEAD {
             record.ends_with_head();
         }
-        let mut response = self.checked(request).instrument(span).await;
+        let mut response = match length {
+            Length::Unclear => Fault::BadRequest(UNCLEAR).into(),
+            Length::Known | Length::Chunked => self.checked(request, slot).instrument(span).await,
+        };
+        if length != Length::Known {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Some(id) = id.header_value() {
             response.headers_mut().insert(RequestId::HEADER, id);
         }
         record.answered(response)
     }
 
-    async fn checked(&self, request: hyper::Request<Incoming>) -> Response {
+    async fn checked(&self, request: hyper::Request<Incoming>, slot: Arc<Slot>) -> Response {
         let (head, body) = request.into_parts();
         let checked = self.guard.check(&head.uri, &head.headers);
         let mut request = Request {
@@ -169,6 +238,7 @@ impl<H: Handler> Server<H> {
             body,
             max_body_bytes: self.http.max_body_bytes,
             read_timeout: self.http.read_timeout,
+            slot,
         };
         let response = match checked {
             Ok(()) => self.answered(&mut request).await,

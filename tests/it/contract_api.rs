@@ -245,11 +245,11 @@ async fn a_repository_is_ingested_found_and_removed() {
       "percent": 100
     }
     "#);
-    let cancelled = request(server.main, "POST", &format!("/ingest/cancel/{run}"), &[], "").await;
+    let cancelled = post(server.main, &format!("/ingest/cancel/{run}"), "").await;
     assert_eq!(server.shown(&cancelled), server.shown(&status), "an ended run stays as it is");
     let folder = server.folder.path().canonicalize().unwrap().join("demo").display().to_string();
     let by_path = format!("/ingest/remove/{}", folder.replace('/', "%2F"));
-    let removed = request(server.main, "POST", &by_path, &[], "").await;
+    let removed = post(server.main, &by_path, "").await;
     assert_snapshot!(server.shown(&removed), @r#"
     200 content-type: application/json
     {
@@ -260,7 +260,7 @@ async fn a_repository_is_ingested_found_and_removed() {
       }
     }
     "#);
-    let gone = request(server.main, "POST", &by_path, &[], "").await;
+    let gone = post(server.main, &by_path, "").await;
     assert_snapshot!(server.shown(&gone), @r#"
     404 content-type: application/json
     {
@@ -300,6 +300,16 @@ async fn faulty_ingest_requests_name_every_fault() {
       "message": "`path` `/nonexistent/folder` does not exist"
     }
     "#);
+    assert_snapshot!(start(r#"{"path":"src/../.."}"#).await, @r#"
+    400 content-type: application/json
+    {
+      "error": "VALIDATION_FAILED",
+      "message": "`path` must be absolute, such as `/srv/app`; `src/../..` is not",
+      "details": [
+        "`path` must be absolute, such as `/srv/app`; `src/../..` is not"
+      ]
+    }
+    "#);
     assert_snapshot!(start("{").await, @r#"
     400 content-type: application/json
     {
@@ -315,7 +325,7 @@ async fn faulty_ingest_requests_name_every_fault() {
       "message": "no ingest run has the id `00000000-0000-0000-0000-000000000000`"
     }
     "#);
-    let reembed = request(server.main, "POST", "/ingest/reembed/no%2Fsuch'name", &[], "").await;
+    let reembed = post(server.main, "/ingest/reembed/no%2Fsuch'name", "").await;
     assert_snapshot!(server.shown(&reembed), @r#"
     404 content-type: application/json
     {

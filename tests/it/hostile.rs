@@ -44,10 +44,11 @@ async fn foreign_origins_and_hosts_are_refused() {
     ])
     .await;
     for address in [server.main, server.mcp] {
+        let own = format!("http://localhost:{}", address.port());
         let status =
             async |header| request(address, "POST", "/mcp", &[JSON, header], PING).await.status;
         for known in [
-            ("origin", "http://localhost:3000"),
+            ("origin", own.as_str()),
             ("origin", "https://tools.test"),
             ("host", "codeinfo.test:5011"),
             ("host", "[::1]:5011"),
@@ -56,6 +57,7 @@ async fn foreign_origins_and_hosts_are_refused() {
         }
         for foreign in [
             ("origin", "null"),
+            ("origin", "http://localhost:3000"),
             ("origin", "https://evil.example"),
             ("origin", "https://tools.test.evil.example"),
             ("host", "evil.example"),
@@ -220,7 +222,7 @@ async fn truncated_uploads_and_bytes_that_are_not_http_end_quietly() {
     HTTP/9: HTTP/1.1 400 Bad Request
     two lengths: HTTP/1.1 400 Bad Request
     length and chunks: HTTP/1.1 400 Bad Request
-    long line: HTTP/1.1 414 URI Too Long
+    long line: HTTP/1.1 431 Request Header Fields Too Large
     many headers: HTTP/1.1 431 Request Header Fields Too Large
     NUL in the path: HTTP/1.1 400 Bad Request
     NUL in a header: HTTP/1.1 400 Bad Request
@@ -304,8 +306,23 @@ async fn hundreds_of_idle_and_half_open_connections_do_not_stop_others() {
 async fn a_web_page_cannot_drive_a_route_without_a_body() {
     let server = Listeners::start().await;
     let form = ("content-type", "application/x-www-form-urlencoded");
-    let reply = request(server.main, "POST", "/ingest/remove/demo", &[form], "").await;
-    assert_eq!(reply.status, 415);
+    for path in [
+        "/ingest/start",
+        "/ingest/cancel/00000000-0000-0000-0000-000000000000",
+        "/ingest/reembed/demo",
+        "/ingest/remove/demo",
+        "/tools/vector-search",
+        "/chat",
+        "/mcp",
+    ] {
+        for headers in [&[][..], &[form]] {
+            let reply = request(server.main, "POST", path, headers, "").await;
+            assert_eq!(reply.status, 415, "{path} {headers:?}");
+        }
+    }
+    for path in ["/", "/mcp"] {
+        assert_eq!(request(server.mcp, "POST", path, &[], PING).await.status, 415, "{path}");
+    }
     let page = ("origin", "https://evil.example");
     let reply = request(server.main, "POST", "/ingest/remove/demo", &[page], "").await;
     assert_eq!(reply.status, 403);

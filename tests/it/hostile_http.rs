@@ -263,7 +263,7 @@ async fn headers_of_every_size_and_number_are_bounded() {
     a negative length: HTTP/1.1 400 Bad Request
     a huge length: HTTP/1.1 400 Bad Request
     an unknown coding: HTTP/1.1 400 Bad Request
-    two codings: HTTP/1.1 200 OK
+    two codings: HTTP/1.1 400 Bad Request
     an upgrade: HTTP/1.1 200 OK
     ");
     // Where the reply races with what is still being sent, it may be cut off.
@@ -273,5 +273,104 @@ async fn headers_of_every_size_and_number_are_bounded() {
     let forged = head("GET", "/version", &[("x-request-id", "a b\tc")], 0);
     let reply = send(server.main, forged.as_bytes()).await;
     assert_ne!(reply.header("x-request-id"), Some("a b\tc"));
+    server.assert_alive().await;
+}
+
+/// Returns the statuses of all replies until the server closes.
+async fn statuses(to: std::net::SocketAddr, bytes: &str) -> Vec<String> {
+    let mut stream = TcpStream::connect(to).await.unwrap();
+    stream.write_all(bytes.as_bytes()).await.unwrap();
+    let mut all = Vec::new();
+    // With bytes left unread, the end of a connection is a reset.
+    drop(stream.read_to_end(&mut all).await);
+    let text = String::from_utf8_lossy(&all);
+    let replies = text.split("HTTP/1.1 ").skip(1);
+    replies.filter_map(|reply| reply.split(' ').next().map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn no_request_hides_in_the_body_of_another() {
+    let server = Listeners::start().await;
+    let smuggled = "GET /version HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let chunked = format!("0\r\n\r\n{smuggled}");
+    let long = chunked.len();
+    let mut replies = String::new();
+    for (name, lines, body) in [
+        (
+            "a length, then chunks",
+            format!("content-length: {long}\r\ntransfer-encoding: chunked"),
+            chunked.as_str(),
+        ),
+        (
+            "chunks, then a length",
+            format!("transfer-encoding: chunked\r\ncontent-length: {long}"),
+            &chunked,
+        ),
+        ("the same length twice", "content-length: 0\r\ncontent-length: 0".to_owned(), smuggled),
+        ("two lengths", format!("content-length: 0\r\ncontent-length: {long}"), smuggled),
+        ("a list of lengths", "content-length: 0, 0".to_owned(), smuggled),
+        ("chunked, identity", "transfer-encoding: chunked, identity".to_owned(), &chunked),
+        ("identity, chunked", "transfer-encoding: identity, chunked".to_owned(), &chunked),
+        (
+            "two codings",
+            "transfer-encoding: chunked\r\ntransfer-encoding: chunked".to_owned(),
+            &chunked,
+        ),
+        (
+            "a coding and nonsense",
+            "transfer-encoding: x\r\ntransfer-encoding: chunked".to_owned(),
+            &chunked,
+        ),
+        ("a quoted coding", "transfer-encoding: \"chunked\"".to_owned(), &chunked),
+        ("a vertical tab", "transfer-encoding: \u{b}chunked".to_owned(), &chunked),
+        ("a space in front of the colon", "transfer-encoding : chunked".to_owned(), &chunked),
+        ("a folded coding", "transfer-encoding:\r\n chunked".to_owned(), &chunked),
+        ("padding", format!("content-length: {}0", " ".repeat(500)), smuggled),
+        ("only chunks", "transfer-encoding: \t Chunked ".to_owned(), &chunked),
+        ("only a length", "content-length: 0".to_owned(), smuggled),
+    ] {
+        let first = format!("GET /version HTTP/1.1\r\nhost: localhost\r\n{lines}\r\n\r\n");
+        let last = head("GET", "/version", &[], 0);
+        let found = statuses(server.main, &format!("{first}{body}{last}")).await;
+        writeln!(replies, "{name}: {}", found.join(" ")).unwrap();
+    }
+    assert_snapshot!(replies, @r"
+    a length, then chunks: 400
+    chunks, then a length: 400
+    the same length twice: 400
+    two lengths: 400
+    a list of lengths: 400
+    chunked, identity: 400
+    identity, chunked: 400
+    two codings: 400
+    a coding and nonsense: 400
+    a quoted coding: 400
+    a vertical tab: 400
+    a space in front of the colon: 400
+    a folded coding: 400
+    padding: 400
+    only chunks: 200
+    only a length: 200 200 200
+    ");
+    server.assert_alive().await;
+}
+
+#[tokio::test]
+async fn a_head_ends_at_its_bound() {
+    let server = Listeners::start().await;
+    let of = |bytes: usize| {
+        let empty = head("GET", "/version", &[("a", "")], 0).len();
+        head("GET", "/version", &[("a", &"x".repeat(bytes - empty))], 0)
+    };
+    assert_eq!(send(server.main, of(64 * 1024).as_bytes()).await.status, 200);
+    for over in [1, 100, 8_000] {
+        let reply = throw(server.main, of(64 * 1024 + over).as_bytes()).await;
+        assert_eq!(reply, "HTTP/1.1 431 Request Header Fields Too Large", "{over} over");
+    }
+    // After a body in the same bytes, too.
+    let first = head("POST", "/version", &[], 5).replace("connection: close\r\n", "") + "12345";
+    let found = statuses(server.main, &(first.clone() + &of(64 * 1024))).await;
+    assert_eq!(found, ["405", "200"]);
+    assert_eq!(statuses(server.main, &(first + &of(64 * 1024 + 1))).await, ["405", "431"]);
     server.assert_alive().await;
 }

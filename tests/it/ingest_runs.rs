@@ -204,11 +204,31 @@ async fn names_are_unique_and_kept() {
 async fn paths_that_are_no_folders_are_refused() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("a.rs", "")]);
-    for (path, fault) in [("gone", "does not exist"), ("a.rs", "is not a folder")] {
-        let error = bench.ingest.start(request(&repo.at(path))).await.unwrap_err();
+    let made = std::process::Command::new("mkfifo").arg(repo.at("pipe")).status().unwrap();
+    assert!(made.success());
+    let socket = std::os::unix::net::UnixListener::bind(repo.at("socket")).unwrap();
+    std::os::unix::fs::symlink("/proc/self", repo.at("system")).unwrap();
+    let shown = "shows itself, not files";
+    for (path, fault) in [
+        ("gone", "does not exist"),
+        ("a.rs", "is not a folder"),
+        ("pipe", "is not a folder"),
+        ("socket", "is not a folder"),
+        ("/", "name the folder of one repository"),
+        ("/proc", shown),
+        ("/proc/self/fd", shown),
+        ("/sys/kernel", shown),
+        ("/dev", shown),
+        ("/dev/null", shown),
+        ("system", shown),
+    ] {
+        let started = bench.ingest.start(request(&repo.at(path)));
+        let started = tokio::time::timeout(Duration::from_secs(10), started).await;
+        let error = started.expect("nothing is waited for").unwrap_err();
         assert_eq!(error.code(), Code::ValidationFailed);
         assert!(error.to_string().ends_with(fault), "{error}");
     }
+    drop(socket);
     let error = bench.ingest.remove("nobody").await.unwrap_err();
     assert_eq!(error.code(), Code::RepoNotFound);
 }

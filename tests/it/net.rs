@@ -92,6 +92,7 @@ impl Server {
             max_body_bytes: 1024,
             max_connections: 64,
             max_batch: 4,
+            first_byte_timeout: PATIENCE,
             read_timeout: PATIENCE,
             write_timeout: PATIENCE,
             keep_alive: PATIENCE,
@@ -224,6 +225,75 @@ async fn a_slow_head_or_body_is_given_up() {
       "message": "the body did not arrive in time"
     }
     "#);
+}
+
+#[tokio::test]
+async fn a_new_connection_says_something_soon() {
+    let soon = Duration::from_millis(100);
+    let server = Server::start(|http| http.first_byte_timeout = soon).await;
+    let mut silent = server.connect("").await;
+    let mut slow = server.connect("GET /fast").await;
+    assert_eq!(silent.read(&mut [0]).await.unwrap(), 0, "closed");
+    slow.write_all(b" HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+    let mut bytes = [0; 64];
+    slow.read_exact(&mut bytes).await.unwrap();
+    tokio::time::sleep(soon * 2).await;
+    slow.write_all(head("GET", "/fast", &[], 0).as_bytes()).await.unwrap();
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    slow.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text.matches("200 OK").count(), 2, "only the first byte is in a hurry: {text}");
+}
+
+/// Reads one reply of `/fast` from a connection that stays open.
+async fn answered(client: &mut TcpStream) {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\"done\"") {
+        assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0, "{bytes:?}");
+    }
+}
+
+/// Reads until the server closes; returns whether it did so without a word.
+async fn closed(client: &mut TcpStream) -> bool {
+    // With bytes left unread, the end of a connection is a reset.
+    client.read(&mut [0]).await.unwrap_or_default() == 0
+}
+
+#[tokio::test]
+async fn the_longest_idle_connection_gives_way_to_a_new_client() {
+    let mut server = Server::start(|http| http.max_connections = 5).await;
+    let mut kept = server.connect(&keep_alive("GET", "/fast", "")).await;
+    answered(&mut kept).await;
+    let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
+    server.hears("begun").await;
+    let mut half = server.connect("GET /fast HTTP/1.1\r\nhost: loc").await;
+    let mut silent = server.connect("").await;
+    let mut body = server.connect(&keep_alive("POST", "/fast", "{}").replace("{}", "{")).await;
+    // Asked again, the first is no longer the one that has been idle longest.
+    kept.write_all(keep_alive("GET", "/fast", "").as_bytes()).await.unwrap();
+    answered(&mut kept).await;
+    let mut new = Vec::new();
+    for idle in [&mut half, &mut silent, &mut body, &mut kept] {
+        let mut client = server.connect(&keep_alive("GET", "/fast", "")).await;
+        answered(&mut client).await;
+        assert!(closed(idle).await, "{} clients were served before", new.len());
+        new.push(client);
+    }
+    server.release.cancel();
+    answered(&mut busy).await;
+}
+
+#[tokio::test]
+async fn a_connection_gives_way_when_its_request_is_done_and_not_before() {
+    let mut server = Server::start(|http| http.max_connections = 1).await;
+    let mut first = server.connect(&keep_alive("GET", "/plain", "")).await;
+    server.hears("begun").await;
+    let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let early = tokio::time::timeout(Duration::from_millis(200), second.read(&mut [0])).await;
+    assert!(early.is_err(), "the second is not served before the first is done");
+    server.release.cancel();
+    answered(&mut first).await;
+    assert!(closed(&mut first).await);
+    answered(&mut second).await;
 }
 
 #[tokio::test]

@@ -47,6 +47,7 @@ fn a_bad_value_is_refused_by_name() {
         fault("MCP_PORT", "5010"),
         fault("HOST", "localhost"),
         fault("CODEX_SANDBOX", "open"),
+        fault("CODEX_EFFORT", "extreme"),
         fault("CODEX_NETWORK", "perhaps"),
         fault("CODEX_WEB_SEARCH", "sometimes"),
         fault("CODEX_TURN_TIMEOUT_SECS", "0"),
@@ -74,6 +75,7 @@ fn a_bad_value_is_refused_by_name() {
     `MCP_PORT` must differ from `PORT`
     `HOST` is `localhost`: invalid IP address syntax
     `CODEX_SANDBOX` is `open`: unknown variant `open`, expected one of `read-only`, `workspace-write`, `danger-full-access`
+    `CODEX_EFFORT` is `extreme`: expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, `ultra`
     `CODEX_NETWORK` is `perhaps`: unknown variant `perhaps`, expected one of `1`, `on`, `true`, `yes`, `0`, `false`, `no`, `off`
     `CODEX_WEB_SEARCH` is `sometimes`: unknown variant `sometimes`, expected one of `disabled`, `cached`, `live`
     `CODEX_TURN_TIMEOUT_SECS` must be at least 1 second

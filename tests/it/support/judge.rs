@@ -65,6 +65,7 @@ impl Judge {
             max_body_bytes: 1 << 20,
             max_connections: 1,
             max_batch: MAX_BATCH,
+            first_byte_timeout: wait,
             read_timeout: wait,
             write_timeout: wait,
             keep_alive: wait,

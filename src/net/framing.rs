@@ -1,0 +1,214 @@
+//! Follows where each request begins and ends, bounds its head, and notes a length that could be read in two ways.
+//!
+//! The parser (`hyper`) settles `Content-Length` together with `Transfer-Encoding` by itself and
+//! drops one of them, so the bytes are looked at before it sees them. Only what it accepts matters
+//! here: anything else ends the connection.
+
+/// Most bytes of a request line and its headers. A head that is not whole by then is answered with
+/// 431, and no more of it is read.
+pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
+/// Bytes of a line that are kept: enough for the headers looked for, spelled without padding.
+const MAX_LINE_BYTES: usize = 256;
+
+/// Where in the requests of a connection its bytes are.
+#[derive(Debug)]
+pub(super) struct Framing {
+    part: Part,
+    /// Number of whole heads.
+    heads: u64,
+    /// The number of the head whose length is not clear; it is the last one that counts.
+    unclear: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Part {
+    Head(Head),
+    Body {
+        left: u64,
+    },
+    /// Chunked, or not clear: the connection ends with the request.
+    Rest,
+}
+
+/// A head that is not whole yet.
+#[derive(Debug, Default)]
+struct Head {
+    bytes: usize,
+    /// What is there of the last line, without its line feed.
+    line: Vec<u8>,
+    line_is_long: bool,
+    /// Whether the request line is there.
+    begun: bool,
+    length: Option<u64>,
+    is_chunked: bool,
+    is_unclear: bool,
+}
+
+impl Framing {
+    pub(super) fn new() -> Self {
+        Self { part: Part::Head(Head::default()), heads: 0, unclear: None }
+    }
+
+    /// Returns how many bytes may be read now.
+    pub(super) fn room(&self) -> usize {
+        match &self.part {
+            Part::Head(head) => MAX_HEAD_BYTES.saturating_sub(head.bytes),
+            Part::Body { left } => {
+                usize::try_from(*left).unwrap_or(usize::MAX).saturating_add(MAX_HEAD_BYTES)
+            }
+            Part::Rest => usize::MAX,
+        }
+    }
+
+    /// Returns the number, counted from 0, of the request whose length is not clear.
+    pub(super) fn unclear(&self) -> Option<u64> {
+        self.unclear
+    }
+
+    /// Takes note of bytes that were read.
+    pub(super) fn read(&mut self, mut bytes: &[u8]) {
+        while let Some((byte, rest)) = bytes.split_first() {
+            match &mut self.part {
+                Part::Rest => return,
+                Part::Body { left } => {
+                    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
+                    *left -= taken as u64;
+                    if *left == 0 {
+                        self.part = Part::Head(Head::default());
+                    }
+                    bytes = bytes.get(taken..).unwrap_or_default();
+                }
+                Part::Head(head) => {
+                    bytes = rest;
+                    if head.is_whole_with(*byte) {
+                        let after = head.after();
+                        if head.is_unclear {
+                            self.unclear = Some(self.heads);
+                        }
+                        self.heads += 1;
+                        self.part = after;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Head {
+    /// Takes a byte; returns whether it ends the head.
+    fn is_whole_with(&mut self, byte: u8) -> bool {
+        self.bytes += 1;
+        if byte != b'\n' {
+            self.line_is_long |= self.line.len() == MAX_LINE_BYTES;
+            if !self.line_is_long {
+                self.line.push(byte);
+            }
+            return false;
+        }
+        let mut line = std::mem::take(&mut self.line);
+        let is_cut = std::mem::take(&mut self.line_is_long);
+        if !is_cut && line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        // Empty lines in front of a request line are passed over.
+        if line.is_empty() {
+            return self.begun;
+        }
+        if self.begun {
+            self.header(&line, is_cut);
+        }
+        self.begun = true;
+        line.clear();
+        self.line = line;
+        false
+    }
+
+    fn header(&mut self, line: &[u8], is_cut: bool) {
+        let mut parts = line.splitn(2, |byte| *byte == b':');
+        let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let value = value.trim_ascii();
+        if name.eq_ignore_ascii_case(b"content-length") {
+            let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            self.is_unclear |= is_cut || length.is_none() || self.is_chunked;
+            self.is_unclear |= self.length.is_some();
+            self.length = length;
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            self.is_unclear |= is_cut || !value.eq_ignore_ascii_case(b"chunked");
+            self.is_unclear |= self.is_chunked || self.length.is_some();
+            self.is_chunked = true;
+        }
+    }
+
+    /// Returns what follows the head.
+    fn after(&self) -> Part {
+        match self.length {
+            _ if self.is_unclear || self.is_chunked => Part::Rest,
+            Some(left) if left != 0 => Part::Body { left },
+            Some(_) | None => Part::Head(Self::default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Framing, MAX_HEAD_BYTES};
+
+    /// Reads `text` in pieces of `size` bytes; returns the number of heads and the unclear one.
+    fn read(text: &str, size: usize) -> (u64, Option<u64>) {
+        let mut framing = Framing::new();
+        for piece in text.as_bytes().chunks(size) {
+            framing.read(piece);
+        }
+        (framing.heads, framing.unclear())
+    }
+
+    #[test]
+    fn requests_are_told_apart_however_their_bytes_arrive() {
+        let text = "\r\nPOST / HTTP/1.1\r\ncontent-length: 8\r\n\r\nGET /\r\n\r\
+                    GET /a HTTP/1.1\nhost: x\n\nPOST / HTTP/1.1\r\nContent-Length:0\r\n\r\n\
+                    POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\
+                    4\r\n\r\n\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n";
+        for size in [1, 2, 3, 7, 1000] {
+            assert_eq!(read(text, size), (4, None), "{size}");
+        }
+    }
+
+    #[test]
+    fn a_length_that_could_be_read_in_two_ways_is_noted() {
+        let padded = format!("content-length:{}1", " ".repeat(300));
+        for lines in [
+            "content-length: 1\r\ntransfer-encoding: chunked",
+            "transfer-encoding: chunked\r\ncontent-length: 1",
+            "Content-Length: 1\r\ncontent-length: 1",
+            "content-length: 1\r\ncontent-length: 2",
+            "content-length: 1, 1",
+            "content-length: -1",
+            "content-length:",
+            padded.as_str(),
+            "transfer-encoding: chunked, identity",
+            "transfer-encoding: identity, chunked",
+            "transfer-encoding: chunked\r\ntransfer-encoding: chunked",
+            "transfer-encoding: \"chunked\"",
+            "transfer-encoding:",
+        ] {
+            let text =
+                format!("GET / HTTP/1.1\r\n\r\nPOST / HTTP/1.1\r\nhost: x\r\n{lines}\r\n\r\n");
+            assert_eq!(read(&text, 5), (2, Some(1)), "{lines}");
+        }
+        for lines in
+            ["transfer-encoding: \t Chunked \t", "x-content-length: 1\r\ncontent-length: 1"]
+        {
+            let text = format!("POST / HTTP/1.1\r\nhost: x\r\n{lines}\r\n\r\n");
+            assert_eq!(read(&text, 5), (1, None), "{lines}");
+        }
+    }
+
+    #[test]
+    fn the_room_of_a_head_ends_at_its_bound() {
+        let mut framing = Framing::new();
+        framing.read(&[b'x'; MAX_HEAD_BYTES - 3]);
+        assert_eq!(framing.room(), 3);
+        framing.read(b"\n\r\n");
+        assert_eq!((framing.heads, framing.room()), (1, MAX_HEAD_BYTES));
+    }
+}

@@ -1,0 +1,154 @@
+//! The bounded connections of a listener: which of them gives way to a new client when all are taken.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+/// Hands out slots. A connection that waits for its client, rather than the client for it, gives way
+/// when none is free: the one that has waited longest.
+#[derive(Debug)]
+pub(super) struct Slots {
+    free: Arc<Semaphore>,
+    waiting: Mutex<Waiting>,
+    /// Rung when a connection begins to wait.
+    began: Notify,
+    crowded: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// How often a connection began to wait.
+    count: u64,
+    /// Those that wait, longest first, by the count at which they began.
+    slots: BTreeMap<u64, CancellationToken>,
+}
+
+impl Slots {
+    pub(super) fn new(max_connections: usize) -> Arc<Self> {
+        Arc::new(Self {
+            free: Arc::new(Semaphore::new(max_connections)),
+            waiting: Mutex::default(),
+            began: Notify::new(),
+            crowded: AtomicBool::new(false),
+        })
+    }
+
+    /// Takes a slot. Where none is free, the connection that has waited longest is closed for it;
+    /// where all have a request under way, waits until one of them has not.
+    pub(super) async fn take(self: &Arc<Self>) -> io::Result<Arc<Slot>> {
+        let slot = |permit| {
+            let slots = Arc::clone(self);
+            let (gives_way, place) = (CancellationToken::new(), Mutex::default());
+            let answered = AtomicBool::new(false);
+            Arc::new(Slot { slots, gives_way, place, answered, _permit: permit })
+        };
+        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            self.crowded.store(false, Ordering::Relaxed);
+            return Ok(slot(permit));
+        }
+        // A crowd is one event, not thousands.
+        if !self.crowded.swap(true, Ordering::Relaxed) {
+            warn!("all connections are taken; the longest idle ones give way to new clients");
+        }
+        let mut permit = pin!(Arc::clone(&self.free).acquire_owned());
+        while !self.close_longest_idle() {
+            tokio::select! {
+                permit = permit.as_mut() => return Ok(slot(permit.map_err(io::Error::other)?)),
+                () = self.began.notified() => {}
+            }
+        }
+        Ok(slot(permit.await.map_err(io::Error::other)?))
+    }
+
+    fn close_longest_idle(&self) -> bool {
+        let Some((_, gives_way)) = self.waiting().slots.pop_first() else { return false };
+        debug!("an idle connection gives way");
+        gives_way.cancel();
+        true
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The slot of one connection.
+#[derive(Debug)]
+pub(super) struct Slot {
+    slots: Arc<Slots>,
+    gives_way: CancellationToken,
+    /// Its key among those that wait.
+    place: Mutex<Option<u64>>,
+    /// Whether the reply to the last request has been written, but perhaps not sent.
+    answered: AtomicBool,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Slot {
+    /// The connection waits for bytes of its client.
+    pub(super) fn waits(&self) {
+        let mut waiting = self.slots.waiting();
+        waiting.count += 1;
+        let place = waiting.count;
+        if let Some(before) = self.place().replace(place) {
+            waiting.slots.remove(&before);
+        }
+        waiting.slots.insert(place, self.gives_way.clone());
+        drop(waiting);
+        self.slots.began.notify_one();
+    }
+
+    /// A request is whole and its work may begin. Never returns if the connection has to go: then it
+    /// is dropped together with this future.
+    pub(super) async fn works(&self) {
+        let is_there = {
+            let mut waiting = self.slots.waiting();
+            match self.place().take() {
+                Some(place) => waiting.slots.remove(&place).is_some(),
+                None => true,
+            }
+        };
+        if !is_there {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The reply is complete, and waits as soon as it is sent.
+    pub(super) fn answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+
+    /// All that was written is sent.
+    pub(super) fn sent(&self) {
+        if self.answered.swap(false, Ordering::Relaxed) {
+            self.waits();
+        }
+    }
+
+    /// Returns once the connection has to go.
+    pub(super) async fn gives_way(&self) {
+        self.gives_way.cancelled().await;
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<u64>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(place) = self.place().take() {
+            self.slots.waiting().slots.remove(&place);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The socket of a connection: follows what is read, and ends a connection whose client takes nothing of what is sent.
+
+use std::{
+    future::Future,
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Sleep, sleep},
+};
+
+use super::{framing::Framing, slots::Slot};
+
+/// The number of a request that no connection reaches.
+const NONE: u64 = u64::MAX;
+
+/// A stream that reads no more of a head than it may have, and whose writes fail once none of them
+/// has got anywhere for `limit`. Without it a client that leaves its socket open and never reads would
+/// hold its reply, and the turn that makes it, until the turn's own time limit.
+pub(super) struct Socket {
+    stream: TcpStream,
+    slot: Arc<Slot>,
+    framing: Framing,
+    unclear: Unclear,
+    limit: Duration,
+    /// Runs from the first write that had to wait to the next one that did not.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+/// Which request of a connection has a length that is not clear. Known before it is parsed.
+#[derive(Debug, Clone)]
+pub(super) struct Unclear(Arc<AtomicU64>);
+
+impl Unclear {
+    /// Returns whether the length of the request with this number, counted from 0, is not clear.
+    pub(super) fn is(&self, number: u64) -> bool {
+        self.0.load(Ordering::Relaxed) <= number
+    }
+}
+
+impl Socket {
+    pub(super) fn new(stream: TcpStream, slot: Arc<Slot>, limit: Duration) -> Self {
+        let unclear = Unclear(Arc::new(AtomicU64::new(NONE)));
+        Self { stream, slot, framing: Framing::new(), unclear, limit, waiting: None }
+    }
+
+    pub(super) fn unclear(&self) -> Unclear {
+        self.unclear.clone()
+    }
+
+    /// Gives up a write that has waited too long; the timer wakes the writer for that.
+    fn timed<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.waiting = None;
+            return written;
+        }
+        let limit = self.limit;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
+        ready!(waiting.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Self { stream, framing, unclear, .. } = &mut *self;
+        let (stream, before) = (Pin::new(stream), buffer.filled().len());
+        match framing.room() {
+            0 => return Poll::Ready(Err(io::ErrorKind::InvalidData.into())),
+            room if room < buffer.remaining() => {
+                let mut bounded = ReadBuf::new(buffer.initialize_unfilled_to(room));
+                ready!(stream.poll_read(context, &mut bounded))?;
+                let read = bounded.filled().len();
+                buffer.advance(read);
+            }
+            _ => ready!(stream.poll_read(context, buffer))?,
+        }
+        framing.read(buffer.filled().get(before..).unwrap_or_default());
+        if let Some(number) = framing.unclear() {
+            unclear.0.store(number, Ordering::Relaxed);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.timed(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.timed(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        self.slot.sent();
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
