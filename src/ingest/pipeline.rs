@@ -295,6 +295,7 @@ impl Run<'_> {
             self.ledger.skips.add(skipped.clone());
         }
         self.ledger.fallbacks += batch.fallbacks;
+        self.ledger.redacted.add(batch.redacted);
         let (files, bytes) = (batch.files, batch.bytes);
         let room = std::mem::take(&mut batch.rooms);
         write::write(&self.target, &mut self.ledger, batch).await?;
@@ -319,7 +320,7 @@ impl Run<'_> {
         ended: &Result<State, IngestError>,
     ) -> Result<(), IngestError> {
         if let Some(notes) = self.ledger.notes(ended.is_ok()) {
-            info!(root.name = %self.root.name, notes, "files not indexed as they should be");
+            info!(root.name = %self.root.name, notes, "files not indexed as they are");
             self.progress.update(|status| status.message = Some(notes));
         }
         let root = match ended {

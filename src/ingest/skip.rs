@@ -13,7 +13,7 @@ pub enum Reason {
     NotUtf8,
     /// Its path is not UTF-8.
     PathNotUtf8,
-    /// It holds a private key.
+    /// It holds a private key, or is nothing but secrets.
     HoldsSecret,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Reason {
             Self::Unreadable => "unreadable",
             Self::NotUtf8 => "not UTF-8",
             Self::PathNotUtf8 => "its path is not UTF-8",
-            Self::HoldsSecret => "holds a private key",
+            Self::HoldsSecret => "holds secrets",
         })
     }
 }

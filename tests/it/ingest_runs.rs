@@ -138,7 +138,7 @@ async fn files_that_cannot_be_indexed_are_counted_and_named() {
         assert_eq!((status.state, status.counts.skipped), (state, 3));
         assert_eq!(
             status.message.unwrap(),
-            "skipped 3 files: key.txt (holds a private key), large.txt (too large), \
+            "skipped 3 files: key.txt (holds secrets), large.txt (too large), \
              latin.txt (not UTF-8)"
         );
     }

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Target,
+    ledger::Redacted,
     read::{Outcome, Piece},
     readers::Read,
     write,
@@ -37,6 +38,7 @@ pub(super) struct Batch {
     skipped: Vec<Skipped>,
     gone: Vec<String>,
     fallbacks: u64,
+    redacted: Redacted,
     bytes: u64,
     rooms: Vec<OwnedSemaphorePermit>,
 }
@@ -51,6 +53,7 @@ pub(super) struct Embedded {
     pub(super) gone: Vec<String>,
     /// How many files were cut by lines because parsing took too long.
     pub(super) fallbacks: u64,
+    pub(super) redacted: Redacted,
     /// How many files of the plan it settles.
     pub(super) files: u64,
     /// The size of those files.
@@ -64,9 +67,10 @@ impl Batch {
         self.bytes += read.bytes;
         match read.outcome {
             Outcome::Same(record) => self.same.push(record),
-            Outcome::Changed(record, pieces, cut) => {
+            Outcome::Changed(record, pieces, notes) => {
                 self.changed.push(record);
-                self.fallbacks += u64::from(cut == Cut::Fallback);
+                self.fallbacks += u64::from(notes.cut == Cut::Fallback);
+                self.redacted.add(Redacted::of_file(notes.secrets));
                 self.pieces.extend(pieces.into_iter().enumerate());
                 self.rooms.push(read.room);
             }
@@ -110,6 +114,7 @@ impl Batch {
             skipped: self.skipped,
             gone: self.gone,
             fallbacks: self.fallbacks,
+            redacted: self.redacted,
             files,
             bytes: self.bytes,
             rooms: self.rooms,

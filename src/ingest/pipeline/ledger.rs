@@ -9,6 +9,32 @@ use crate::{
 const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
                        (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
 
+/// The secrets that were replaced, and in how many files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Redacted {
+    secrets: u64,
+    files: u64,
+}
+
+impl Redacted {
+    pub(super) fn of_file(secrets: u64) -> Self {
+        Self { secrets, files: u64::from(secrets > 0) }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.secrets += other.secrets;
+        self.files += other.files;
+    }
+
+    /// Returns `3 secrets in 2 files replaced by [secret]`, or `None` without any.
+    fn message(self) -> Option<String> {
+        let secrets = if self.secrets == 1 { "secret" } else { "secrets" };
+        let files = if self.files == 1 { "file" } else { "files" };
+        let Self { secrets: count, files: in_files } = self;
+        (count > 0).then(|| format!("{count} {secrets} in {in_files} {files} replaced by [secret]"))
+    }
+}
+
 /// The file records of the root and what the run did so far.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -19,6 +45,8 @@ pub(super) struct Ledger {
     pub(super) skips: Skips,
     /// Files that were cut by lines because parsing took too long.
     pub(super) fallbacks: u64,
+    /// Of the files that this run read.
+    pub(super) redacted: Redacted,
 }
 
 impl Ledger {
@@ -40,6 +68,7 @@ impl Ledger {
             has_changed: false,
             skips: Skips::default(),
             fallbacks: 0,
+            redacted: Redacted::default(),
         }
     }
 
@@ -99,8 +128,8 @@ impl Ledger {
             }
         };
         let nothing = (ended_well && self.totals.files == 0).then(|| NOTHING.to_owned());
-        let notes: Vec<String> =
-            nothing.into_iter().chain(self.skips.message()).chain(fallbacks).collect();
+        let notes = [nothing, self.skips.message(), self.redacted.message(), fallbacks];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 

@@ -17,6 +17,7 @@ use crate::{
         hash::{self, Cut},
         inspect::{self, Verdict},
         plan::Mode,
+        secret,
         skip::Reason,
     },
 };
@@ -40,11 +41,19 @@ pub(super) enum Outcome {
     /// The store has this content already; only size or time are new.
     Same(FileRecord),
     /// New content, perhaps without any chunk.
-    Changed(FileRecord, Vec<Piece>, Cut),
+    Changed(FileRecord, Vec<Piece>, Notes),
     /// Cannot be indexed.
     Skipped(String, Reason),
     /// Was there when the folder was walked, and is gone now.
     Gone(String),
+}
+
+/// What people should know of a file that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Notes {
+    pub(super) cut: Cut,
+    /// How many secrets were replaced.
+    pub(super) secrets: u64,
 }
 
 /// One chunk on its way to the store.
@@ -82,11 +91,14 @@ impl Reader<'_> {
         let (text, language) = match inspect::inspect(&file.path, &content) {
             Verdict::Text { text, language } => (text, language),
             Verdict::LeftOut => {
-                return Outcome::Changed(record(version, 0), Vec::new(), Cut::Planned);
+                let notes = Notes { cut: Cut::Planned, secrets: 0 };
+                return Outcome::Changed(record(version, 0), Vec::new(), notes);
             }
             Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
         };
-        let chunked = chunk::chunks(language, text);
+        // Nothing after this sees a secret: the version alone is of the content as it is.
+        let redacted = secret::redact(&file.path, language, text);
+        let chunked = chunk::chunks(language, &redacted.text);
         let (version, cut) = if chunked.gave_up {
             (hash::version(&content, Cut::Fallback), Cut::Fallback)
         } else {
@@ -94,7 +106,7 @@ impl Reader<'_> {
         };
         let record = record(version, chunked.chunks.len());
         let pieces = pieces(&record, language, chunked);
-        Outcome::Changed(record, pieces, cut)
+        Outcome::Changed(record, pieces, Notes { cut, secrets: redacted.count })
     }
 
     /// Returns a file's content, size and modification time, or `None` if it is too large.

@@ -1,0 +1,39 @@
+//! Passwords in addresses, such as `scheme://user:password@host`.
+
+use std::ops::Range;
+
+use super::{
+    judge::Reading,
+    shape::{is_placeholder, is_random, is_wordy},
+};
+
+/// Longest name and password together, in bytes.
+const NEAR: usize = 512;
+
+/// Returns where the password stands of the address whose `://` starts at `at`.
+pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
+    let start = at + "://".len();
+    let rest = text.as_bytes().get(start..)?;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'`<>\\|?#,".contains(byte);
+    let length = rest.iter().take(NEAR).position(ends).unwrap_or(rest.len().min(NEAR));
+    let authority = text.get(start..text.floor_char_boundary(start + length))?;
+    let (who, host) = authority.rsplit_once('@')?;
+    if host.is_empty() {
+        return None;
+    }
+    let password = who.split_once(':').map(|(_, password)| password);
+    let Some(password) = password else {
+        // A token alone.
+        let is_token = who.len() >= 20 && is_random(who.as_bytes()) && !is_placeholder(who);
+        return is_token.then_some(start..start + who.len());
+    };
+    let from = start + who.len() - password.len();
+    let has_digit = password.bytes().any(|byte| byte.is_ascii_digit());
+    let is_literal = !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
+    let is_long_enough = match reading {
+        Reading::Data => password.len() >= 4,
+        Reading::Loose => password.len() >= 6 && (has_digit || !is_wordy(password)),
+        Reading::Code => password.len() >= 8 && (has_digit || !is_wordy(password)),
+    };
+    (is_literal && is_long_enough && !is_placeholder(password)).then_some(from..from + password.len())
+}

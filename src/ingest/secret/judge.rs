@@ -1,0 +1,128 @@
+//! Decides whether the value of something that is called a secret is one.
+
+use super::shape::{is_placeholder, is_random, is_wordy};
+
+/// How a file is read. The more a file is code, where names are followed by expressions, the more a
+/// value must look like a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Names and literal values: JSON, YAML, INI, XML, Terraform.
+    Data,
+    /// Literal values among others: shell scripts, Dockerfiles, prose, logs, text of no known language.
+    Loose,
+    /// Source code.
+    Code,
+}
+
+impl Reading {
+    /// Returns how the file at `path`, written in `language`, is read.
+    pub(super) fn of(path: &str, language: Option<&str>) -> Self {
+        const DATA: &[&str] = &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend"];
+        let is_data = |(_, extension): (&str, &str)| DATA.contains(&extension);
+        match language {
+            Some("json" | "yaml" | "toml" | "ini" | "xml" | "terraform") => Self::Data,
+            None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,
+            None => Self::Loose,
+            Some(
+                "asciidoc" | "bash" | "batch" | "dockerfile" | "fish" | "html" | "latex" | "makefile"
+                | "markdown" | "powershell" | "restructuredtext" | "text",
+            ) => Self::Loose,
+            Some(_) => Self::Code,
+        }
+    }
+}
+
+/// What kind of secret a name promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// People think it up, so that it may be short and a word.
+    Password,
+    /// A machine made it.
+    Token,
+}
+
+/// Whether `value` is a secret, when its name says that it is one.
+pub(super) fn is_secret(value: &str, family: Family, reading: Reading) -> bool {
+    if value.contains(char::is_whitespace) || is_placeholder(value) {
+        return false;
+    }
+    let value = Value::of(value);
+    match (reading, family) {
+        (Reading::Data, Family::Password) => value.length >= 4 && !value.is_name(),
+        (Reading::Loose, Family::Password) => {
+            value.length >= 6 && value.letters > 0 && value.mixes() && !value.is_name()
+        }
+        (Reading::Data, Family::Token) => value.length >= 7 && value.is_made(),
+        (Reading::Loose, Family::Token) => value.length >= 10 && value.is_made(),
+        (Reading::Code, Family::Password) => value.is_strong() || value.is_key(),
+        (Reading::Code, Family::Token) => value.is_key(),
+    }
+}
+
+/// A value and what it is made of.
+struct Value<'a> {
+    text: &'a str,
+    length: usize,
+    letters: usize,
+    upper: usize,
+    digits: usize,
+    symbols: usize,
+}
+
+impl<'a> Value<'a> {
+    fn of(text: &'a str) -> Self {
+        let count = |is: fn(char) -> bool| text.chars().filter(|c| is(*c)).count();
+        Self {
+            text,
+            length: text.chars().count(),
+            letters: count(char::is_alphabetic),
+            upper: count(char::is_uppercase),
+            digits: count(|c| c.is_ascii_digit()),
+            symbols: count(|c| "!@#$%^&*+?~".contains(c)),
+        }
+    }
+
+    fn mixes(&self) -> bool {
+        self.digits + self.symbols > 0
+    }
+
+    /// Whether it names something: a label of a form, a property, a file, another object.
+    fn is_name(&self) -> bool {
+        let is_word = self.letters == self.length;
+        let is_label = is_word && (self.upper > 0 || !self.text.is_ascii() || self.length < 5);
+        let parts = self.text.split(['-', '_', '.', '/', '\\', ':']).count();
+        // Four and more words are a passphrase, unless a path.
+        let is_passphrase = parts >= 4 && !self.text.contains(['.', '/', '\\', ':', '_']);
+        is_label || (parts > 1 && is_wordy(self.text) && !is_passphrase)
+    }
+
+    /// Whether a program made it, or somebody who put digits into a word.
+    fn is_made(&self) -> bool {
+        let is_word_with_digits = self.digits >= 2
+            && self.upper == 0
+            && self.letters >= 4
+            && self.digits + self.letters == self.length;
+        let is_drawn = self.digits > 0 || (self.upper > 0 && self.length >= 20);
+        self.letters > 0
+            && (is_word_with_digits || (is_drawn && is_random(self.text.as_bytes())))
+    }
+
+    /// Whether it has everything that rules for passwords ask for.
+    fn is_strong(&self) -> bool {
+        let lower = self.letters - self.upper;
+        self.length >= 8
+            && !is_wordy(self.text)
+            && [lower, self.upper, self.digits, self.symbols].iter().all(|n| *n > 0)
+            && self.text.bytes().all(|byte| byte.is_ascii_graphic() && !b"(){}<>,;\\\"'`".contains(&byte))
+    }
+
+    /// Whether it is long and random, and nothing else that code holds.
+    fn is_key(&self) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(&byte);
+        self.length >= 16
+            && self.digits >= 2
+            && self.letters >= 2
+            && self.text.bytes().all(is_plain)
+            && is_random(self.text.as_bytes())
+    }
+}

@@ -1,0 +1,201 @@
+//! Files and folders that are secrets by their names.
+
+use std::path::Path;
+
+/// Names that are secrets as they stand, lower case.
+const NAMES: &[&str] = &[
+    "_netrc",
+    ".boto",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    ".s3cfg",
+    ".vault-token",
+    ".yarnrc.yml",
+    "env",
+    "git-credentials",
+    "htpasswd",
+    "local.settings.json",
+    "netrc",
+    "npmrc",
+    "pgpass",
+    "pypirc",
+    "terraform.tfstate",
+    "terraform.tfvars",
+    "wp-config.php",
+];
+
+/// Starts of names that are secrets whatever follows, lower case.
+const STARTS: &[&str] = &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
+
+/// Parts between dots that are secrets wherever they stand behind the first dot, so that
+/// `server.key.bak` is one too, lower case.
+const EXTENSIONS: &[&str] = &[
+    "agekey",
+    "cer",
+    "crt",
+    "csr",
+    "der",
+    "env",
+    "gpg",
+    "jceks",
+    "jks",
+    "kdb",
+    "kdbx",
+    "key",
+    "keychain",
+    "keystore",
+    "keytab",
+    "kubeconfig",
+    "mobileprovision",
+    "ovpn",
+    "p12",
+    "p7b",
+    "p8",
+    "pem",
+    "pfx",
+    "pgp",
+    "pkcs12",
+    "ppk",
+    "tfstate",
+    "tfvars",
+    "truststore",
+];
+
+/// Extensions of source code. `server.key.ts` is code about keys.
+const CODE: &[&str] = &[
+    "c", "cc", "clj", "cpp", "cs", "css", "dart", "ex", "exs", "go", "h", "hpp", "hs", "html",
+    "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml", "php", "pl", "proto", "py",
+    "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts", "tsx", "vue", "zig",
+];
+
+/// First words of data files that hold secrets, such as `credentials.json` or `secrets.prod.yaml`.
+const STEMS: &[&str] = &[
+    "client_secret",
+    "client_secrets",
+    "credential",
+    "credentials",
+    "secret",
+    "secrets",
+    "service-account",
+    "service_account",
+    "serviceaccount",
+    "gcp-key",
+    "gcp_key",
+    "kubeconfig",
+];
+
+/// Folders whose whole content is private, lower case.
+const FOLDERS: &[&str] = &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"];
+
+/// Whether a folder, by its whole path, is private or lies in one that is.
+pub(in crate::ingest) fn is_private_folder(path: &Path) -> bool {
+    path.iter().filter_map(|part| part.to_str()).any(|part| {
+        let part = part.to_lowercase();
+        FOLDERS.contains(&part.as_str())
+    })
+}
+
+/// Whether the name or the folder of a file says that it is a secret. `path` is below the root.
+pub(in crate::ingest) fn is_secret_path(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    parts.any(|folder| FOLDERS.contains(&folder)) || is_secret_name(name)
+}
+
+fn is_secret_name(name: &str) -> bool {
+    if NAMES.contains(&name) || name.starts_with(".env") {
+        return true;
+    }
+    let mut pieces = name.split('.');
+    let stem = pieces.next().unwrap_or_default();
+    let extension = pieces.clone().next_back().unwrap_or_default();
+    if CODE.contains(&extension) {
+        return false;
+    }
+    STARTS.iter().any(|start| name.starts_with(start))
+        || pieces.any(|piece| EXTENSIONS.contains(&piece))
+        || STEMS.iter().any(|word| is_led_by(stem, word))
+}
+
+/// `credentials`, `credentials-prod`, `credentials_old` and `credentials2` are led by `credentials`.
+fn is_led_by(stem: &str, word: &str) -> bool {
+    let is_end = |c: char| c.is_ascii_digit() || matches!(c, '-' | '_');
+    stem.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_known_by_their_paths() {
+        for path in [
+            ".env",
+            ".env.local",
+            ".env.example",
+            ".envrc",
+            "deploy/prod.env",
+            "server.pem",
+            "tls/SERVER.KEY",
+            "server.key.bak",
+            "a.p12",
+            "a.pfx",
+            "a.jks",
+            "id_rsa",
+            "id_rsa.pub",
+            "id_ed25519.old",
+            ".netrc",
+            ".npmrc",
+            ".pypirc",
+            "config/npmrc",
+            "netrc",
+            "env",
+            "blog/wp-config.php",
+            "credentials",
+            "credentials2.txt",
+            "credentials.json",
+            "Credentials-prod.yaml",
+            "config/credentials.yml.enc",
+            "service-account.json",
+            "service-account-prod.json",
+            "secrets.yaml",
+            "vault.kdbx",
+            "kubeconfig",
+            "prod.kubeconfig.yaml",
+            "terraform.tfstate",
+            "terraform.tfstate.backup",
+            ".aws/config",
+            "home/.ssh/known_hosts",
+        ] {
+            assert!(is_secret_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn code_about_secrets_is_not_a_secret() {
+        for path in [
+            "src/credentials.rs",
+            "credentials_provider.py",
+            "secret.go",
+            "secrets/manager.ts",
+            "keys.json",
+            "monkey.txt",
+            "env.rs",
+            "env/settings.py",
+            "wp-config-sample.php",
+            "environment.yaml",
+            "docs/id_rsa.md",
+            "key.ts",
+            "secretary.txt",
+        ] {
+            assert!(!is_secret_path(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Finds the secrets in a text, in one pass, and puts a mark in place of each.
+
+use std::{borrow::Cow, ops::Range, sync::LazyLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+
+use super::{
+    MARK, address,
+    assigned::{self, WORDS},
+    judge::{Family, Reading},
+    manifest,
+    token::{self, JOINTS, Joint, TOKENS, Token},
+};
+
+/// A text without its secrets, and how many it had.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::ingest) struct Redacted<'a> {
+    pub(in crate::ingest) text: Cow<'a, str>,
+    pub(in crate::ingest) count: u64,
+}
+
+/// Marks change what stands beside a value, which may make another one seen. That ends soon.
+const MAX_PASSES: usize = 8;
+
+/// What a literal may be part of.
+#[derive(Clone, Copy)]
+enum Clue {
+    Token(Token),
+    Joint(Joint),
+    Word(Family),
+    /// `eyJ`, which starts a JSON Web Token.
+    Signed,
+    /// `://`
+    Address,
+    /// What stands before the token of a bot.
+    Bot,
+    /// `Bearer `
+    Bearer,
+}
+
+/// Every clue, in the order of the literals of the finder.
+static CLUES: LazyLock<Vec<(&'static str, Clue)>> = LazyLock::new(|| {
+    let others = [
+        ("eyJ", Clue::Signed),
+        ("://", Clue::Address),
+        (".login(", Clue::Bot),
+        (".run(", Clue::Bot),
+        ("bot ", Clue::Bot),
+        ("bearer ", Clue::Bearer),
+    ];
+    let tokens = TOKENS.iter().map(|token| (token.0, Clue::Token(*token)));
+    let joints = JOINTS.iter().map(|joint| (joint.0, Clue::Joint(*joint)));
+    let words = WORDS.iter().map(|(word, family)| (*word, Clue::Word(*family)));
+    tokens.chain(joints).chain(words).chain(others).collect()
+});
+
+/// Finds all literals at once, in time that grows with the text only.
+static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
+    let literals = CLUES.iter().map(|(literal, _)| literal);
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(literals)
+});
+
+/// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret. Lines
+/// stay lines. Doing so once more changes nothing.
+pub(in crate::ingest) fn redact<'a>(
+    path: &str,
+    language: Option<&str>,
+    text: &'a str,
+) -> Redacted<'a> {
+    let reading = Reading::of(path, language);
+    let mut redacted = Redacted { text: Cow::Borrowed(text), count: 0 };
+    for _ in 0..MAX_PASSES {
+        let found = secrets(&redacted.text, reading);
+        if found.is_empty() {
+            break;
+        }
+        redacted.count += found.len() as u64;
+        redacted.text = Cow::Owned(marked(&redacted.text, &found));
+    }
+    redacted
+}
+
+fn marked(text: &str, secrets: &[Range<usize>]) -> String {
+    let mut marked = String::with_capacity(text.len());
+    let mut at = 0;
+    for secret in secrets {
+        marked.push_str(text.get(at..secret.start).unwrap_or_default());
+        marked.push_str(MARK);
+        at = secret.end;
+    }
+    marked.push_str(text.get(at..).unwrap_or_default());
+    marked
+}
+
+/// Returns where secrets stand, in order and apart from each other.
+fn secrets(text: &str, reading: Reading) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if reading == Reading::Data {
+        manifest::find(text, &mut found);
+    }
+    // How far what was found reaches, so that no byte is gone over for each literal in a secret.
+    let mut reached = 0;
+    // A list of short literals can always be searched for.
+    let hits = FINDER.iter().flat_map(|finder| finder.find_overlapping_iter(text));
+    for hit in hits {
+        let clue = CLUES.get(hit.pattern().as_usize()).map(|(_, clue)| *clue);
+        if hit.start() >= reached && let Some(clue) = clue {
+            follow(clue, text, hit.range(), reading, &mut found);
+            reached = found.last().map_or(reached, |last| reached.max(last.end));
+        }
+    }
+    merged(found)
+}
+
+/// Adds the secrets that a clue leads to.
+fn follow(
+    clue: Clue,
+    text: &str,
+    hit: Range<usize>,
+    reading: Reading,
+    into: &mut Vec<Range<usize>>,
+) {
+    let bytes = text.as_bytes();
+    let after_quotes = || {
+        let rest = bytes.get(hit.end..).unwrap_or_default();
+        hit.end + rest.iter().take(2).take_while(|byte| b"\\\"'`".contains(byte)).count()
+    };
+    match clue {
+        Clue::Word(family) => assigned::find(text, hit, family, reading, into),
+        Clue::Token(token) => into.extend(token::starting(bytes, hit.start, token)),
+        Clue::Joint(joint) => into.extend(token::around(bytes, hit.start, joint)),
+        Clue::Signed => into.extend(token::signed(bytes, hit.start)),
+        Clue::Address => into.extend(address::password(text, hit.start, reading)),
+        Clue::Bot => into.extend(token::discord(bytes, after_quotes())),
+        Clue::Bearer => into.extend(token::bearer(bytes, after_quotes())),
+    }
+}
+
+fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    found.retain(|secret| !secret.is_empty());
+    found.sort_by_key(|secret| secret.start);
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
+    for secret in found {
+        match merged.last_mut() {
+            Some(last) if secret.start <= last.end => last.end = last.end.max(secret.end),
+            _ => merged.push(secret),
+        }
+    }
+    merged
+}

@@ -1,0 +1,286 @@
+//! Secrets that are known by how they begin: keys of clouds, tokens of forges, registries and services.
+
+use std::ops::Range;
+
+use super::shape;
+
+/// What a token consists of after its prefix.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Body {
+    Digit,
+    /// Upper-case letters and digits.
+    Upper,
+    Hex,
+    Alnum,
+    /// Letters, digits and `_`.
+    Word,
+    /// Letters, digits, `_`, `-`, `.` and `=`.
+    Url,
+    /// The same and `~`.
+    Tilde,
+    /// Letters, digits, `+`, `/` and `=`.
+    Base64,
+    /// What may stand in a path or query of a web address.
+    Path,
+    /// What the hash of a password is written in.
+    Hash,
+}
+
+impl Body {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Digit => byte.is_ascii_digit(),
+            Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+            Self::Hex => byte.is_ascii_hexdigit(),
+            Self::Alnum => byte.is_ascii_alphanumeric(),
+            Self::Word => byte.is_ascii_alphanumeric() || byte == b'_',
+            Self::Url => byte.is_ascii_alphanumeric() || b"_-.=".contains(&byte),
+            Self::Tilde => byte == b'~' || Self::Url.has(byte),
+            Self::Base64 => byte.is_ascii_alphanumeric() || b"+/=".contains(&byte),
+            Self::Path => byte.is_ascii_alphanumeric() || b"_-./%=&".contains(&byte),
+            Self::Hash => byte.is_ascii_alphanumeric() || b"$./+=,-".contains(&byte),
+        }
+    }
+}
+
+/// A prefix, what follows it, and at least how many bytes of that.
+pub(super) type Token = (&'static str, Body, usize);
+
+/// A part that some tokens have in common, with what stands before it (at least and at most so many
+/// bytes) and after it (at least so many).
+pub(super) type Joint = (&'static str, (Body, usize, usize), (Body, usize));
+
+/// Returns where the token stands whose prefix is at `at`.
+pub(super) fn starting(text: &[u8], at: usize, (prefix, body, least): Token) -> Option<Range<usize>> {
+    let start = at + prefix.len();
+    if text.get(at..start)? != prefix.as_bytes() || follows_word(text, at) {
+        return None;
+    }
+    let length = run(text, start, body);
+    let value = text.get(start..start + length)?;
+    let is_token = length >= least && shape::is_random(value);
+    // Of an address, the host is no secret.
+    let from = if prefix.ends_with('/') { start } else { at };
+    is_token.then_some(from..start + length)
+}
+
+/// Returns where the token stands whose joint is at `at`.
+pub(super) fn around(text: &[u8], at: usize, (joint, left, right): Joint) -> Option<Range<usize>> {
+    let (before, least, most) = left;
+    let (after, right_least) = right;
+    let end = at + joint.len();
+    if text.get(at..end)? != joint.as_bytes() {
+        return None;
+    }
+    let head = text.get(..at)?.iter().rev().take(most + 1);
+    let head = head.take_while(|byte| before.has(**byte)).count();
+    let tail = run(text, end, after);
+    let is_token = (least..=most).contains(&head) && tail >= right_least;
+    (is_token && !follows_word(text, at - head)).then_some(at - head..end + tail)
+}
+
+/// Returns where the token of a Discord bot stands, if one does at `at`: its number, a time and a hash.
+pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const PARTS: [(usize, usize); 3] = [(23, 28), (6, 7), (25, 45)];
+    if !matches!(text.get(at)?, b'M' | b'N' | b'O') {
+        return None;
+    }
+    let mut end = at;
+    for (part, (least, most)) in PARTS.into_iter().enumerate() {
+        if part > 0 {
+            end += usize::from(*text.get(end)? == b'.');
+        }
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+        let length = text.get(end..)?.iter().take(most + 1).take_while(is_part).count();
+        if !(least..=most).contains(&length) {
+            return None;
+        }
+        end += length;
+    }
+    Some(at..end)
+}
+
+/// Returns where the token stands that follows `Bearer `, if it is one.
+pub(super) fn bearer(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let length = run(text, at, Body::Tilde);
+    let value = text.get(at..at + length)?;
+    let has_digit = value.iter().any(u8::is_ascii_digit);
+    (length >= 20 && has_digit && shape::is_random(value)).then_some(at..at + length)
+}
+
+/// Returns where the signed token (JWT) stands that starts at `at`.
+pub(super) fn signed(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let rest = text.get(at..)?;
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    if !rest.starts_with(b"eyJ") || before.is_some_and(|byte| is_part(&byte)) {
+        return None;
+    }
+    let head = rest.iter().take_while(is_part).count();
+    let rest = rest.get(head..)?.strip_prefix(b".eyJ")?;
+    let body = rest.iter().take_while(|byte| is_part(byte) || **byte == b'.').count();
+    (head >= 12 && body >= 12).then_some(at..at + head + 4 + body)
+}
+
+fn run(text: &[u8], from: usize, body: Body) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    rest.iter().take_while(|byte| body.has(**byte)).count()
+}
+
+/// Whether the byte before belongs to the same word.
+fn follows_word(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// Every kind of token that is known by its middle.
+pub(super) const JOINTS: &[Joint] = &[
+    // Telegram.
+    (":AA", (Body::Digit, 8, 10), (Body::Url, 30)),
+    // Terraform Cloud.
+    (".atlasv1.", (Body::Alnum, 10, 20), (Body::Url, 40)),
+    // Microsoft Entra.
+    ("Q~", (Body::Url, 3, 4), (Body::Tilde, 30)),
+    // Mailchimp.
+    ("-us", (Body::Hex, 32, 32), (Body::Digit, 1)),
+];
+
+/// Every kind of token. Facts of the services' own descriptions; lengths are a little below theirs.
+pub(super) const TOKENS: &[Token] = &[
+    // Clouds.
+    ("AKIA", Body::Upper, 16),
+    ("ASIA", Body::Upper, 16),
+    ("ABIA", Body::Upper, 16),
+    ("ACCA", Body::Upper, 16),
+    ("ABSK", Body::Base64, 80),
+    ("amzn.mws.", Body::Url, 30),
+    ("AIza", Body::Url, 30),
+    ("GOCSPX-", Body::Url, 20),
+    ("ya29.", Body::Url, 20),
+    ("1//0", Body::Url, 28),
+    ("dop_v1_", Body::Hex, 40),
+    ("doo_v1_", Body::Hex, 40),
+    ("dor_v1_", Body::Hex, 40),
+    ("HRKU-", Body::Url, 30),
+    ("fo1_", Body::Url, 40),
+    ("tskey-", Body::Url, 20),
+    ("LTAI", Body::Alnum, 17),
+    ("AKID", Body::Alnum, 32),
+    // Forges.
+    ("ghp_", Body::Alnum, 30),
+    ("gho_", Body::Alnum, 30),
+    ("ghu_", Body::Alnum, 30),
+    ("ghs_", Body::Alnum, 30),
+    ("ghr_", Body::Alnum, 30),
+    ("github_pat_", Body::Word, 40),
+    ("glpat-", Body::Url, 20),
+    ("gldt-", Body::Url, 20),
+    ("glrt-", Body::Url, 20),
+    ("glcbt-", Body::Url, 20),
+    ("glptt-", Body::Url, 20),
+    ("glft-", Body::Url, 20),
+    ("glsoat-", Body::Url, 20),
+    ("gloas-", Body::Url, 20),
+    ("glimt-", Body::Url, 20),
+    ("glagent-", Body::Url, 20),
+    ("glffct-", Body::Url, 20),
+    ("ATBB", Body::Alnum, 24),
+    ("ATATT3", Body::Url, 50),
+    ("ATCTT3", Body::Url, 50),
+    // Registries of packages and images.
+    ("npm_", Body::Alnum, 36),
+    ("pypi-AgEI", Body::Url, 40),
+    ("pypi-AgEN", Body::Url, 40),
+    ("cio", Body::Alnum, 32),
+    ("rubygems_", Body::Hex, 40),
+    ("dckr_pat_", Body::Url, 20),
+    ("dckr_oat_", Body::Url, 20),
+    ("oy2", Body::Alnum, 43),
+    ("CLOJARS_", Body::Hex, 40),
+    ("AKCp", Body::Alnum, 60),
+    // Chat and mail.
+    ("xoxa-", Body::Url, 20),
+    ("xoxb-", Body::Url, 20),
+    ("xoxc-", Body::Url, 20),
+    ("xoxd-", Body::Url, 20),
+    ("xoxe-", Body::Url, 20),
+    ("xoxe.", Body::Url, 20),
+    ("xoxo-", Body::Url, 20),
+    ("xoxp-", Body::Url, 20),
+    ("xoxr-", Body::Url, 20),
+    ("xoxs-", Body::Url, 20),
+    ("xapp-", Body::Url, 20),
+    ("hooks.slack.com/services/", Body::Path, 20),
+    ("hooks.slack.com/workflows/", Body::Path, 20),
+    ("hooks.slack.com/triggers/", Body::Path, 20),
+    ("discord.com/api/webhooks/", Body::Path, 40),
+    ("discordapp.com/api/webhooks/", Body::Path, 40),
+    ("webhook.office.com/webhookb2/", Body::Path, 40),
+    ("SG.", Body::Url, 40),
+    ("SK", Body::Hex, 32),
+    ("key-", Body::Alnum, 32),
+    ("xkeysib-", Body::Url, 40),
+    // Payment.
+    ("sk_live_", Body::Alnum, 16),
+    ("sk_test_", Body::Alnum, 16),
+    ("rk_live_", Body::Alnum, 16),
+    ("rk_test_", Body::Alnum, 16),
+    ("whsec_", Body::Base64, 24),
+    ("sq0atp-", Body::Url, 22),
+    ("sq0csp-", Body::Url, 40),
+    ("EAAA", Body::Url, 56),
+    ("access_token$production$", Body::Path, 32),
+    ("shpat_", Body::Hex, 32),
+    ("shpca_", Body::Hex, 32),
+    ("shppa_", Body::Hex, 32),
+    ("shpss_", Body::Hex, 32),
+    // Models.
+    ("sk-ant-", Body::Url, 20),
+    ("sk-proj-", Body::Url, 20),
+    ("sk-svcacct-", Body::Url, 20),
+    ("sk-admin-", Body::Url, 20),
+    ("sk-or-v1-", Body::Hex, 40),
+    ("sk-", Body::Url, 32),
+    ("hf_", Body::Alnum, 30),
+    ("api_org_", Body::Alnum, 30),
+    ("gsk_", Body::Alnum, 40),
+    ("xai-", Body::Alnum, 40),
+    ("pplx-", Body::Alnum, 40),
+    ("r8_", Body::Alnum, 37),
+    // Infrastructure and tools.
+    ("hvs.", Body::Url, 20),
+    ("hvb.", Body::Url, 20),
+    ("hvr.", Body::Url, 20),
+    ("dapi", Body::Hex, 32),
+    ("AGE-SECRET-KEY-1", Body::Upper, 40),
+    ("glc_", Body::Base64, 32),
+    ("glsa_", Body::Word, 32),
+    ("NRAK-", Body::Upper, 27),
+    ("sntrys_", Body::Url, 40),
+    ("sntryu_", Body::Hex, 40),
+    ("pscale_tkn_", Body::Url, 30),
+    ("pscale_pw_", Body::Url, 30),
+    ("PMAK-", Body::Url, 40),
+    ("dp.pt.", Body::Alnum, 40),
+    ("dp.st.", Body::Url, 40),
+    ("sbp_", Body::Hex, 40),
+    ("nfp_", Body::Alnum, 36),
+    ("lin_api_", Body::Alnum, 36),
+    ("ntn_", Body::Alnum, 40),
+    ("figd_", Body::Url, 36),
+    ("pul-", Body::Hex, 40),
+    ("sgp_", Body::Word, 40),
+    ("bkua_", Body::Hex, 40),
+    ("CCIPAT_", Body::Word, 40),
+    ("CFPAT-", Body::Url, 40),
+    ("ops_eyJ", Body::Url, 100),
+    ("sk.eyJ", Body::Url, 60),
+    ("dt0c01.", Body::Url, 60),
+    // Hashes of passwords.
+    ("$2a$", Body::Hash, 50),
+    ("$2b$", Body::Hash, 50),
+    ("$2y$", Body::Hash, 50),
+    ("$apr1$", Body::Hash, 20),
+    ("$6$", Body::Hash, 40),
+    ("$argon2id$", Body::Hash, 40),
+];
