@@ -14,6 +14,7 @@ pub use client::Client;
 pub use doctor::check;
 pub use error::CliError;
 pub use ingest::reembed;
+pub use print::harmless;
 pub use serve::{banner, stopping};
 
 /// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.

@@ -4,6 +4,7 @@
 mod chunk;
 mod hit;
 mod id;
+mod plain;
 mod question;
 mod root;
 mod segment;
@@ -12,6 +13,7 @@ mod sparse;
 pub use chunk::{ChunkRecord, FileRecord, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
+pub use plain::{plain_line, plain_name};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Root};
 pub use segment::Segment;

@@ -8,7 +8,7 @@ use std::{
 
 use clap::Parser;
 use codeinfo::{
-    cli::{Arguments, Command},
+    cli::{Arguments, Command, harmless},
     config,
     error::chain,
     run, telemetry,
@@ -92,6 +92,6 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
 /// Prints the failure with its causes in one line.
 fn fail(error: &dyn Error, code: u8) -> ExitCode {
     // With no terminal left there is nobody to tell.
-    drop(writeln!(io::stderr(), "codeinfo: {}", chain(error)));
+    drop(writeln!(io::stderr(), "codeinfo: {}", harmless(&chain(error))));
     ExitCode::from(code)
 }

@@ -113,7 +113,8 @@ fn show(client: &Client, event: &Event, as_json: bool) -> Result<Next, CliError>
             let request: Value = parsed(client, &event.data)?;
             let query = request.pointer("/parameters/query").and_then(Value::as_str);
             let name = request.get("name").and_then(Value::as_str).unwrap_or("tool");
-            print::note(&format!("{name}: {}", query.unwrap_or("…")))?;
+            let query = query.map_or_else(|| "…".to_owned(), print::name);
+            print::note(&format!("{}: {query}", print::name(name)))?;
         }
         "vector_summary" => {
             files_found(&parsed::<Found>(client, &event.data)?.files)?;
@@ -126,7 +127,8 @@ fn show(client: &Client, event: &Event, as_json: bool) -> Result<Next, CliError>
 fn files_found(files: &[FileSummary]) -> Result<(), CliError> {
     for file in files {
         let ranges: Vec<String> = file.ranges.iter().map(ToString::to_string).collect();
-        print::note(&format!("  {:.2}  {}:{}", file.best, file.path, ranges.join(",")))?;
+        let path = print::name(&file.path);
+        print::note(&format!("  {:.2}  {path}:{}", file.best, ranges.join(",")))?;
     }
     print::note("")
 }

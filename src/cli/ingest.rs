@@ -13,7 +13,10 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CliError, Client, print::counted};
+use super::{
+    CliError, Client,
+    print::{self, counted},
+};
 use crate::error::Code;
 
 /// How often the progress is read.
@@ -66,10 +69,10 @@ struct Counts {
 pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliError> {
     for path in paths {
         match one(client, path, None, None).await {
-            Err(error @ CliError::Run { .. }) => super::print::note(&error.to_string())?,
+            Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
             Err(CliError::Refused { code, message }) if code == Code::StoreUnavailable.as_str() => {
                 let path = path.display();
-                super::print::note(&format!("`{path}` was not looked at: {message}"))?;
+                print::note(&format!("`{path}` was not looked at: {message}"))?;
             }
             ended => ended?,
         }
@@ -101,7 +104,7 @@ pub(super) async fn each(
                 error @ (CliError::Run { .. } | CliError::Refused { .. } | CliError::Path { .. }),
             ) => {
                 if let Some(earlier) = failed.replace(error) {
-                    super::print::note(&earlier.to_string())?;
+                    print::note(&earlier.to_string())?;
                 }
             }
             ended => ended?,
@@ -139,9 +142,9 @@ pub async fn reembed(client: &Client) -> Result<(), CliError> {
             finish(client, &path, &started).await
         };
         match one.await {
-            Err(error @ CliError::Run { .. }) => super::print::note(&error.to_string())?,
+            Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
             Err(CliError::Refused { message, .. }) => {
-                super::print::note(&format!("`{path}` was not embedded again: {message}"))?;
+                print::note(&format!("`{path}` was not embedded again: {message}"))?;
             }
             ended => ended?,
         }
@@ -179,13 +182,13 @@ async fn follow(
         bar.set_position(status.file_index);
         bar.set_prefix(status.state.clone());
         let now = status.message.as_ref().or(status.current_file.as_ref());
-        bar.set_message(now.cloned().unwrap_or_default());
+        bar.set_message(now.map(|now| print::name(now)).unwrap_or_default());
         if !matches!(status.state.as_str(), "queued" | "scanning" | "embedding") {
             return Ok(status);
         }
         if bar.is_hidden() && status.message.is_some() && status.message != told {
             told = status.message;
-            super::print::note(told.as_deref().unwrap_or_default())?;
+            print::note(told.as_deref().unwrap_or_default())?;
         }
         tokio::time::sleep(POLL).await;
     }
@@ -196,13 +199,13 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
     let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
     match status.state.as_str() {
-        "completed" => super::print::line(&format!(
+        "completed" => print::line(&format!(
             "indexed {path}: {files}, {chunks} ({embedded} embedded, {} deleted, {} skipped) in \
              {seconds:.1} s",
             counted(deleted, "file"),
             counted(skipped, "file")
         ))?,
-        "skipped" => super::print::line(&format!(
+        "skipped" => print::line(&format!(
             "indexed {path}: {files}, {chunks}, nothing changed ({seconds:.1} s)"
         ))?,
         state => {
@@ -215,7 +218,7 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
         }
     }
     match &status.message {
-        Some(message) => super::print::note(message),
+        Some(message) => print::note(message),
         None => Ok(()),
     }
 }

@@ -1,11 +1,15 @@
 //! Prints search results and repositories, for people or as JSON.
 
-use std::io::{IsTerminal, Write};
+use std::{
+    fmt::Write as _,
+    io::{IsTerminal, Write},
+};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
+use crate::domain::plain_name;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,8 +50,8 @@ pub(super) fn line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{}", harmless(text))?)
 }
 
-/// Takes out what would drive a terminal: code and answers come from elsewhere.
-fn harmless(text: &str) -> String {
+/// Takes out what would drive a terminal: code, names and answers come from elsewhere.
+pub fn harmless(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_driving, "\u{fffd}")
 }
@@ -63,9 +67,24 @@ pub(super) fn note(text: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes a value as indented JSON to standard output.
+/// Writes a value as indented JSON to standard output. Control characters in it, which JSON may hold
+/// as they are, are written as escapes: the same value, and nothing for a terminal.
 pub(super) fn json(value: &Value) -> Result<(), CliError> {
-    line(&format!("{value:#}"))
+    let mut text = String::new();
+    for c in format!("{value:#}").chars() {
+        if c.is_control() && c != '\n' {
+            // Writing to a `String` cannot fail.
+            let _ = write!(text, "\\u{:04x}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// Returns a name or path of somebody else as one line.
+pub(super) fn name(name: &str) -> String {
+    plain_name(name, usize::MAX)
 }
 
 pub(super) async fn search(
@@ -89,11 +108,9 @@ pub(super) async fn search(
         return note("nothing found");
     }
     for hit in hits {
-        let symbol = hit.symbol.map(|symbol| format!("  {symbol}")).unwrap_or_default();
-        line(&format!(
-            "{}:{}-{}  {:.2}{symbol}",
-            hit.path, hit.start_line, hit.end_line, hit.score
-        ))?;
+        let symbol = hit.symbol.map(|symbol| format!("  {}", name(&symbol))).unwrap_or_default();
+        let (path, first, last) = (name(&hit.path), hit.start_line, hit.end_line);
+        line(&format!("{path}:{first}-{last}  {:.2}{symbol}", hit.score))?;
         for text in hit.chunk.lines() {
             line(&format!("    {text}"))?;
         }
@@ -115,14 +132,14 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
         let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
         line(&format!(
             "{}  {}  {}, {}, indexed {when}",
-            repo.name,
-            repo.path,
+            name(&repo.name),
+            name(&repo.path),
             counted(repo.counts.files, "file"),
             counted(repo.counts.chunks, "chunk")
         ))?;
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in repo.description.into_iter().chain(error) {
-            line(&format!("    {detail}"))?;
+            line(&format!("    {}", name(&detail)))?;
         }
     }
     Ok(())

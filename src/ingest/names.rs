@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::error::IngestError;
+use crate::domain::plain_name;
 
 /// The longest name, in bytes.
 const MAX_BYTES: usize = 200;
@@ -15,6 +16,9 @@ pub(super) fn requested(name: &str) -> Result<String, IngestError> {
         name if MAX_BYTES < name.len() => fault("is longer than 200 bytes"),
         name if name.contains('/') => fault("contains `/`"),
         name if name.chars().any(char::is_control) => fault("contains a control character"),
+        name if plain_name(name, MAX_BYTES) != name => {
+            fault("contains a character that cannot be seen, or that reorders others")
+        }
         name => Ok(name.to_owned()),
     }
 }
@@ -24,6 +28,7 @@ pub(super) fn of_folder(folder: &Path, is_taken: impl Fn(&str) -> bool) -> Strin
     let name = folder.file_name().map(|name| name.to_string_lossy());
     let name: String =
         name.as_deref().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
+    let name = plain_name(&name, MAX_BYTES);
     let name = match name.trim() {
         "" => "root".to_owned(),
         name => name.to_owned(),

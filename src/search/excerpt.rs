@@ -19,7 +19,7 @@ const NOTHING: &str = "No indexed code matches this query. Try other words: name
 /// A text for a language model, and what it shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Excerpt {
-    /// Code, best first, under lines that say where it is from.
+    /// Numbered lines of code, best first, under lines that say where they are from.
     pub text: String,
     /// The files of the chunks shown, each once, best first.
     pub files: Vec<FileSummary>,
@@ -167,11 +167,11 @@ mod tests {
         let excerpt = excerpt(hits.clone(), 12_000);
         insta::assert_snapshot!(excerpt.text, @r"
         [demo] /repos/demo/src/a.rs:3-4 `Store::open` rust (score 0.91)
-        line 3
-        line 4
+        3|line 3
+        4|line 4
 
         [demo] /repos/demo/src/b.rs:1-1 `Store::open` rust (score 0.50)
-        line 1
+        1|line 1
         ");
         assert_eq!((excerpt.files, excerpt.left_out), (by_file(&hits), 0));
     }
@@ -195,20 +195,18 @@ mod tests {
         );
         insta::assert_snapshot!(excerpt.text, @r"
         [demo] /repos/demo/src/a.rs:7-11 `Store::open` rust (score 0.90)
-        line 7
-        ⋯
-        line 9
-        line 10
-        line 11
+        7|line 7
+        9|line 9
+        10|line 10
+        11|line 11
 
         [demo] /repos/demo/src/a.rs:40-41 `Store::close` rust (score 0.60)
-        fn close(self) -> Result<(), StoreError> {
-        ⋯
-        line 40
-        line 41
+        ^|fn close(self) -> Result<(), StoreError> {
+        40|line 40
+        41|line 41
 
         [demo] /repos/demo/src/b.rs:1-1 `Store::open` rust (score 0.80)
-        line 1
+        1|line 1
         ");
         let ranges: Vec<String> = excerpt.files[0].ranges.iter().map(ToString::to_string).collect();
         assert_eq!(ranges, ["7-7", "9-11", "40-41"]);
@@ -225,51 +223,51 @@ mod tests {
         };
         insta::assert_snapshot!(excerpt(hits(), 600).text, @r"
         [demo] /repos/demo/src/a.rs:1-2 `Store::open` rust (score 0.90)
-        line 1
-        line 2
+        1|line 1
+        2|line 2
 
         [demo] /repos/demo/src/long.rs:1-900 `Store::open` rust (score 0.80)
-        line 1
-        line 2
-        line 3
-        line 4
-        line 5
-        line 6
-        line 7
-        line 8
-        line 9
-        line 10
-        line 11
-        line 12
-        line 13
-        line 14
-        line 15
-        line 16
-        line 17
-        line 18
-        line 19
-        line 20
-        line 21
-        line 22
-        line 23
-        line 24
-        ⋯ 876 lines ⋯
+        1|line 1
+        2|line 2
+        3|line 3
+        4|line 4
+        5|line 5
+        6|line 6
+        7|line 7
+        8|line 8
+        9|line 9
+        10|line 10
+        11|line 11
+        12|line 12
+        13|line 13
+        14|line 14
+        15|line 15
+        16|line 16
+        17|line 17
+        18|line 18
+        19|line 19
+        20|line 20
+        21|line 21
+        22|line 22
+        23|line 23
+        24|line 24
+        ⋯
 
         [demo] /repos/demo/src/longer.rs:1-9000 `Store::open` rust (score 0.70)
-        line 1
-        line 2
-        line 3
-        ⋯ 12 lines ⋯
-        line 16
-        line 17
-        line 18
-        ⋯ 8982 lines ⋯
+        1|line 1
+        2|line 2
+        3|line 3
+        ⋯
+        16|line 16
+        17|line 17
+        18|line 18
+        ⋯
         ");
         let narrow = excerpt(hits(), 300);
         insta::assert_snapshot!(narrow.text, @r"
         [demo] /repos/demo/src/a.rs:1-2 `Store::open` rust (score 0.90)
-        line 1
-        line 2
+        1|line 1
+        2|line 2
 
         (2 more chunks were found but do not fit: narrow the query, name a repository, or read the files above)
         ");
@@ -293,13 +291,13 @@ mod tests {
         let excerpt = super::excerpt(&found, "line", &freshness, 12_000);
         insta::assert_snapshot!(excerpt.text, @r"
         [demo] /repos/demo/src/a.rs:1-1 `Store::open` rust (score 0.90, changed since indexed: read the file)
-        line 1
+        1|line 1
 
         [demo] /repos/demo/src/b.rs:1-1 `Store::open` rust (score 0.80, deleted since indexed)
-        line 1
+        1|line 1
 
         [demo] /repos/demo/src/c.rs:1-1 `Store::open` rust (score 0.70)
-        line 1
+        1|line 1
 
         (indexed: demo 2 minutes ago)
         ");

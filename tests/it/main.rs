@@ -18,6 +18,7 @@ mod embed_program;
 mod embed_service;
 mod embed_suite;
 mod end_to_end;
+mod forged;
 mod growth;
 mod hostile;
 mod hostile_http;

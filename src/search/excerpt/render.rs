@@ -4,9 +4,9 @@ use std::{fmt::Write, time::Duration};
 
 use super::{
     super::{Freshness, freshness::Stale},
-    trim::{self, Measure, Wanted},
+    trim::{self, Line, Measure, Wanted},
 };
-use crate::domain::Hit;
+use crate::domain::{Hit, plain_line, plain_name};
 
 /// How much of a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,9 @@ const TIGHT: Measure = Measure { lines: 6, around: 1, bytes: 200 };
 const NEAR: u32 = 1;
 /// No more symbols are named above one piece of code.
 const MAX_SYMBOLS: usize = 3;
+/// Characters of a name, and of a path, that are shown.
+const MAX_NAME_CHARS: usize = 100;
+const MAX_PATH_CHARS: usize = 500;
 
 /// Hits of one file that are next to each other, by line, each with its rank.
 #[derive(Debug)]
@@ -52,35 +55,28 @@ fn is_next(before: &Hit, hit: &Hit) -> bool {
 }
 
 /// Writes a run: the line that says where it is from, and its code, or the parts of it that the
-/// query asks for.
+/// query asks for. Lines of code begin with a number, or with `^` for the definition above them; no
+/// other line does, whatever the file holds.
 pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Freshness) -> String {
     let mut text = header(run, freshness);
     if let Some(signature) = run.hits.first().and_then(|(_, hit)| hit.signature.as_deref()) {
-        text.push_str(signature);
-        text.push('\n');
-        text.push_str(&trim::mark(1));
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "^|{}", plain_line(signature));
     }
     let code = code(run);
-    match level {
-        Level::Whole => text.push_str(&code),
-        Level::Trimmed => text.push_str(&trim::trimmed(&code, wanted, TRIMMED)),
-        Level::Tight => text.push_str(&trim::trimmed(&code, wanted, TIGHT)),
-    }
+    text.push_str(&match level {
+        Level::Whole => trim::whole(&code),
+        Level::Trimmed => trim::trimmed(&code, wanted, TRIMMED),
+        Level::Tight => trim::trimmed(&code, wanted, TIGHT),
+    });
     text
 }
 
-fn code(run: &Run<'_>) -> String {
-    let mut code = String::new();
-    let mut before: Option<&Hit> = None;
-    for (_, hit) in &run.hits {
-        if before.is_some_and(|before| before.end_line + 1 < hit.start_line) {
-            code.push_str(&trim::mark(1));
-        }
-        code.push_str(hit.chunk.trim_end());
-        code.push('\n');
-        before = Some(hit);
-    }
-    code
+/// Returns the lines of a run that are not blank.
+fn code<'a>(run: &Run<'a>) -> Vec<Line<'a>> {
+    let lines = run.hits.iter().flat_map(|(_, hit)| (hit.start_line..).zip(hit.chunk.lines()));
+    let lines = lines.map(|(number, text)| Line { number, text });
+    lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
 /// One line: repository, absolute path with lines, symbols, language, score and staleness.
@@ -88,14 +84,16 @@ fn header(run: &Run<'_>, freshness: &Freshness) -> String {
     let (Some((_, first)), Some((_, last))) = (run.hits.first(), run.hits.last()) else {
         return String::new();
     };
-    let mut line =
-        format!("[{}] {}:{}-{}", first.repo, first.path, first.start_line, last.end_line);
+    // Names come from repositories: none may end its place in the line, nor the line.
+    let repo = plain_name(&first.repo, MAX_NAME_CHARS).replace(['[', ']'], " ");
+    let path = plain_name(&first.path, MAX_PATH_CHARS);
+    let mut line = format!("[{repo}] {path}:{}-{}", first.start_line, last.end_line);
     let mut symbols: Vec<&str> =
         run.hits.iter().filter_map(|(_, hit)| hit.symbol.as_deref()).collect();
     symbols.dedup();
     for symbol in symbols.iter().take(MAX_SYMBOLS) {
         // Writing to a `String` cannot fail.
-        let _ = write!(line, " `{symbol}`");
+        let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
     if let Some(language) = &first.language {
         let _ = write!(line, " {language}");
@@ -107,8 +105,6 @@ fn header(run: &Run<'_>, freshness: &Freshness) -> String {
         None => "",
     };
     let _ = write!(line, " (score {score:.2}{stale})");
-    // Names come from repositories; none may start a line of its own.
-    let mut line = line.replace(char::is_control, " ");
     line.push('\n');
     line
 }
@@ -121,7 +117,7 @@ pub(super) fn ages(freshness: &Freshness) -> String {
         .ages
         .iter()
         .take(MAX_NAMED)
-        .map(|(name, age)| format!("{} {}", name.replace(char::is_control, " "), ago(*age)))
+        .map(|(name, age)| format!("{} {}", plain_name(name, MAX_NAME_CHARS), ago(*age)))
         .collect();
     if ages.is_empty() {
         return String::new();

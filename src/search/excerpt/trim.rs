@@ -1,8 +1,12 @@
 //! Trims code to the lines that a query asks for.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write,
+};
 
 use super::super::intent::{Intent, words};
+use crate::domain::plain_line;
 
 /// Most lines of a trimmed text, how many stay around each line that has words of the query, and
 /// the most bytes of a line.
@@ -12,6 +16,9 @@ pub(super) struct Measure {
     pub(super) around: usize,
     pub(super) bytes: usize,
 }
+
+/// The line that stands for lines left out; the numbers around it say which.
+const MARK: &str = "⋯\n";
 
 /// Fewer lines are not worth a mark in their place.
 const LEAST_LEFT_OUT: usize = 2;
@@ -36,40 +43,48 @@ impl Wanted {
     }
 }
 
-/// Returns the lines worth showing of `text`: the signature, and the lines with words of the query
-/// with what is around them; a mark stands for what is left out.
-pub(super) fn trimmed(text: &str, wanted: &Wanted, measure: Measure) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    let kept = kept(&lines, wanted, measure);
+/// A line of code and its number in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) number: u32,
+    pub(super) text: &'a str,
+}
+
+/// Writes all lines, each after its number: no line of a file can then be taken for one of ours.
+pub(super) fn whole(lines: &[Line<'_>]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        push_line(&mut text, *line, usize::MAX);
+    }
+    text
+}
+
+/// Writes the lines worth showing: the signature, and the lines with words of the query with what is
+/// around them; a mark stands for what is left out.
+pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> String {
+    let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
+    let kept = kept(&texts, wanted, measure);
     let mut trimmed = String::new();
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
         if LEAST_LEFT_OUT <= hidden {
-            trimmed.push_str(&mark(hidden));
+            trimmed.push_str(MARK);
             at += hidden;
             continue;
         }
-        push_line(&mut trimmed, line, measure.bytes);
+        push_line(&mut trimmed, *line, measure.bytes);
         at += 1;
     }
     trimmed
 }
 
-/// The line that stands for lines left out.
-pub(super) fn mark(lines: usize) -> String {
-    match lines {
-        1 => "⋯\n".to_owned(),
-        _ => format!("⋯ {lines} lines ⋯\n"),
-    }
-}
-
-fn push_line(text: &mut String, line: &str, most: usize) {
-    text.push_str(line.get(..line.floor_char_boundary(most)).unwrap_or(line));
-    if most < line.len() {
-        text.push_str(" ⋯");
-    }
-    text.push('\n');
+fn push_line(text: &mut String, line: Line<'_>, most: usize) {
+    let Line { number, text: code } = line;
+    let shown = plain_line(code.get(..code.floor_char_boundary(most)).unwrap_or(code));
+    let more = if most < code.len() { " ⋯" } else { "" };
+    // Writing to a `String` cannot fail.
+    let _ = writeln!(text, "{number}|{}{more}", shown.trim_end());
 }
 
 /// Which lines are kept: the best ones with their surroundings, as far as there is room.
@@ -143,34 +158,38 @@ fn open(path: &Path) -> Store {
     Store::new(journal)
 }";
 
+    fn lines() -> Vec<Line<'static>> {
+        (7..).zip(TEXT.lines()).map(|(number, text)| Line { number, text }).collect()
+    }
+
     #[test]
     fn the_signature_and_the_lines_asked_for_stay() {
         let measure = Measure { lines: 4, around: 1, bytes: 400 };
-        insta::assert_snapshot!(trimmed(TEXT, &Wanted::of("where is the journal read"), measure), @r"
-        /// Opens a store.
-        fn open(path: &Path) -> Store {
-        ⋯ 2 lines ⋯
-            let third = 3;
-            let journal = Journal::read(path);
-            let fourth = 4;
-        ⋯ 4 lines ⋯
+        insta::assert_snapshot!(trimmed(&lines(), &Wanted::of("where is the journal read"), measure), @r"
+        7|/// Opens a store.
+        8|fn open(path: &Path) -> Store {
+        ⋯
+        11|    let third = 3;
+        12|    let journal = Journal::read(path);
+        13|    let fourth = 4;
+        ⋯
         ");
     }
 
     #[test]
     fn the_first_lines_stay_when_no_line_has_a_word() {
         let measure = Measure { lines: 3, around: 1, bytes: 20 };
-        insta::assert_snapshot!(trimmed(TEXT, &Wanted::of("nothing of this"), measure), @r"
-        /// Opens a store.
-        fn open(path: &Path) ⋯
-            let first = 1;
-        ⋯ 8 lines ⋯
+        insta::assert_snapshot!(trimmed(&lines(), &Wanted::of("nothing of this"), measure), @r"
+        7|/// Opens a store.
+        8|fn open(path: &Path) ⋯
+        9|    let first = 1;
+        ⋯
         ");
     }
 
     #[test]
     fn nothing_is_left_out_of_what_is_short() {
         let measure = Measure { lines: 40, around: 30, bytes: 400 };
-        assert_eq!(trimmed(TEXT, &Wanted::of("journal"), measure).trim_end(), TEXT);
+        assert_eq!(trimmed(&lines(), &Wanted::of("journal"), measure), whole(&lines()));
     }
 }

@@ -1,0 +1,52 @@
+//! Text of repositories and people made fit for one line of ours.
+
+/// Returns `text` as one line, with nothing that drives a terminal or ends a line, in whatever
+/// program shows it. Tabs stay.
+pub fn plain_line(text: &str) -> String {
+    text.replace(|c: char| c != '\t' && is_break(c), " ")
+}
+
+/// Returns a name as one line of at most `max_chars` characters, without any that are not seen or
+/// that reorder what is.
+pub fn plain_name(name: &str, max_chars: usize) -> String {
+    let mut chars = name.chars().filter(|c| !is_invisible(*c));
+    let mut plain: String =
+        chars.by_ref().take(max_chars).map(|c| if is_break(c) { ' ' } else { c }).collect();
+    if chars.next().is_some() {
+        plain.pop();
+        plain.push('…');
+    }
+    plain
+}
+
+/// Controls, and the line and paragraph separators of Unicode.
+fn is_break(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Characters of no width, of direction, and tags.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{plain_line, plain_name};
+
+    #[test]
+    fn a_line_stays_one_and_drives_nothing() {
+        assert_eq!(plain_line("\tlet a = \"é\u{200d}\";"), "\tlet a = \"é\u{200d}\";");
+        let driving = "a\u{1b}[2Jb\rc\nd\u{2028}e\u{85}f\u{9b}g\u{c}h\u{7f}";
+        assert_eq!(plain_line(driving), "a [2Jb c d e f g h ");
+    }
+
+    #[test]
+    fn a_name_is_what_is_seen_of_it() {
+        assert_eq!(plain_name("a\u{202e}b\u{200b}\tc\r\n\u{e0041}é\u{feff}", 9), "ab c  é");
+        assert_eq!(plain_name("abcd", 4), "abcd");
+        assert_eq!(plain_name("abcde", 4), "abc…");
+        assert_eq!(plain_name("abcd\u{200b}", 4), "abcd");
+    }
+}
