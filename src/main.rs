@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     io::{self, Write},
+    panic::{self, AssertUnwindSafe},
     process::ExitCode,
 };
 
@@ -11,7 +12,7 @@ use codeinfo::{
     cli::{Arguments, Command, harmless},
     config,
     error::chain,
-    run, telemetry,
+    run, task, telemetry,
 };
 
 /// Indexing takes and frees memory on many threads; this allocator gives it back, where the system's
@@ -55,11 +56,23 @@ fn main() -> ExitCode {
     if let Err(error) = rlimit::increase_nofile_limit(MAX_FILES) {
         tracing::warn!(%error, "the limit of open files stays as it is");
     }
-    let runtime = match tokio::runtime::Runtime::new() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error, 1),
+    telemetry::report_panics();
+    if let Err(error) = task::can_start_threads() {
+        let reason = format!("cannot start a thread: {error}; {}", telemetry::TOO_MANY);
+        return fail(&io::Error::new(error.kind(), reason), 1);
+    }
+    let runtime = match panic::catch_unwind(tokio::runtime::Runtime::new) {
+        Ok(Ok(runtime)) => runtime,
+        Ok(Err(error)) => return fail(&error, 1),
+        Err(_) => return ExitCode::FAILURE,
     };
-    match runtime.block_on(run::command(arguments.command, config)) {
+    let work = || runtime.block_on(run::command(arguments.command, config));
+    let Ok(ended) = panic::catch_unwind(AssertUnwindSafe(work)) else {
+        // The panic has been reported. What is left of the runtime may never end.
+        runtime.shutdown_background();
+        return ExitCode::FAILURE;
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has enough: `codeinfo search … | head`.
         Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! Ownership of background work: every task is tracked, told to stop, and waited for.
 
 mod holdup;
+mod threads;
 
 use std::{future::Future, time::Duration};
 
@@ -8,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use holdup::{Held, Holdup};
+pub use threads::can_start_threads;
 
 /// The owner of a group of tasks. Clones share the group.
 #[derive(Debug, Clone, Default)]

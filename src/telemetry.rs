@@ -1,6 +1,7 @@
 //! Logging, on standard error so that standard output stays for answers, and metrics.
 
 mod metrics;
+mod panics;
 
 use std::io::{self, IsTerminal, Stderr, StderrLock, Write};
 
@@ -8,6 +9,7 @@ use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{Log, LogFormat};
 pub use metrics::{Metrics, Outcome, Request, Timed};
+pub use panics::{TOO_MANY, report_panics};
 
 /// The log could not be started.
 #[derive(Debug, thiserror::Error)]

@@ -123,6 +123,24 @@ fn what_docker_refuses_to_a_container_is_refused_in_this_one() {
 }
 
 #[test]
+fn a_command_without_room_for_its_threads_fails_with_one_line_that_says_what_to_do() {
+    let Some(mut container) = confined() else { return };
+    let search = "/opt/codeinfo search valve";
+    // Fewer than the threads of a command on any machine, and enough for the runtime to begin.
+    container.limit_processes(10);
+    let done = container.run(search);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    let reason = "codeinfo: cannot start a thread: Resource temporarily unavailable (os error 11)";
+    let advice = "raise the limit of processes: `ulimit -u`, or `pids_limit` of the container";
+    assert_eq!(said.trim_end(), format!("{reason}; {advice}"));
+    container.limit_processes(2048);
+    let done = container.run(search);
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(!said.contains("thread"), "{said}");
+}
+
+#[test]
 fn the_list_of_calls_is_dockers_and_what_codex_needs() {
     let text = fs::read_to_string(root().join("containers/seccomp.json")).unwrap();
     let profile: Value = serde_json::from_str(&text).unwrap();
