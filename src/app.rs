@@ -102,7 +102,8 @@ impl Server {
         let mut lock = Lock::acquire(&config.data_dir)?;
         let main = listen(config.main_address(), "PORT").await?;
         let mcp = listen(config.mcp_address(), "MCP_PORT").await?;
-        let (main_address, mcp_address) = (bound(&main, config)?, bound(&mcp, config)?);
+        let bound = (bound(&main, config)?, bound(&mcp, config)?);
+        let (main_address, mcp_address) = (reachable(bound.0), reachable(bound.1));
 
         let groups = Groups::default();
         let store = open(config, on_mismatch, visibility, &groups).await?;
@@ -124,7 +125,7 @@ impl Server {
                 mcp_url: Some(url(mcp_address)),
             })?;
         }
-        info!(main.address = %main_address, mcp.address = %mcp_address, "listening");
+        info!(main.address = %bound.0, mcp.address = %bound.1, "listening");
         Ok(Self {
             main: main_address,
             mcp: mcp_address,
@@ -193,7 +194,8 @@ fn services(
     api::Services {
         chat: Chat::new(codex.clone(), &config.codex, search_url, catalog, work.clone())
             .counted(metrics.turns.clone()),
-        ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work),
+        ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work)
+            .shown_as(config.path_map.clone()),
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         store: Arc::clone(store),
         embedder: Arc::clone(embedder),
@@ -236,17 +238,20 @@ async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListen
     listening.map_err(|source| StartError::Listen { address, variable, source })
 }
 
-/// Returns the address at which this machine reaches the listener.
 fn bound(listener: &TcpListener, config: &Config) -> Result<SocketAddr, StartError> {
-    let mut address = listener.local_addr().map_err(|source| StartError::Listen {
+    listener.local_addr().map_err(|source| StartError::Listen {
         address: config.main_address(),
         variable: "HOST",
         source,
-    })?;
-    if address.ip().is_unspecified() {
-        address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    })
+}
+
+/// Returns the address at which this machine reaches a listener, which may be bound to all of them.
+fn reachable(mut bound: SocketAddr) -> SocketAddr {
+    if bound.ip().is_unspecified() {
+        bound.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
-    Ok(address)
+    bound
 }
 
 fn url(address: SocketAddr) -> String {

@@ -37,7 +37,7 @@ use self::{
     runs::{Bounds, Lane, Runs},
 };
 use crate::{
-    config,
+    config::{self, PathMap},
     domain::{Root, RootId, RunId},
     embed::Embedder,
     store::{Catalog, StoreError, VectorStore},
@@ -55,6 +55,7 @@ pub use status::{RunCounts, State, Status};
 #[derive(Clone)]
 pub struct Ingest {
     shared: Arc<Shared>,
+    paths: PathMap,
 }
 
 /// What the worker and all clones share.
@@ -126,7 +127,13 @@ impl Ingest {
         for lane in [Lane::All, Lane::Watch] {
             drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared), lane)));
         }
-        Self { shared }
+        Self { shared, paths: PathMap::default() }
+    }
+
+    /// Shows paths to clients as `paths` says.
+    #[must_use]
+    pub fn shown_as(self, paths: PathMap) -> Self {
+        Self { paths, ..self }
     }
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
@@ -134,6 +141,7 @@ impl Ingest {
         let folder = root::folder(&self.shared.tools.tasks, request.path.clone()).await?;
         let settled = self.shared.runs().settled();
         let known = self.shared.tools.catalog.roots().await?;
+        root::alone_where_shown(&folder, &known, &self.paths)?;
         let model_id = self.shared.tools.embedder.model().id();
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);

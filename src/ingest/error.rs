@@ -10,6 +10,12 @@ pub enum IngestError {
     /// The path does not name a folder that can be indexed.
     #[error("`path` `{}` {fault}", .path.display())]
     Path { path: PathBuf, fault: &'static str },
+    /// Clients would see two roots at one path.
+    #[error(
+        "`path` `{}` is indexed as `{name}`, from before `INGEST_DIR` changed; run `codeinfo remove {name}` first",
+        .path.display()
+    )]
+    ShownTwice { path: PathBuf, name: String },
     /// The name cannot be used for a root.
     #[error("`name` {0}")]
     Name(String),
@@ -49,7 +55,10 @@ impl IngestError {
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
-            Self::Path { .. } | Self::Name(_) | Self::TooManyFiles { .. } => Code::ValidationFailed,
+            Self::Path { .. }
+            | Self::ShownTwice { .. }
+            | Self::Name(_)
+            | Self::TooManyFiles { .. } => Code::ValidationFailed,
             Self::RootNotFound(_) => Code::RepoNotFound,
             Self::RunNotFound(_) => Code::RunNotFound,
             Self::QueueFull(_) | Self::RootBusy { .. } => Code::Busy,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{error::IngestError, names, pipeline::INTERRUPTED, runs::Runs, secret, status::State};
 use crate::{
+    config::PathMap,
     domain::{Counts, Root, RootId, RunId},
     task::Tasks,
 };
@@ -70,6 +71,21 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
         return Err(fault("is not a folder"));
     }
     Ok(canonical)
+}
+
+/// Refuses a folder whose path clients already know as that of another root: one of before `INGEST_DIR`
+/// changed, which nothing can be indexed for any more.
+pub(super) fn alone_where_shown(
+    folder: &Path,
+    known: &[Root],
+    paths: &PathMap,
+) -> Result<(), IngestError> {
+    let shown = paths.shown(folder);
+    let is_other = |root: &&Root| root.path != folder && paths.shown(&root.path) == shown;
+    match known.iter().find(is_other) {
+        Some(other) => Err(IngestError::ShownTwice { path: shown, name: other.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// Returns the root that a request asks for, named so that no two roots share a name.

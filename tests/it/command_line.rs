@@ -249,3 +249,46 @@ async fn commands_that_come_together_wait_for_each_other() {
         tokio::join!(codeinfo(data.path(), &ingest), codeinfo(data.path(), &ingest));
     assert_eq!((first, second), (Some(0), Some(0)), "{trouble}");
 }
+
+#[tokio::test]
+async fn a_repository_at_a_path_that_another_one_shows_is_refused_until_that_is_removed() {
+    let (data, repository, moved) = (fresh(), repository(), repository());
+    let path = repository.path().canonicalize().unwrap();
+    let path = path.to_str().unwrap();
+    let name = path.rsplit('/').next().unwrap();
+    let inside = moved.path().canonicalize().unwrap();
+    let mut mapped = without_codex();
+    mapped.push(("HOST_INGEST_DIR".to_owned(), path.to_owned()));
+    mapped.push(("INGEST_DIR".to_owned(), inside.display().to_string()));
+    let (code, _, said) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{said}");
+
+    let ingest = async || text(&run(data.path(), &mapped, &["ingest", path]).await);
+    let (code, _, said) = ingest().await;
+    let advice = format!("from before `INGEST_DIR` changed; run `codeinfo remove {name}` first");
+    assert!(code == Some(1) && said.contains(&advice), "{said}");
+    let removed = run(data.path(), &mapped, &["remove", name]).await;
+    assert!(removed.status.success(), "{removed:?}");
+    for _ in 0..2 {
+        let (code, _, said) = ingest().await;
+        assert_eq!(code, Some(0), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_names_the_address_that_is_bound_and_the_banner_one_that_can_be_opened() {
+    let mut everywhere = without_codex();
+    everywhere.push(("HOST".to_owned(), "0.0.0.0".to_owned()));
+    everywhere.push(("LOG_LEVEL".to_owned(), "info".to_owned()));
+    let data = fresh();
+    let (server, mut log) = Program::serve_logged(data.path(), &everywhere).await;
+    let port = server.main.rsplit(':').next().unwrap();
+    assert_eq!(server.main, format!("http://127.0.0.1:{port}"));
+    let line = loop {
+        let line = log.next_line().await.unwrap().unwrap();
+        if line.contains("listening") {
+            break line;
+        }
+    };
+    assert!(line.contains(&format!("main.address=0.0.0.0:{port}")), "{line}");
+}
