@@ -18,7 +18,7 @@ mod thread;
 
 use std::{
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -82,15 +82,23 @@ pub struct Counts {
 impl Codex {
     pub fn new(settings: config::Codex, tasks: Tasks) -> Self {
         let counters = Arc::new(Counters::default());
-        let slot = Slot::new(settings.clone(), tasks.clone(), Arc::clone(&counters));
-        Self(Arc::new(Inner {
-            settings,
-            tasks,
-            counters,
-            slot,
-            known: Known::default(),
-            looking: Mutex::new(()),
-            refreshing: AtomicBool::new(false),
+        Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
+            let inner = inner.clone();
+            let on_end = Arc::new(move |end| {
+                if let Some(inner) = inner.upgrade() {
+                    Self(inner).ended(end);
+                }
+            });
+            let slot = Slot::new(settings.clone(), tasks.clone(), Arc::clone(&counters), on_end);
+            Inner {
+                settings,
+                tasks,
+                counters,
+                slot,
+                known: Known::default(),
+                looking: Mutex::new(()),
+                refreshing: AtomicBool::new(false),
+            }
         }))
     }
 
@@ -122,12 +130,15 @@ impl Codex {
     }
 
     /// Returns the presence to decide by: what is known while it says that Codex can be used, else
-    /// the result of a look. So Codex coming back is seen by the next question.
+    /// the result of a look. So Codex coming back is seen by the next question. Where it ended again
+    /// and again, this waits for the next start.
     pub async fn usable(&self) -> Presence {
-        match self.presence() {
-            available @ Presence::Available { .. } => available,
-            Presence::Unavailable(_) => self.check().await,
+        if let available @ Presence::Available { .. } = self.presence() {
+            return available;
         }
+        // Why there is no process is for the look to say.
+        drop(self.0.slot.patiently().await);
+        self.check().await
     }
 
     /// Returns the models that Codex offers.
@@ -138,7 +149,7 @@ impl Codex {
 
     /// Opens a thread.
     pub async fn open(&self, opening: Opening) -> Result<Thread, CodexError> {
-        let server = self.0.slot.server(Need::Any).await?;
+        let server = self.0.slot.patiently().await?;
         Thread::open(server, &self.0.settings, opening).await
     }
 
@@ -160,6 +171,23 @@ impl Codex {
             unknown_notifications: counters.unknown_notifications.load(Ordering::Relaxed),
             refused_requests: counters.refused_requests.load(Ordering::Relaxed),
         }
+    }
+
+    /// Takes note that the process ended by itself, and looks whether the next one can be used.
+    fn ended(&self, end: String) {
+        if self.0.tasks.stopping().is_cancelled() {
+            return;
+        }
+        let presence = Presence::Unavailable(CodexError::Gone(end).unavailable());
+        self.note(&presence);
+        self.0.known.set(presence, Instant::now());
+        let codex = self.clone();
+        drop(self.0.tasks.spawn(async move {
+            tokio::select! {
+                () = codex.0.tasks.stopping().cancelled() => {}
+                _ = codex.check() => {}
+            }
+        }));
     }
 
     async fn look(&self) -> Result<Presence, CodexError> {

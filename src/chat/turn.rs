@@ -155,10 +155,10 @@ impl Runner<'_> {
             match (ending, told) {
                 (None, Ok(())) => {}
                 (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
-                (Some(Ending::Lost), _) => {
+                (Some(lost @ Ending::Lost(_)), _) => {
                     // Where only its events were lost, the turn still runs.
                     drop(timeout(INTERRUPT_GRACE, running.interrupt()).await);
-                    return self.failure(Ending::Lost).await;
+                    return self.failure(lost).await;
                 }
                 (Some(ending), _) => {
                     running.keep().await;
@@ -227,11 +227,14 @@ impl Runner<'_> {
                 Some(failing(Code::TurnFailed, "Codex interrupted the turn", "ask again"))
             }
             Ending::Failed(fault) => Some(self.failed(&fault).await),
-            Ending::Lost => {
-                warn!(conversation.id = %self.conversation, "codex was lost in the middle of a turn");
+            Ending::Lost(reason) => {
+                warn!(
+                    conversation.id = %self.conversation,
+                    reason, "codex was lost in the middle of a turn"
+                );
                 self.chat.codex.lost(None).await;
-                let reason = "the Codex process ended in the middle of the turn";
-                Some(failing(Code::LlmUnavailable, reason, "ask again: Codex is started anew"))
+                let message = format!("in the middle of the turn, {reason}");
+                Some(failing(Code::LlmUnavailable, &message, "ask again: Codex is started again"))
             }
         }
     }
@@ -239,7 +242,7 @@ impl Runner<'_> {
     async fn failed(&self, fault: &Fault) -> Failure {
         warn!(
             conversation.id = %self.conversation,
-            codex.message = fault.detail, fault.kind = ?fault.kind, "turn failed"
+            codex.message = fault.detail(), fault.kind = ?fault.kind, "turn failed"
         );
         if fault.code() == Code::LlmUnavailable {
             self.chat.codex.lost(Some(fault.kind)).await;

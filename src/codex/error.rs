@@ -18,11 +18,11 @@ pub enum CodexError {
         #[source]
         source: io::Error,
     },
-    /// The process ended; its last words on standard error, if any.
-    #[error("the Codex process ended: {0}")]
+    /// The process ended; how, in a sentence that is safe to show.
+    #[error("{0}")]
     Gone(String),
-    /// It ended again and again; the next start waits.
-    #[error("the Codex process ended {ends} times in a row: {last}")]
+    /// It ended again and again, the last time like this; the next start waits.
+    #[error("{last}, and {ends} times in a row")]
     Unstable { ends: u32, last: String },
     /// The server is stopping.
     #[error("the server is stopping")]
@@ -31,7 +31,7 @@ pub enum CodexError {
     #[error("Codex did not answer `{0}` in time")]
     TimedOut(&'static str),
     /// Codex refused a request.
-    #[error("Codex refused `{method}` ({code}): {message}")]
+    #[error("Codex refused `{method}` ({code}): {}", redact(.message))]
     Refused { method: &'static str, code: i64, message: String },
     /// Codex's answer, or our request, is not in the known form.
     #[error("`{method}` of Codex is not in the known form")]
@@ -41,7 +41,7 @@ pub enum CodexError {
         source: serde_json::Error,
     },
     /// Codex cannot read its configuration.
-    #[error("Codex's configuration cannot be used: {0}")]
+    #[error("Codex's configuration cannot be used: {}", redact(.0))]
     Configuration(String),
     /// Nobody is signed in.
     #[error("nobody is signed in to Codex")]
@@ -91,13 +91,9 @@ impl CodexError {
                 format!("the Codex binary cannot be started: {source}"),
                 "set CODEX_BIN to a working Codex binary; `codex --version` must print a version",
             ),
-            Self::Gone(last) | Self::Unstable { last, .. } => (
-                match redact(last) {
-                    last if last.is_empty() => "the Codex process ended".to_owned(),
-                    last => format!("the Codex process ended, saying: {last}"),
-                },
-                "run `codex doctor` as the user who runs the server, then ask again",
-            ),
+            Self::Gone(last) | Self::Unstable { last, .. } => {
+                (last.clone(), "run `codex doctor` as the user who runs the server, then ask again")
+            }
             Self::TimedOut(_) => (
                 "Codex does not answer".to_owned(),
                 "see the server's log, and raise CODEX_REQUEST_TIMEOUT_SECS if the machine is slow",

@@ -42,8 +42,9 @@ pub enum Ending {
     Completed,
     Interrupted,
     Failed(Fault),
-    /// The Codex process is gone, or its events came faster than they were taken.
-    Lost,
+    /// The Codex process is gone, or its events came faster than they were taken: which, in words
+    /// that are safe to show.
+    Lost(String),
 }
 
 /// A call of a tool by the model.

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::redact::redact;
 use crate::error::Code;
 
-/// A failed turn. [`Fault::detail`] is for the log; the rest may reach clients.
+/// A failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,
-    /// Codex's own words: may hold URLs and paths.
-    pub detail: String,
+    /// Codex's own words, without keys, paths and addresses.
+    detail: String,
 }
 
 /// The kinds of failure that are told apart.
@@ -37,7 +37,12 @@ impl Fault {
     pub(super) fn read(error: &Value) -> Self {
         let detail = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         let info = error.get("codexErrorInfo").unwrap_or(&Value::Null);
-        Self { kind: kind(info, &detail), detail }
+        Self { kind: kind(info, &detail), detail: redact(&detail) }
+    }
+
+    /// Codex's own words, for the log.
+    pub fn detail(&self) -> &str {
+        &self.detail
     }
 
     pub fn code(&self) -> Code {
@@ -70,10 +75,10 @@ impl Fault {
             FaultKind::ContextWindow => {
                 "the conversation no longer fits the model's context window".to_owned()
             }
-            FaultKind::Other => match redact(&self.detail) {
-                detail if detail.is_empty() => "Codex gave up without saying why".to_owned(),
-                detail => format!("Codex gave up: {detail}"),
-            },
+            FaultKind::Other if self.detail.is_empty() => {
+                "Codex gave up without saying why".to_owned()
+            }
+            FaultKind::Other => format!("Codex gave up: {}", self.detail),
         }
     }
 

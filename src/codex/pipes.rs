@@ -6,6 +6,7 @@ use tokio::{
     io::AsyncWriteExt,
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     sync::mpsc,
+    task::JoinHandle,
     time::timeout,
 };
 use tracing::{debug, warn};
@@ -13,6 +14,7 @@ use tracing::{debug, warn};
 use super::{
     error::CodexError,
     lines::{Line, Lines},
+    redact::redact,
     server::Shared,
     settings,
 };
@@ -25,6 +27,8 @@ const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 const MAX_WORDS_BYTES: usize = 16 * 1024;
 /// How long the process may take to end after its input is closed; it takes 0.1 s.
 const GRACE: Duration = Duration::from_secs(3);
+/// How long what it said last may take to be read.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The queue of lines to write: a handle for replies that does not keep the process alive, and the
 /// queue's end.
@@ -65,8 +69,8 @@ pub(super) fn start(
     };
     debug!(process.id = child.id(), "Codex started");
     drop(tasks.spawn(write(stdin, queue, Arc::clone(shared))));
-    drop(tasks.spawn(read(child, stdout, replies, Arc::clone(shared))));
-    drop(tasks.spawn(read_words(stderr, Arc::clone(shared))));
+    let words = tasks.spawn(read_words(stderr, Arc::clone(shared)));
+    drop(tasks.spawn(read(child, (stdout, words), replies, Arc::clone(shared))));
     Ok(())
 }
 
@@ -78,7 +82,10 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared
             () = shared.closing.cancelled() => break,
             line = queue.recv() => line,
         };
-        let Some(line) = line else { break };
+        let Some(line) = line else {
+            shared.dismiss();
+            break;
+        };
         let written = tokio::select! {
             () = shared.closing.cancelled() => break,
             written = stdin.write_all(&line) => written,
@@ -94,7 +101,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared
 /// Reads the process's lines until it ends, then waits for it.
 async fn read(
     mut child: Child,
-    stdout: ChildStdout,
+    (stdout, words): (ChildStdout, JoinHandle<()>),
     replies: mpsc::WeakSender<Vec<u8>>,
     shared: Arc<Shared>,
 ) {
@@ -105,16 +112,25 @@ async fn read(
             warn!("Codex does not end by itself");
         }
     }
-    shared.end();
-    match timeout(GRACE, child.wait()).await {
-        Ok(Ok(status)) => debug!(%status, "Codex ended"),
-        Ok(Err(error)) => warn!(%error, "the end of Codex cannot be awaited"),
+    let status = match timeout(GRACE, child.wait()).await {
+        Ok(Ok(status)) => {
+            debug!(%status, "Codex ended");
+            Some(status)
+        }
+        Ok(Err(error)) => {
+            warn!(%error, "the end of Codex cannot be awaited");
+            None
+        }
         Err(_) => {
             if let Err(error) = child.kill().await {
                 warn!(%error, "Codex cannot be killed");
             }
+            None
         }
-    }
+    };
+    // What it said last may still be in the pipe, which a program that it started may hold open.
+    drop(timeout(LAST_WORDS, words).await);
+    shared.end(status);
     shared.gone.cancel();
 }
 
@@ -141,15 +157,15 @@ async fn read_lines(
     }
 }
 
-/// Drains standard error, so that the process never blocks on it, and keeps its last line.
+/// Drains standard error, so that the process never blocks on it, and keeps what it said last.
 async fn read_words(stderr: ChildStderr, shared: Arc<Shared>) {
     let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
     while let Ok(Some(line)) = lines.next().await {
         let Line::Whole(line) = line else { continue };
-        let words = String::from_utf8_lossy(&line).trim().to_owned();
+        let words = redact(&String::from_utf8_lossy(&line));
         if !words.is_empty() {
             debug!(codex.stderr = words, "Codex says");
-            shared.set_last_words(words);
+            shared.heard_words(words);
         }
     }
 }

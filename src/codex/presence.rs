@@ -48,8 +48,12 @@ impl Known {
         known.as_ref().filter(|(_, since)| *since > moment).map(|(presence, _)| presence.clone())
     }
 
+    /// Takes note of what was found out by asking at `asked`, unless something later is known.
     pub(super) fn set(&self, presence: Presence, asked: Instant) {
-        *self.lock() = Some((presence, asked));
+        let mut known = self.lock();
+        if known.as_ref().is_none_or(|(_, since)| *since <= asked) {
+            *known = Some((presence, asked));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<(Presence, Instant)>> {

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use self::shared::{Forget, Queue, line};
-pub(super) use self::shared::{Heard, Shared};
+pub(super) use self::shared::{Heard, OnEnd, Shared};
 use super::{
     error::CodexError,
     files::Stamp,
@@ -67,12 +67,14 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts `binary` and waits until it answers.
+    /// Starts `binary` and waits until it answers. `on_end` hears when it ends afterwards, unless it
+    /// was told to.
     pub(super) async fn start(
         binary: PathBuf,
         settings: &config::Codex,
         counters: Arc<Counters>,
         tasks: &Tasks,
+        on_end: OnEnd,
     ) -> Result<Self, CodexError> {
         // Taken before the start, so that a change during the start is seen later.
         let before = match &settings.home {
@@ -110,7 +112,8 @@ impl Server {
         };
         server.home = greeting.codex_home;
         server.version = version(&greeting.user_agent);
-        Ok(server)
+        server.shared.started(on_end);
+        if server.is_running() { Ok(server) } else { Err(server.shared.gone_error()) }
     }
 
     /// Asks for `method` and reads its answer.
@@ -189,7 +192,7 @@ impl Server {
     pub(super) fn hear(&self, thread: ConversationId) -> mpsc::Receiver<Heard> {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
         let mut state = self.shared.state();
-        if !state.ended {
+        if state.end.is_none() {
             state.turns.insert(thread, Queue::new(sender));
         }
         receiver
@@ -201,16 +204,17 @@ impl Server {
 
     /// Ends the process and waits until it is gone, so that the next one finds its threads free.
     pub(super) async fn stop(self) {
-        self.shared.closing.cancel();
+        self.shared.dismiss();
         self.shared.gone.cancelled().await;
     }
 
     pub(super) fn is_running(&self) -> bool {
-        !self.shared.state().ended && !self.shared.closing.is_cancelled()
+        self.shared.state().end.is_none() && !self.shared.closing.is_cancelled()
     }
 
-    pub(super) fn last_words(&self) -> String {
-        self.shared.state().last_words.clone()
+    /// Says how the process ended; `None` while it runs.
+    pub(super) fn end(&self) -> Option<String> {
+        self.shared.state().end.clone()
     }
 }
 

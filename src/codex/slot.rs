@@ -19,8 +19,8 @@ use crate::{config, task::Tasks};
 const STEADY: Duration = Duration::from_secs(30);
 /// Wait after the second end in a row; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Longest wait between two starts.
-const MAX_WAIT: Duration = Duration::from_secs(30);
+/// Longest wait between two starts, and of a question for one.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Which process will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub(super) struct Slot {
     settings: config::Codex,
     tasks: Tasks,
     counters: Arc<Counters>,
+    /// Hears how a process that had started well ended.
+    on_end: Arc<dyn Fn(String) + Send + Sync>,
     /// Held across a start on purpose: those who need the process meanwhile wait for that start.
     state: Mutex<State>,
 }
@@ -47,12 +49,38 @@ struct State {
     /// Processes that ended soon after their start, in a row.
     ends: u32,
     not_before: Option<Instant>,
-    last_words: String,
+    /// How the last of them ended.
+    last: String,
 }
 
 impl Slot {
-    pub(super) fn new(settings: config::Codex, tasks: Tasks, counters: Arc<Counters>) -> Self {
-        Self { settings, tasks, counters, state: Mutex::default() }
+    pub(super) fn new(
+        settings: config::Codex,
+        tasks: Tasks,
+        counters: Arc<Counters>,
+        on_end: Arc<dyn Fn(String) + Send + Sync>,
+    ) -> Self {
+        Self { settings, tasks, counters, on_end, state: Mutex::default() }
+    }
+
+    /// Returns a process to talk to. One that ends at its start is started again, each time after its
+    /// wait, as long as that takes no longer than the longest wait.
+    pub(super) async fn patiently(&self) -> Result<Arc<Server>, CodexError> {
+        let patience = Instant::now() + MAX_WAIT;
+        loop {
+            let error = match self.server(Need::Any).await {
+                Err(error @ (CodexError::Gone(_) | CodexError::Unstable { .. })) => error,
+                known => return known,
+            };
+            let next = self.state.lock().await.not_before.unwrap_or_else(Instant::now);
+            if next > patience {
+                return Err(error);
+            }
+            tokio::select! {
+                () = self.tasks.stopping().cancelled() => return Err(CodexError::Stopping),
+                () = tokio::time::sleep_until(next.into()) => {}
+            }
+        }
     }
 
     /// Returns a process to talk to.
@@ -62,10 +90,11 @@ impl Slot {
         }
         let mut state = self.state.lock().await;
         if let Some(server) = state.current.take() {
-            if !server.is_running() {
-                state.ended(&server.last_words(), server.started);
+            if let Some(end) = server.end() {
+                state.ended(end, server.started);
             } else if need == Need::Any
                 && !state.distrusted
+                && server.is_running()
                 && server.is_responsive()
                 && !self.is_stale(&server).await
             {
@@ -98,19 +127,17 @@ impl Slot {
     async fn start(&self, state: &mut State) -> Result<Server, CodexError> {
         let binary = files::binary(&self.settings).await?;
         if state.not_before.is_some_and(|moment| Instant::now() < moment) {
-            let (ends, last) = (state.ends, state.last_words.clone());
+            let (ends, last) = (state.ends, state.last.clone());
             return Err(CodexError::Unstable { ends, last });
         }
         let began = Instant::now();
         let counters = Arc::clone(&self.counters);
-        let started = Server::start(binary, &self.settings, counters, &self.tasks).await;
+        let on_end = Arc::clone(&self.on_end);
+        let on_end = Box::new(move |end| on_end(end));
+        let started = Server::start(binary, &self.settings, counters, &self.tasks, on_end).await;
         if let Err(error) = &started {
             warn!(error = error as &dyn std::error::Error, "codex does not start");
-            let last_words = match error {
-                CodexError::Gone(last_words) => last_words.clone(),
-                error => error.unavailable().reason,
-            };
-            state.ended(&last_words, began);
+            state.ended(error.unavailable().reason, began);
         }
         started
     }
@@ -119,9 +146,9 @@ impl Slot {
 impl State {
     /// Notes that a process ended, and when the next may start: at once after the first end, so
     /// that one crash costs no question.
-    fn ended(&mut self, last_words: &str, started: Instant) {
+    fn ended(&mut self, how: String, started: Instant) {
         self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
-        last_words.clone_into(&mut self.last_words);
+        self.last = how;
         let doublings = self.ends.saturating_sub(2).min(16);
         let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(MAX_WAIT);
         self.not_before = (self.ends > 1).then(|| Instant::now() + wait);

@@ -27,6 +27,8 @@ use crate::{config, domain::ConversationId};
 const HELD: &str = "already has an active writer";
 /// What it says of a thread that it is letting go of.
 const CLOSING: &str = "is closing; retry";
+/// Why a turn is lost whose process runs.
+const OVERTAKEN: &str = "events of Codex came faster than they were taken";
 /// How long a former process may take to let go of a thread; it takes a few milliseconds.
 const LETTING_GO: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(50);
@@ -204,7 +206,9 @@ impl Running {
     pub async fn next(&mut self) -> Event {
         loop {
             let Some(Heard { turn, event, .. }) = self.thread.events.recv().await else {
-                return Event::Ended(Ending::Lost);
+                let reason = self.thread.server.end();
+                let reason = reason.unwrap_or_else(|| OVERTAKEN.to_owned());
+                return Event::Ended(Ending::Lost(reason));
             };
             if turn.as_ref().is_some_and(|turn| *turn != self.turn) {
                 // Of an earlier turn only the count matters: it says where this turn begins.

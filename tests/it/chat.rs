@@ -144,7 +144,7 @@ async fn a_failing_service_is_told_from_a_refused_request() {
     assert_snapshot!(told.join("\n"), @r#"
     failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
     failure: CODE_INFO_LLM_UNAVAILABLE: the usage limit of the Codex account is reached
-    failure: TURN_FAILED: Codex gave up: {"error":{"message":"see [address] with [key] in [path]
+    failure: TURN_FAILED: Codex gave up: {"error":{"message":"see [address] with [key] in [path]"}}
     failure: CONTEXT_WINDOW_EXCEEDED: the conversation no longer fits the model's context window
     answer: Back.
     "#);

@@ -84,7 +84,7 @@ async fn a_binary_that_is_none_is_said_to_be_none() {
     fs::write(&program, "#!/bin/sh\necho 'no such subcommand' >&2\nexit 1\n").unwrap();
     make_runnable(&program);
     settings.bin = Some(program);
-    let ended = "the Codex process ended, saying: no such subcommand";
+    let ended = "the Codex process ended with exit status 1, saying: no such subcommand";
     assert_eq!(reason_of(&settings).await, ended);
     settings.path = folder.path().into();
     settings.bin = Some("codex".into());
@@ -165,7 +165,11 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
     house.model.asked(2).await;
     kill_children(&house.home());
     let outcome = codeinfo::chat::collect(turn).await;
-    assert_eq!(outcome.failure.unwrap().code, Code::LlmUnavailable);
+    assert_eq!(
+        shown(&outcome),
+        "thinking: hm\nfailure: CODE_INFO_LLM_UNAVAILABLE: in the middle of the turn, the Codex \
+         process ended with signal 9 (SIGKILL)"
+    );
     assert_eq!(shown(&house.follow_up(before.conversation, "And now?").await), "answer: After.");
     assert!(house.model.latest().contains("Before."));
     assert_eq!(house.codex.counts().starts, 2);
@@ -196,6 +200,85 @@ async fn a_process_that_dies_again_and_again_is_not_started_in_a_loop() {
     }
     let runs = fs::read_to_string(runs).unwrap().lines().count();
     assert!((2..8).contains(&runs), "{runs} starts");
+}
+
+#[tokio::test]
+async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none() {
+    let model = Model::replay([Reply::Items(vec![says("Here.")])]).await;
+    let house = House::with(model, "", |settings| {
+        let program = settings.workdir.with_file_name("codex");
+        let runs = program.with_extension("runs").display().to_string();
+        let crashes =
+            format!("echo >> '{runs}'; if [ $(wc -l < '{runs}') -le 2 ]; then exit 3; fi");
+        let script = format!("#!/bin/sh\n{crashes}\nexec '{}' \"$@\"\n", binary().display());
+        fs::write(&program, script).unwrap();
+        make_runnable(&program);
+        settings.bin = Some(program);
+    })
+    .await;
+    assert_eq!(shown(&house.ask("Where?").await), "answer: Here.");
+    assert_eq!(house.codex.counts().starts, 3);
+}
+
+#[tokio::test]
+async fn a_process_killed_while_idle_is_noticed_at_once() {
+    let model =
+        Model::replay([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])])
+            .await;
+    let house = House::with(model, "", |settings| {
+        let program = settings.workdir.with_file_name("codex");
+        link(binary(), &program);
+        settings.bin = Some(program);
+        settings.presence_ttl = Duration::from_mins(10);
+    })
+    .await;
+    assert_eq!(shown(&house.ask("Before?").await), "answer: Before.");
+    assert_eq!(reason(house.codex.presence()), "available");
+    kill_children(&house.home());
+    until(|| house.codex.counts().starts == 2).await;
+    until(|| reason(house.codex.presence()) == "available").await;
+
+    let program = house.settings.bin.clone().unwrap();
+    fs::remove_file(&program).unwrap();
+    kill_children(&house.home());
+    let gone = "the Codex command line is not found: CODEX_BIN does not name a program";
+    until(|| reason(house.codex.presence()) == gone).await;
+    link(binary(), &program);
+    assert_eq!(shown(&house.ask("After?").await), "answer: After.");
+}
+
+/// Waits until `is_so`, far less long than knowledge of Codex would be kept.
+async fn until(is_so: impl Fn() -> bool) {
+    let changed = async {
+        while !is_so() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), changed).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_reason_of_an_end_is_what_was_said_of_it() {
+    let folder = folder();
+    let mut settings = settings(&folder);
+    let program = folder.path().join("codex");
+    settings.bin = Some(program.clone());
+    for (script, ended) in [
+        (
+            "printf '\\033[31mError:\\033[0m model-name-5.1-max in config.toml, key sk-123, /root/x\\n' >&2\n\
+             printf '\\033[2m2026-11-22T10:00:00Z\\033[0m \\033[33m WARN\\033[0m codex: slow\\n' >&2\n\
+             echo 'WARNING: proceeding, even though we could not create PATH aliases' >&2\nexit 3",
+            "with exit status 3, saying: Error: model-name-5.1-max in config.toml, key [key], [path]",
+        ),
+        ("echo 'WARNING: proceeding' >&2\nkill -9 $$", "with signal 9 (SIGKILL)"),
+        ("echo 'out of luck' >&2\nkill -11 $$", "with signal 11 (SIGSEGV)"),
+        ("exit 0", "with exit status 0"),
+    ] {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        make_runnable(&program);
+        let presence = codex(settings.clone()).check().await;
+        assert_eq!(reason(presence), format!("the Codex process ended {ended}"));
+    }
 }
 
 #[tokio::test]

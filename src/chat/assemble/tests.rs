@@ -234,10 +234,10 @@ fn a_piece_that_is_too_long_is_cut_between_characters_and_ends_the_turn() {
     let whole = bounded([answer("m1", "short"), answer("m2", &long), answer("m3", "more"), END]);
     let short = (5, "short".to_owned());
     assert_eq!(whole, (vec![short, (cut, MARK.to_owned())], Some(Bound::Segment)));
-    let delta = &"\u{20ac}".repeat(1000);
-    let deltas = (0..1000).map(|_| answer_delta("m1", delta)).chain([answer("m1", &long)]);
+    let text = &"\u{20ac}".repeat(1000);
+    let deltas = (0..1000).map(|_| answer_delta("m1", text)).chain([answer("m1", &long)]);
     assert_eq!(bounded(deltas), (vec![(cut, MARK.to_owned())], Some(Bound::Segment)));
-    let parts = (0..1000).map(|part| super::tests::delta("r1", part, delta));
+    let parts = (0..1000).map(|part| delta("r1", part, text));
     let (said, bound) = bounded(parts);
     assert_eq!((said.len(), bound), (1, Some(Bound::Segment)));
     assert!(said[0].0 < MIB + 3000, "{said:?}");

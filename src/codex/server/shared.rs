@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    process::ExitStatus,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
@@ -18,6 +19,11 @@ use crate::{
     },
     domain::ConversationId,
 };
+
+/// What is said of a process of whose end nothing more is known.
+const ENDED: &str = "the Codex process ended";
+/// What marks a line of standard error as no failure.
+const NOTICES: [&str; 6] = ["warning", "warn", "info", "debug", "trace", "note"];
 
 /// Bytes of events that a turn may be behind; one that falls further behind is given up.
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
@@ -64,10 +70,16 @@ pub(in crate::codex) struct Shared {
 pub(super) struct State {
     pub(super) pending: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
     pub(super) turns: HashMap<ConversationId, Queue>,
-    pub(super) ended: bool,
-    /// The last line of standard error.
-    pub(super) last_words: String,
+    /// How the process ended, in a sentence that is safe to show; `None` while it runs.
+    pub(super) end: Option<String>,
+    /// The last line of standard error that is no warning.
+    last_words: String,
+    /// Hears of an end that nobody asked for.
+    on_end: Option<OnEnd>,
 }
+
+/// Hears how the process ended.
+pub(in crate::codex) type OnEnd = Box<dyn FnOnce(String) + Send>;
 
 impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -80,28 +92,58 @@ impl Shared {
         answer: oneshot::Sender<Result<Value, RpcError>>,
     ) -> Result<(), CodexError> {
         let mut state = self.state();
-        if state.ended {
-            return Err(CodexError::Gone(state.last_words.clone()));
+        if let Some(end) = &state.end {
+            return Err(CodexError::Gone(end.clone()));
         }
         state.pending.insert(id, answer);
         Ok(())
     }
 
     pub(super) fn gone_error(&self) -> CodexError {
-        CodexError::Gone(self.state().last_words.clone())
+        CodexError::Gone(self.state().end.clone().unwrap_or_else(|| ENDED.to_owned()))
     }
 
-    pub(in crate::codex) fn set_last_words(&self, words: String) {
-        self.state().last_words = words;
+    /// Keeps what the process said on standard error, in words that are safe to show, in case it ends;
+    /// not a warning, of which it has several at each start.
+    pub(in crate::codex) fn heard_words(&self, words: String) {
+        let mut start = words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+        let is_notice = start
+            .by_ref()
+            .take(4)
+            .any(|word| NOTICES.iter().any(|notice| word.eq_ignore_ascii_case(notice)));
+        if !is_notice {
+            self.state().last_words = words;
+        }
     }
 
-    /// Ends every wait: nothing more will come from the process.
-    pub(in crate::codex) fn end(&self) {
+    /// Takes note that the process has started well: what it said until then is no reason for an end,
+    /// and `on_end` hears of one that nobody asked for.
+    pub(super) fn started(&self, on_end: OnEnd) {
         let mut state = self.state();
-        state.ended = true;
-        state.pending.clear();
-        state.turns.clear();
+        state.last_words.clear();
+        state.on_end = Some(on_end);
+    }
+
+    /// Takes note that the process is to end.
+    pub(in crate::codex) fn dismiss(&self) {
+        self.state().on_end = None;
         self.closing.cancel();
+    }
+
+    /// Ends every wait: nothing more will come from the process, which ended with `status`.
+    pub(in crate::codex) fn end(&self, status: Option<ExitStatus>) {
+        let on_end = {
+            let mut state = self.state();
+            let end = ended(status, &state.last_words);
+            state.end = Some(end.clone());
+            state.pending.clear();
+            state.turns.clear();
+            state.on_end.take().map(|on_end| (on_end, end))
+        };
+        self.closing.cancel();
+        if let Some((on_end, end)) = on_end {
+            on_end(end);
+        }
     }
 
     /// Takes one line of the process; returns the reply that it asks for, if it asks.
@@ -156,6 +198,18 @@ impl Shared {
                 }
             }
         }
+    }
+}
+
+/// Says how the process ended. One that a signal ended did not say why.
+fn ended(status: Option<ExitStatus>, last_words: &str) -> String {
+    let Some(status) = status else { return ENDED.to_owned() };
+    // The system's words are `signal: 9 (SIGKILL)` and `exit status: 1`.
+    let how = status.to_string().replacen(": ", " ", 1);
+    if last_words.is_empty() || status.code().is_none() {
+        format!("{ENDED} with {how}")
+    } else {
+        format!("{ENDED} with {how}, saying: {last_words}")
     }
 }
 
