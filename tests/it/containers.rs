@@ -148,11 +148,9 @@ fn every_setting_reaches_the_container_or_is_fixed_by_it() {
         .filter(|(name, _)| !["PORT", "MCP_PORT"].contains(name))
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    let file: String = outside
-        .iter()
-        .filter(|(name, _)| *name != "HOST_INGEST_DIR")
-        .map(|(name, value)| format!("{name}={value}\n"))
-        .collect();
+    let in_file = outside.iter().filter(|(name, _)| *name != "HOST_INGEST_DIR");
+    let file: Vec<String> = in_file.map(|(name, value)| format!("{name}={value}\n")).collect();
+    let file = file.concat();
     let in_file = [("HOST_INGEST_DIR", "/host_ingest_dir")];
     for (service, fixes) in [("codeinfo", None), ("embedded", Some("QDRANT_URL"))] {
         let given =

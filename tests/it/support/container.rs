@@ -42,9 +42,7 @@ impl Container {
     /// make any.
     pub(crate) fn new() -> Option<Self> {
         if let Some(reason) = obstacle() {
-            // Past the capture of the test harness: nobody is to take this for a test that passed.
-            let line = format!("NOT RUN: a test needs containers, and {reason}\n");
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
+            not_run(&format!("a test needs containers, and {reason}"));
             return None;
         }
         let runc = install::debian("runc").join("usr/sbin/runc");
@@ -94,6 +92,11 @@ impl Container {
             .output()
             .unwrap()
     }
+}
+
+/// Says, past the capture of the test harness, that a test did nothing: nobody is to take it for one that passed.
+pub(crate) fn not_run(reason: &str) {
+    std::io::stderr().write_all(format!("NOT RUN: {reason}\n").as_bytes()).unwrap();
 }
 
 /// Returns why no container can be made here.

@@ -49,6 +49,7 @@ pub(crate) fn debian(package: &str) -> PathBuf {
         // The lists of packages may be missing, or older than the archive.
         shell.arg("-ec").arg(
             r#"cd "$1"
+            rm --force "$2"_*.deb
             apt-get --quiet=2 download "$2" || { apt-get --quiet=2 update && apt-get --quiet=2 download "$2"; }
             dpkg-deb --extract "$2"_*.deb ."#,
         );
