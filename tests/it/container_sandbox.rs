@@ -82,6 +82,16 @@ fn the_models_shell_reads_repositories_and_writes_to_its_scratch_folder_only() {
 }
 
 #[test]
+fn the_program_indexes_and_searches_with_the_calls_that_are_left() {
+    let Some(container) = confined() else { return };
+    let script = format!("/opt/codeinfo ingest {REPOSITORIES} && /opt/codeinfo search 'fn main'");
+    let done = container.run(&script);
+    assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+    let said = lines(&done).join("\n");
+    assert!(said.contains("main.rs") && said.contains("fn main() {}"), "{said}");
+}
+
+#[test]
 fn every_call_that_is_added_to_dockers_list_is_needed() {
     let Some(mut container) = confined() else { return };
     let whole = container.calls().clone();
