@@ -30,6 +30,7 @@ use crate::{
     wire,
 };
 use fault::Fault;
+use mcp::RawSearch;
 use route::{Route, route};
 
 /// What the API stands on.
@@ -59,7 +60,7 @@ struct Parts {
     start_schema: Schema,
     search_schema: Schema,
     chat_schema: Schema,
-    mcp: Arc<dyn Endpoint>,
+    mcp: RawSearch,
 }
 
 impl Api {
@@ -72,7 +73,7 @@ impl Api {
             start_schema: Schema::new(ingest::start_schema())?,
             search_schema: Schema::new(tools::search_schema())?,
             chat_schema: Schema::new(chat::schema())?,
-            mcp: Arc::new(mcp::RawSearch::new(Arc::clone(&services))?),
+            mcp: RawSearch::new(Arc::clone(&services))?,
             services,
         };
         Ok(Self { parts: Arc::new(parts) })
@@ -126,7 +127,11 @@ impl Parts {
             }
             Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,
-            Route::Mcp => Ok(wire::post(&self.mcp, request, &self.http).await?),
+            Route::Mcp => {
+                let search = self.mcp.confined(request.query())?;
+                let endpoint: Arc<dyn Endpoint> = Arc::new(search);
+                Ok(wire::post(&endpoint, request, &self.http).await?)
+            }
             Route::NotAllowed { allow } => Err(net::Fault::MethodNotAllowed { allow }.into()),
             Route::NotFound => Err(net::Fault::RouteNotFound.into()),
         }

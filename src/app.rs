@@ -193,6 +193,7 @@ fn services(
     let metrics = Metrics::default();
     api::Services {
         chat: Chat::new(codex.clone(), &config.codex, search_url, catalog, work.clone())
+            .mapped(config.path_map.clone())
             .counted(metrics.turns.clone()),
         ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work)
             .shown_as(config.path_map.clone()),

@@ -5,6 +5,7 @@ mod conversations;
 mod error;
 mod event;
 mod prompt;
+mod scope;
 mod turn;
 
 use std::{
@@ -18,14 +19,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{Instrument, Span};
 
-use self::conversations::Conversations;
+use self::{conversations::Conversations, scope::Scope};
 pub use self::{
     error::ChatError,
     event::{Event, Failure, Outcome, Stage, Usage},
 };
 use crate::{
     codex::{Codex, CodexError, Model, Presence},
-    config,
+    config::{self, PathMap},
     domain::{ConversationId, Question},
     store::Catalog,
     task::Tasks,
@@ -39,6 +40,7 @@ pub struct Chat {
     search_url: String,
     /// The repositories that can be asked about.
     catalog: Catalog,
+    paths: PathMap,
     turn_timeout: Duration,
     conversations: Conversations,
     turns: Timed<telemetry::Outcome>,
@@ -55,6 +57,9 @@ pub struct Ask {
     pub model: Option<String>,
     /// The reasoning effort; `None` takes the one of the settings.
     pub effort: Option<String>,
+    /// The repository that the question is confined to: a name, an id or a path; `None` asks about
+    /// all that are indexed.
+    pub repository: Option<String>,
 }
 
 impl Chat {
@@ -71,11 +76,18 @@ impl Chat {
             codex,
             search_url,
             catalog,
+            paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
             turns: Timed::default(),
             tasks,
         }
+    }
+
+    /// Understands and shows paths as clients see them.
+    #[must_use]
+    pub fn mapped(self, paths: PathMap) -> Self {
+        Self { paths, ..self }
     }
 
     /// Counts the turns in `turns`.
@@ -90,12 +102,13 @@ impl Chat {
         if let Presence::Unavailable(unavailable) = self.codex.usable().await {
             return Err(ChatError::Unavailable(unavailable, ask.conversation));
         }
+        let scope = self.scope(ask.question.as_str(), ask.repository.as_deref()).await?;
         let place = tokio::select! {
             () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),
             place = self.conversations.place(ask.conversation) => place?,
         };
         let (opened, turn) = oneshot::channel();
-        let running = turn::run(self.clone(), ask, place, opened);
+        let running = turn::run(self.clone(), (ask, scope), place, opened);
         drop(self.tasks.spawn(running.instrument(Span::current())));
         // A task that ends without a word was dropped by the runtime's end.
         turn.await.unwrap_or(Err(ChatError::Stopping))
@@ -106,10 +119,19 @@ impl Chat {
         self.conversations.taken()
     }
 
-    /// Returns whether a question would be accepted now. Waits for a look at Codex only while Codex
-    /// is not known to be usable.
+    /// Returns whether Codex can be asked now. Waits for a look at Codex only while Codex is not known
+    /// to be usable.
     pub async fn presence(&self) -> Presence {
         self.codex.usable().await
+    }
+
+    /// Refuses while there is nothing to ask about.
+    pub async fn indexed(&self) -> Result<(), ChatError> {
+        self.scope("", None).await.map(drop)
+    }
+
+    async fn scope(&self, question: &str, repository: Option<&str>) -> Result<Scope, ChatError> {
+        Scope::of(question, repository, &self.catalog.roots().await?, &self.paths)
     }
 
     /// Returns the models that Codex offers.

@@ -27,8 +27,10 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Search { query, repository, limit, json } => {
             print::search(client, &query, repository, limit, json).await
         }
-        Command::Ask { question, conversation, json } => {
-            answer::ask(client, question, conversation, json).await
+        Command::Ask { question, conversation, repository, json } => {
+            let repository = repository.as_deref().map(print::reference);
+            let body = answer::body(&question, conversation, repository);
+            answer::ask(client, &body, json).await
         }
         Command::Repos { json } => print::repos(client, json).await,
         Command::Remove { name } => print::remove(client, &name).await,

@@ -15,7 +15,7 @@ pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
 pub use plain::{plain_line, plain_name};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
-pub use root::{Counts, Root};
+pub use root::{Counts, Root, UnknownRoot};
 pub use segment::Segment;
 pub use sparse::Sparse;
 

@@ -21,7 +21,7 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 
 use crate::{
     config::PathMap,
-    domain::{FileSummary, Hit, Root, RootId, Sparse},
+    domain::{FileSummary, Hit, Root, RootId, Sparse, UnknownRoot},
     embed::{Embedder, lexical},
     store::{Catalog, Field, Filter, Scored, StoreError, VectorStore},
 };
@@ -101,7 +101,7 @@ impl Search {
         }
         let named = |reference: &str| {
             let root = self.path_map.root(&roots, reference);
-            root.ok_or_else(|| error::unknown_repository(reference, &roots))
+            root.ok_or_else(|| SearchError::from(UnknownRoot::new(reference, &roots)))
         };
         let root = query.repository().map(named).transpose()?;
         // The only one needs none, and an approximate index is at its best without.
@@ -128,6 +128,11 @@ impl Search {
         candidate::drop_twins(&mut candidates, &folders);
         let ranked = rank::rank(candidates, &intent, self.rules, query.limit());
         Ok(self.found(ranked, &roots))
+    }
+
+    /// Returns what can be searched, ordered by name.
+    pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
+        Ok(self.catalog.roots().await?)
     }
 
     async fn dense(

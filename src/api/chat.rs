@@ -27,6 +27,7 @@ pub(super) struct Arguments {
     conversation_id: Option<String>,
     model: Option<String>,
     effort: Option<String>,
+    repository: Option<String>,
 }
 
 pub(super) fn schema() -> Value {
@@ -40,6 +41,8 @@ pub(super) fn schema() -> Value {
             "conversationId": { "type": "string", "minLength": 1 },
             "model": name,
             "effort": { "type": "string", "enum": EFFORTS },
+            // A path, perhaps; its bound is that of the system.
+            "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
         },
     })
 }
@@ -53,8 +56,8 @@ pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Tur
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
-    let Arguments { model, effort, .. } = arguments;
-    Ok(services.chat.ask(Ask { question, conversation, model, effort }).await?)
+    let Arguments { model, effort, repository, .. } = arguments;
+    Ok(services.chat.ask(Ask { question, conversation, model, effort, repository }).await?)
 }
 
 /// Streams a turn. Dropping the reply drops the turn, which interrupts Codex.

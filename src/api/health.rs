@@ -10,7 +10,7 @@ use tracing::warn;
 use super::{Parts, Services, fault::Fault};
 use crate::{
     codex::Presence,
-    error::chain,
+    error::{Code, chain},
     net::{Response, reply},
     store::{StoreError, Vitals},
 };
@@ -97,10 +97,17 @@ impl Parts {
 
 /// Answers 200 when a question would be accepted.
 pub(super) async fn ready(services: &Services) -> Result<Response, Fault> {
-    match services.chat.presence().await {
-        Presence::Available { .. } => Ok(reply::json(StatusCode::OK, &json!({ "ready": true }))),
-        Presence::Unavailable(why) => Err(Fault::Unavailable(why)),
+    if let Presence::Unavailable(why) = services.chat.presence().await {
+        return Err(Fault::Unavailable(why));
     }
+    let unready = |code: Code, reason: &str| {
+        reply::error(StatusCode::SERVICE_UNAVAILABLE, code.as_str(), reason, &[])
+    };
+    Ok(match tokio::time::timeout(PATIENCE, services.chat.indexed()).await {
+        Ok(Ok(())) => reply::json(StatusCode::OK, &json!({ "ready": true })),
+        Ok(Err(failure)) => unready(failure.code(), &failure.to_string()),
+        Err(_) => unready(Code::StoreUnavailable, &slow()),
+    })
 }
 
 fn codex(services: &Services) -> CodexHealth {

@@ -3,15 +3,15 @@
 use std::{fmt::Write, sync::Arc};
 
 use futures_util::{FutureExt, future, future::BoxFuture};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};
 
-use super::{Services, repos, tools};
+use super::{Services, fault::Fault, repos, tools};
 use crate::{
-    domain::{FILES_META, SEARCH_TOOL, plain_name},
+    domain::{FILES_META, Root, SEARCH_TOOL, UnknownRoot, plain_name},
     error::{Code, chain},
     rpc::{About, Call, Endpoint, Error, Openness, Refusal, SchemaError, Tool, ToolResult},
-    search,
+    search::{self, SearchError},
 };
 
 const LIST: &str = "ListIngestedRepositories";
@@ -37,10 +37,14 @@ const LIST_DESCRIPTION: &str = "\
 Lists the repositories that VectorSearch covers: name, path, size and description. Call it to find the name to pass as `repository`, \
 or to see whether a repository is indexed at all.";
 
-/// The endpoint with the two read-only tools. Never gated by Codex: Codex itself calls it.
+/// The endpoint with the two read-only tools. Never gated by Codex: Codex itself calls it. Clones share
+/// all but their bounds.
+#[derive(Clone)]
 pub(super) struct RawSearch {
     services: Arc<Services>,
-    about: About,
+    about: Arc<About>,
+    /// The only repository that is there, as a name, an id or a path.
+    only: Option<String>,
 }
 
 impl RawSearch {
@@ -58,17 +62,66 @@ impl RawSearch {
             )?,
         ];
         let about = About { title: "CodeInfo search", instructions: INSTRUCTIONS, tools };
-        Ok(Self { services, about })
+        Ok(Self { services, about: Arc::new(about), only: None })
+    }
+
+    /// Returns the endpoint that the query of an address asks for: `repository=…` has only that one.
+    /// Whoever is given such an address cannot search beyond it, whatever it sends.
+    pub(super) fn confined(&self, query: Option<&str>) -> Result<Self, Fault> {
+        let mut search = self.clone();
+        for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+            let fault = match (&*name, value.trim()) {
+                ("repository", "") => "`repository` is blank".to_owned(),
+                ("repository", only) if search.only.is_none() => {
+                    search.only = Some(only.to_owned());
+                    continue;
+                }
+                ("repository", _) => "`repository` is there twice".to_owned(),
+                (name, _) => {
+                    let name: String = name.chars().take(80).collect();
+                    format!("`{name}` is not known here")
+                }
+            };
+            return Err(Fault::Arguments(vec![fault]));
+        }
+        Ok(search)
+    }
+
+    /// Returns the only repository, where the endpoint is confined to one. A model may name it; one
+    /// that names another has to hear that nothing else is there.
+    async fn only(&self, named: Option<&str>) -> Result<Option<Root>, SearchError> {
+        let Some(only) = &self.only else { return Ok(None) };
+        let (paths, roots) = (&self.services.path_map, self.services.search.roots().await?);
+        let root = paths.root(&roots, only).cloned();
+        let root = root.ok_or_else(|| UnknownRoot::new(only, &[]))?;
+        match named.map(|named| paths.root(&roots, named.trim())) {
+            Some(other) if other.is_none_or(|other| other.id != root.id) => {
+                Err(UnknownRoot::new(named.unwrap_or_default(), &[root]).into())
+            }
+            Some(_) | None => Ok(Some(root)),
+        }
     }
 
     async fn list(&self) -> Result<ToolResult, Refusal> {
+        let only = match self.only(None).await {
+            Ok(only) => only,
+            Err(failure) => return failed(failure.code(), &failure),
+        };
         match repos::repos(&self.services).await {
-            Ok(repos) => Ok(ToolResult::text(listed(&repos.repos))),
+            Ok(mut repos) => {
+                repos.repos.retain(|repo| only.as_ref().is_none_or(|root| repo.id == root.id));
+                Ok(ToolResult::text(listed(&repos.repos)))
+            }
             Err(failure) => failed(failure.code(), &failure),
         }
     }
 
-    async fn search(&self, arguments: &tools::SearchArguments) -> Result<ToolResult, Refusal> {
+    async fn search(&self, arguments: tools::SearchArguments) -> Result<ToolResult, Refusal> {
+        let arguments = match self.only(arguments.repository()).await {
+            Ok(None) => arguments,
+            Ok(Some(root)) => arguments.within(&root),
+            Err(failure) => return failed(failure.code(), &failure),
+        };
         let query =
             arguments.query().map_err(|fault| Refusal::Arguments(vec![fault.to_string()]))?;
         let found = match self.services.find(&query).await {
@@ -104,11 +157,12 @@ impl Endpoint for RawSearch {
         &'a self,
         tool: &'a Tool,
         arguments: Value,
+        _: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, Refusal>> {
         async move {
             let result = if tool.name() == SEARCH_TOOL {
                 let arguments = tool.arguments().read(arguments).map_err(Refusal::Arguments)?;
-                self.search(&arguments).await?
+                self.search(arguments).await?
             } else {
                 tool.arguments().read::<Value>(arguments).map_err(Refusal::Arguments)?;
                 self.list().await?

@@ -22,7 +22,7 @@ pub(super) struct Repos {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Repo {
-    id: RootId,
+    pub(super) id: RootId,
     pub(super) name: String,
     pub(super) description: Option<String>,
     pub(super) path: PathBuf,

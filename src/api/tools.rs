@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Services, fault::Fault, repos::repos};
 use crate::{
-    domain::{FileSummary, Hit},
+    domain::{FileSummary, Hit, Root},
     net::{Response, reply},
     search::{DEFAULT_LIMIT, Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
     telemetry::Outcome,
@@ -23,6 +23,16 @@ pub(super) struct SearchArguments {
 }
 
 impl SearchArguments {
+    /// Returns the repository that is named.
+    pub(super) fn repository(&self) -> Option<&str> {
+        self.repository.as_deref()
+    }
+
+    /// Searches in `root` only.
+    pub(super) fn within(self, root: &Root) -> Self {
+        Self { repository: Some(root.id.to_string()), ..self }
+    }
+
     pub(super) fn query(&self) -> Result<Query, SearchError> {
         Query::new(&self.query, self.repository.as_deref(), self.limit)
     }

@@ -2,8 +2,9 @@
 
 use crate::{
     codex::{CodexError, Unavailable},
-    domain::ConversationId,
+    domain::{ConversationId, UnknownRoot},
     error::Code,
+    store::StoreError,
 };
 
 /// Why a question could not be asked. A turn that fails later says so in its outcome.
@@ -12,6 +13,15 @@ pub enum ChatError {
     /// Codex cannot be used; the conversation is the one that was asked to go on.
     #[error("Codex cannot be used: {}", .0.reason)]
     Unavailable(Unavailable, Option<ConversationId>),
+    /// Nothing is indexed.
+    #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
+    IngestRequired,
+    /// The repository that the question is about is not indexed.
+    #[error(transparent)]
+    UnknownRepository(#[from] UnknownRoot),
+    /// What is indexed cannot be read.
+    #[error("cannot read what is indexed: {0}")]
+    Store(#[from] StoreError),
     /// No conversation of ours has that id.
     #[error("there is no conversation `{0}`")]
     UnknownConversation(ConversationId),
@@ -30,6 +40,9 @@ impl ChatError {
     pub fn code(&self) -> Code {
         match self {
             Self::Unavailable(..) => Code::LlmUnavailable,
+            Self::IngestRequired => Code::IngestRequired,
+            Self::UnknownRepository(_) => Code::RepoNotFound,
+            Self::Store(cause) => cause.code(),
             Self::UnknownConversation(_) => Code::ConversationNotFound,
             Self::Busy(_) => Code::Busy,
             Self::Stopping => Code::Cancelled,

@@ -14,6 +14,7 @@ use super::{
     conversations::Place,
     event::{Event, Failure, Outcome},
     prompt::prompt,
+    scope::Scope,
 };
 use crate::{
     codex::{CodexError, Ending, Fault, FaultKind, Opening, Running, Thread},
@@ -30,7 +31,7 @@ const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 /// Opens the thread, reports that, and runs the turn to its end.
 pub(super) async fn run(
     chat: Chat,
-    ask: Ask,
+    (ask, scope): (Ask, Scope),
     mut place: Place,
     opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
@@ -38,7 +39,8 @@ pub(super) async fn run(
         thread: ask.conversation,
         model: ask.model,
         prompt: prompt().to_owned(),
-        search_url: chat.search_url.clone(),
+        search_url: scope.search_url(&chat.search_url),
+        note: scope.note(),
     };
     let thread = match chat.codex.open(opening).await {
         Ok(thread) => thread,

@@ -30,18 +30,23 @@ struct Final {
     segments: Vec<Segment>,
 }
 
-/// Asks over `POST /chat`: answers go to standard output, everything else to standard error.
-pub(super) async fn ask(
-    client: &Client,
-    question: String,
+/// Returns the body of `POST /chat`.
+pub(super) fn body(
+    question: &str,
     conversation: Option<String>,
-    as_json: bool,
-) -> Result<(), CliError> {
+    repository: Option<String>,
+) -> Value {
     let mut body = json!({ "question": question });
-    if let (Some(id), Some(body)) = (conversation, body.as_object_mut()) {
-        body.insert("conversationId".to_owned(), id.into());
+    if let Some(body) = body.as_object_mut() {
+        body.extend(conversation.map(|id| ("conversationId".to_owned(), id.into())));
+        body.extend(repository.map(|name| ("repository".to_owned(), name.into())));
     }
-    let reply = client.stream(&["chat"], &body).await?;
+    body
+}
+
+/// Asks over `POST /chat`: answers go to standard output, everything else to standard error.
+pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<(), CliError> {
+    let reply = client.stream(&["chat"], body).await?;
     let mut chunks = reply.bytes_stream();
     let mut pending = Vec::new();
     while let Some(chunk) = chunks.next().await {

@@ -63,6 +63,9 @@ pub enum Command {
         /// Go on with this conversation
         #[arg(long, short)]
         conversation: Option<String>,
+        /// Only about this repository (name, id or path)
+        #[arg(long, short)]
+        repository: Option<String>,
         /// Print the final result as JSON instead of the stream
         #[arg(long)]
         json: bool,

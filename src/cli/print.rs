@@ -146,12 +146,16 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
 }
 
 pub(super) async fn remove(client: &Client, name: &str) -> Result<(), CliError> {
-    // Names hold no `/`; what does, or is `.` or `..`, is a path, known to the server in full.
+    client.post::<Value>(&["ingest", "remove", &reference(name)], &json!({})).await?;
+    line(&format!("removed {name} from the index"))
+}
+
+/// Returns what a person calls a repository as the server knows it. Names hold no `/`; what does, or
+/// is `.` or `..`, is a path, known to the server in full.
+pub(super) fn reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
-    let reference = whole.as_ref().map_or(name.into(), |path| path.to_string_lossy());
-    client.post::<Value>(&["ingest", "remove", &reference], &json!({})).await?;
-    line(&format!("removed {name} from the index"))
+    whole.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{CliError, Client, print};
+use crate::error::Code;
 
 #[derive(Deserialize)]
 struct Health {
@@ -40,7 +41,11 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
         print::line("            kept up to date while files change")?;
     }
     match ready {
+        // What the index lacks is said above.
         Ok(_) => print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?,
+        Err(CliError::Refused { code, .. }) if code != Code::LlmUnavailable.as_str() => {
+            print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?;
+        }
         Err(CliError::Refused { message, .. }) => {
             print::line(&format!("Codex       cannot be used: {message}"))?;
             print::line("            Search works without it; questions answer")?;

@@ -44,6 +44,8 @@ pub struct Opening {
     pub prompt: String,
     /// Address of the MCP endpoint that searches.
     pub search_url: String,
+    /// What the model is told before the question.
+    pub note: Option<String>,
 }
 
 /// A thread that is loaded and about to run a turn.
@@ -54,6 +56,7 @@ pub struct Thread {
     model: String,
     /// What it was opened with.
     opened_with: ThreadSettings,
+    note: Option<String>,
     tokens: Option<u64>,
     events: mpsc::Receiver<Heard>,
 }
@@ -90,6 +93,7 @@ impl Thread {
             id,
             model: opened.model,
             opened_with: asked,
+            note: opening.note,
             tokens: Some(0),
             events,
         })
@@ -134,7 +138,8 @@ impl Thread {
         };
         let opened_with = resume.settings;
         let model = opened_with.model.clone().unwrap_or(opened.model);
-        Ok(Self { server, settings: settings.clone(), id, model, opened_with, tokens, events })
+        let (settings, note) = (settings.clone(), opening.note);
+        Ok(Self { server, settings, id, model, opened_with, note, tokens, events })
     }
 
     pub fn id(&self) -> ConversationId {
@@ -162,7 +167,7 @@ impl Thread {
             approval_policy: settings::approval(&self.settings),
             sandbox_policy: settings::sandbox_policy(&self.settings),
         };
-        match self.server.call::<TurnStarted>("turn/start", &start).await {
+        match self.begin(&start).await {
             Ok(started) => Ok(Running { turn: started.turn.id, retried: false, thread: self }),
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
@@ -172,6 +177,16 @@ impl Thread {
                 Err(error)
             }
         }
+    }
+
+    async fn begin(&self, start: &TurnStart) -> Result<TurnStarted, CodexError> {
+        if let Some(note) = &self.note {
+            let content = json!([{ "type": "input_text", "text": note }]);
+            let message = json!({ "type": "message", "role": "developer", "content": content });
+            let noted = json!({ "threadId": start.thread_id, "items": [message] });
+            self.server.call::<serde_json::Value>("thread/inject_items", &noted).await?;
+        }
+        self.server.call("turn/start", start).await
     }
 
     /// Keeps the thread loaded for a follow-up. No turn of it may be under way.

@@ -43,6 +43,37 @@ impl Root {
     }
 }
 
+/// No root is called like that.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no repository `{reference}` is indexed; known are {known}")]
+pub struct UnknownRoot {
+    /// What was asked for, shortened.
+    reference: String,
+    /// Names of indexed repositories, a few at most.
+    known: String,
+}
+
+impl UnknownRoot {
+    /// The most repositories that are named.
+    const MAX_NAMED: usize = 10;
+    /// The most characters of a wrong name that are repeated.
+    const MAX_REFERENCE: usize = 120;
+
+    /// Says that none of `roots` is called `reference`, and how they are called.
+    pub fn new(reference: &str, roots: &[Root]) -> Self {
+        let names: Vec<String> =
+            roots.iter().take(Self::MAX_NAMED).map(|root| format!("`{}`", root.name)).collect();
+        let more = match roots.len().saturating_sub(Self::MAX_NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Self {
+            reference: reference.chars().take(Self::MAX_REFERENCE).collect(),
+            known: if names.is_empty() { "none".to_owned() } else { names.join(", ") + &more },
+        }
+    }
+}
+
 /// How much of a root is indexed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

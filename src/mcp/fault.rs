@@ -51,7 +51,7 @@ pub(super) fn refused(
         return Err(Refusal::Error(unavailable(why, *conversation)));
     }
     match failure.code() {
-        Code::ConversationNotFound | Code::ValidationFailed => {
+        Code::ConversationNotFound | Code::RepoNotFound | Code::ValidationFailed => {
             Err(Refusal::Arguments(vec![failure.to_string()]))
         }
         Code::Internal => Err(internal(failure)),

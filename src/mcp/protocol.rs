@@ -1,7 +1,7 @@
 //! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
 
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{fault, progress, tool};
 use crate::{
@@ -49,13 +49,18 @@ impl Endpoint for Questions {
         &'a self,
         tool: &'a Tool,
         arguments: Value,
+        meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, Refusal>> {
-        let call = tool::asked(tool, arguments).map_err(Refusal::Arguments).map(
-            |(question, conversation)| {
-                let ask = Ask { question, conversation, model: None, effort: None };
-                Call::Running(progress::updates(self.chat.clone(), ask).boxed())
-            },
-        );
+        let call = match (tool::asked(tool, arguments), tool::repository(&meta)) {
+            (Ok((question, conversation)), Ok(repository)) => {
+                let ask = Ask { question, conversation, model: None, effort: None, repository };
+                Ok(Call::Running(progress::updates(self.chat.clone(), ask).boxed()))
+            }
+            (asked, repository) => {
+                let faults = asked.err().into_iter().flatten().chain(repository.err());
+                Err(Refusal::Arguments(faults.collect()))
+            }
+        };
         future::ready(call).boxed()
     }
 }

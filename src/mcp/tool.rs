@@ -1,7 +1,7 @@
 //! The tool: its definition, its arguments, its result.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     chat::{Failure, Outcome},
@@ -14,6 +14,9 @@ Answers a question about the indexed repositories. Call it to learn how somethin
 before reading files yourself: it searches every repository and verifies what it says in the code. Ask one whole question in plain words. \
 It returns JSON {conversationId, modelId, segments}: read the last segment of type `answer`; `vector_summary` names the files it is based on. \
 For a follow-up pass the conversationId back. It may take minutes.";
+
+/// Where a call names the only repository that its question is about, within `params._meta`.
+const REPOSITORY_META: &str = "codeinfo/repository";
 
 /// What a client asks, as sent.
 #[derive(Debug, Deserialize)]
@@ -63,6 +66,17 @@ pub(super) fn asked(
             let malformed = conversation.err().map(|fault| format!("`conversationId`: {fault}"));
             Err(fault.into_iter().chain(malformed).collect())
         }
+    }
+}
+
+/// Returns the repository that a call is confined to, or what is wrong with it.
+pub(super) fn repository(meta: &Map<String, Value>) -> Result<Option<String>, String> {
+    match meta.get(REPOSITORY_META) {
+        None => Ok(None),
+        Some(Value::String(reference)) if !reference.trim().is_empty() => {
+            Ok(Some(reference.clone()))
+        }
+        Some(_) => Err(format!("`_meta.{REPOSITORY_META}` must be a name, an id or a path")),
     }
 }
 

@@ -73,6 +73,11 @@ impl Request {
         self.head.uri.path()
     }
 
+    /// Returns what follows the path after a question mark, as sent.
+    pub fn query(&self) -> Option<&str> {
+        self.head.uri.query()
+    }
+
     /// Returns the headers of that name as one list, so that a second one never goes unseen. What is
     /// not text is present but equals nothing.
     pub fn header(&self, name: &str) -> Option<Cow<'_, str>> {

@@ -1,7 +1,7 @@
 //! What an MCP endpoint brings: its name, its tools, and what they do.
 
 use futures_util::{future::BoxFuture, stream::BoxStream};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Error, Tool, ToolResult};
 
@@ -49,7 +49,12 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Refuses to list and call tools while they cannot work. Asked before arguments are looked at.
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated.
-    fn call<'a>(&'a self, tool: &'a Tool, arguments: Value)
-    -> BoxFuture<'a, Result<Call, Refusal>>;
+    /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated, and what
+    /// the client says beside them in `_meta`.
+    fn call<'a>(
+        &'a self,
+        tool: &'a Tool,
+        arguments: Value,
+        meta: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Call, Refusal>>;
 }

@@ -116,7 +116,11 @@ async fn call(endpoint: &dyn Endpoint, era: Era, mut params: Members) -> Answer 
         Err(error) => return Answer::Now(Err(error)),
     };
     let arguments = params.remove("arguments").unwrap_or_else(|| json!({}));
-    match endpoint.call(tool, arguments).await {
+    let meta = match params.remove("_meta") {
+        Some(Value::Object(meta)) => meta,
+        Some(_) | None => Members::new(),
+    };
+    match endpoint.call(tool, arguments, meta).await {
         Ok(Call::Done(result)) => Answer::Now(finished(era, Ok(result))),
         Ok(Call::Running(updates)) => Answer::Later(updates),
         Err(refusal) => Answer::Now(finished(era, Err(refusal))),

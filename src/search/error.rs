@@ -1,6 +1,6 @@
 //! What can go wrong in a search.
 
-use crate::{domain::Root, embed::EmbedError, error::Code, store::StoreError};
+use crate::{domain::UnknownRoot, embed::EmbedError, error::Code, store::StoreError};
 
 /// A search failure.
 #[derive(Debug, thiserror::Error)]
@@ -26,13 +26,8 @@ pub enum SearchError {
     #[error("`limit` is {0}; it must be between 1 and {max}", max = super::MAX_LIMIT)]
     Limit(u64),
     /// No indexed repository has that name, id or path.
-    #[error("no repository `{reference}` is indexed; known are {known}")]
-    RepoNotFound {
-        /// What was asked for, shortened.
-        reference: String,
-        /// Names of indexed repositories, a few at most.
-        known: String,
-    },
+    #[error(transparent)]
+    RepoNotFound(#[from] UnknownRoot),
     /// Nothing is indexed.
     #[error("nothing is indexed yet; ingest a repository first")]
     IngestRequired,
@@ -53,29 +48,10 @@ impl SearchError {
             | Self::Nul(_)
             | Self::BlankRepository
             | Self::Limit(_) => Code::ValidationFailed,
-            Self::RepoNotFound { .. } => Code::RepoNotFound,
+            Self::RepoNotFound(_) => Code::RepoNotFound,
             Self::IngestRequired => Code::IngestRequired,
             Self::Embed(cause) => cause.code(),
             Self::Store(cause) => cause.code(),
         }
-    }
-}
-
-/// The most repositories that an error names.
-const MAX_NAMED: usize = 10;
-/// The most characters of a wrong name that an error repeats.
-const MAX_REFERENCE: usize = 120;
-
-/// Says that no root is called `reference`, and which there are.
-pub(super) fn unknown_repository(reference: &str, roots: &[Root]) -> SearchError {
-    let names: Vec<String> =
-        roots.iter().take(MAX_NAMED).map(|root| format!("`{}`", root.name)).collect();
-    let more = match roots.len().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    SearchError::RepoNotFound {
-        reference: reference.chars().take(MAX_REFERENCE).collect(),
-        known: format!("{}{more}", names.join(", ")),
     }
 }

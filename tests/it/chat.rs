@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::support::{
-    house::{House, shown},
+    house::{House, root, shown},
     model::{Item, Model, Reply, says, searches, thinks},
 };
 
@@ -317,6 +317,37 @@ async fn a_loaded_thread_follows_what_the_next_question_is_opened_with() {
 }
 
 #[tokio::test]
+async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
+    let house = House::new([
+        Reply::Items(vec![says("One.")]),
+        Reply::Items(vec![says("Two.")]),
+        Reply::Items(vec![says("Three.")]),
+    ])
+    .await;
+    let developer = |request: &serde_json::Value| -> String {
+        let input = request["input"].as_array().unwrap();
+        input.iter().filter(|item| item["role"] == "developer").map(ToString::to_string).collect()
+    };
+    house.ask("What does repo do?").await;
+    let alone = developer(&house.model.requests()[0]);
+    assert!(!alone.contains("The next question"), "the only one is meant anyway: {alone}");
+    let other = house.repo().with_file_name("flask");
+    std::fs::create_dir(&other).unwrap();
+    house.catalog.put_root(&root(&other)).await.unwrap();
+    house.ask("What does Flask do?").await;
+    let named = developer(&house.model.requests()[1]);
+    let other = other.canonicalize().unwrap();
+    let told = format!(
+        "The next question has the names of indexed repositories in it: `flask` (at {}).",
+        other.display()
+    );
+    assert!(named.contains(&told), "{named}");
+    house.ask("What else is there?").await;
+    let unnamed = developer(&house.model.requests()[2]);
+    assert!(!unnamed.contains("The next question"), "{unnamed}");
+}
+
+#[tokio::test]
 async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only() {
     // Codex tells nothing of a command that ends within a few milliseconds.
     let command =
@@ -444,10 +475,10 @@ async fn questions_over_the_bound_are_refused() {
     })
     .await;
     let running = house.begin("One?", None).await.unwrap();
-    let mut waiting = Box::pin(house.begin("Two?", None));
-    assert!(futures_util::poll!(&mut waiting).is_pending());
-    let error = house.begin("Three?", None).await.unwrap_err();
-    assert_eq!(error.code(), Code::Busy);
+    // Of two, one waits, and so the other is refused.
+    let [two, three] = ["Two?", "Three?"].map(|question| Box::pin(house.begin(question, None)));
+    let (refused, waiting) = futures_util::future::select(two, three).await.factor_first();
+    assert_eq!(refused.unwrap_err().code(), Code::Busy);
     drop(running);
     let outcome = waiting.await.unwrap();
     drop(outcome);

@@ -28,7 +28,7 @@ use crate::support::{
     codex,
     install::{self, Parts},
     model::{Model, Reply, says},
-    process::{Program, fresh, http},
+    process::{Environment, Program, fresh, http},
 };
 
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -39,7 +39,7 @@ async fn every_client_lists_and_calls_the_tool() {
     let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
     let folder = fresh();
     let environment = codex::environment(folder.path(), &model.url);
-    let server = Program::serve(&folder.path().join("data"), &[], &environment).await;
+    let server = serve(folder.path(), &environment).await;
     let mut clients = clients(&server.mcp).await;
     assert_snapshot!(seen(&mut clients).await, @r"
     Inspector, legacy: codebase_question | In valve.rs.
@@ -61,7 +61,7 @@ async fn every_client_hears_that_codex_is_away_and_reaches_it_when_it_appears() 
     let binary = folder.path().join("codex");
     let mut environment = codex::environment(folder.path(), &model.url);
     environment.push(("CODEX_BIN".to_owned(), binary.display().to_string()));
-    let server = Program::serve(&folder.path().join("data"), &[], &environment).await;
+    let server = serve(folder.path(), &environment).await;
     let mut clients = clients(&server.mcp).await;
     assert_snapshot!(seen(&mut clients).await, @r#"
     Inspector, legacy: "error" CODE_INFO_LLM_UNAVAILABLE | "error" CODE_INFO_LLM_UNAVAILABLE
@@ -79,6 +79,14 @@ async fn every_client_hears_that_codex_is_away_and_reaches_it_when_it_appears() 
     let answers = |line: &str| line.ends_with(": codebase_question | In valve.rs.");
     assert!(found.lines().all(answers), "{found}");
     server.terminate().await;
+}
+
+/// Serves one small repository.
+async fn serve(folder: &Path, environment: &Environment) -> Program {
+    let repository = folder.join("boiler");
+    std::fs::create_dir(&repository).unwrap();
+    std::fs::write(repository.join("valve.rs"), "fn open() {}\n").unwrap();
+    Program::serve(&folder.join("data"), &[&repository], environment).await
 }
 
 /// A client that is connected as long as it can be.

@@ -1,13 +1,18 @@
 //! The wire contract of `/chat` on the main API: the frames of a whole turn.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc, time::Duration};
 
+use futures_util::future::select;
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::{sync::Notify, time::timeout};
 
 use crate::{
     listeners::Listeners,
-    support::model::{Model, Reply as Said, says, searches, thinks},
+    support::{
+        model::{Model, Reply as Said, says, searches, thinks},
+        process::http,
+    },
     wire::{Reply, get, post},
 };
 
@@ -120,4 +125,37 @@ async fn without_codex_chat_says_why() {
     }
     "#);
     assert_eq!(get(server.main, "/chat/models").await.body, asked.body);
+}
+
+#[tokio::test]
+async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
+    let finish = Arc::new(Notify::new());
+    let model = Model::replay([
+        Said::Held(Arc::clone(&finish), vec![says("First.")]),
+        Said::Items(vec![says("Second.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[("CODEX_MAX_WAITING", "1")]).await;
+    server.ingest_demo().await;
+    let chat = format!("http://{}/chat", server.main);
+    let mut first = http().post(chat).json(&json!({ "question": "One?" })).send().await.unwrap();
+    let begun = String::from_utf8(first.chunk().await.unwrap().unwrap().to_vec()).unwrap();
+    let thread = begun.strip_prefix("event: thread\ndata: ").unwrap();
+    let thread: Value = serde_json::from_str(thread.trim()).unwrap();
+    model.asked(1).await;
+    let follow_up = json!({ "question": "Two?", "conversationId": thread["conversationId"] });
+    let follow_up = follow_up.to_string();
+    // Where one of two is refused because the other waits, that one does wait.
+    let [one, other] = [0, 1].map(|_| Box::pin(post(server.main, "/chat", &follow_up)));
+    let ended = timeout(Duration::from_mins(1), select(one, other)).await.unwrap();
+    let (refused, waiting) = ended.factor_first();
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert_eq!(model.requests().len(), 1);
+    finish.notify_one();
+    let (first, second) = tokio::join!(first.text(), waiting);
+    let first = first.unwrap();
+    assert!(first.contains("First.") && first.contains("event: final"), "{first}");
+    let second = second.body;
+    assert!(second.contains(r#""segments":[{"type":"answer","text":"Second."}]"#), "{second}");
+    assert!(model.latest().contains("First."), "the later turn knows the earlier one");
 }

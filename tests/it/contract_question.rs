@@ -13,8 +13,11 @@ use tokio::{
 
 use crate::{
     listeners::Listeners,
-    support::model::{Item, Model, Reply as Said, says, searches, thinks},
-    wire::{self, Reply, rpc, rpc_with},
+    support::{
+        model::{Item, Model, Reply as Said, says, searches, thinks},
+        qdrant::StandIn,
+    },
+    wire::{self, Reply, get, post, rpc, rpc_with},
 };
 
 const JSON_ONLY: [(&str, &str); 1] = [("accept", "application/json")];
@@ -151,6 +154,7 @@ async fn a_client_that_takes_events_gets_progress_and_one_result() {
 async fn the_tool_is_listed_and_its_schema_is_what_validates() {
     let model = Model::replay([]).await;
     let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
     let listed = rpc(server.mcp, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).await;
     assert_snapshot!(listed.shown(), @r#"
     200 content-type: application/json
@@ -250,6 +254,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
 async fn the_modern_era_reports_faulty_arguments_to_the_model() {
     let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
     let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
     let ask = async |arguments: Value| {
         let mut body: Value = serde_json::from_str(&question(&arguments)).unwrap();
         body["params"]["_meta"] = json!({
@@ -296,11 +301,12 @@ async fn the_modern_era_reports_faulty_arguments_to_the_model() {
 #[tokio::test]
 async fn a_failed_turn_is_an_error_result_with_what_there_was() {
     let model = Model::replay([
-        Said::Items(vec![thinks("**Looking**"), searches("anything")]),
+        Said::Items(vec![thinks("**Looking**"), searches("")]),
         Said::Status(400, json!({ "error": { "message": "bad request", "code": "invalid" } })),
     ])
     .await;
     let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
     let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&json!({ "question": "Where?" }))).await;
     let result = &reply.json()["result"];
     assert_eq!(result["isError"], true, "{reply:?}");
@@ -323,9 +329,172 @@ async fn a_failed_turn_is_an_error_result_with_what_there_was() {
 }
 
 #[tokio::test]
+async fn while_nothing_is_indexed_every_edge_says_what_to_type_and_no_model_is_asked() {
+    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    let asked = question(&json!({ "question": "Where?" }));
+    let reply = rpc_with(server.mcp, &JSON_ONLY, &asked).await;
+    let result = &reply.json()["result"];
+    assert_eq!(result["isError"], true, "{reply:?}");
+    assert_snapshot!(text(result), @r#"{"conversationId":null,"modelId":null,"segments":[],"error":{"code":"INGEST_REQUIRED","message":"nothing is indexed yet; index a repository with `codeinfo ingest PATH`"}}"#);
+    assert_snapshot!(get(server.main, "/ready").await.shown(), @r#"
+    503 content-type: application/json
+    {
+      "error": "INGEST_REQUIRED",
+      "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
+    }
+    "#);
+    assert_snapshot!(post(server.main, "/chat", r#"{"question":"Where?"}"#).await.shown(), @r#"
+    409 content-type: application/json
+    {
+      "error": "INGEST_REQUIRED",
+      "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
+    }
+    "#);
+    assert_eq!(model.requests().len(), 0);
+    server.ingest_demo().await;
+    assert_eq!(get(server.main, "/ready").await.status, 200);
+    let answer = text(&rpc_with(server.mcp, &JSON_ONLY, &asked).await.json()["result"]);
+    assert_eq!(answer["segments"], json!([{ "type": "answer", "text": "Here." }]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_away_is_not_taken_for_an_empty_one() {
+    let stand_in = StandIn::start();
+    let model = Model::replay([]).await;
+    let urls = stand_in.urls().concat();
+    let server = Listeners::with_codex(&model, &[("QDRANT_URL", &urls)]).await;
+    server.ingest_demo().await;
+    stand_in.shut(0);
+    let ready = get(server.main, "/ready").await;
+    assert_eq!((ready.status, &ready.json()["error"]), (503, &json!("STORE_UNAVAILABLE")));
+    let asked = question(&json!({ "question": "Where?" }));
+    let answer = text(&rpc_with(server.mcp, &JSON_ONLY, &asked).await.json()["result"]);
+    assert_eq!(answer["error"]["code"], "STORE_UNAVAILABLE", "{answer}");
+}
+
+/// A model that tries to search beyond any bound, then answers.
+async fn curious() -> Model {
+    Model::answer(|request| {
+        let last = request["input"].as_array().unwrap().last().unwrap();
+        if last["type"] == "function_call_output" {
+            return Said::Items(vec![says("Done.")]);
+        }
+        let list = "ListIngestedRepositories".to_owned();
+        Said::Items(vec![
+            searches("parse_config"),
+            Item::Searches(json!({ "query": "parse_config", "repository": "other" })),
+            Item::Searches(json!({ "query": "parse_config", "repository": "demo" })),
+            Item::Calls("mcp__codeinfo_search".to_owned(), list, json!({})),
+        ])
+    })
+    .await
+}
+
+/// Returns the repositories in what a turn found, and what the model was last given.
+fn seen(model: &Model, answer: &Value) -> (Vec<String>, String) {
+    let segments = answer["segments"].as_array().unwrap();
+    let files = segments.iter().filter_map(|segment| segment["files"].as_array()).flatten();
+    let mut repos: Vec<String> =
+        files.map(|file| file["repo"].as_str().unwrap().to_owned()).collect();
+    repos.sort();
+    repos.dedup();
+    let conversation = answer["conversationId"].as_str().unwrap();
+    let requests = model.requests();
+    let of_it = |request: &&Value| request["prompt_cache_key"] == conversation;
+    (repos, requests.iter().rfind(of_it).unwrap()["input"].to_string())
+}
+
+#[tokio::test]
+async fn a_confined_question_finds_nothing_outside_whatever_the_model_asks_for() {
+    let model = curious().await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    server.ingest_other().await;
+    let ask = async |arguments: Value, repository: Option<&str>| {
+        let mut body: Value = serde_json::from_str(&question(&arguments)).unwrap();
+        if let Some(repository) = repository {
+            body["params"]["_meta"] = json!({ "codeinfo/repository": repository });
+        }
+        text(&rpc_with(server.mcp, &JSON_ONLY, &body.to_string()).await.json()["result"])
+    };
+    let where_is = json!({ "question": "Where is it?" });
+    // At the same time, each finds its own.
+    let path = server.folder.path().join("other").canonicalize().unwrap();
+    let (demo, other, all) = tokio::join!(
+        ask(where_is.clone(), Some("demo")),
+        ask(where_is.clone(), path.to_str()),
+        ask(where_is, None),
+    );
+    let (repos, given) = seen(&model, &demo);
+    assert_eq!(repos, ["demo"]);
+    assert!(given.contains("about the repository `demo` (at "), "{given}");
+    assert!(given.contains("no repository `other` is indexed; known are `demo`"), "{given}");
+    assert!(!given.contains("src/read.rs") && !given.contains("another reader"), "{given}");
+    let (repos, given) = seen(&model, &other);
+    assert_eq!(repos, ["other"]);
+    assert!(!given.contains("src/parse.rs") && !given.contains("a small reader"), "{given}");
+    let (repos, given) = seen(&model, &all);
+    assert_eq!(repos, ["demo", "other"]);
+    assert!(given.contains("another reader") && given.contains("a small reader"), "{given}");
+
+    // A follow-up has the bound of its own question.
+    let again = json!({ "question": "And now?", "conversationId": demo["conversationId"] });
+    assert_eq!(seen(&model, &ask(again.clone(), None).await).0, ["demo", "other"]);
+    assert_eq!(seen(&model, &ask(again.clone(), Some("other")).await).0, ["other"]);
+    assert_eq!(seen(&model, &ask(again, Some("demo")).await).0, ["demo"]);
+}
+
+#[tokio::test]
+async fn a_repository_that_is_not_indexed_is_a_faulty_argument() {
+    let model = Model::replay([]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let mut asked: Value =
+        serde_json::from_str(&question(&json!({ "question": "Where?" }))).unwrap();
+    let mut faults = String::new();
+    for repository in [json!("none"), json!(" "), json!(1), json!(null)] {
+        asked["params"]["_meta"] = json!({ "codeinfo/repository": repository });
+        let reply = rpc_with(server.mcp, &JSON_ONLY, &asked.to_string()).await;
+        writeln!(faults, "{}", reply.json()["error"]).unwrap();
+    }
+    assert_snapshot!(faults, @r#"
+    {"code":-32602,"message":"Invalid params","data":{"faults":["no repository `none` is indexed; known are `demo`"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`_meta.codeinfo/repository` must be a name, an id or a path"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`_meta.codeinfo/repository` must be a name, an id or a path"]}}
+    {"code":-32602,"message":"Invalid params","data":{"faults":["`_meta.codeinfo/repository` must be a name, an id or a path"]}}
+    "#);
+    asked["params"]["_meta"] = json!({
+        "codeinfo/repository": "none",
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let headers = [
+        ("accept", "application/json"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "codebase_question"),
+    ];
+    let modern = rpc_with(server.mcp, &headers, &asked.to_string()).await.json()["result"].clone();
+    assert_eq!(modern["isError"], true, "{modern}");
+    let said = "Invalid params: no repository `none` is indexed; known are `demo`";
+    assert_eq!(modern["content"][0]["text"], said);
+    let asked = r#"{"question":"Where?","repository":"none"}"#;
+    assert_snapshot!(post(server.main, "/chat", asked).await.shown(), @r#"
+    404 content-type: application/json
+    {
+      "error": "REPO_NOT_FOUND",
+      "message": "no repository `none` is indexed; known are `demo`"
+    }
+    "#);
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[tokio::test]
 async fn losing_the_model_service_in_a_turn_is_unavailability() {
     let model = Model::answer(|_| Said::Cut(Vec::new())).await;
     let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
     let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&json!({ "question": "Where?" }))).await;
     assert_snapshot!(steady(&server, &reply.json()["error"]), @r#"
     {
@@ -344,6 +513,7 @@ async fn losing_the_model_service_in_a_turn_is_unavailability() {
 async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
     let model = Model::answer(|_| Said::Silent(vec![Item::BeginsToThink("Hm".to_owned())])).await;
     let server = Listeners::with_codex(&model, &[("KEEP_ALIVE_MS", "50")]).await;
+    server.ingest_demo().await;
     let asked = question(&json!({ "question": "Where?" }));
     let asked = asked.replace(r#""name""#, r#""_meta":{"progressToken":9},"name""#);
     let events = [": keep-alive\n\n", r#""progress":2,"message":"working for "#];

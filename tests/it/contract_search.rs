@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
-    wire::{get, rpc},
+    wire::{get, request, rpc},
 };
 
 /// Starts with `demo` indexed.
@@ -310,4 +310,47 @@ async fn files_that_changed_or_went_away_since_they_were_indexed_are_marked() {
     assert!(shown().await.contains(", changed since indexed: read the file)"));
     std::fs::remove_file(&file).unwrap();
     assert!(shown().await.contains(", deleted since indexed)"));
+}
+
+#[tokio::test]
+async fn an_address_can_confine_the_search_to_one_repository() {
+    let server = with_demo().await;
+    server.ingest_other().await;
+    let at = async |path: &str, name: &str, arguments: Value| {
+        let headers = [("content-type", "application/json"), ("accept", "application/json")];
+        let reply = request(server.main, "POST", path, &headers, &call(name, &arguments)).await;
+        match reply.status {
+            200 => reply.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned(),
+            status => format!("{status} {}", reply.json()["message"].as_str().unwrap()),
+        }
+    };
+    let query = json!({ "query": "parse_config" });
+    let everywhere = at("/mcp", "VectorSearch", query.clone()).await;
+    assert!(everywhere.contains("[demo]") && everywhere.contains("[other]"), "{everywhere}");
+    let confined = at("/mcp?repository=other", "VectorSearch", query.clone()).await;
+    assert!(confined.contains("[other]") && !confined.contains("[demo]"), "{confined}");
+    let itself = json!({ "query": "parse_config", "repository": "other" });
+    assert_eq!(at("/mcp?repository=other", "VectorSearch", itself).await, confined);
+    let mut said = String::new();
+    for (path, name, arguments) in [
+        ("/mcp?repository=other", "VectorSearch", json!({ "query": "x", "repository": "demo" })),
+        ("/mcp?repository=gone", "VectorSearch", query.clone()),
+        ("/mcp?repository=gone", "ListIngestedRepositories", json!({})),
+        ("/mcp?repository=", "VectorSearch", query.clone()),
+        ("/mcp?repository=other&repository=demo", "VectorSearch", query.clone()),
+        ("/mcp?repo=other", "VectorSearch", query),
+    ] {
+        said.push_str(&at(path, name, arguments).await);
+        said.push('\n');
+    }
+    assert_snapshot!(said, @r"
+    REPO_NOT_FOUND: no repository `demo` is indexed; known are `other`. Leave `repository` out to search all.
+    REPO_NOT_FOUND: no repository `gone` is indexed; known are none. Leave `repository` out to search all.
+    REPO_NOT_FOUND: no repository `gone` is indexed; known are none. Leave `repository` out to search all.
+    400 `repository` is blank
+    400 `repository` is there twice
+    400 `repo` is not known here
+    ");
+    let listed = at("/mcp?repository=other", "ListIngestedRepositories", json!({})).await;
+    assert!(listed.starts_with("other: ") && listed.lines().count() == 1, "{listed}");
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::{
     codex,
     model::{Item, Model, Reply, says, searches, thinks},
-    process::{Environment, Program, fresh, http, signal},
+    process::{Environment, Program, fresh, http, run, signal},
 };
 
 /// A model, a repository, a Codex home and a data folder.
@@ -491,4 +491,41 @@ async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
     let told = world.model.latest();
     assert!(told.contains("PATH="), "the command ran: {told}");
     assert!(!told.contains("blue-lantern"), "{told}");
+}
+
+#[tokio::test]
+async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
+    let world = World::replay([
+        Reply::Items(vec![searches("relieve pressure")]),
+        Reply::Items(vec![says("In valve.rs.")]),
+    ])
+    .await;
+    let data = world.folder.path().join("data");
+    let ask = async |more: &[&str]| {
+        let mut arguments = vec!["ask", "What opens the valve?"];
+        arguments.extend(more);
+        let output = run(&data, &world.environment(), &arguments).await;
+        let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
+    };
+    let (code, said, trouble) = ask(&[]).await;
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(trouble.contains("`codeinfo ingest PATH`"), "{trouble}");
+    let doctor = run(&data, &world.environment(), &["doctor"]).await;
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("ok    codex: 0.169.0"), "{said}");
+    assert!(said.contains("note  nothing is indexed yet"), "{said}");
+
+    let server = world.serve().await;
+    assert_eq!(server.read("/ready").await, json!({ "ready": true }));
+    let (code, said, trouble) = ask(&["--repository", "kettle"]).await;
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(trouble.contains("no repository `kettle` is indexed; known are `boiler`"), "{trouble}");
+    assert!(world.model.requests().is_empty(), "nothing reaches the model");
+    let path = world.folder.path().join("boiler/.");
+    let (code, said, trouble) = ask(&["--repository", path.to_str().unwrap()]).await;
+    assert_eq!((code, said.as_str()), (Some(0), "In valve.rs.\n"), "{trouble}");
+    let sent = world.model.latest();
+    assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
+    server.terminate().await;
 }

@@ -68,11 +68,18 @@ impl Listeners {
     pub(crate) async fn ingest_demo(&self) {
         self.write("demo/src/parse.rs", PARSE);
         self.write("demo/README.md", "# Demo\n\nReads configuration files.\n");
-        let body = json!({
-            "path": self.folder.path().join("demo"),
-            "name": "demo",
-            "description": "a small reader",
-        });
+        self.ingest("demo", "a small reader").await;
+    }
+
+    /// Indexes another repository, `other`, with the same code.
+    pub(crate) async fn ingest_other(&self) {
+        self.write("other/src/read.rs", PARSE);
+        self.ingest("other", "another reader").await;
+    }
+
+    async fn ingest(&self, name: &str, description: &str) {
+        let path = self.folder.path().join(name);
+        let body = json!({ "path": path, "name": name, "description": description });
         let started = post(self.main, "/ingest/start", &body.to_string()).await;
         assert_eq!(started.status, 202, "{started:?}");
         self.ended(started.json()["runId"].as_str().unwrap()).await;

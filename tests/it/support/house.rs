@@ -86,7 +86,8 @@ impl House {
         conversation: Option<ConversationId>,
     ) -> Result<Turn, ChatError> {
         let question = question.parse().unwrap();
-        self.chat.ask(Ask { question, conversation, model: None, effort: None }).await
+        let (model, effort, repository) = (None, None, None);
+        self.chat.ask(Ask { question, conversation, model, effort, repository }).await
     }
 
     /// Asks in a new conversation and waits for the outcome.

@@ -14,7 +14,7 @@ use futures_util::{
     future::{self, BoxFuture},
     stream,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
@@ -296,6 +296,7 @@ impl Endpoint for Tools {
         &'a self,
         tool: &'a Tool,
         arguments: Value,
+        _: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, Refusal>> {
         let call = match tool.arguments().read::<Value>(arguments) {
             Err(faults) => Err(Refusal::Arguments(faults)),

@@ -23,7 +23,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::{
     net::TcpListener,
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     time::timeout,
 };
 use tokio_stream::wrappers::ReceiverStream;
@@ -40,6 +40,8 @@ pub(crate) enum Reply {
     Cut(Vec<Item>),
     /// Streams the items, then stays silent until the client goes away.
     Silent(Vec<Item>),
+    /// Streams the items and completes, once it is told to.
+    Held(Arc<Notify>, Vec<Item>),
     /// Answers with an error status and body.
     Status(u16, Value),
 }
@@ -195,6 +197,10 @@ async fn stream_reply(number: usize, reply: Reply, frames: Frames, shared: Arc<S
         Reply::Items(items) => (items, End::Completed),
         Reply::Cut(items) => (items, End::Cut),
         Reply::Silent(items) => (items, End::Silent),
+        Reply::Held(told, items) => {
+            told.notified().await;
+            (items, End::Completed)
+        }
         Reply::Status(..) => return,
     };
     for (index, item) in items.iter().enumerate() {

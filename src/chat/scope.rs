@@ -1,0 +1,167 @@
+//! What a question is about: all that is indexed, or one repository.
+
+use super::ChatError;
+use crate::{
+    config::PathMap,
+    domain::{Root, UnknownRoot},
+};
+
+/// Most repositories that are pointed out because a question names them.
+const MAX_NAMED: usize = 3;
+/// The shortest name that a question does not have by chance.
+const MIN_NAME: usize = 3;
+/// Names of repositories that are also words of questions: they count in quotes only.
+const WORDS: [&str; 36] = [
+    "api",
+    "app",
+    "application",
+    "backend",
+    "client",
+    "code",
+    "common",
+    "config",
+    "core",
+    "data",
+    "database",
+    "docs",
+    "engine",
+    "example",
+    "examples",
+    "express",
+    "framework",
+    "frontend",
+    "library",
+    "main",
+    "model",
+    "parser",
+    "project",
+    "repo",
+    "repository",
+    "request",
+    "requests",
+    "server",
+    "service",
+    "source",
+    "store",
+    "test",
+    "tests",
+    "tool",
+    "tools",
+    "web",
+];
+
+/// What a question is about.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Scope {
+    /// The only repository that may be searched.
+    only: Option<Root>,
+    /// What the model is told before the question.
+    note: Option<String>,
+}
+
+impl Scope {
+    /// Confines a question to the repository that is called `reference`, if one is; else points out
+    /// those of `roots` that it names. Nothing can be asked while nothing is indexed.
+    pub(super) fn of(
+        question: &str,
+        reference: Option<&str>,
+        roots: &[Root],
+        paths: &PathMap,
+    ) -> Result<Self, ChatError> {
+        if roots.iter().all(|root| root.counts.chunks == 0) {
+            return Err(ChatError::IngestRequired);
+        }
+        if let Some(reference) = reference {
+            let root = paths.root(roots, reference.trim());
+            let root = root.ok_or_else(|| UnknownRoot::new(reference, roots))?;
+            let note = format!(
+                "The next question is about the repository {} only. VectorSearch finds nothing \
+                 outside it, so leave `repository` out, and read no files of other repositories.",
+                shown(root, paths)
+            );
+            return Ok(Self { only: Some(root.clone()), note: Some(note) });
+        }
+        let named = named(question, roots);
+        let listed: Vec<String> = named.iter().map(|root| shown(root, paths)).collect();
+        let note = (!listed.is_empty()).then(|| {
+            format!(
+                "The next question has the names of indexed repositories in it: {}. If it means \
+                 them, search there first, with `repository` set to the name.",
+                listed.join(", ")
+            )
+        });
+        Ok(Self { only: None, note })
+    }
+
+    /// Returns the address of the search of this scope, from the address that searches everything.
+    /// So the bound holds whatever the model asks for.
+    pub(super) fn search_url(&self, everything: &str) -> String {
+        match &self.only {
+            Some(root) => format!("{everything}?repository={}", root.id),
+            None => everything.to_owned(),
+        }
+    }
+
+    /// Returns what the model is told before the question.
+    pub(super) fn note(&self) -> Option<String> {
+        self.note.clone()
+    }
+}
+
+/// A repository as the model knows it. Names come from people; none may look like more than a name.
+fn shown(root: &Root, paths: &PathMap) -> String {
+    let name: String =
+        root.name.chars().filter(|c| !c.is_control() && *c != '`').take(200).collect();
+    let path = paths.shown(&root.path).display().to_string().replace(char::is_control, " ");
+    format!("`{name}` (at {path})")
+}
+
+/// Returns the roots that a question names. The only one need not be pointed out.
+fn named<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
+    if roots.len() < 2 {
+        return Vec::new();
+    }
+    let question = question.to_lowercase();
+    roots.iter().filter(|root| has_name(&question, &root.name)).take(MAX_NAMED).collect()
+}
+
+/// Whether a question, in lower case, has `name` as a word of its own.
+fn has_name(question: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    if name.chars().count() < MIN_NAME {
+        return false;
+    }
+    let is_common = WORDS.contains(&name.as_str());
+    question.match_indices(&name).any(|(at, found)| {
+        let before = question.get(..at).and_then(|text| text.chars().next_back());
+        let after = question.get(at + found.len()..).and_then(|text| text.chars().next());
+        let quotes = |c: Option<char>| matches!(c, Some('`' | '"' | '\''));
+        let is_free = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !"-_".contains(c));
+        if is_common { quotes(before) && quotes(after) } else { is_free(before) && is_free(after) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_name;
+
+    #[test]
+    fn a_name_counts_as_a_word_and_a_common_one_in_quotes_only() {
+        for (question, name) in [
+            ("how does flask handle sessions?", "Flask"),
+            ("what is new in spring-boot, and why?", "spring-boot"),
+            ("where does `requests` follow redirects?", "requests"),
+            ("what of tokio's timers?", "tokio"),
+        ] {
+            assert!(has_name(question, name), "{question}");
+        }
+        for (question, name) in [
+            ("how are requests sent?", "requests"),
+            ("where is the flaskette?", "flask"),
+            ("what is spring-boot-starter?", "spring-boot"),
+            ("how does it go?", "go"),
+        ] {
+            assert!(!has_name(question, name), "{question}");
+        }
+    }
+}
