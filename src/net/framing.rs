@@ -34,9 +34,9 @@ enum Part {
 #[derive(Debug, Default)]
 struct Head {
     bytes: usize,
-    /// What is there of the last line, without its line feed.
+    /// What is there of the last line, without its line feed: one byte more than a whole one has,
+    /// if it is cut.
     line: Vec<u8>,
-    line_is_long: bool,
     /// Whether the request line is there.
     begun: bool,
     length: Option<u64>,
@@ -99,14 +99,13 @@ impl Head {
     fn is_whole_with(&mut self, byte: u8) -> bool {
         self.bytes += 1;
         if byte != b'\n' {
-            self.line_is_long |= self.line.len() == MAX_LINE_BYTES;
-            if !self.line_is_long {
+            if self.line.len() <= MAX_LINE_BYTES {
                 self.line.push(byte);
             }
             return false;
         }
         let mut line = std::mem::take(&mut self.line);
-        let is_cut = std::mem::take(&mut self.line_is_long);
+        let is_cut = MAX_LINE_BYTES < line.len();
         if !is_cut && line.last() == Some(&b'\r') {
             line.pop();
         }
@@ -206,7 +205,7 @@ mod tests {
     #[test]
     fn the_room_of_a_head_ends_at_its_bound() {
         let mut framing = Framing::new();
-        framing.read(&[b'x'; MAX_HEAD_BYTES - 3]);
+        framing.read(&vec![b'x'; MAX_HEAD_BYTES - 3]);
         assert_eq!(framing.room(), 3);
         framing.read(b"\n\r\n");
         assert_eq!((framing.heads, framing.room()), (1, MAX_HEAD_BYTES));

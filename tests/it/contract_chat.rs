@@ -59,6 +59,8 @@ async fn a_turn_is_streamed_frame_by_frame() {
     thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
     error {"code":"TURN_FAILED","message":"Codex gave up: {\"error\":{\"message\":\"script is over\"}}","hint":"see the server's log, then ask again","conversationId":"CONVERSATION"}
     "#);
+    let bogus = post(server.main, "/chat", r#"{"question":"x","effort":"extreme"}"#).await;
+    assert_eq!((bogus.status, bogus.body.contains("`effort`")), (400, true), "{bogus:?}");
     let unknown = r#"{"question":"x","conversationId":"00000000-0000-4000-8000-000000000000"}"#;
     assert_snapshot!(post(server.main, "/chat", unknown).await.shown(), @r#"
     404 content-type: application/json

@@ -79,9 +79,8 @@ fn hit() -> impl Strategy<Value = Hit> {
 
 /// Returns what a line of a search's text is, and panics on one that no line may be.
 fn kind(line: &str, hits: &[Hit]) -> &'static str {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    if 0 < digits && line[digits..].starts_with('|') {
-        let number: u32 = line[..digits].parse().unwrap();
+    let number = line.split_once('|').and_then(|(number, _)| number.parse::<u32>().ok());
+    if let Some(number) = number {
         assert!(hits.iter().any(|hit| (hit.start_line..=hit.end_line).contains(&number)), "{line}");
         return "code";
     }
