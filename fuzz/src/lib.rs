@@ -1,4 +1,5 @@
-//! The JSON-RPC layer of CodeInfo, and what it stands on, linked from `../src`.
+//! The layers of CodeInfo that are fuzzed, and what they stand on, linked from `../src`.
 
 pub mod config;
+pub mod ingest;
 pub mod rpc;

@@ -117,6 +117,12 @@ impl Bench {
         chunks
     }
 
+    /// All that is stored of each chunk, as JSON.
+    pub(crate) async fn payloads(&self) -> Vec<String> {
+        let payload = |stored: Stored| serde_json::Value::from(stored.payload).to_string();
+        self.scroll().await.into_iter().map(payload).collect()
+    }
+
     /// Paths of the files that have records.
     pub(crate) async fn files(&self) -> Vec<String> {
         let all = self.store.scroll(Collection::Files, Filter::default(), None, 1000);

@@ -27,6 +27,7 @@ mod ingest_chunk;
 mod ingest_discover;
 mod ingest_qdrant;
 mod ingest_runs;
+mod ingest_secrets;
 mod listeners;
 mod net;
 mod properties;

@@ -4,6 +4,7 @@
 pub(crate) mod codex;
 pub(crate) mod compose;
 pub(crate) mod container;
+pub(crate) mod cut;
 pub(crate) mod embeddings;
 pub(crate) mod house;
 pub(crate) mod install;

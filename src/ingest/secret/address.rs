@@ -1,14 +1,25 @@
-//! Passwords in addresses, such as `scheme://user:password@host`.
+//! Passwords in addresses, such as `scheme://user:password@host`, and in the options of programs.
 
 use std::ops::Range;
 
 use super::{
-    judge::Reading,
-    shape::{is_placeholder, is_random, is_wordy},
+    judge::{Family, Reading, is_secret},
+    shape::{is_drawn, is_placeholder, is_random, is_wordy},
 };
 
 /// Longest name and password together, in bytes.
 const NEAR: usize = 512;
+
+/// Returns where the password stands of `-u name:password`, whose name starts at `start`.
+pub(super) fn login(text: &str, start: usize) -> Option<Range<usize>> {
+    let rest = text.as_bytes().get(start..)?;
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\|".contains(byte);
+    let length = rest.iter().take(NEAR).position(ends).unwrap_or(rest.len().min(NEAR));
+    let login = text.get(start..text.floor_char_boundary(start + length))?;
+    let (_, password) = login.split_once(':')?;
+    let end = start + login.len();
+    is_secret(password, Family::Password, Reading::Loose).then_some(end - password.len()..end)
+}
 
 /// Returns where the password stands of the address whose `://` starts at `at`.
 pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
@@ -29,11 +40,12 @@ pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<
     };
     let from = start + who.len() - password.len();
     let has_digit = password.bytes().any(|byte| byte.is_ascii_digit());
+    let is_made = has_digit || is_drawn(password) || !is_wordy(password);
     let is_literal = !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
     let is_long_enough = match reading {
         Reading::Data => password.len() >= 4,
-        Reading::Loose => password.len() >= 6 && (has_digit || !is_wordy(password)),
-        Reading::Code => password.len() >= 8 && (has_digit || !is_wordy(password)),
+        Reading::Loose => password.len() >= 6 && is_made,
+        Reading::Code => password.len() >= 8 && is_made,
     };
     (is_literal && is_long_enough && !is_placeholder(password)).then_some(from..from + password.len())
 }

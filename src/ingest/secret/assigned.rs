@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::judge::{Family, Reading, is_secret};
+use super::{
+    judge::{Family, Reading, is_secret},
+    shape::is_placeholder,
+};
 
 /// Words that names of secrets end with.
 pub(super) const WORDS: &[(&str, Family)] = &[
@@ -12,6 +15,8 @@ pub(super) const WORDS: &[(&str, Family)] = &[
     ("passwort", Family::Password),
     ("pwd", Family::Password),
     ("pass", Family::Password),
+    ("requirepass", Family::Password),
+    ("identified by", Family::Password),
     ("masterauth", Family::Password),
     ("secret", Family::Token),
     ("token", Family::Token),
@@ -62,8 +67,9 @@ const PAIRED: &[&str] = &["value", "Value", "default", "defaultValue"];
 
 /// How far names, types and spaces are gone over, in bytes.
 const NEAR: usize = 48;
-/// How much of a value is judged, in bytes; the rest of its line is a secret when that is.
-const FAR: usize = 512;
+/// How much of a value is judged, in bytes; the rest of it is a secret when that is. Small, as a hostile
+/// text is full of names.
+const FAR: usize = 128;
 /// How many lines a value in a block has at most.
 const BLOCK_LINES: usize = 200;
 
@@ -131,10 +137,11 @@ fn is_harmless(text: &str, name: &Range<usize>) -> bool {
     what.is_some_and(|what| HARMLESS.iter().any(|harmless| what.ends_with(harmless)))
 }
 
-/// A value, and whether it stands between quotes.
+/// A value, or how it starts.
 struct Value {
     range: Range<usize>,
-    is_quoted: bool,
+    /// Stands at its end, if it is quoted.
+    quote: Option<u8>,
 }
 
 /// Goes over what follows a name.
@@ -180,6 +187,11 @@ impl Cursor<'_> {
 
     /// Goes over what stands between a name and its value; returns how the value is to be read.
     fn separator(&mut self, text: &str, name: &Range<usize>, reading: Reading) -> Option<Reading> {
+        if self.takes("</key>") {
+            // A property list.
+            self.skip(b" \t\r\n");
+            return self.takes("<string>").then_some(reading);
+        }
         let is_element = self.here() == b'>';
         let closers = self.skip(b"\\\"'`])");
         if reading == Reading::Data && self.here() == b'>' && (is_element || closers > 0) {
@@ -196,21 +208,21 @@ impl Cursor<'_> {
             self.at = after_name;
             return self.pair().then_some(reading);
         }
-        (spaces > 0 && closers == 0 && is_spaced(text, name, reading)).then_some(Reading::Loose)
+        (spaces > 0 && closers == 0).then(|| spaced(text, name, reading)).flatten()
     }
 
-    /// Goes over a sign that assigns.
+    /// Goes over a sign that assigns; one that compares is none.
     fn sign(&mut self) -> bool {
         let start = self.at;
-        let is_sign = match self.skip(b":=?+>~!|") {
-            1 => matches!(byte(self.bytes, start), b':' | b'='),
-            2 => matches!(self.bytes.get(start..self.at), Some(b"=>" | b":=" | b"?=" | b"+=" | b": ")),
-            _ => false,
-        };
-        if !is_sign {
-            self.at = start;
+        let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.takes(sign));
+        if !is_long && !self.takes("=") && !self.takes(":") {
+            return false;
         }
-        is_sign
+        if !is_long && b"=~:".contains(&self.here()) {
+            self.at = start;
+            return false;
+        }
+        true
     }
 
     /// Goes over the name of a value, as in `name: X_TOKEN, value: …`.
@@ -256,7 +268,7 @@ impl Cursor<'_> {
         while end > start && b",;)}]".contains(&byte(self.bytes, end - 1)) {
             end -= 1;
         }
-        Some(Value { range: start..end, is_quoted: false })
+        Some(Value { range: start..end, quote: None })
     }
 
     /// Returns what stands between quotes, if one is here.
@@ -281,7 +293,7 @@ impl Cursor<'_> {
                 _ => end += 1,
             }
         }
-        Some(Value { range: start..end.min(self.bytes.len()), is_quoted: true })
+        Some(Value { range: start..end.min(self.bytes.len()), quote: Some(quote) })
     }
 
     /// Returns where the value stands if it is a secret.
@@ -295,16 +307,25 @@ impl Cursor<'_> {
         let Range { start, end } = value.range;
         let end = text.floor_char_boundary(end);
         let read = text.get(start..end)?;
-        if !value.is_quoted {
+        if value.quote.is_none() {
             let is_computed = read.contains(['(', '[']) && !read.starts_with("[secret");
             let is_word = read.bytes().all(|byte| byte.is_ascii_alphabetic());
             if is_computed || (is_word && starts_sentence(self.bytes, end)) {
                 return None;
             }
         }
-        let is_secret = is_secret(read, family, reading);
-        let end = if end - start >= FAR { line_end(self.bytes, end) } else { end };
-        is_secret.then_some(start..end)
+        if !is_secret(read, family, reading) {
+            return None;
+        }
+        if end - start < FAR - 4 {
+            return Some(start..end);
+        }
+        let is_end = |byte: &u8| match value.quote {
+            Some(quote) => *byte == quote || b"\r\n".contains(byte),
+            None => byte.is_ascii_whitespace() || b"\"'`<".contains(byte),
+        };
+        let rest = self.bytes.get(end..).unwrap_or_default();
+        Some(start..end + rest.iter().position(is_end).unwrap_or(rest.len()))
     }
 }
 
@@ -319,51 +340,55 @@ fn line_end(bytes: &[u8], from: usize) -> usize {
 
 /// Whether another name and value start at a comma, as in `password=a,user=b`.
 fn starts_next(value: &[u8], at: usize) -> bool {
+    if !b",;&".contains(&byte(value, at)) {
+        return false;
+    }
     let rest = value.get(at + 1..).unwrap_or_default();
     let name = rest.iter().take(NEAR).take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    b",;&".contains(&byte(value, at)) && name > 0 && b"=:".contains(&byte(rest, name))
+    name > 0 && b"=:".contains(&byte(rest, name))
 }
 
 /// Whether a word at the end of which `at` is goes on as a sentence.
 fn starts_sentence(bytes: &[u8], at: usize) -> bool {
-    let rest = bytes.get(at..line_end(bytes, at).min(at + NEAR)).unwrap_or_default();
-    let next = rest.iter().find(|byte| !byte.is_ascii_whitespace());
-    next.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"('\"`".contains(byte))
+    let rest = bytes.get(at..).unwrap_or_default().iter().take(NEAR);
+    let next = rest.copied().find(|byte| !matches!(byte, b' ' | b'\t'));
+    next.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"('\"`".contains(&byte))
 }
 
-/// Whether a name may be followed by its value after a space: an option of a command, a setting of a
-/// Dockerfile, a directive of a configuration, a login.
-fn is_spaced(text: &str, name: &Range<usize>, reading: Reading) -> bool {
+/// Returns how a value is to be read that follows its name after a space, if one may: that of an option of
+/// a command, a setting of a Dockerfile, a directive of a configuration, a login.
+fn spaced(text: &str, name: &Range<usize>, reading: Reading) -> Option<Reading> {
     let start = text.ceil_char_boundary(name.start.saturating_sub(2 * NEAR));
     let line = text.get(start..name.start).unwrap_or_default();
     let line = line.rsplit('\n').next().unwrap_or_default().trim();
-    let is_option = text.get(name.clone()).is_some_and(|name| name.starts_with("--"));
-    is_option
-        || matches!(line, "ENV" | "ARG")
-        || line.split_whitespace().any(|word| word == "login")
-        || (line.is_empty() && reading == Reading::Data)
+    if line.is_empty() && reading == Reading::Data {
+        return Some(reading);
+    }
+    let is_option = text.get(name.clone()).is_some_and(|name| {
+        // The other is SQL.
+        name.starts_with("--") || name.ends_with(" by") || name.ends_with(" BY")
+    });
+    let is_login = || line.split_whitespace().any(|word| word == "login");
+    (is_option || matches!(line, "ENV" | "ARG") || is_login()).then_some(Reading::Loose)
 }
 
 /// Returns the lines below that of `name` that are indented more, each without its indent.
 fn block(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
-    let start = text.get(..name.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let near = text.ceil_char_boundary(name.start.saturating_sub(2 * NEAR));
+    let before = text.get(near..name.start).unwrap_or_default();
+    let before = before.rsplit('\n').next().unwrap_or_default();
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
-    let own = text.get(start..).map_or(0, indent);
+    let own = indent(before);
     let mut at = line_end(text.as_bytes(), name.end);
-    let mut lines = Vec::new();
-    for line in text.get(at..).unwrap_or_default().split_inclusive('\n').skip(1).take(BLOCK_LINES) {
-        lines.push(line);
-    }
-    at = text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end + 1);
     let mut found = Vec::new();
-    for line in lines {
+    for line in text.get(at..).unwrap_or_default().split_inclusive('\n').take(BLOCK_LINES) {
         let content = line.trim();
         if !content.is_empty() {
             if indent(line) <= own {
                 break;
             }
-            let from = at + (line.len() - line.trim_start().len());
-            if !super::shape::is_placeholder(content) {
+            if !is_placeholder(content) {
+                let from = at + (line.len() - line.trim_start().len());
                 found.push(from..from + content.len());
             }
         }

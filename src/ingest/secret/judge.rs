@@ -1,6 +1,6 @@
 //! Decides whether the value of something that is called a secret is one.
 
-use super::shape::{is_placeholder, is_random, is_wordy};
+use super::shape::{is_drawn, is_placeholder, is_random, is_wordy};
 
 /// How a file is read. The more a file is code, where names are followed by expressions, the more a
 /// value must look like a secret.
@@ -8,7 +8,7 @@ use super::shape::{is_placeholder, is_random, is_wordy};
 pub(super) enum Reading {
     /// Names and literal values: JSON, YAML, INI, XML, Terraform.
     Data,
-    /// Literal values among others: shell scripts, Dockerfiles, prose, logs, text of no known language.
+    /// Literal values among others: shell scripts, Dockerfiles, SQL, prose, logs, text of no known language.
     Loose,
     /// Source code.
     Code,
@@ -25,7 +25,7 @@ impl Reading {
             None => Self::Loose,
             Some(
                 "asciidoc" | "bash" | "batch" | "dockerfile" | "fish" | "html" | "latex" | "makefile"
-                | "markdown" | "powershell" | "restructuredtext" | "text",
+                | "markdown" | "powershell" | "restructuredtext" | "sql" | "text",
             ) => Self::Loose,
             Some(_) => Self::Code,
         }
@@ -50,7 +50,10 @@ pub(super) fn is_secret(value: &str, family: Family, reading: Reading) -> bool {
     match (reading, family) {
         (Reading::Data, Family::Password) => value.length >= 4 && !value.is_name(),
         (Reading::Loose, Family::Password) => {
-            value.length >= 6 && value.letters > 0 && value.mixes() && !value.is_name()
+            value.length >= 6
+                && value.letters > 0
+                && (value.mixes() || is_drawn(value.text))
+                && !value.is_name()
         }
         (Reading::Data, Family::Token) => value.length >= 7 && value.is_made(),
         (Reading::Loose, Family::Token) => value.length >= 10 && value.is_made(),
@@ -89,7 +92,7 @@ impl<'a> Value<'a> {
     /// Whether it names something: a label of a form, a property, a file, another object.
     fn is_name(&self) -> bool {
         let is_word = self.letters == self.length;
-        let is_label = is_word && (self.upper > 0 || !self.text.is_ascii() || self.length < 5);
+        let is_label = is_word && !is_drawn(self.text) && (self.upper > 0 || !self.text.is_ascii() || self.length < 5);
         let parts = self.text.split(['-', '_', '.', '/', '\\', ':']).count();
         // Four and more words are a passphrase, unless a path.
         let is_passphrase = parts >= 4 && !self.text.contains(['.', '/', '\\', ':', '_']);
@@ -102,9 +105,9 @@ impl<'a> Value<'a> {
             && self.upper == 0
             && self.letters >= 4
             && self.digits + self.letters == self.length;
-        let is_drawn = self.digits > 0 || (self.upper > 0 && self.length >= 20);
+        let is_mixed = self.digits > 0 || (self.upper > 0 && self.length >= 20);
         self.letters > 0
-            && (is_word_with_digits || (is_drawn && is_random(self.text.as_bytes())))
+            && (is_word_with_digits || (is_mixed && is_random(self.text.as_bytes())))
     }
 
     /// Whether it has everything that rules for passwords ask for.
@@ -120,7 +123,7 @@ impl<'a> Value<'a> {
     fn is_key(&self) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(&byte);
         self.length >= 16
-            && self.digits >= 2
+            && (self.digits >= 2 || (self.digits >= 1 && self.length >= 32))
             && self.letters >= 2
             && self.text.bytes().all(is_plain)
             && is_random(self.text.as_bytes())

@@ -32,6 +32,8 @@ enum Clue {
     Signed,
     /// `://`
     Address,
+    /// `-u `, the option of a login.
+    Login,
     /// What stands before the token of a bot.
     Bot,
     /// `Bearer `
@@ -43,6 +45,8 @@ static CLUES: LazyLock<Vec<(&'static str, Clue)>> = LazyLock::new(|| {
     let others = [
         ("eyJ", Clue::Signed),
         ("://", Clue::Address),
+        ("-u ", Clue::Login),
+        ("--user ", Clue::Login),
         (".login(", Clue::Bot),
         (".run(", Clue::Bot),
         ("bot ", Clue::Bot),
@@ -134,6 +138,7 @@ fn follow(
         Clue::Joint(joint) => into.extend(token::around(bytes, hit.start, joint)),
         Clue::Signed => into.extend(token::signed(bytes, hit.start)),
         Clue::Address => into.extend(address::password(text, hit.start, reading)),
+        Clue::Login => into.extend(address::login(text, after_quotes())),
         Clue::Bot => into.extend(token::discord(bytes, after_quotes())),
         Clue::Bearer => into.extend(token::bearer(bytes, after_quotes())),
     }

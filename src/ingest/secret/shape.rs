@@ -1,4 +1,4 @@
-//! What a value looks like: a placeholder, words, or something that only a machine or a careful person makes.
+//! What a value looks like: a placeholder, words, or something that only a machine makes.
 
 use super::MARK;
 
@@ -22,9 +22,10 @@ const WORDS: &[&str] = &[
 
 /// Values that name where a secret is kept.
 const ELSEWHERE: &[&str] = &[
-    "$", "!", "(", "-", "/", "./", "../", ":", "<", "=", "[", "\\", "`", "{", "|", "~/", ",", ";", "arn:", "enc[",
-    "env.", "env:", "env(", "env[", "file:", "http://", "https://", "keyring:", "op://", "os.", "process.",
-    "secret://", "settings.", "ssm:", "vault:", "x-",
+    "$", "(", "./", "../", ":", "<", "=", "[", "\\", "`", "{", "|", "~/", ",", ";", "/app/", "/data/",
+    "/dev/", "/etc/", "/home/", "/mnt/", "/opt/", "/root/", "/run/", "/secrets/", "/srv/", "/tmp/", "/usr/",
+    "/var/", "arn:", "enc[", "env.", "env:", "env(", "env[", "file:", "http://", "https://", "keyring:",
+    "op://", "os.", "process.", "secret://", "settings.", "ssm:", "vault:",
 ];
 
 /// Whether a value is not a secret but stands for one, names its place, or is computed.
@@ -47,24 +48,40 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 /// Whether each part of a value is a word or a short number, as in `X-Api-Key`, `sha256`, `/etc/key.pem`
 /// and `settings.SECRET_KEY`.
 pub(super) fn is_wordy(value: &str) -> bool {
-    value.split(|c: char| "-_./:\\ ,@=%&*".contains(c)).all(|part| {
+    value.split(|c: char| "!-_./:\\ ,@=%&*".contains(c)).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_word = word.chars().all(char::is_alphabetic);
-        is_word && part.len() - word.len() <= 4 && !is_jumbled(word)
+        is_word && part.len() - word.len() <= 4 && !is_jumbled(word) && !(word.len() >= 16 && is_drawn(word))
     })
 }
 
 /// Whether letters change between upper and lower case more often than in `camelCase`.
 fn is_jumbled(word: &str) -> bool {
-    let cases: Vec<bool> = word.chars().map(char::is_uppercase).collect();
-    let rises = cases.windows(2).filter(|pair| matches!(pair, [false, true])).count();
-    rises * 4 > cases.len()
+    rises(word) * 4 > word.len()
 }
 
-/// Whether bytes look drawn by lot: many different ones, and digits among them or jumbled letters.
+/// Whether letters of both cases look drawn by lot: nobody could say them.
+pub(super) fn is_drawn(word: &str) -> bool {
+    let is_mixed = word.chars().skip(1).any(char::is_uppercase) && word.contains(char::is_lowercase);
+    let is_vowel = |c: char| "aeiouyAEIOUY".contains(c);
+    let consonants = word.split(is_vowel).map(str::len).max().unwrap_or_default();
+    word.is_ascii() && is_mixed && (rises(word) * 5 > word.len() || consonants >= 4)
+}
+
+fn rises(word: &str) -> usize {
+    let cases: Vec<bool> = word.chars().map(char::is_uppercase).collect();
+    cases.windows(2).filter(|pair| matches!(pair, [false, true])).count()
+}
+
+/// Whether bytes look drawn by lot: many different ones, and no words.
 pub(super) fn is_random(value: &[u8]) -> bool {
+    let text = value.get(..value.len().min(LOOK)).and_then(|value| str::from_utf8(value).ok());
+    is_varied(value) && text.is_some_and(|text| !is_wordy(text))
+}
+
+/// Whether bytes are neither a few repeated ones, nor those of a row, nor a placeholder.
+pub(super) fn is_varied(value: &[u8]) -> bool {
     let value = value.get(..value.len().min(LOOK)).unwrap_or_default();
-    let Ok(text) = str::from_utf8(value) else { return false };
     let mut seen = [false; 256];
     for byte in value {
         if let Some(seen) = seen.get_mut(usize::from(*byte)) {
@@ -72,13 +89,13 @@ pub(super) fn is_random(value: &[u8]) -> bool {
         }
     }
     let different = seen.iter().filter(|seen| **seen).count();
-    let is_run = value.windows(8).any(|run| run.windows(2).all(|pair| matches!(pair, [a, b] if *b == a + 1)));
-    let lower = text.to_ascii_lowercase();
+    let is_next = |pair: &[u8]| matches!(pair, [a, b] if a.checked_add(1) == Some(*b));
+    let is_row = value.windows(8).any(|run| run.windows(2).all(is_next));
+    let lower = String::from_utf8_lossy(value).to_ascii_lowercase();
     different >= 8.min(value.len().div_ceil(2))
-        && !is_run
-        && !is_wordy(text)
+        && !is_row
         && !PLACEHOLDERS.iter().any(|part| lower.contains(part))
 }
 
 /// How much of a long value is looked at, in bytes.
-pub(super) const LOOK: usize = 256;
+const LOOK: usize = 256;

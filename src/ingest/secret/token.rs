@@ -56,12 +56,16 @@ pub(super) fn starting(text: &[u8], at: usize, (prefix, body, least): Token) -> 
     if text.get(at..start)? != prefix.as_bytes() || follows_word(text, at) {
         return None;
     }
-    let length = run(text, start, body);
+    let length = near(text, start, body);
     let value = text.get(start..start + length)?;
-    let is_token = length >= least && shape::is_random(value);
+    let is_drawn = match body {
+        Body::Upper | Body::Hex => shape::is_varied(value),
+        _ => shape::is_random(value),
+    };
+    let is_token = length >= least && is_drawn;
     // Of an address, the host is no secret.
     let from = if prefix.ends_with('/') { start } else { at };
-    is_token.then_some(from..start + length)
+    is_token.then(|| from..start + run(text, start, body))
 }
 
 /// Returns where the token stands whose joint is at `at`.
@@ -74,9 +78,9 @@ pub(super) fn around(text: &[u8], at: usize, (joint, left, right): Joint) -> Opt
     }
     let head = text.get(..at)?.iter().rev().take(most + 1);
     let head = head.take_while(|byte| before.has(**byte)).count();
-    let tail = run(text, end, after);
-    let is_token = (least..=most).contains(&head) && tail >= right_least;
-    (is_token && !follows_word(text, at - head)).then_some(at - head..end + tail)
+    let is_token = (least..=most).contains(&head) && near(text, end, after) >= right_least;
+    let is_apart = is_token && !follows_word(text, at - head);
+    is_apart.then(|| at - head..end + run(text, end, after))
 }
 
 /// Returns where the token of a Discord bot stands, if one does at `at`: its number, a time and a hash.
@@ -102,10 +106,11 @@ pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
 
 /// Returns where the token stands that follows `Bearer `, if it is one.
 pub(super) fn bearer(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let length = run(text, at, Body::Tilde);
+    let length = near(text, at, Body::Tilde);
     let value = text.get(at..at + length)?;
     let has_digit = value.iter().any(u8::is_ascii_digit);
-    (length >= 20 && has_digit && shape::is_random(value)).then_some(at..at + length)
+    let is_token = length >= 20 && has_digit && shape::is_random(value);
+    is_token.then(|| at..at + run(text, at, Body::Tilde))
 }
 
 /// Returns where the signed token (JWT) stands that starts at `at`.
@@ -117,9 +122,20 @@ pub(super) fn signed(text: &[u8], at: usize) -> Option<Range<usize>> {
         return None;
     }
     let head = rest.iter().take_while(is_part).count();
+    if head < 12 {
+        return None;
+    }
     let rest = rest.get(head..)?.strip_prefix(b".eyJ")?;
     let body = rest.iter().take_while(|byte| is_part(byte) || **byte == b'.').count();
-    (head >= 12 && body >= 12).then_some(at..at + head + 4 + body)
+    (body >= 12).then_some(at..at + head + 4 + body)
+}
+
+/// How far a token is read before it is judged, in bytes: a hostile text is full of prefixes.
+const NEAR: usize = 256;
+
+fn near(text: &[u8], from: usize, body: Body) -> usize {
+    let end = text.len().min(from + NEAR);
+    run(text.get(..end).unwrap_or_default(), from, body)
 }
 
 fn run(text: &[u8], from: usize, body: Body) -> usize {
