@@ -166,11 +166,19 @@ impl Server {
         let edges = self.groups.edges.stop(share).await;
         let adapters = self.groups.adapters.stop(share).await;
         // Last, so that the store knows that the process ends and rebuilds nothing any more.
-        let flushed = self.store.flush().await;
-        if let Err(error) = &flushed {
-            warn!(%error, "the store was not written out");
-        }
-        let ended = services && edges && adapters && flushed.is_ok();
+        let flushing = tokio::time::timeout(self.grace, self.store.flush());
+        let is_flushed = match flushing.await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                warn!(%error, "the store was not written out");
+                false
+            }
+            Err(_) => {
+                warn!("the store was not written out in time; the next start reads its journal");
+                false
+            }
+        };
+        let ended = services && edges && adapters && is_flushed;
         if !ended {
             warn!("stopped before everything ended");
         }

@@ -5,6 +5,7 @@ use std::{
     io::{self, Write},
     panic::{self, AssertUnwindSafe},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::Parser;
@@ -23,6 +24,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Open files to ask the system for: two listeners' connections, and room.
 const MAX_FILES: u64 = 16 * 1024;
+/// What still runs has had the grace of stopping; this is for threads that are about to end.
+const LAST_GRACE: Duration = Duration::from_secs(1);
 /// Wrong usage or a bad setting.
 const USAGE: u8 = 2;
 
@@ -67,11 +70,16 @@ fn main() -> ExitCode {
         Err(_) => return ExitCode::FAILURE,
     };
     let work = || runtime.block_on(run::command(arguments.command, config));
-    let Ok(ended) = panic::catch_unwind(AssertUnwindSafe(work)) else {
-        // The panic has been reported. What is left of the runtime may never end.
-        runtime.shutdown_background();
-        return ExitCode::FAILURE;
-    };
+    let ended = panic::catch_unwind(AssertUnwindSafe(work));
+    // Not by dropping it: that would wait for threads that hang in the file system.
+    match &ended {
+        Ok(Err(failure)) if failure.is::<run::EndedAtOnce>() => runtime.shutdown_background(),
+        Ok(_) => runtime.shutdown_timeout(LAST_GRACE),
+        // What is left of it may never end.
+        Err(_) => runtime.shutdown_background(),
+    }
+    // The panic has been reported.
+    let Ok(ended) = ended else { return ExitCode::FAILURE };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         // Whoever read the output has enough: `codeinfo search … | head`.

@@ -16,6 +16,11 @@ const WAIT: Duration = Duration::from_millis(200);
 /// Any failure, for printing.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
+/// A second signal came while the server was stopping.
+#[derive(Debug, thiserror::Error)]
+#[error("ended at once by a second signal; what was under way is completed by the next run")]
+pub struct EndedAtOnce;
+
 /// Runs `command` to its end. `serve` ends when the process is told to stop.
 pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
     if let Command::Serve { reembed, watch, .. } = command {
@@ -77,17 +82,23 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
         cli::banner(&client, &mcp_url, config.watch).await?;
         std::future::pending::<Result<(), Failure>>().await
     };
+    let mut signals = Signals::listen()?;
     let ended = tokio::select! {
         ended = working => ended,
-        told = told_to_stop() => {
+        told = signals.next() => {
             let (turns, runs) = server.underway();
             // With no terminal left there is nobody to tell; the server stops all the same.
             drop(cli::stopping(turns, runs, config.shutdown_grace));
             Ok(told?)
         }
     };
-    server.stop().await;
-    ended
+    tokio::select! {
+        _ = server.stop() => ended,
+        told = signals.next() => {
+            told?;
+            Err(EndedAtOnce.into())
+        }
+    }
 }
 
 /// Works at a server that serves this one command.
@@ -123,17 +134,35 @@ async fn ports(config: &Config) -> Result<bool, Failure> {
     Ok(well)
 }
 
-/// Waits for Ctrl-C or, where there is one, SIGTERM.
-async fn told_to_stop() -> std::io::Result<()> {
+/// Ctrl-C and, where there is one, SIGTERM.
+struct Signals {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminated = signal(SignalKind::terminate())?;
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted,
-            _ = terminated.recv() => Ok(()),
+    terminated: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupted: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    /// From now on signals do not end the process by themselves.
+    fn listen() -> std::io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let terminated = signal(SignalKind::terminate())?;
+            Ok(Self { terminated, interrupted: signal(SignalKind::interrupt())? })
         }
+        #[cfg(not(unix))]
+        Ok(Self {})
     }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+
+    /// Waits for the next one.
+    async fn next(&mut self) -> std::io::Result<()> {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = self.terminated.recv() => Ok(()),
+            _ = self.interrupted.recv() => Ok(()),
+        }
+        #[cfg(not(unix))]
+        tokio::signal::ctrl_c().await
+    }
 }

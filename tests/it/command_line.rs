@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Output};
 
 use serde_json::Value;
 
-use crate::support::process::{Environment, Program, fresh, run};
+use crate::support::process::{Environment, Program, fresh, run, signal};
 
 /// No Codex anywhere, so that nothing of this machine's user is touched.
 fn without_codex() -> Environment {
@@ -137,6 +137,27 @@ async fn a_server_that_is_told_to_stop_says_what_it_waits_for() {
     server.terminate().await;
     let said = log.next_line().await.unwrap();
     assert_eq!(said.as_deref(), Some("stopping: waiting for 1 run, at most 10 s"));
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_a_server_at_once() {
+    use tokio::io::AsyncWriteExt;
+    let data = fresh();
+    // Of this grace, a request that does not end may have half.
+    let mut environment = without_codex();
+    environment.push(("SHUTDOWN_GRACE_SECS".to_owned(), "3000".to_owned()));
+    let (server, mut log) = Program::serve_logged(data.path(), &environment).await;
+    let address = server.main.strip_prefix("http://").unwrap();
+    let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+    let unfinished = "POST /tools/vector-search HTTP/1.1\r\nhost: localhost\r\n\
+                      content-type: application/json\r\ncontent-length: 100\r\n\r\n{";
+    client.write_all(unfinished.as_bytes()).await.unwrap();
+    signal("TERM", server.pid()).await;
+    assert_eq!(log.next_line().await.unwrap().as_deref(), Some("stopping"));
+    let status = server.terminate().await;
+    assert_eq!(status.code(), Some(1));
+    let said = log.next_line().await.unwrap().unwrap();
+    assert!(said.starts_with("codeinfo: ended at once by a second signal"), "{said}");
 }
 
 #[tokio::test]
