@@ -19,6 +19,8 @@ mod scope;
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
+use tokio::sync::Semaphore;
+
 use crate::{
     config::PathMap,
     domain::{FileSummary, Hit, Root, RootId, Sparse, UnknownRoot},
@@ -60,6 +62,8 @@ pub struct Search {
     path_map: PathMap,
     rules: Rules,
     scopes: Arc<Scopes>,
+    /// Room to look at files.
+    looks: Arc<Semaphore>,
 }
 
 /// What was found.
@@ -81,7 +85,9 @@ impl Search {
         path_map: PathMap,
     ) -> Self {
         let catalog = Catalog::new(Arc::clone(&store));
-        Self { catalog, store, embedder, path_map, rules: Rules::ALL, scopes: Arc::default() }
+        let looks = Arc::new(Semaphore::new(freshness::MAX_LOOKS));
+        let (rules, scopes) = (Rules::ALL, Arc::default());
+        Self { catalog, store, embedder, path_map, rules, scopes, looks }
     }
 
     /// Ranks by these rules only.

@@ -4,18 +4,21 @@ use std::{
     collections::{BTreeMap, HashMap},
     fs::Metadata,
     io::ErrorKind,
-    path::PathBuf,
+    path::Path,
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use futures_util::future::join_all;
-use tokio::time::timeout;
+use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{Found, Search, SearchError};
 use crate::domain::{self, FileRecord};
 
 /// Looking at the files of one search takes at most this long; a folder on a network may hang.
 const LOOK_LIMIT: Duration = Duration::from_millis(300);
+
+/// So many searches look at files at a time: each takes a thread, for ever if a folder hangs.
+pub(super) const MAX_LOOKS: usize = 16;
 
 /// How fresh results are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,27 +62,37 @@ impl Search {
             for record in self.catalog.files_at(root.id, files.keys()).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
                     let path = root.path.join(&record.path);
-                    looks.push(look((*shown).to_owned(), path, record, indexed));
+                    looks.push(((*shown).to_owned(), path, record, indexed));
                 }
             }
         }
-        if let Ok(states) = timeout(LOOK_LIMIT, join_all(looks)).await {
-            freshness.stale = states.into_iter().flatten().collect();
+        let room = Arc::clone(&self.looks);
+        let looking = async {
+            let room = room.acquire_owned().await.ok()?;
+            let look_at_all = move || {
+                let looks = looks.into_iter();
+                let stale = looks.filter_map(|(shown, path, record, indexed)| {
+                    Some((shown, look(&path, &record, indexed)?))
+                });
+                let stale: HashMap<String, Stale> = stale.collect();
+                drop(room);
+                stale
+            };
+            spawn_blocking(look_at_all).await.ok()
+        };
+        if let Ok(Some(stale)) = timeout(LOOK_LIMIT, looking).await {
+            freshness.stale = stale;
         }
         Ok(freshness)
     }
 }
 
-/// Looks at one file, on a thread where waiting is allowed.
-async fn look(
-    shown: String,
-    path: PathBuf,
-    record: FileRecord,
-    indexed: Option<SystemTime>,
-) -> Option<(String, Stale)> {
-    match tokio::fs::metadata(path).await {
-        Ok(metadata) => is_changed(&metadata, &record, indexed).then_some((shown, Stale::Changed)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Some((shown, Stale::Deleted)),
+/// Looks at one file, without opening it. One that became a link has changed, wherever that leads; a
+/// folder above it that became one is followed, but no more than whether the file changed is said.
+fn look(path: &Path, record: &FileRecord, indexed: Option<SystemTime>) -> Option<Stale> {
+    match path.symlink_metadata() {
+        Ok(metadata) => is_changed(&metadata, record, indexed).then_some(Stale::Changed),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(Stale::Deleted),
         Err(_) => None,
     }
 }
@@ -87,6 +100,9 @@ async fn look(
 /// Whether a file is not what was indexed. A record without a time was made of a file that had
 /// just changed; then only what changed after the index did counts.
 fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<SystemTime>) -> bool {
+    if !metadata.is_file() {
+        return true;
+    }
     let is_later = match (record.modified_ns, domain::modified_ns(metadata)) {
         (0, now) => indexed.is_some_and(|indexed| indexed < UNIX_EPOCH + Duration::from_nanos(now)),
         (known, now) => known != now,
