@@ -5,6 +5,7 @@
 //! embedded and written, the new before the old is deleted. A run happens when somebody asks for it, or
 //! when [`watch`] sees a change.
 
+mod beneath;
 pub mod chunk;
 mod clock;
 pub mod discover;
@@ -15,6 +16,7 @@ mod language;
 mod names;
 mod pipeline;
 pub mod plan;
+mod pulse;
 mod root;
 mod runs;
 mod scope;
@@ -34,6 +36,7 @@ use tokio::sync::{Notify, watch as channel};
 use self::{
     pipeline::{Folders, Job, Origin, Tools},
     plan::Mode,
+    pulse::Watchdog,
     runs::{Bounds, Lane, Runs},
 };
 use crate::{
@@ -121,7 +124,10 @@ impl Ingest {
         let bounds = Bounds { queued: max_queued_runs, finished: max_finished_runs };
         let catalog = Catalog::new(Arc::clone(&store));
         let folders = Folders::default();
-        let tools = Tools { store, catalog, embedder, max_file_bytes, folders, tasks };
+        let watchdog = Watchdog::new(tasks.clone());
+        let lookups = Watchdog::new(tasks.clone());
+        let tools =
+            Tools { store, catalog, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
         let runs = Mutex::new(Runs::new(bounds));
         let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
         for lane in [Lane::All, Lane::Watch] {
@@ -138,7 +144,7 @@ impl Ingest {
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
-        let folder = root::folder(&self.shared.tools.tasks, request.path.clone()).await?;
+        let folder = root::folder(&self.shared.tools, request.path.clone()).await?;
         let settled = self.shared.runs().settled();
         let known = self.shared.tools.catalog.roots().await?;
         root::alone_where_shown(&folder, &known, &self.paths)?;
@@ -152,7 +158,7 @@ impl Ingest {
     /// Starts a run that embeds every file of a known root again, found by name, id or path.
     pub async fn reembed(&self, root: &str) -> Result<RunId, IngestError> {
         let root = self.find(root).await?;
-        let folder = root::folder(&self.shared.tools.tasks, root.path.clone()).await?;
+        let folder = root::folder(&self.shared.tools, root.path.clone()).await?;
         let model_id = self.shared.tools.embedder.model().id();
         let root = Root { path: folder, model_id, last_error: None, ..root };
         self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))

@@ -22,6 +22,13 @@ pub enum IngestError {
     /// The folder holds more files than one root may have.
     #[error("`{}` holds more than {limit} files; ingest a folder below it", .path.display())]
     TooManyFiles { path: PathBuf, limit: usize },
+    /// The file system of a folder answers nothing any more.
+    #[error(
+        "`{}` has not answered for {seconds} s; look at what it lies on (a lost network drive?) and \
+         ingest it again",
+        .path.display()
+    )]
+    Stalled { path: PathBuf, seconds: u64 },
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
@@ -61,7 +68,7 @@ impl IngestError {
             | Self::TooManyFiles { .. } => Code::ValidationFailed,
             Self::RootNotFound(_) => Code::RepoNotFound,
             Self::RunNotFound(_) => Code::RunNotFound,
-            Self::QueueFull(_) | Self::RootBusy { .. } => Code::Busy,
+            Self::QueueFull(_) | Self::RootBusy { .. } | Self::Stalled { .. } => Code::Busy,
             Self::Store(error) => error.code(),
             Self::Embed(error) => error.code(),
             Self::Cancelled => Code::Cancelled,

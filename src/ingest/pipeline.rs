@@ -4,12 +4,14 @@ mod batch;
 mod folders;
 mod ledger;
 mod look;
+mod private;
 mod read;
 mod readers;
 mod repair;
 mod write;
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -21,10 +23,12 @@ use tracing::{debug, info, warn};
 use self::{batch::Embedded, ledger::Ledger, readers::Reading};
 pub(super) use self::{folders::Folders, look::changes};
 use super::{
+    beneath::Beneath,
     clock,
     discover::{Discovered, Found},
     error::IngestError,
     plan::{self, Mode, Plan, Records},
+    pulse::Watchdog,
     scope::Scope,
     skip::Reason,
     status::{Progress, State},
@@ -57,6 +61,10 @@ pub(super) struct Tools {
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
     pub(super) folders: Folders,
+    /// For walking and reading roots.
+    pub(super) watchdog: Watchdog,
+    /// For asking what is at a path, also while a run works there.
+    pub(super) lookups: Watchdog,
     pub(super) tasks: Tasks,
 }
 
@@ -129,6 +137,7 @@ async fn run_leased(
             embedder: Arc::clone(&tools.embedder),
         },
         root: job.root,
+        private: BTreeSet::new(),
         ledger: Ledger::new(Records::new(), false),
         has_begun: false,
         progress,
@@ -157,6 +166,8 @@ struct Run<'a> {
     lease: &'a Lease,
     target: Target,
     root: Root,
+    /// The secrets of the root, as far as the run knows.
+    private: BTreeSet<String>,
     ledger: Ledger,
     /// Whether the root says that it is being changed.
     has_begun: bool,
@@ -173,18 +184,22 @@ impl Run<'_> {
         scope: Option<Arc<Scope>>,
     ) -> Result<State, IngestError> {
         self.progress.update(|status| status.state = State::Scanning);
+        let known = before.map_or(&[][..], |root| root.private_files.as_slice());
+        self.private = known.iter().cloned().collect();
         if before.is_none() {
             self.begin().await?;
         }
         // After a run that did not end well, and before the first, a part is not enough.
         let whole =
             before.filter(|root| root.last_error.is_none() && root.last_ingest_at.is_some());
-        let seen = if let (Some(before), Some(scope)) = (whole, scope) {
+        let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
             let seen = look::within(tools, &self.root, &scope, &self.cancel).await?;
             self.ledger = Ledger::of_part(seen.records, before.counts);
-            seen.discovered
+            self.private = private::walked(known, Some(&scope), &seen.discovered);
+            (seen.folder, seen.discovered)
         } else {
-            let discovered = look::whole(tools, &self.root, &self.cancel).await?;
+            let (folder, discovered) = look::walk(tools, &self.root, None, &self.cancel).await?;
+            self.private = private::walked(known, None, &discovered);
             let mut records = look::records(tools, self.root.id).await?;
             let mut has_repaired = false;
             if before.is_some_and(|root| root.last_error.is_some()) {
@@ -193,10 +208,14 @@ impl Run<'_> {
             }
             tools.folders.learn(self.root.id, records.keys());
             self.ledger = Ledger::new(records, has_repaired);
-            discovered
+            (folder, discovered)
         };
-        let plan = self.plan(seen, mode);
-        self.carry_out(tools, plan, mode).await?;
+        if !self.private.iter().eq(known) {
+            // Before a question may be asked about what was found.
+            self.begin_again().await?;
+        }
+        let plan = self.plan(discovered, mode);
+        self.carry_out(tools, folder, plan, mode).await?;
         self.target.store.flush().await?;
         let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
         let has_changed = is_first || mode == Mode::Everything || self.ledger.has_changed();
@@ -223,6 +242,7 @@ impl Run<'_> {
     async fn carry_out(
         &mut self,
         tools: &Tools,
+        folder: Beneath,
         plan: Plan,
         mode: Mode,
     ) -> Result<(), IngestError> {
@@ -231,7 +251,7 @@ impl Run<'_> {
         self.progress.done(0, 0, self.ledger.counts());
         let mut gone = plan.gone;
         if !plan.read.is_empty() {
-            self.stream(tools, plan.read, mode, &mut gone).await?;
+            gone.extend(self.stream(tools, folder, plan.read, mode).await?);
         }
         if self.cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
@@ -246,35 +266,46 @@ impl Run<'_> {
 
     /// Runs the three stages side by side. A stage that fails or is cancelled drops its end of a
     /// channel, which ends the others.
+    /// Returns the files that are gone.
     async fn stream(
         &mut self,
         tools: &Tools,
+        folder: Beneath,
         files: Vec<Found>,
         mode: Mode,
-        gone: &mut Vec<String>,
-    ) -> Result<(), IngestError> {
+    ) -> Result<Vec<String>, IngestError> {
         let (read_to, read_from) = mpsc::channel(READ_AHEAD);
         let (embedded_to, mut embedded_from) = mpsc::channel::<Embedded>(WRITE_AHEAD);
-        let reading = Reading::new(self, tools, files, mode).start(&tools.tasks, &read_to);
+        let hold = tools.watchdog.hold(&self.root.path, &self.cancel).await?;
+        let readers = Reading::new(self, tools, (folder, hold), files, mode);
+        let readers = readers.start(&tools.tasks, &read_to);
         // Only the readers' own ends keep the channel open.
         drop(read_to);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
+        let (place, pulses) = (self.root.path.clone(), readers.pulses());
         let embedding = batch::embed_all(&target, read_from, embedded_to, &cancel);
+        let mut gone = Vec::new();
         let writing = async {
             while let Some(batch) = embedded_from.recv().await {
                 if self.cancel.is_cancelled() {
                     return Err(IngestError::Cancelled);
                 }
-                self.write(batch, gone).await?;
+                self.write(batch, &mut gone).await?;
             }
             drop(embedded_from);
             Ok(())
         };
-        let (embedded, written) = tokio::join!(embedding, writing);
-        for reader in reading {
-            reader.await?;
+        let working = async {
+            let (embedded, written) = tokio::join!(embedding, writing);
+            let ended = readers.end(&cancel).await;
+            written.and(embedded).and(ended)
+        };
+        tokio::select! {
+            ended = working => ended?,
+            // Dropping the stages is what keeps them from waiting for the readers.
+            error = tools.watchdog.silence(&place, &pulses) => return Err(error),
         }
-        written.and(embedded)
+        Ok(gone)
     }
 
     async fn write(
@@ -286,6 +317,7 @@ impl Run<'_> {
         if !batch.changed.is_empty() {
             self.begin().await?;
         }
+        private::read(&mut self.private, &batch);
         gone.extend_from_slice(&batch.gone);
         for skipped in &batch.skipped {
             // What could not be read now may be readable next time, so its chunks stay.
@@ -307,10 +339,20 @@ impl Run<'_> {
     /// Says in the root that it is being changed, once, before the first change.
     async fn begin(&mut self) -> Result<(), IngestError> {
         if !self.has_begun {
-            self.has_begun = true;
-            self.target.catalog.put_root(&interrupted(self.root.clone())).await?;
+            self.begin_again().await?;
         }
         Ok(())
+    }
+
+    /// Says so again, with what is known by now.
+    async fn begin_again(&mut self) -> Result<(), IngestError> {
+        self.has_begun = true;
+        self.root.private_files = self.private_files();
+        Ok(self.target.catalog.put_root(&interrupted(self.root.clone())).await?)
+    }
+
+    fn private_files(&self) -> Vec<String> {
+        self.private.iter().take(private::MAX).cloned().collect()
     }
 
     /// Writes the root as the run leaves it.
@@ -323,6 +365,9 @@ impl Run<'_> {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
             self.progress.update(|status| status.message = Some(notes));
         }
+        self.root.private_files = self.private_files();
+        let private_files = self.root.private_files.clone();
+        let before = before.map(|root| Root { private_files, ..root });
         let root = match ended {
             Ok(_) => Root {
                 last_ingest_at: Some(clock::rfc3339(SystemTime::now())),

@@ -7,11 +7,17 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{error::IngestError, names, pipeline::INTERRUPTED, runs::Runs, secret, status::State};
+use super::{
+    error::IngestError,
+    names,
+    pipeline::{INTERRUPTED, Tools},
+    runs::Runs,
+    secret,
+    status::State,
+};
 use crate::{
     config::PathMap,
     domain::{Counts, Root, RootId, RunId},
-    task::Tasks,
 };
 
 /// What a user asks to be ingested.
@@ -42,8 +48,9 @@ pub struct RootStatus {
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Returns the canonical path of an existing folder.
-pub(super) async fn folder(tasks: &Tasks, path: PathBuf) -> Result<PathBuf, IngestError> {
-    tasks.spawn_blocking(move || canonical(&path)).await?
+pub(super) async fn folder(tools: &Tools, path: PathBuf) -> Result<PathBuf, IngestError> {
+    let (place, stopping) = (path.clone(), tools.tasks.stopping());
+    tools.lookups.run(&place, stopping, move |_| canonical(&path)).await?
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, IngestError> {

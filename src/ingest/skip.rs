@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::discover::ignored;
+
 /// Why a file is not indexed, although nothing asked to leave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
@@ -15,17 +17,21 @@ pub enum Reason {
     PathNotUtf8,
     /// It holds a private key, or is nothing but secrets.
     HoldsSecret,
+    /// An ignore file that does not count, or not as a whole.
+    IgnoreFile(ignored::Fault),
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+        let reason = match self {
             Self::TooLarge => "too large",
             Self::Unreadable => "unreadable",
             Self::NotUtf8 => "not UTF-8",
             Self::PathNotUtf8 => "its path is not UTF-8",
             Self::HoldsSecret => "holds secrets",
-        })
+            Self::IgnoreFile(fault) => return fault.fmt(formatter),
+        };
+        formatter.write_str(reason)
     }
 }
 

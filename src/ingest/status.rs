@@ -144,9 +144,15 @@ impl Progress {
         });
     }
 
-    /// Says that a file was read.
+    /// Says that a file is read. A reader that hung may still say so when the run has ended.
     pub(super) fn reading(&self, path: &str) {
-        self.update(|status| status.current_file = Some(path.to_owned()));
+        self.sender.send_if_modified(|status| {
+            let is_at_work = !status.state.is_final();
+            if is_at_work {
+                status.current_file = Some(path.to_owned());
+            }
+            is_at_work
+        });
     }
 
     /// Says that further files are done.

@@ -89,7 +89,12 @@ impl Watch {
             self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
         }
         for root in known {
-            let place = folders::identity(&self.shared.tools.tasks, root.path.clone()).await;
+            let tools = &self.shared.tools;
+            if tools.lookups.is_held(&root.path) {
+                // It hung when it was last looked at.
+                continue;
+            }
+            let Ok(place) = folders::identity(tools, &root.path).await else { continue };
             let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));
             let is_back = place.is_some() && place != watched.place;
             if place.is_none() && watched.place.is_some() {
@@ -132,7 +137,9 @@ impl Watch {
         for id in due {
             let is_active = self.shared.runs().is_active(id);
             let Some(watched) = self.roots.get_mut(&id) else { continue };
-            if is_active || watched.place.is_none() {
+            // A thread that hung there may still do so.
+            let is_held = self.shared.tools.watchdog.is_held(&watched.root.path);
+            if is_active || is_held || watched.place.is_none() {
                 watched.pending.postpone(now + RETRY);
                 continue;
             }
@@ -140,6 +147,10 @@ impl Watch {
             match bring_up(&self.shared, &mut self.eyes, watched, &what).await {
                 Ok(()) => {}
                 Err(IngestError::Cancelled) => return,
+                Err(error @ IngestError::Stalled { .. }) => {
+                    warn!(root.name = %watched.root.name, %error, "watched root hangs");
+                    watched.pending.put_back(what, Instant::now() + SYNC);
+                }
                 // The next look at roots sees whether the folder is still there.
                 Err(error) => {
                     debug!(root.id = %id, %error, "watched root could not be brought up to date");
@@ -162,7 +173,7 @@ async fn bring_up(
         What::Paths(paths) => Some(Arc::new(Scope::new(paths.clone()))),
     };
     // Before looking: what changes from here on is told.
-    let limit = eyes.look_into(&shared.tools.tasks, watched, scope.as_ref()).await?;
+    let limit = eyes.look_into(&shared.tools, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");

@@ -25,6 +25,7 @@ mod hostile_http;
 mod ingest_bench;
 mod ingest_chunk;
 mod ingest_discover;
+mod ingest_hostile;
 mod ingest_qdrant;
 mod ingest_runs;
 mod ingest_secrets;

@@ -82,22 +82,22 @@ const MANIFESTS: &[&str] = &[
 /// environment.
 const MARKERS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// Whether a folder below the root is left out. Looks at the folder and beside it.
-pub(super) fn is_vendored(folder: &Path) -> bool {
-    let Some(name) = folder.file_name().and_then(|name| name.to_str()) else {
-        return false;
-    };
-    let name = name.to_lowercase();
-    let beside = |file: &&str| folder.parent().is_some_and(|parent| is_there(parent, file));
-    let inside = |file: &&str| is_there(folder, file);
-    let is_ruled = RULES.iter().filter(|rule| rule.name == name).any(|rule| {
+/// Whether a folder is left out for its name, or for what stands beside it.
+pub(super) fn is_proved(folder: &Path, is_beside: impl Fn(&str) -> bool) -> bool {
+    rules(folder).any(|rule| {
         let needs_no_proof = rule.beside.is_empty() && rule.inside.is_empty();
-        needs_no_proof || rule.beside.iter().any(beside) || rule.inside.iter().any(inside)
-    });
-    is_ruled || MARKERS.iter().any(inside)
+        needs_no_proof || rule.beside.iter().any(|name| is_beside(name))
+    })
 }
 
-/// What cannot be looked at proves nothing; the walk itself reports folders that cannot be read.
-fn is_there(folder: &Path, name: &str) -> bool {
-    folder.join(name).try_exists().unwrap_or(false)
+/// Whether a folder is left out for what stands inside it.
+pub(super) fn is_marked(folder: &Path, is_inside: impl Fn(&str) -> bool) -> bool {
+    MARKERS.iter().any(|name| is_inside(name))
+        || rules(folder).any(|rule| rule.inside.iter().any(|name| is_inside(name)))
+}
+
+/// The rules for folders of this name.
+fn rules(folder: &Path) -> impl Iterator<Item = &'static Rule> {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_lowercase();
+    RULES.iter().filter(move |rule| rule.name == name)
 }

@@ -4,13 +4,15 @@ use std::{collections::HashSet, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
-use super::Tools;
+use super::{Tools, private};
 use crate::{
     domain::{FileRecord, Root, RootId},
     ingest::{
-        discover::{self, Discovered},
+        beneath::Beneath,
+        discover::{self, Discovered, Wanted, Way},
         error::IngestError,
         plan::{self, Mode, Records},
+        pulse::Pulse,
         scope::Scope,
         skip::Reason,
     },
@@ -18,6 +20,7 @@ use crate::{
 
 /// A part of a root: what is on disk, and what the store has of it.
 pub(super) struct Seen {
+    pub(super) folder: Beneath,
     pub(super) discovered: Discovered,
     pub(super) records: Records,
 }
@@ -29,7 +32,10 @@ pub(in crate::ingest) async fn changes(
     scope: &Arc<Scope>,
     cancel: &CancellationToken,
 ) -> Result<bool, IngestError> {
-    let Seen { discovered, records } = within(tools, root, scope, cancel).await?;
+    let Seen { discovered, records, .. } = within(tools, root, scope, cancel).await?;
+    if private::have_changed(&root.private_files, scope, &discovered) {
+        return Ok(true);
+    }
     let untouchable = untouchable(&discovered);
     let plan = plan::plan(discovered.files, &records, &untouchable, Mode::Changes);
     Ok(!plan.read.is_empty() || !plan.gone.is_empty())
@@ -42,10 +48,7 @@ pub(super) async fn within(
     scope: &Arc<Scope>,
     cancel: &CancellationToken,
 ) -> Result<Seen, IngestError> {
-    let (folder, limit) = (root.path.clone(), tools.max_file_bytes);
-    let (within, cancel) = (Arc::clone(scope), cancel.clone());
-    let walk = move || discover::discover_within(&folder, limit, &within, &cancel);
-    let discovered = tools.tasks.spawn_blocking(walk).await??;
+    let (folder, discovered) = walk(tools, root, Some(scope), cancel).await?;
     let records = if tools.folders.have_any(root.id, scope.paths()) == Some(false) {
         // Another process may have indexed files of a folder that is not known here.
         let found = discovered.files.iter().map(|file| &file.path);
@@ -58,18 +61,25 @@ pub(super) async fn within(
         records.retain(|path, _| scope.covers(path));
         records
     };
-    Ok(Seen { discovered, records })
+    Ok(Seen { folder, discovered, records })
 }
 
-/// Walks the whole root.
-pub(super) async fn whole(
+/// Opens a root and walks it, or the part of it in scope.
+pub(super) async fn walk(
     tools: &Tools,
     root: &Root,
+    scope: Option<&Arc<Scope>>,
     cancel: &CancellationToken,
-) -> Result<Discovered, IngestError> {
-    let (folder, limit) = (root.path.clone(), tools.max_file_bytes);
-    let cancel = cancel.clone();
-    tools.tasks.spawn_blocking(move || discover::discover(&folder, limit, &cancel)).await?
+) -> Result<(Beneath, Discovered), IngestError> {
+    let (place, max_bytes) = (root.path.clone(), tools.max_file_bytes);
+    let (scope, inner) = (scope.cloned(), cancel.clone());
+    let work = move |pulse: &Pulse| {
+        let folder = discover::open(&place)?;
+        let way = Way { place: &place, scope: scope.as_deref(), cancel: &inner, pulse };
+        let discovered = discover::within(&folder, way, Wanted::Files { max_bytes })?;
+        Ok((folder, discovered))
+    };
+    tools.watchdog.run(&root.path, cancel, work).await?
 }
 
 /// Returns what the store knows of every file of a root.

@@ -1,22 +1,19 @@
 //! Reads one file and cuts it; runs on blocking threads.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    path::Path,
-    time::SystemTime,
-};
+use std::{io, path::Path, time::SystemTime};
 
 use crate::{
     domain::{self, ChunkRecord, FileRecord, RootId, Sparse},
     embed::{Document, lexical},
     ingest::{
+        beneath::{self, Beneath},
         chunk::{self, Chunked},
         clock,
         discover::Found,
         hash::{self, Cut},
         inspect::{self, Verdict},
         plan::Mode,
+        pulse::Pulse,
         secret,
         skip::Reason,
     },
@@ -30,7 +27,8 @@ const RACY_NS: u64 = 2_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) root: RootId,
-    pub(super) folder: &'a Path,
+    pub(super) folder: &'a Beneath,
+    pub(super) pulse: &'a Pulse,
     pub(super) max_file_bytes: u64,
     pub(super) mode: Mode,
 }
@@ -67,7 +65,9 @@ impl Reader<'_> {
     /// Reads and cuts a file, unless the store has its content.
     pub(super) fn read(self, file: &Found, known: Option<&FileRecord>) -> Outcome {
         let path = || file.path.clone();
-        let (content, size, modified_ns) = match self.content(file) {
+        let content = self.content(file);
+        self.pulse.rest();
+        let (content, size, modified_ns) = match content {
             Ok(Some(read)) => read,
             Ok(None) => return Outcome::Skipped(path(), Reason::TooLarge),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -111,14 +111,10 @@ impl Reader<'_> {
 
     /// Returns a file's content, size and modification time, or `None` if it is too large.
     fn content(self, file: &Found) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
-        let opened = open(&self.folder.join(&file.path))?;
-        let metadata = opened.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::other("it is no longer a regular file"));
-        }
-        let mut content = Vec::new();
+        self.pulse.beat();
+        let (opened, metadata) = self.folder.file(Path::new(&file.path))?;
         // The file may grow meanwhile; one byte above the limit proves that it is too large.
-        opened.take(self.max_file_bytes.saturating_add(1)).read_to_end(&mut content)?;
+        let content = beneath::read(opened, self.max_file_bytes.saturating_add(1), self.pulse)?;
         let size = content.len() as u64;
         if self.max_file_bytes < size {
             return Ok(None);
@@ -128,19 +124,6 @@ impl Reader<'_> {
         let is_racy = settled <= modified_ns || metadata.len() != size;
         Ok(Some((content, size, if is_racy { 0 } else { modified_ns })))
     }
-}
-
-/// Opens a file. What was a regular file when the folder was walked may be a link or a pipe by now: a
-/// link is not followed, and a pipe without a writer is not waited for.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    }
-    options.open(path)
 }
 
 fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> Vec<Piece> {
@@ -171,8 +154,10 @@ mod tests {
     use super::*;
 
     fn read(folder: &Path, path: &str) -> Outcome {
-        let root = RootId::of(folder);
-        let reader = Reader { root, folder, max_file_bytes: 1000, mode: Mode::Changes };
+        let (root, pulse) = (RootId::of(folder), Pulse::default());
+        let folder = &Beneath::open(folder).unwrap();
+        let reader =
+            Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode: Mode::Changes };
         reader.read(&Found { path: path.to_owned(), size: 1, modified_ns: 1 }, None)
     }
 
@@ -191,5 +176,49 @@ mod tests {
             let outcome = read(folder.path(), path);
             assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
         }
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("src")).unwrap();
+        let outcome = read(folder.path(), "src/a.rs");
+        assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_folder_that_is_swapped_for_a_link_all_the_time_shows_nothing_from_outside() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (own, link) = (folder.path().join("own"), folder.path().join("link"));
+        let src = folder.path().join("src");
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("a.rs"), "fn inside() {}\n").unwrap();
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        fs::rename(&own, &src).unwrap();
+        let (mut inside, mut refused) = (0, 0);
+        std::thread::scope(|scope| {
+            let swapping = scope.spawn(|| {
+                for _ in 0..2000 {
+                    fs::rename(&src, &own).unwrap();
+                    fs::rename(&link, &src).unwrap();
+                    fs::rename(&src, &link).unwrap();
+                    fs::rename(&own, &src).unwrap();
+                }
+            });
+            while !swapping.is_finished() {
+                match read(folder.path(), "src/a.rs") {
+                    Outcome::Changed(_, pieces, _) => {
+                        assert_eq!(pieces[0].chunk.text.trim_end(), "fn inside() {}");
+                        inside += 1;
+                    }
+                    _ => refused += 1,
+                }
+            }
+        });
+        assert!(0 < inside && 0 < refused, "{inside} inside, {refused} refused");
     }
 }

@@ -1,11 +1,8 @@
 //! The blocking threads that read and cut the files of a run.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use tokio::{
@@ -21,7 +18,14 @@ use super::{
 };
 use crate::{
     domain::{FileRecord, RootId},
-    ingest::{discover::Found, plan::Mode, status::Progress},
+    ingest::{
+        beneath::Beneath,
+        discover::Found,
+        error::IngestError,
+        plan::Mode,
+        pulse::{Hold, Pulse},
+        status::Progress,
+    },
     task::Tasks,
 };
 
@@ -44,7 +48,7 @@ pub(super) struct Read {
 /// What the readers of a run share.
 pub(super) struct Reading {
     root: RootId,
-    folder: PathBuf,
+    folder: Beneath,
     max_file_bytes: u64,
     mode: Mode,
     /// Each file to read, with what the store knows of it.
@@ -53,14 +57,47 @@ pub(super) struct Reading {
     room: Arc<Semaphore>,
     cancel: CancellationToken,
     progress: Progress,
+    /// Kept until the last reader ends, which may be after the run.
+    _hold: Hold,
+}
+
+/// The readers of a run at work.
+pub(super) struct Readers {
+    threads: Vec<JoinHandle<()>>,
+    pulses: Vec<Arc<Pulse>>,
+}
+
+impl Readers {
+    /// Returns how each of them shows that it gets on.
+    pub(super) fn pulses(&self) -> Vec<Arc<Pulse>> {
+        self.pulses.clone()
+    }
+
+    /// Waits for them to end. Those of a cancelled run end by themselves, unless they hang.
+    pub(super) async fn end(self, cancel: &CancellationToken) -> Result<(), IngestError> {
+        for thread in self.threads {
+            tokio::select! {
+                biased;
+                ended = thread => ended?,
+                () = cancel.cancelled() => return Err(IngestError::Cancelled),
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Reading {
-    pub(super) fn new(run: &Run, tools: &Tools, files: Vec<Found>, mode: Mode) -> Self {
+    pub(super) fn new(
+        run: &Run,
+        tools: &Tools,
+        (folder, hold): (Beneath, Hold),
+        files: Vec<Found>,
+        mode: Mode,
+    ) -> Self {
         let known = |file: &Found| run.ledger.get(&file.path).cloned();
         Self {
             root: run.root.id,
-            folder: run.root.path.clone(),
+            folder,
             max_file_bytes: tools.max_file_bytes,
             mode,
             files: files
@@ -74,27 +111,31 @@ impl Reading {
             room: Arc::new(Semaphore::new(MAX_BYTES as usize)),
             cancel: run.cancel.clone(),
             progress: run.progress.clone(),
+            _hold: hold,
         }
     }
 
     /// Starts a reader for each processor, sparing one for the runtime where there are several.
-    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Read>) -> Vec<JoinHandle<()>> {
+    pub(super) fn start(self, tasks: &Tasks, to: &mpsc::Sender<Read>) -> Readers {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = if 2 < processors { processors - 1 } else { processors };
         let shared = Arc::new(self);
-        let start = |_| {
-            let (shared, to) = (Arc::clone(&shared), to.clone());
+        let start = |pulse: &Arc<Pulse>| {
+            let (shared, to, pulse) = (Arc::clone(&shared), to.clone(), Arc::clone(pulse));
             let runtime = Handle::current();
-            tasks.spawn_blocking(move || shared.read_all(&to, &runtime))
+            tasks.spawn_blocking(move || shared.read_all(&to, &runtime, &pulse))
         };
-        (0..readers.min(shared.files.len())).map(start).collect()
+        let pulses: Vec<Arc<Pulse>> =
+            (0..readers.min(shared.files.len())).map(|_| Arc::default()).collect();
+        Readers { threads: pulses.iter().map(start).collect(), pulses }
     }
 
     /// Reads file after file until none is left or nobody listens.
-    fn read_all(&self, to: &mpsc::Sender<Read>, runtime: &Handle) {
+    fn read_all(&self, to: &mpsc::Sender<Read>, runtime: &Handle, pulse: &Pulse) {
         let reader = Reader {
             root: self.root,
             folder: &self.folder,
+            pulse,
             max_file_bytes: self.max_file_bytes,
             mode: self.mode,
         };

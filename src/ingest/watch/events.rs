@@ -17,9 +17,8 @@ use notify::{
 use tokio::sync::mpsc;
 
 use super::{folders, watched::Watched};
-use crate::{
-    ingest::{error::IngestError, scope::Scope},
-    task::Tasks,
+use crate::ingest::{
+    discover::Way, error::IngestError, pipeline::Tools, pulse::Pulse, scope::Scope,
 };
 
 /// How many events may wait. When more come, they are lost, and everything is compared.
@@ -80,14 +79,18 @@ impl Eyes {
     /// system cannot watch them all, says what to do about it.
     pub(super) async fn look_into(
         &self,
-        tasks: &Tasks,
+        tools: &Tools,
         of: &mut Watched,
         scope: Option<&Arc<Scope>>,
     ) -> Result<Option<String>, IngestError> {
         let (watcher, root) = (Arc::clone(&self.watcher), of.root.path.clone());
         let (scope, former) = (scope.cloned(), std::mem::take(&mut of.folders));
-        let stopping = tasks.stopping().clone();
-        let work = move || {
+        let stopping = tools.tasks.stopping().clone();
+        let work = move |pulse: &Pulse| {
+            let (scope, cancel) = (scope.as_deref(), &stopping);
+            // Before the watcher is locked, as this may hang. A root that is gone has no folders.
+            let way = Way { place: &root, scope, cancel, pulse };
+            let wanted = folders::to_watch(way).unwrap_or_default();
             let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
             let watcher = match &mut *watcher {
                 Ok(watcher) => watcher,
@@ -95,7 +98,7 @@ impl Eyes {
             };
             let mut folders = former;
             let top = |path: &String| root.join(path);
-            match &scope {
+            match scope {
                 None => unwatch(watcher, std::mem::take(&mut folders)),
                 Some(scope) => scope.paths().iter().map(top).for_each(|path| {
                     // A moved folder is watched by its former path until it is let go of.
@@ -103,7 +106,8 @@ impl Eyes {
                     unwatch(watcher, below);
                 }),
             }
-            for folder in folders::to_watch(&root, scope.as_ref()) {
+            for folder in wanted {
+                pulse.beat();
                 if stopping.is_cancelled() {
                     break;
                 }
@@ -116,7 +120,8 @@ impl Eyes {
             }
             (folders, None)
         };
-        let (folders, limit) = tasks.spawn_blocking(work).await?;
+        let (folders, limit) =
+            tools.watchdog.run(&of.root.path, tools.tasks.stopping(), work).await?;
         of.folders = folders;
         Ok(limit)
     }

@@ -1,22 +1,21 @@
 //! Folders as the system knows them.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
-use crate::{
-    ingest::{discover, scope::Scope},
-    task::Tasks,
+use crate::ingest::{
+    discover::{self, Wanted, Way},
+    error::IngestError,
+    pipeline::Tools,
 };
 
 /// What tells a folder from another one that has its path later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity(u64, u64);
 
-/// Returns which folder is at a path, if there is one.
-pub(super) async fn identity(tasks: &Tasks, path: PathBuf) -> Option<Identity> {
-    tasks.spawn_blocking(move || look(&path)).await.ok().flatten()
+/// Returns which folder is at a path, if there is one; fails when that cannot be known.
+pub(super) async fn identity(tools: &Tools, path: &Path) -> Result<Option<Identity>, IngestError> {
+    let own = path.to_owned();
+    tools.lookups.run(path, tools.tasks.stopping(), move |_| look(&own)).await
 }
 
 fn look(path: &Path) -> Option<Identity> {
@@ -33,17 +32,20 @@ fn look(path: &Path) -> Option<Identity> {
     }
 }
 
-/// Returns the folders to watch in a root, or in the part of it that `scope` covers: those whose
-/// files are looked at, where the system does not watch whole trees cheaply.
-pub(super) fn to_watch(root: &Path, scope: Option<&Arc<Scope>>) -> Vec<PathBuf> {
+/// Returns the folders to watch in a root, or in the part of it in scope: those whose files are looked
+/// at, where the system does not watch whole trees cheaply. What cannot be read is left out.
+pub(super) fn to_watch(way: Way<'_>) -> Result<Vec<PathBuf>, IngestError> {
+    let root = way.place;
     if !cfg!(target_os = "linux") {
-        return if scope.is_none() { vec![root.to_owned()] } else { Vec::new() };
+        return Ok(if way.scope.is_none() { vec![root.to_owned()] } else { Vec::new() });
     }
-    let mut folders: Vec<PathBuf> = discover::folders(root, scope).collect();
+    let found = discover::within(&discover::open(root)?, way, Wanted::Folders)?;
+    let mut folders: Vec<PathBuf> = found.folders.iter().map(|path| root.join(path)).collect();
     // Hidden, and yet it says what is left out.
     let excludes = root.join(".git/info");
-    if scope.is_none() && excludes.is_dir() {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if way.scope.is_none() && is_folder(&root.join(".git")) && is_folder(&excludes) {
         folders.push(excludes);
     }
-    folders
+    Ok(folders)
 }

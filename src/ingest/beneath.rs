@@ -1,0 +1,153 @@
+//! Opens what lies beneath a root. No part of a path is followed when it is a link, whatever the
+//! folder was when somebody looked at it last.
+
+#[cfg(unix)]
+mod handles;
+#[cfg(not(unix))]
+mod paths;
+
+use std::{
+    ffi::OsString,
+    fs::{File, Metadata},
+    io::{self, Read},
+    path::Path,
+    sync::Arc,
+};
+
+#[cfg(unix)]
+use handles as system;
+#[cfg(not(unix))]
+use paths as system;
+
+use super::pulse::Pulse;
+
+/// How much is read at a time: each piece shows that the file system answers.
+const PIECE: u64 = 1 << 20;
+
+/// A root that was opened once, so that it stays the same folder during a run. Clones share it.
+#[derive(Debug, Clone)]
+pub(super) struct Beneath {
+    top: Arc<system::Top>,
+}
+
+/// What an entry of a folder is, without following it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    File,
+    Folder,
+    /// A link, a pipe, a socket or a device.
+    Other,
+}
+
+/// One entry of a folder.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) name: OsString,
+    pub(super) kind: Kind,
+}
+
+/// What is known of a regular file without opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) size: u64,
+    /// As [`crate::domain::modified_ns`] has it.
+    pub(super) modified_ns: u64,
+}
+
+/// An opened folder.
+pub(super) struct Folder {
+    opened: system::Folder,
+}
+
+impl Beneath {
+    /// Opens a root, which is itself no link.
+    pub(super) fn open(root: &Path) -> io::Result<Self> {
+        Ok(Self { top: Arc::new(system::Top::open(root)?) })
+    }
+
+    /// Opens a folder by its path below the root; the root itself has an empty one.
+    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder> {
+        Ok(Folder { opened: self.top.folder(path)? })
+    }
+
+    /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
+    pub(super) fn file(&self, path: &Path) -> io::Result<(File, Metadata)> {
+        let opened = self.top.file(path)?;
+        let metadata = opened.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        Ok((opened, metadata))
+    }
+}
+
+impl Folder {
+    /// Lists the folder, except `.` and `..`.
+    pub(super) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
+        self.opened.entries()
+    }
+
+    /// Returns what is known of the file of this name, or `None` if it is no regular file any more.
+    pub(super) fn facts(&self, entry: &Entry) -> io::Result<Option<Facts>> {
+        self.opened.facts(&entry.name)
+    }
+}
+
+/// Reads a file to its end, or to `limit` bytes.
+pub(super) fn read(file: File, limit: u64, pulse: &Pulse) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let mut file = file.take(limit);
+    loop {
+        pulse.beat();
+        if file.by_ref().take(PIECE).read_to_end(&mut content)? == 0 {
+            return Ok(content);
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_path_is_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::create_dir(outside.path().join("deep")).unwrap();
+        fs::write(outside.path().join("deep/a.rs"), "outside").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("real/deep")).unwrap();
+        fs::write(root.path().join("real/deep/a.rs"), "inside").unwrap();
+        symlink(outside.path(), root.path().join("link")).unwrap();
+        symlink("real", root.path().join("within")).unwrap();
+        symlink("a.rs", root.path().join("real/deep/b.rs")).unwrap();
+        let beneath = Beneath::open(root.path()).unwrap();
+        let text = |path: &str| {
+            let (file, _) = beneath.file(Path::new(path))?;
+            read(file, 100, &Pulse::default())
+        };
+        assert_eq!(text("real/deep/a.rs").unwrap(), b"inside");
+        for path in ["link/deep/a.rs", "within/deep/a.rs", "real/deep/b.rs", "../x", "/etc"] {
+            assert!(text(path).is_err(), "{path}");
+            assert!(beneath.folder(Path::new(path)).is_err(), "{path}");
+        }
+        assert!(beneath.folder(Path::new("link")).is_err());
+        assert!(Beneath::open(&root.path().join("link")).is_err());
+    }
+
+    #[test]
+    fn a_root_stays_the_folder_that_was_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let (root, other) = (place.path().join("root"), place.path().join("other"));
+        for (folder, text) in [(&root, "own"), (&other, "other")] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("a.rs"), text).unwrap();
+        }
+        let beneath = Beneath::open(&root).unwrap();
+        fs::rename(&root, place.path().join("moved")).unwrap();
+        symlink(&other, &root).unwrap();
+        let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
+        assert_eq!(read(file, 100, &Pulse::default()).unwrap(), b"own");
+    }
+}

@@ -1,0 +1,201 @@
+//! What the ignore files of a folder and of those above it leave out, by Git's rules. Ignore files
+//! are a repository's own, so that their size, their number of patterns and what one pattern costs
+//! are bounded; what goes over a bound is left out and said.
+
+use std::{fmt, sync::Arc};
+
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+
+/// Ignore files, weakest first: of two that say something of a path, the later kind counts, in
+/// whatever folder it lies.
+pub const NAMES: [&str; 4] = [".git/info/exclude", ".gitignore", ".ignore", ".codeinfoignore"];
+
+/// The most bytes that are read of one ignore file; the largest of well-known projects have a tenth.
+pub const MAX_BYTES: usize = 256 * 1024;
+/// The most patterns that count in a folder: those of its ignore files and of all above it. Each
+/// takes about a kilobyte.
+pub const MAX_PATTERNS: usize = 5_000;
+/// The most bytes of patterns with wildcards that count in a folder: they are compiled together,
+/// which takes a thousand times their size, and the compiler gives up at ten megabytes.
+pub const MAX_WILD_BYTES: usize = 32 * 1024;
+/// A pattern with more wildcards is not one that people write.
+pub const MAX_WILDCARDS: usize = 16;
+/// A longer pattern matches nothing: the system allows no longer path.
+pub const MAX_PATTERN_BYTES: usize = 4096;
+
+/// Why an ignore file does not count, or not as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is a link, a pipe, a device or a folder, or cannot be opened.
+    NotRegular,
+    /// It has more than [`MAX_BYTES`].
+    TooLarge,
+    /// There are more than [`MAX_PATTERNS`], or [`MAX_WILD_BYTES`].
+    TooMany,
+    /// A pattern has more than [`MAX_WILDCARDS`] or [`MAX_PATTERN_BYTES`], or is no pattern.
+    BadPattern,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRegular => {
+                formatter.write_str("no regular file, so its patterns do not count")
+            }
+            Self::TooLarge => {
+                let kib = MAX_BYTES / 1024;
+                write!(formatter, "larger than {kib} KiB, so only patterns before that count")
+            }
+            Self::TooMany => write!(
+                formatter,
+                "more than {MAX_PATTERNS} patterns, or {} KiB of them with wildcards, in it and in \
+                 ignore files above, so further ones do not count",
+                MAX_WILD_BYTES / 1024
+            ),
+            Self::BadPattern => write!(
+                formatter,
+                "a pattern that is malformed, longer than {MAX_PATTERN_BYTES} bytes or has more \
+                 than {MAX_WILDCARDS} wildcards does not count"
+            ),
+        }
+    }
+}
+
+/// What ignore files say of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Silent,
+    Ignored,
+    /// A pattern with `!` asks for it.
+    Kept,
+}
+
+/// The patterns that count in one folder. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    nearest: Option<Arc<Level>>,
+}
+
+/// The ignore files of one folder.
+#[derive(Debug)]
+struct Level {
+    /// Of which kind each set is, as an index of [`NAMES`].
+    sets: Vec<(usize, Gitignore)>,
+    /// How many bytes of a path lead to the folder, with the `/` after it.
+    prefix: usize,
+    spent: Spent,
+    above: Option<Arc<Level>>,
+}
+
+/// How much of the bounds is used up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    patterns: usize,
+    wild_bytes: usize,
+}
+
+impl Rules {
+    /// Returns the rules of a folder, by its path below the root, that has ignore files of its own:
+    /// each with its kind, as an index of [`NAMES`], and its content. Names the faults of each kind.
+    pub fn with(&self, folder: &str, files: &[(usize, Vec<u8>)]) -> (Self, Vec<(usize, Fault)>) {
+        let mut spent = self.nearest.as_ref().map(|level| level.spent).unwrap_or_default();
+        let (mut sets, mut faults) = (Vec::new(), Vec::new());
+        for (kind, content) in files {
+            let set = set(content, &mut spent, |fault| {
+                if !faults.contains(&(*kind, fault)) {
+                    faults.push((*kind, fault));
+                }
+            });
+            sets.push((*kind, set));
+        }
+        let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
+        let level = Level { sets, prefix, spent, above: self.nearest.clone() };
+        (Self { nearest: Some(Arc::new(level)) }, faults)
+    }
+
+    /// Says what becomes of a path below the root. Folders above it are not asked.
+    pub fn verdict(&self, path: &str, is_folder: bool) -> Verdict {
+        let mut said = [Verdict::Silent; NAMES.len()];
+        let mut level = self.nearest.as_deref();
+        while let Some(here) = level {
+            let below = path.get(here.prefix..).unwrap_or_default();
+            for (kind, set) in &here.sets {
+                if let Some(said) = said.get_mut(*kind)
+                    && *said == Verdict::Silent
+                {
+                    *said = match set.matched(below, is_folder) {
+                        Match::None => Verdict::Silent,
+                        Match::Ignore(_) => Verdict::Ignored,
+                        Match::Whitelist(_) => Verdict::Kept,
+                    };
+                }
+            }
+            level = here.above.as_deref();
+        }
+        said.into_iter().rev().find(|said| *said != Verdict::Silent).unwrap_or(Verdict::Silent)
+    }
+}
+
+/// Reads the patterns of one file, as far as the bounds allow.
+fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(Fault)) -> Gitignore {
+    let content = match content.get(..MAX_BYTES) {
+        Some(start) if MAX_BYTES < content.len() => {
+            fault(Fault::TooLarge);
+            // A pattern that is cut off would mean something else.
+            let end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+            start.get(..end).unwrap_or_default()
+        }
+        _ => content,
+    };
+    let content = String::from_utf8_lossy(content);
+    let mut builder = GitignoreBuilder::new("");
+    for line in content.trim_start_matches('\u{feff}').lines() {
+        if line.starts_with('#') || line.trim().is_empty() {
+            continue;
+        }
+        let wildcards = line.bytes().filter(|byte| matches!(byte, b'*' | b'?' | b'[')).count();
+        if MAX_PATTERN_BYTES < line.len() || MAX_WILDCARDS < wildcards {
+            fault(Fault::BadPattern);
+            continue;
+        }
+        let wild_bytes = if wildcards == 0 { 0 } else { line.len() };
+        if spent.patterns == MAX_PATTERNS || MAX_WILD_BYTES < spent.wild_bytes + wild_bytes {
+            fault(Fault::TooMany);
+            continue;
+        }
+        match builder.add_line(None, &literal_braces(line)) {
+            Ok(_) => {
+                spent.patterns += 1;
+                spent.wild_bytes += wild_bytes;
+            }
+            Err(_) => fault(Fault::BadPattern),
+        }
+    }
+    builder.build().unwrap_or_else(|_| {
+        fault(Fault::TooMany);
+        Gitignore::empty()
+    })
+}
+
+/// Escapes braces outside of classes: they are alternatives to the matcher, and themselves to Git.
+fn literal_braces(line: &str) -> String {
+    let mut escaped = String::with_capacity(line.len());
+    let (mut is_escaped, mut is_class) = (false, false);
+    for character in line.chars() {
+        if matches!(character, '{' | '}') && !is_escaped && !is_class {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+        match character {
+            '[' if !is_escaped => is_class = true,
+            ']' => is_class = false,
+            _ => {}
+        }
+        is_escaped = character == '\\' && !is_escaped;
+    }
+    escaped
+}

@@ -1,0 +1,338 @@
+//! Walks a root through handles of its folders, so that no link is followed, and by our own reading of
+//! ignore files, so that none of them can cost more than a bound.
+
+use std::{
+    collections::VecDeque,
+    io,
+    path::{Path, PathBuf},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Discovered, Found, MAX_FILES,
+    ignored::{self, Fault, Rules, Verdict},
+    names, vendored,
+};
+use crate::ingest::{
+    beneath::{self, Beneath, Entry, Folder, Kind},
+    error::IngestError,
+    pulse::Pulse,
+    scope::Scope,
+    secret,
+    skip::{Reason, Skipped},
+};
+
+/// The most entries one walk goes through, those left out included.
+const MAX_ENTRIES: usize = 4 * MAX_FILES;
+/// The most entries of folders that are not walked which are searched for the names of secrets. Build
+/// outputs may have millions; secrets lie near the top.
+const MAX_SEARCHED: usize = 20_000;
+/// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
+const GIT: &str = ".git";
+
+/// What a walk is to bring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ingest) enum Wanted {
+    /// Files, with those that are secrets.
+    Files { max_bytes: u64 },
+    /// Folders alone.
+    Folders,
+}
+
+/// Where a walk goes, and when it ends early.
+#[derive(Clone, Copy)]
+pub(in crate::ingest) struct Way<'a> {
+    /// The path of the root, for messages.
+    pub(in crate::ingest) place: &'a Path,
+    pub(in crate::ingest) scope: Option<&'a Scope>,
+    pub(in crate::ingest) cancel: &'a CancellationToken,
+    pub(in crate::ingest) pulse: &'a Pulse,
+}
+
+/// Walks what `way` covers of a root.
+pub(super) fn walk(
+    root: &Beneath,
+    way: Way<'_>,
+    wanted: Wanted,
+) -> Result<Discovered, IngestError> {
+    let mut walk = Walk { root, way, wanted, found: Discovered::default(), entries: 0 };
+    let mut pending = vec![Step::default()];
+    let mut left_out = VecDeque::new();
+    while let Some(step) = pending.pop() {
+        walk.folder(&step, &mut pending, &mut left_out)?;
+    }
+    if wanted != Wanted::Folders {
+        walk.search(left_out)?;
+    }
+    way.pulse.rest();
+    let mut found = walk.found;
+    found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// A folder on the way.
+#[derive(Debug, Clone, Default)]
+struct Step {
+    path: PathBuf,
+    /// The path with `/` between parts, and what is not UTF-8 replaced.
+    text: String,
+    is_utf8: bool,
+    /// The rules of the folder above.
+    rules: Rules,
+}
+
+impl Step {
+    fn is_root(&self) -> bool {
+        self.path.as_os_str().is_empty()
+    }
+
+    /// Goes to an entry.
+    fn to(&self, entry: &Entry, rules: &Rules) -> Self {
+        let name = entry.name.to_string_lossy();
+        let text = if self.is_root() {
+            name.clone().into_owned()
+        } else {
+            format!("{}/{name}", self.text)
+        };
+        let is_utf8 = (self.is_root() || self.is_utf8) && entry.name.to_str().is_some();
+        Self { path: self.path.join(&entry.name), text, is_utf8, rules: rules.clone() }
+    }
+}
+
+struct Walk<'a> {
+    root: &'a Beneath,
+    way: Way<'a>,
+    wanted: Wanted,
+    found: Discovered,
+    entries: usize,
+}
+
+impl Walk<'_> {
+    /// Goes through one folder: notes its files, and which folders come next.
+    fn folder(
+        &mut self,
+        step: &Step,
+        pending: &mut Vec<Step>,
+        left_out: &mut VecDeque<Step>,
+    ) -> Result<(), IngestError> {
+        let Some((opened, entries)) = self.open(step)? else { return Ok(()) };
+        let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
+        if !step.is_root() && vendored::is_marked(&step.path, is_inside) {
+            return Ok(());
+        }
+        let rules = self.rules(step, &entries);
+        if self.wanted == Wanted::Folders && step.is_utf8 | step.is_root() {
+            let is_covered = |scope: &Scope| scope.covers(&step.text);
+            if self.way.scope.is_none_or(is_covered) {
+                self.found.folders.push(step.path.clone());
+            }
+        }
+        for entry in &entries {
+            self.step()?;
+            let next = step.to(entry, &rules);
+            if !self.is_in_scope(&next, entry.kind) {
+                continue;
+            }
+            match entry.kind {
+                Kind::Other => {}
+                Kind::File => self.file(&opened, entry, next),
+                Kind::Folder if entry.name == GIT => {}
+                Kind::Folder if vendored::is_proved(&next.path, is_inside) => {}
+                Kind::Folder if secret::is_private_folder(&next.path) => self.keep_private(next),
+                Kind::Folder if is_left_out(&next, entry, Kind::Folder) => left_out.push_back(next),
+                Kind::Folder => pending.push(next),
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens and lists a folder, unless it cannot be read.
+    fn open(&mut self, step: &Step) -> Result<Option<(Folder, Vec<Entry>)>, IngestError> {
+        let listed = self.root.folder(&step.path).and_then(|mut folder| {
+            let mut entries = Vec::new();
+            for entry in folder.entries() {
+                self.way.pulse.beat();
+                if self.way.cancel.is_cancelled() || MAX_ENTRIES < entries.len() {
+                    break;
+                }
+                entries.push(entry?);
+            }
+            Ok((folder, entries))
+        });
+        if self.way.cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        match listed {
+            Ok(listed) => Ok(Some(listed)),
+            Err(_) if step.is_root() => {
+                let path = self.way.place.to_owned();
+                Err(IngestError::Path { path, fault: "cannot be read" })
+            }
+            Err(_) => {
+                self.skip(step.text.clone(), Reason::Unreadable);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Counts an entry; ends a walk that is cancelled, or never ends.
+    fn step(&mut self) -> Result<(), IngestError> {
+        self.way.pulse.beat();
+        self.entries += 1;
+        if self.way.cancel.is_cancelled() {
+            return Err(IngestError::Cancelled);
+        }
+        let fault = |limit| IngestError::TooManyFiles { path: self.way.place.to_owned(), limit };
+        if MAX_ENTRIES < self.entries {
+            return Err(fault(MAX_ENTRIES));
+        }
+        if MAX_FILES < self.found.files.len() + self.found.skipped.len() {
+            return Err(fault(MAX_FILES));
+        }
+        Ok(())
+    }
+
+    fn is_in_scope(&self, next: &Step, kind: Kind) -> bool {
+        let Some(scope) = self.way.scope else { return true };
+        // A name that is not UTF-8 is never part of a scope.
+        let leads = kind == Kind::Folder && scope.leads_through(&next.text);
+        next.is_utf8 && (leads || scope.covers(&next.text))
+    }
+
+    /// Reads the ignore files of a folder.
+    fn rules(&mut self, step: &Step, entries: &[Entry]) -> Rules {
+        let mut contents = Vec::new();
+        for (kind, name) in ignored::NAMES.into_iter().enumerate() {
+            let first = name.split('/').next().unwrap_or_default();
+            let Some(entry) = entries.iter().find(|entry| entry.name == first) else { continue };
+            let read = match entry.kind {
+                Kind::File if first == name => self.ignore_file(&step.path.join(name)),
+                // In a worktree `.git` is a file that names a folder elsewhere, which is not read.
+                Kind::Folder if first != name => match self.ignore_file(&step.path.join(name)) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    read => read,
+                },
+                _ if first != name => continue,
+                _ => Err(io::ErrorKind::InvalidInput.into()),
+            };
+            match read {
+                Ok(content) => contents.push((kind, content)),
+                Err(_) => self.fault(step, kind, Fault::NotRegular),
+            }
+        }
+        if contents.is_empty() {
+            return step.rules.clone();
+        }
+        let (rules, faults) = step.rules.with(&step.text, &contents);
+        for (kind, fault) in faults {
+            self.fault(step, kind, fault);
+        }
+        rules
+    }
+
+    /// Reads an ignore file to one byte above the bound, which shows that it is too large.
+    fn ignore_file(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let (file, _) = self.root.file(path)?;
+        beneath::read(file, ignored::MAX_BYTES as u64 + 1, self.way.pulse)
+    }
+
+    fn fault(&mut self, step: &Step, kind: usize, fault: Fault) {
+        let name = ignored::NAMES.get(kind).copied().unwrap_or_default();
+        let path = if step.is_root() { name.to_owned() } else { format!("{}/{name}", step.text) };
+        self.skip(path, Reason::IgnoreFile(fault));
+    }
+
+    fn skip(&mut self, path: String, reason: Reason) {
+        self.found.skipped.push(Skipped { path, reason });
+    }
+
+    /// Notes a secret. A name that is not UTF-8 cannot be noted.
+    fn keep_private(&mut self, next: Step) {
+        if next.is_utf8 {
+            self.found.private.insert(next.text);
+        }
+    }
+
+    /// Puts a file where it belongs: among the files, the secrets, the skipped, or nowhere.
+    fn file(&mut self, folder: &Folder, entry: &Entry, next: Step) {
+        let Wanted::Files { max_bytes } = self.wanted else { return };
+        if secret::is_secret_path(&next.text) {
+            self.keep_private(next);
+            return;
+        }
+        if is_left_out(&next, entry, Kind::File) {
+            return;
+        }
+        if !next.is_utf8 {
+            self.skip(next.text, Reason::PathNotUtf8);
+            return;
+        }
+        if names::is_left_out(&entry.name.to_string_lossy()) {
+            return;
+        }
+        let path = next.text;
+        match folder.facts(entry) {
+            Ok(Some(facts)) if max_bytes < facts.size => self.skip(path, Reason::TooLarge),
+            // Files of time 0 are always read.
+            Ok(Some(facts)) => self.found.files.push(Found {
+                path,
+                size: facts.size,
+                modified_ns: facts.modified_ns,
+            }),
+            Ok(None) => {}
+            Err(_) => self.skip(path, Reason::Unreadable),
+        }
+    }
+
+    /// Looks for the names of secrets in folders that are not walked, those near the root first.
+    fn search(&mut self, mut left_out: VecDeque<Step>) -> Result<(), IngestError> {
+        left_out.make_contiguous().sort_by(|a, b| a.path.cmp(&b.path));
+        let mut searched = 0;
+        while let Some(step) = left_out.pop_front() {
+            let Ok(mut folder) = self.root.folder(&step.path) else { continue };
+            let mut entries = Vec::new();
+            for entry in folder.entries().map_while(Result::ok) {
+                self.way.pulse.beat();
+                searched += 1;
+                if self.way.cancel.is_cancelled() {
+                    return Err(IngestError::Cancelled);
+                }
+                if MAX_SEARCHED < searched {
+                    return Ok(());
+                }
+                entries.push(entry);
+            }
+            let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
+            if vendored::is_marked(&step.path, is_inside) {
+                continue;
+            }
+            for entry in &entries {
+                let next = step.to(entry, &step.rules);
+                match entry.kind {
+                    Kind::File if secret::is_secret_path(&next.text) => self.keep_private(next),
+                    Kind::Folder if secret::is_private_folder(&next.path) => {
+                        self.keep_private(next)
+                    }
+                    Kind::Folder
+                        if entry.name != GIT && !vendored::is_proved(&next.path, is_inside) =>
+                    {
+                        left_out.push_back(next);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether ignore files leave an entry out, or its name hides it.
+fn is_left_out(next: &Step, entry: &Entry, kind: Kind) -> bool {
+    let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
+    match next.rules.verdict(&next.text, kind == Kind::Folder) {
+        Verdict::Ignored => true,
+        Verdict::Kept => false,
+        Verdict::Silent => is_hidden,
+    }
+}

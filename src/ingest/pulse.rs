@@ -1,0 +1,245 @@
+//! Notices file systems that do not answer. A system call on a lost mount may never return, and
+//! nothing can end it; so whoever waits for it stops waiting, and the thread is left to itself.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::error::IngestError;
+use crate::task::Tasks;
+
+/// A disk that spins up, or a server that restarts, answers within this; what is silent for longer
+/// may be so for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// With so many places whose threads do not come back, no thread is spent on another: the runtime
+/// has 512, and everything else needs some.
+const MAX_PLACES: usize = 16;
+
+/// Shows that blocking work gets on.
+#[derive(Debug)]
+pub(super) struct Pulse {
+    origin: Instant,
+    /// When the file system was last asked, in milliseconds after `origin`, and one more; 0 while
+    /// nothing is asked of it.
+    asked: AtomicU64,
+}
+
+impl Default for Pulse {
+    fn default() -> Self {
+        Self { origin: Instant::now(), asked: AtomicU64::new(0) }
+    }
+}
+
+impl Pulse {
+    /// Says that the file system answered, and is asked again.
+    pub(super) fn beat(&self) {
+        self.asked.store(self.now().saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Says that the file system is asked for nothing.
+    pub(super) fn rest(&self) {
+        self.asked.store(0, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn silence(&self) -> Duration {
+        match self.asked.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            asked => Duration::from_millis(self.now().saturating_sub(asked - 1)),
+        }
+    }
+}
+
+/// Runs blocking work on file systems, and gives it up when it hangs. Clones share what hangs.
+#[derive(Debug, Clone)]
+pub(super) struct Watchdog {
+    tasks: Tasks,
+    patience: Duration,
+    places: Arc<Mutex<HashMap<PathBuf, Arc<Semaphore>>>>,
+}
+
+/// Held by work at a place until its last thread ends.
+pub(super) type Hold = Arc<OwnedSemaphorePermit>;
+
+impl Watchdog {
+    pub(super) fn new(tasks: Tasks) -> Self {
+        Self::with_patience(tasks, PATIENCE)
+    }
+
+    pub(super) fn with_patience(tasks: Tasks, patience: Duration) -> Self {
+        Self { tasks, patience, places: Arc::default() }
+    }
+
+    /// Runs work at a place. Ends at once when `cancel` is cancelled, or when nothing has answered for
+    /// too long.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        place: &Path,
+        cancel: &CancellationToken,
+        work: impl FnOnce(&Pulse) -> T + Send + 'static,
+    ) -> Result<T, IngestError> {
+        let hold = self.hold(place, cancel).await?;
+        let pulse = Arc::new(Pulse::default());
+        pulse.beat();
+        let working = {
+            let pulse = Arc::clone(&pulse);
+            self.tasks.spawn_blocking(move || {
+                let done = work(&pulse);
+                drop(hold);
+                done
+            })
+        };
+        tokio::select! {
+            biased;
+            done = working => Ok(done?),
+            () = cancel.cancelled() => Err(IngestError::Cancelled),
+            error = self.silence(place, std::slice::from_ref(&pulse)) => Err(error),
+        }
+    }
+
+    /// Waits until no thread is at work at a place: one may be left there by a run that gave up.
+    pub(super) async fn hold(
+        &self,
+        place: &Path,
+        cancel: &CancellationToken,
+    ) -> Result<Hold, IngestError> {
+        let free = self.place(place).ok_or_else(|| self.stalled(place))?;
+        tokio::select! {
+            biased;
+            held = timeout(self.patience, free.acquire_owned()) => match held {
+                Ok(Ok(permit)) => Ok(Arc::new(permit)),
+                // Nobody closes the semaphore.
+                Ok(Err(_)) | Err(_) => Err(self.stalled(place)),
+            },
+            () = cancel.cancelled() => Err(IngestError::Cancelled),
+        }
+    }
+
+    /// Whether a thread is at work at a place.
+    pub(super) fn is_held(&self, place: &Path) -> bool {
+        self.places().get(place).is_some_and(|free| free.available_permits() == 0)
+    }
+
+    /// Returns once one of several threads has had no answer for too long.
+    pub(super) async fn silence(&self, place: &Path, pulses: &[Arc<Pulse>]) -> IngestError {
+        loop {
+            sleep(self.patience / 60).await;
+            if pulses.iter().any(|pulse| self.patience <= pulse.silence()) {
+                return self.stalled(place);
+            }
+        }
+    }
+
+    fn stalled(&self, place: &Path) -> IngestError {
+        IngestError::Stalled { path: place.to_owned(), seconds: self.patience.as_secs() }
+    }
+
+    /// Returns what is held at a place, unless too many others are held.
+    fn place(&self, place: &Path) -> Option<Arc<Semaphore>> {
+        let mut places = self.places();
+        places.retain(|_, free| free.available_permits() == 0 || 1 < Arc::strong_count(free));
+        if MAX_PLACES <= places.len() && !places.contains_key(place) {
+            return None;
+        }
+        let free = places.entry(place.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1)));
+        Some(Arc::clone(free))
+    }
+
+    /// No change can be left half made.
+    fn places(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Semaphore>>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn watchdog(patience_ms: u64) -> Watchdog {
+        Watchdog::with_patience(Tasks::default(), Duration::from_millis(patience_ms))
+    }
+
+    #[tokio::test]
+    async fn work_that_gets_no_answer_is_given_up_and_its_place_stays_held() {
+        let (dog, cancel, place) = (watchdog(120), CancellationToken::new(), Path::new("/lost"));
+        let (answer, asked) = mpsc::channel::<()>();
+        let hung = dog.run(place, &cancel, move |_| asked.recv().is_err()).await;
+        assert!(matches!(hung, Err(IngestError::Stalled { .. })), "{hung:?}");
+        assert!(dog.is_held(place));
+        // The next one does not spend another thread.
+        let next = dog.run(place, &cancel, |_| ()).await;
+        assert!(matches!(next, Err(IngestError::Stalled { .. })), "{next:?}");
+        dog.run(Path::new("/well"), &cancel, |_| ()).await.unwrap();
+        drop(answer);
+        dog.run(place, &cancel, |_| ()).await.unwrap();
+        assert!(!dog.is_held(place));
+    }
+
+    #[tokio::test]
+    async fn cancelled_work_ends_at_once_though_it_hangs() {
+        let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
+        let (_answer, asked) = mpsc::channel::<()>();
+        let (entered, has_entered) = tokio::sync::oneshot::channel();
+        let work = move |_: &Pulse| {
+            entered.send(()).unwrap();
+            asked.recv().is_err()
+        };
+        let cancelling = async {
+            has_entered.await.unwrap();
+            cancel.cancel();
+        };
+        let (ended, ()) = tokio::join!(dog.run(Path::new("/lost"), &cancel, work), cancelling);
+        assert!(matches!(ended, Err(IngestError::Cancelled)), "{ended:?}");
+        // Whoever waits for the place can be cancelled, too.
+        let waiting = dog.hold(Path::new("/lost"), &cancel).await;
+        assert!(matches!(waiting, Err(IngestError::Cancelled)), "{waiting:?}");
+    }
+
+    #[tokio::test]
+    async fn work_that_gets_answers_may_take_as_long_as_it_needs() {
+        let (dog, cancel) = (watchdog(200), CancellationToken::new());
+        let slow = |pulse: &Pulse| {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(500) {
+                pulse.beat();
+                std::thread::yield_now();
+            }
+        };
+        dog.run(Path::new("/slow"), &cancel, slow).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn few_places_may_hang() {
+        let (dog, cancel) = (watchdog(60), CancellationToken::new());
+        let mut answers = Vec::new();
+        for number in 0..MAX_PLACES {
+            let (answer, asked) = mpsc::channel::<()>();
+            answers.push(answer);
+            let place = PathBuf::from(format!("/lost/{number}"));
+            drop(dog.run(&place, &cancel, move |_| asked.recv().is_err()).await);
+        }
+        let more = dog.run(Path::new("/well"), &cancel, |_| ()).await;
+        assert!(matches!(more, Err(IngestError::Stalled { .. })), "{more:?}");
+        answers.pop();
+        let place = PathBuf::from(format!("/lost/{}", MAX_PLACES - 1));
+        dog.run(&place, &cancel, |_| ()).await.unwrap();
+        dog.run(Path::new("/well"), &cancel, |_| ()).await.unwrap();
+    }
+}

@@ -1,0 +1,350 @@
+//! What a hostile repository may do to indexing: ignore files that are links, pipes or huge, folders
+//! that turn into links, and secrets in all places.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use codeinfo::ingest::{
+    State,
+    discover::{Discovered, discover, ignored},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::ingest_bench::Bench;
+
+const PLACES: [&str; 8] = [
+    ".gitignore",
+    ".ignore",
+    ".codeinfoignore",
+    ".git/info/exclude",
+    "src/.gitignore",
+    "src/.ignore",
+    "src/.codeinfoignore",
+    "src/.git/info/exclude",
+];
+
+#[test]
+fn an_ignore_file_that_is_no_regular_file_is_not_read_and_that_is_said() {
+    for place in PLACES {
+        for make in [link, pipe, folder] {
+            let root = repository();
+            make(&at(&root, place));
+            let discovered = look(root.path());
+            assert_eq!(files(&discovered), ["a.rs", "src/b.rs"], "{place}");
+            let said = "no regular file, so its patterns do not count";
+            assert_eq!(skipped(&discovered), [format!("{place}: {said}")]);
+        }
+    }
+}
+
+#[test]
+fn of_a_huge_ignore_file_the_start_counts_and_that_is_said() {
+    for place in PLACES {
+        let root = repository();
+        let rest = "# as long as this\n".repeat(20_000);
+        fs::write(at(&root, place), format!("b.rs\n{rest}a.rs\n")).unwrap();
+        let discovered = look(root.path());
+        assert_eq!(files(&discovered), ["a.rs"], "{place}");
+        let said = "larger than 256 KiB, so only patterns before that count";
+        assert_eq!(skipped(&discovered), [format!("{place}: {said}")]);
+
+        let file = fs::File::create(at(&root, place)).unwrap();
+        file.set_len(300 << 20).unwrap();
+        assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
+    }
+}
+
+#[test]
+fn patterns_are_bounded_in_number_and_in_what_they_cost() {
+    let names = (0..20_000).map(|number| format!("n{number}\n")).collect::<String>();
+    let wild = (0..20_000).map(|number| format!("*w{number}*\n")).collect::<String>();
+    let endless = format!("{}\n", "*a".repeat(40));
+    for (patterns, fault) in [
+        (names, ignored::Fault::TooMany),
+        (wild, ignored::Fault::TooMany),
+        (endless, ignored::Fault::BadPattern),
+    ] {
+        let root = repository();
+        fs::write(root.path().join(".gitignore"), format!("b.rs\n{patterns}")).unwrap();
+        let begun = Instant::now();
+        let discovered = look(root.path());
+        assert!(begun.elapsed().as_secs() < 30);
+        assert_eq!(files(&discovered), ["a.rs"]);
+        assert_eq!(skipped(&discovered), [format!(".gitignore: {fault}")]);
+    }
+    // Folder below folder: all of them together are bounded, and the nearest are the last to count.
+    let root = TempDir::new().unwrap();
+    let mut folder = root.path().to_owned();
+    for depth in 0..10 {
+        folder.push("d");
+        fs::create_dir(&folder).unwrap();
+        let names = (0..2_000).map(|number| format!("n{depth}-{number}\n")).collect::<String>();
+        fs::write(folder.join(".gitignore"), names).unwrap();
+    }
+    assert_eq!(skipped(&look(root.path())).len(), 8);
+}
+
+#[test]
+fn the_git_folder_of_a_worktree_or_of_a_link_is_not_followed() {
+    let elsewhere = TempDir::new().unwrap();
+    fs::create_dir(elsewhere.path().join("info")).unwrap();
+    fs::write(elsewhere.path().join("info/exclude"), "*\n").unwrap();
+    let root = repository();
+    fs::write(root.path().join(".git"), format!("gitdir: {}\n", elsewhere.path().display()))
+        .unwrap();
+    assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
+    fs::remove_file(root.path().join(".git")).unwrap();
+    symlink(elsewhere.path(), root.path().join(".git")).unwrap();
+    assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
+    fs::remove_file(root.path().join(".git")).unwrap();
+    fs::create_dir(root.path().join(".git")).unwrap();
+    symlink(elsewhere.path().join("info"), root.path().join(".git/info")).unwrap();
+    let discovered = look(root.path());
+    assert_eq!(files(&discovered), ["a.rs", "src/b.rs"]);
+    assert_eq!(skipped(&discovered).len(), 1);
+    // What asks for everything does not get what is Git's own.
+    fs::write(root.path().join(".git/config"), "").unwrap();
+    fs::write(root.path().join(".ignore"), "!*\n").unwrap();
+    assert_eq!(files(&look(root.path())), [".ignore", "a.rs", "src/b.rs"]);
+}
+
+/// Builds lists of patterns from pieces, by a sequence that is always the same, and compares with Git.
+#[test]
+fn ignore_files_mean_what_git_says_they_mean() {
+    let pieces =
+        ["a", "b", "*", "**", "?", "[ab]", "[!a]", "a*", "*.rs", "c.rs", "d", "\\*", "{a,b}", "ab"];
+    let names = ["a", "b", "ab", "d", "c.rs", "a.rs", "b.rs"];
+    let mut state = 7_u64;
+    let mut next = |bound: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % bound
+    };
+    let mut differences = Vec::new();
+    for _ in 0..40 {
+        let root = TempDir::new().unwrap();
+        git(root.path(), &["init", "-q"]);
+        for _ in 0..25 {
+            let depth = 1 + next(3);
+            let path: Vec<&str> = (0..depth).map(|_| names[next(names.len())]).collect();
+            let path = root.path().join(path.join("/"));
+            // A name may be a folder already, or lie below a file.
+            drop(fs::create_dir_all(path.parent().unwrap()).and_then(|()| fs::write(&path, "x\n")));
+        }
+        let mut patterns = || -> String {
+            let pattern = |next: &mut dyn FnMut(usize) -> usize| {
+                let depth = 1 + next(3);
+                let parts: Vec<&str> = (0..depth).map(|_| pieces[next(pieces.len())]).collect();
+                let start = ["", "", "", "!", "/", "!/"][next(6)];
+                let end = ["", "", "/"][next(3)];
+                format!("{start}{}{end}\n", parts.join("/"))
+            };
+            (0..=next(4)).map(|_| pattern(&mut next)).collect()
+        };
+        let mut said = Vec::new();
+        for place in [".gitignore", "a/.gitignore", "d/b/.gitignore", ".git/info/exclude"] {
+            let file = root.path().join(place);
+            if file.parent().unwrap().is_dir() {
+                let patterns = patterns();
+                fs::write(file, &patterns).unwrap();
+                said.push((place, patterns));
+            }
+        }
+        let listed = git(root.path(), &["ls-files", "-co", "--exclude-standard"]);
+        let mut expected: Vec<String> = listed.lines().map(str::to_owned).collect();
+        expected.retain(|path| !path.ends_with(".gitignore"));
+        expected.sort();
+        let found: Vec<String> = files(&look(root.path()))
+            .into_iter()
+            .filter(|path| !path.ends_with("ignore"))
+            .collect();
+        if found != expected {
+            differences.push(format!("{said:?}\n  found {found:?}\n  git   {expected:?}"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn folders_that_turn_into_links_during_a_walk_list_nothing_from_outside() {
+    let outside = TempDir::new().unwrap();
+    fs::create_dir(outside.path().join("deep")).unwrap();
+    fs::write(outside.path().join("deep/leaked.rs"), "").unwrap();
+    fs::write(outside.path().join(".gitignore"), "b.rs\n").unwrap();
+    let root = repository();
+    let (src, own, link) =
+        (root.path().join("src"), root.path().join("own"), root.path().join("link"));
+    symlink(outside.path(), &link).unwrap();
+    let (mut whole, mut without) = (0, 0);
+    std::thread::scope(|scope| {
+        let swapping = scope.spawn(|| {
+            for _ in 0..2_000 {
+                fs::rename(&src, &own).unwrap();
+                fs::rename(&link, &src).unwrap();
+                fs::rename(&src, &link).unwrap();
+                fs::rename(&own, &src).unwrap();
+            }
+        });
+        while !swapping.is_finished() {
+            let found = files(&look(root.path()));
+            assert!(!found.iter().any(|path| path.contains("leaked")), "{found:?}");
+            let has_all = found.iter().any(|path| path.ends_with("b.rs"));
+            if has_all { whole += 1 } else { without += 1 }
+        }
+    });
+    assert!(0 < whole && 0 < without, "{whole} whole, {without} without");
+}
+
+#[test]
+fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
+    let root = repository();
+    for (path, text) in [
+        (".gitignore", "made/\nignored.pem\n"),
+        (".env", "KEY=1"),
+        ("ignored.pem", ""),
+        ("src/server.key", ""),
+        ("made/deep/.env", ""),
+        ("made/deep/plain.rs", ""),
+        (".github/deploy.key", ""),
+        (".ssh/config", ""),
+        ("made/.aws/config", ""),
+        (".git/.env", ""),
+        ("node_modules/x/.env", ""),
+        ("made/node_modules/x/.env", ""),
+    ] {
+        fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
+        fs::write(root.path().join(path), text).unwrap();
+    }
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("id_rsa"), "").unwrap();
+    symlink(outside.path(), root.path().join("made/link")).unwrap();
+    let private: Vec<String> = look(root.path()).private.into_iter().collect();
+    let expected = [
+        ".env",
+        ".github/deploy.key",
+        ".ssh",
+        "ignored.pem",
+        "made/.aws",
+        "made/deep/.env",
+        "src/server.key",
+    ];
+    assert_eq!(private, expected);
+}
+
+#[tokio::test]
+async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), (".env", "A=1"), ("b.txt", KEY)]);
+    bench.ingest(&repo).await;
+    assert_eq!(bench.root().await.private_files, [".env", "b.txt"]);
+
+    repo.write("b.txt", "harmless\n");
+    repo.write("c.txt", KEY);
+    bench.ingest(&repo).await;
+    assert_eq!(bench.root().await.private_files, [".env", "c.txt"]);
+
+    // By parts, as the watcher asks for them.
+    bench.ingest.keep_current();
+    let until = async |expected: &[&str]| {
+        let wait = async {
+            while bench.root().await.private_files != expected {
+                tokio::task::yield_now().await;
+            }
+        };
+        let ended = tokio::time::timeout(std::time::Duration::from_mins(1), wait).await;
+        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.root().await.private_files);
+    };
+    // The watcher has seen the folder once this is noted.
+    repo.write("src/.env.local", "B=1");
+    until(&[".env", "c.txt", "src/.env.local"]).await;
+    repo.write("d.txt", KEY);
+    until(&[".env", "c.txt", "d.txt", "src/.env.local"]).await;
+    fs::remove_file(repo.at(".env")).unwrap();
+    fs::remove_file(repo.at("c.txt")).unwrap();
+    until(&["d.txt", "src/.env.local"]).await;
+    repo.write("d.txt", "harmless\n");
+    until(&["src/.env.local"]).await;
+}
+
+#[tokio::test]
+async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n")]);
+    assert_eq!(bench.ingest(&repo).await.state, State::Completed);
+    bench.ingest.keep_current();
+    pipe(&repo.at(".gitignore"));
+    link(&repo.at(".ignore"));
+    repo.write("b.rs", "fn b() {}\n");
+    let wait = async {
+        while bench.files().await != ["a.rs", "b.rs"] {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_mins(1), wait).await.unwrap();
+    let status = bench.ingest(&repo).await;
+    let message = status.message.unwrap();
+    for name in [".gitignore (", ".ignore ("] {
+        assert!(message.contains(name), "{message}");
+    }
+}
+
+fn repository() -> TempDir {
+    let root = TempDir::new().unwrap();
+    fs::create_dir(root.path().join("src")).unwrap();
+    fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
+    fs::write(root.path().join("src/b.rs"), "fn b() {}\n").unwrap();
+    root
+}
+
+/// The path of an ignore file whose folder is there.
+fn at(root: &TempDir, place: &str) -> PathBuf {
+    let path = root.path().join(place);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    path
+}
+
+fn link(path: &Path) {
+    symlink("/dev/zero", path).unwrap();
+}
+
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+fn folder(path: &Path) {
+    fs::create_dir(path).unwrap();
+}
+
+fn look(root: &Path) -> Discovered {
+    let root = root.canonicalize().unwrap();
+    discover(&root, 1 << 20, &CancellationToken::new()).unwrap()
+}
+
+fn files(discovered: &Discovered) -> Vec<String> {
+    discovered.files.iter().map(|file| file.path.clone()).collect()
+}
+
+fn skipped(discovered: &Discovered) -> Vec<String> {
+    discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect()
+}
+
+/// Runs Git without the settings of whoever runs the test.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
