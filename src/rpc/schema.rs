@@ -76,6 +76,9 @@ fn sentences(error: &ValidationError<'_>) -> Vec<String> {
         ValidationErrorKind::Maximum { limit } => {
             vec![format!("{subject} must be at most {limit}")]
         }
+        ValidationErrorKind::Enum { options } => {
+            vec![format!("{subject} must be one of {options}")]
+        }
         _ => vec![format!("{subject}: {}", error.masked())],
     }
 }
