@@ -83,7 +83,7 @@ impl Codex {
     pub fn new(settings: config::Codex, tasks: Tasks) -> Self {
         let counters = Arc::new(Counters::default());
         Self(Arc::new_cyclic(|inner: &Weak<Inner>| {
-            let inner = inner.clone();
+            let inner = Weak::clone(inner);
             let on_end = Arc::new(move |end| {
                 if let Some(inner) = inner.upgrade() {
                     Self(inner).ended(end);

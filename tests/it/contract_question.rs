@@ -351,6 +351,8 @@ async fn while_nothing_is_indexed_every_edge_says_what_to_type_and_no_model_is_a
       "message": "nothing is indexed yet; index a repository with `codeinfo ingest PATH`"
     }
     "#);
+    server.ingest_nothing("empty").await;
+    assert_eq!(get(server.main, "/ready").await.json()["error"], "INGEST_REQUIRED");
     assert_eq!(model.requests().len(), 0);
     server.ingest_demo().await;
     assert_eq!(get(server.main, "/ready").await.status, 200);
@@ -380,12 +382,12 @@ async fn curious() -> Model {
         if last["type"] == "function_call_output" {
             return Said::Items(vec![says("Done.")]);
         }
-        let list = "ListIngestedRepositories".to_owned();
+        let tool = "ListIngestedRepositories".to_owned();
         Said::Items(vec![
             searches("parse_config"),
             Item::Searches(json!({ "query": "parse_config", "repository": "other" })),
             Item::Searches(json!({ "query": "parse_config", "repository": "demo" })),
-            Item::Calls("mcp__codeinfo_search".to_owned(), list, json!({})),
+            Item::Calls("mcp__codeinfo_search".to_owned(), tool, json!({})),
         ])
     })
     .await

@@ -77,6 +77,12 @@ impl Listeners {
         self.ingest("other", "another reader").await;
     }
 
+    /// Indexes a folder of this name without a file.
+    pub(crate) async fn ingest_nothing(&self, name: &str) {
+        std::fs::create_dir(self.folder.path().join(name)).unwrap();
+        self.ingest(name, "an empty folder").await;
+    }
+
     async fn ingest(&self, name: &str, description: &str) {
         let path = self.folder.path().join(name);
         let body = json!({ "path": path, "name": name, "description": description });

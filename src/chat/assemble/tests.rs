@@ -216,7 +216,7 @@ fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Op
     let said = segments.into_iter().map(|segment| match segment {
         Segment::Thinking { text } | Segment::Answer { text } => {
             let end = text.char_indices().rev().nth(21).map_or(0, |(at, _)| at);
-            (text.len(), text[end..].to_owned())
+            (text.len(), text.get(end..).unwrap().to_owned())
         }
         Segment::VectorSummary { .. } => panic!("no search"),
     });
