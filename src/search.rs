@@ -87,7 +87,7 @@ impl Search {
         let catalog = Catalog::new(Arc::clone(&store));
         let looks = Arc::new(Semaphore::new(freshness::MAX_LOOKS));
         let (rules, scopes) = (Rules::ALL, Arc::default());
-        Self { catalog, store, embedder, path_map, rules, scopes, looks }
+        Self { store, catalog, embedder, path_map, rules, scopes, looks }
     }
 
     /// Ranks by these rules only.

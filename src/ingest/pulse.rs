@@ -22,7 +22,7 @@ use crate::task::Tasks;
 
 /// A disk that spins up, or a server that restarts, answers within this; what is silent for longer
 /// may be so for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// With so many places whose threads do not come back, no thread is spent on another: the runtime
 /// has 512, and everything else needs some.
 const MAX_PLACES: usize = 16;

@@ -289,7 +289,9 @@ impl Walk<'_> {
     fn search(&mut self, mut left_out: VecDeque<Step>) -> Result<(), IngestError> {
         left_out.make_contiguous().sort_by(|a, b| a.path.cmp(&b.path));
         let mut searched = 0;
-        while let Some(step) = left_out.pop_front() {
+        while searched < MAX_SEARCHED
+            && let Some(step) = left_out.pop_front()
+        {
             let Ok(mut folder) = self.root.folder(&step.path) else { continue };
             let mut entries = Vec::new();
             for entry in folder.entries().map_while(Result::ok) {
@@ -298,10 +300,10 @@ impl Walk<'_> {
                 if self.way.cancel.is_cancelled() {
                     return Err(IngestError::Cancelled);
                 }
-                if MAX_SEARCHED < searched {
-                    return Ok(());
-                }
                 entries.push(entry);
+                if searched == MAX_SEARCHED {
+                    break;
+                }
             }
             let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
             if vendored::is_marked(&step.path, is_inside) {
@@ -312,7 +314,7 @@ impl Walk<'_> {
                 match entry.kind {
                     Kind::File if secret::is_secret_path(&next.text) => self.keep_private(next),
                     Kind::Folder if secret::is_private_folder(&next.path) => {
-                        self.keep_private(next)
+                        self.keep_private(next);
                     }
                     Kind::Folder
                         if entry.name != GIT && !vendored::is_proved(&next.path, is_inside) =>

@@ -153,9 +153,8 @@ mod tests {
 
     use super::*;
 
-    fn read(folder: &Path, path: &str) -> Outcome {
-        let (root, pulse) = (RootId::of(folder), Pulse::default());
-        let folder = &Beneath::open(folder).unwrap();
+    fn read(folder: &Beneath, path: &str) -> Outcome {
+        let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
         let reader =
             Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode: Mode::Changes };
         reader.read(&Found { path: path.to_owned(), size: 1, modified_ns: 1 }, None)
@@ -164,8 +163,9 @@ mod tests {
     #[test]
     fn what_is_no_regular_file_any_more_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
         fs::write(folder.path().join("a.rs"), "fn a() {}\n").unwrap();
-        assert!(matches!(read(folder.path(), "a.rs"), Outcome::Changed(..)));
+        assert!(matches!(read(&beneath, "a.rs"), Outcome::Changed(..)));
 
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("link.rs")).unwrap();
         let pipe = folder.path().join("pipe.rs");
@@ -173,7 +173,7 @@ mod tests {
         assert!(made.success());
         fs::create_dir(folder.path().join("folder.rs")).unwrap();
         for path in ["link.rs", "pipe.rs", "folder.rs"] {
-            let outcome = read(folder.path(), path);
+            let outcome = read(&beneath, path);
             assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
         }
     }
@@ -184,7 +184,8 @@ mod tests {
         fs::write(outside.path().join("a.rs"), "fn outside() {}\n").unwrap();
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(outside.path(), folder.path().join("src")).unwrap();
-        let outcome = read(folder.path(), "src/a.rs");
+        let beneath = Beneath::open(folder.path()).unwrap();
+        let outcome = read(&beneath, "src/a.rs");
         assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
     }
 
@@ -199,6 +200,7 @@ mod tests {
         fs::write(own.join("a.rs"), "fn inside() {}\n").unwrap();
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
         fs::rename(&own, &src).unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
         let (mut inside, mut refused) = (0, 0);
         std::thread::scope(|scope| {
             let swapping = scope.spawn(|| {
@@ -210,7 +212,7 @@ mod tests {
                 }
             });
             while !swapping.is_finished() {
-                match read(folder.path(), "src/a.rs") {
+                match read(&beneath, "src/a.rs") {
                     Outcome::Changed(_, pieces, _) => {
                         assert_eq!(pieces[0].chunk.text.trim_end(), "fn inside() {}");
                         inside += 1;
