@@ -1,0 +1,1 @@
+../../src/ingest/discover/ignored.rs
