@@ -178,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_gets_no_answer_is_given_up_and_its_place_stays_held() {
-        let (dog, cancel, place) = (watchdog(120), CancellationToken::new(), Path::new("/lost"));
+        let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/lost"));
         let (answer, asked) = mpsc::channel::<()>();
         let hung = dog.run(place, &cancel, move |_| asked.recv().is_err()).await;
         assert!(matches!(hung, Err(IngestError::Stalled { .. })), "{hung:?}");
@@ -214,10 +214,10 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_gets_answers_may_take_as_long_as_it_needs() {
-        let (dog, cancel) = (watchdog(200), CancellationToken::new());
+        let (dog, cancel) = (watchdog(2_000), CancellationToken::new());
         let slow = |pulse: &Pulse| {
             let begun = Instant::now();
-            while begun.elapsed() < Duration::from_millis(500) {
+            while begun.elapsed() < Duration::from_secs(4) {
                 pulse.beat();
                 std::thread::yield_now();
             }
@@ -227,19 +227,25 @@ mod tests {
 
     #[tokio::test]
     async fn few_places_may_hang() {
-        let (dog, cancel) = (watchdog(60), CancellationToken::new());
-        let mut answers = Vec::new();
+        let (dog, cancel) = (watchdog(2_000), CancellationToken::new());
+        let (dog, cancel) = (&dog, &cancel);
+        let (mut answers, mut hung) = (Vec::new(), Vec::new());
         for number in 0..MAX_PLACES {
             let (answer, asked) = mpsc::channel::<()>();
             answers.push(answer);
-            let place = PathBuf::from(format!("/lost/{number}"));
-            drop(dog.run(&place, &cancel, move |_| asked.recv().is_err()).await);
+            hung.push(async move {
+                let place = PathBuf::from(format!("/lost/{number}"));
+                dog.run(&place, cancel, move |_| asked.recv().is_err()).await
+            });
         }
-        let more = dog.run(Path::new("/well"), &cancel, |_| ()).await;
+        for ended in futures_util::future::join_all(hung).await {
+            assert!(matches!(ended, Err(IngestError::Stalled { .. })), "{ended:?}");
+        }
+        let more = dog.run(Path::new("/well"), cancel, |_| ()).await;
         assert!(matches!(more, Err(IngestError::Stalled { .. })), "{more:?}");
         answers.pop();
         let place = PathBuf::from(format!("/lost/{}", MAX_PLACES - 1));
-        dog.run(&place, &cancel, |_| ()).await.unwrap();
-        dog.run(Path::new("/well"), &cancel, |_| ()).await.unwrap();
+        dog.run(&place, cancel, |_| ()).await.unwrap();
+        dog.run(Path::new("/well"), cancel, |_| ()).await.unwrap();
     }
 }

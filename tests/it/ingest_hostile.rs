@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
+    sync::atomic::{AtomicBool, Ordering},
     time::Instant,
 };
 
@@ -181,22 +182,32 @@ fn folders_that_turn_into_links_during_a_walk_list_nothing_from_outside() {
     let (src, own, link) =
         (root.path().join("src"), root.path().join("own"), root.path().join("link"));
     symlink(outside.path(), &link).unwrap();
-    let (mut whole, mut without) = (0, 0);
+    let (mut whole, mut without, is_done) = (0, 0, AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let swapping = scope.spawn(|| {
-            for _ in 0..2_000 {
+        let is_done = &is_done;
+        scope.spawn(|| {
+            // Bounded, in case that the walk below fails.
+            for _ in 0..100_000 {
+                if is_done.load(Ordering::Relaxed) {
+                    break;
+                }
                 fs::rename(&src, &own).unwrap();
                 fs::rename(&link, &src).unwrap();
                 fs::rename(&src, &link).unwrap();
                 fs::rename(&own, &src).unwrap();
             }
         });
-        while !swapping.is_finished() {
+        // As often as it takes to meet both.
+        for round in 0..50_000 {
+            if 500 < round && 0 < whole && 0 < without {
+                break;
+            }
             let found = files(&look(root.path()));
             assert!(!found.iter().any(|path| path.contains("leaked")), "{found:?}");
             let has_all = found.iter().any(|path| path.ends_with("b.rs"));
             if has_all { whole += 1 } else { without += 1 }
         }
+        is_done.store(true, Ordering::Relaxed);
     });
     assert!(0 < whole && 0 < without, "{whole} whole, {without} without");
 }

@@ -149,7 +149,10 @@ fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> 
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::fs;
+    use std::{
+        fs,
+        sync::atomic::{AtomicBool, Ordering},
+    };
 
     use super::*;
 
@@ -201,17 +204,26 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), &link).unwrap();
         fs::rename(&own, &src).unwrap();
         let beneath = Beneath::open(folder.path()).unwrap();
-        let (mut inside, mut refused) = (0, 0);
+        let (mut inside, mut refused, is_done) = (0, 0, AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let swapping = scope.spawn(|| {
-                for _ in 0..2000 {
+            let is_done = &is_done;
+            scope.spawn(|| {
+                // Bounded, in case that the reading below fails.
+                for _ in 0..100_000 {
+                    if is_done.load(Ordering::Relaxed) {
+                        break;
+                    }
                     fs::rename(&src, &own).unwrap();
                     fs::rename(&link, &src).unwrap();
                     fs::rename(&src, &link).unwrap();
                     fs::rename(&own, &src).unwrap();
                 }
             });
-            while !swapping.is_finished() {
+            // As often as it takes to meet both.
+            for round in 0..50_000 {
+                if 500 < round && 0 < inside && 0 < refused {
+                    break;
+                }
                 match read(&beneath, "src/a.rs") {
                     Outcome::Changed(_, pieces, _) => {
                         assert_eq!(pieces[0].chunk.text.trim_end(), "fn inside() {}");
@@ -220,6 +232,7 @@ mod tests {
                     _ => refused += 1,
                 }
             }
+            is_done.store(true, Ordering::Relaxed);
         });
         assert!(0 < inside && 0 < refused, "{inside} inside, {refused} refused");
     }
