@@ -21,8 +21,16 @@ const PLANTED: &[Planted] = &[
     ("src/cloud.py", "session = Session(aws_secret_access_key=\"@\")", "{b40}"),
     ("config/aws.ini", "aws_secret_access_key = @", "{b40}"),
     ("src/maps.js", "const url = `https://maps.test/js?key=@&v=3`;", "AI~za{u35}"),
-    ("config/azure.json", "{\"conn\": \"AccountName=a;AccountKey=@;EndpointSuffix=core\"}", "{b86}=="),
-    ("src/Storage.cs", "var c = \"Endpoint=sb://x/;SharedAccessKeyName=r;SharedAccessKey=@\";", "{b43}="),
+    (
+        "config/azure.json",
+        "{\"conn\": \"AccountName=a;AccountKey=@;EndpointSuffix=core\"}",
+        "{b86}==",
+    ),
+    (
+        "src/Storage.cs",
+        "var c = \"Endpoint=sb://x/;SharedAccessKeyName=r;SharedAccessKey=@\";",
+        "{b43}=",
+    ),
     ("src/Entra.java", "private static final String CLIENT_SECRET = \"@\";", "{A3}8Q~~{A34}"),
     ("scripts/release.sh", "export GH_TOKEN=@", "gh~p_{A36}"),
     ("docs/setup.md", "Clone with `git clone https://@github.com/a/b`.", "gh~o_{A36}"),
@@ -55,7 +63,11 @@ const PLANTED: &[Planted] = &[
     ("config/database.yml", "  password: @", "{A12}"),
     ("config/application.properties", "spring.datasource.password=@", "{A10}!"),
     ("config/application.properties", "jwt.secret=@", "{h64}"),
-    ("config/appsettings.json", "  \"Default\": \"Server=a;Database=b;User Id=sa;Password=@;\",", "{A8}!{d2}"),
+    (
+        "config/appsettings.json",
+        "  \"Default\": \"Server=a;Database=b;User Id=sa;Password=@;\",",
+        "{A8}!{d2}",
+    ),
     ("config/appsettings.json", "  \"ApiKey\": \"@\",", "{h32}"),
     ("config/appsettings.json", "  \"clientSecret\": \"@\"", "{u40}"),
     ("config/app.toml", "secret_key = \"@\"", "{u50}"),
@@ -67,14 +79,22 @@ const PLANTED: &[Planted] = &[
     ("compose/docker-compose.yml", "      MYSQL_ROOT_PASSWORD: \"@\"", "{A12}"),
     ("k8s/deployment.yaml", "        - name: DB_PASSWORD\n          value: \"@\"", "{A16}"),
     ("k8s/secret.yaml", "apiVersion: v1\nkind: Secret\ndata:\n  db: @", "{b24}"),
-    ("k8s/kubeconfig.yaml.txt", "apiVersion: v1\nkind: Config\nclusters: []\nusers:\n- user:\n    token: @", "{A40}"),
+    (
+        "k8s/kubeconfig.yaml.txt",
+        "apiVersion: v1\nkind: Config\nclusters: []\nusers:\n- user:\n    token: @",
+        "{A40}",
+    ),
     ("pom.xml", "  <password>@</password>", "{A14}"),
     ("web.config.xml", "  <add key=\"ApiToken\" value=\"@\" />", "{A24}"),
     ("npmrc", "//registry/:_authToken=@", "{h36}"),
     ("netrc", "machine a login b password @", "{A12}"),
     ("env", "API=@", "{A24}"),
     ("deploy/credentials2.txt", "@", "{A30}"),
-    ("deploy/state.json", "{\"terraform_version\": \"1\", \"lineage\": \"a\", \"serial\": 1, \"x\": \"@\"}", "{A20}"),
+    (
+        "deploy/state.json",
+        "{\"terraform_version\": \"1\", \"lineage\": \"a\", \"serial\": 1, \"x\": \"@\"}",
+        "{A20}",
+    ),
     ("keys/age.txt", "@", "AGE-SECRET~-KEY-1{U58}"),
     ("keys/putty.txt", "PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n@", "{b64}"),
     ("src/mail.php", "$mail = new SendGrid('@');", "S~G.{u22}.{u43}"),
@@ -93,11 +113,19 @@ const PLANTED: &[Planted] = &[
 const HELD_OUT: &[Planted] = &[
     ("app/settings.py", "DATABASES = {'default': {'USER': 'x', 'PASSWORD': '@'}}", "{A9}!x1A"),
     ("app/settings.py", "SECRET_KEY = 'django-insecure-@'", "{A50}"),
-    ("app/config.rb", "Aws.config.update(credentials: Aws::Credentials.new('@', ENV['S']))", "AS~IA{U16}"),
+    (
+        "app/config.rb",
+        "Aws.config.update(credentials: Aws::Credentials.new('@', ENV['S']))",
+        "AS~IA{U16}",
+    ),
     ("app/Main.kt", "val apiKey: String = \"@\"", "{h32}"),
     ("app/lib.rs", "pub const API_TOKEN: &str = \"@\";", "{A40}"),
     ("app/page.html", "<script>firebase.init({apiKey: \"@\"})</script>", "AI~za{u35}"),
-    ("app/client.swift", "request.setValue(\"Bearer @\", forHTTPHeaderField: \"Authorization\")", "{A48}"),
+    (
+        "app/client.swift",
+        "request.setValue(\"Bearer @\", forHTTPHeaderField: \"Authorization\")",
+        "{A48}",
+    ),
     ("app/send.go", "req.SetBasicAuth(\"api\", \"@\")", "key~-{h32}"),
     ("ops/values.yaml", "  adminPassword: @", "{A10}"),
     ("ops/values.yaml", "  smtp: {user: a, pass: \"@\"}", "{A12}"),
@@ -138,7 +166,10 @@ const KEPT: &[(&str, &str)] = &[
     ("kept/app.yaml", "password: null"),
     ("kept/app.yaml", "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf"),
     ("kept/app.json", "{\"max_tokens\": 4096, \"token\": 12345678, \"password\": \"Passwort\","),
-    ("kept/app.json", " \"passwordLabel\": \"Enter your password 2 times\", \"secretName\": \"db-credentials-2\"}"),
+    (
+        "kept/app.json",
+        " \"passwordLabel\": \"Enter your password 2 times\", \"secretName\": \"db-credentials-2\"}",
+    ),
     ("kept/app.ini", "api_key_header = X-Api-Key"),
     ("kept/main.tf", "password = var.db_password"),
     ("kept/main.tf", "token = random_password.api[0].result"),
@@ -158,7 +189,8 @@ struct Lot(u64);
 
 impl Lot {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % end
     }
 
@@ -212,7 +244,8 @@ fn plant(planted: &[Planted], seed: u64) -> (Vec<String>, BTreeMap<&'static str,
 async fn leaks(planted: &[Planted], seed: u64) -> Vec<String> {
     let (values, files) = plant(planted, seed);
     let bench = Bench::new().await;
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let repo = bench.repo("demo", &files);
     let status = bench.ingest(&repo).await;
     assert_eq!(status.state, State::Completed, "{status:?}");
@@ -257,7 +290,8 @@ async fn what_only_stands_for_a_secret_is_indexed_as_it_is() {
     for (path, line) in KEPT {
         files.entry(path).or_default().push_str(&format!("{line}\n"));
     }
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let status = bench.ingest(&bench.repo("demo", &files)).await;
     assert_eq!((status.state, status.message), (State::Completed, None));
     assert!(!bench.payloads().await.join("").contains("[secret]"));

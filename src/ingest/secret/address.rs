@@ -18,7 +18,10 @@ pub(super) fn login(text: &str, start: usize) -> Option<Range<usize>> {
     let login = text.get(start..text.floor_char_boundary(start + length))?;
     let (_, password) = login.split_once(':')?;
     let end = start + login.len();
-    is_secret(password, Family::Password, Reading::Loose).then_some(end - password.len()..end)
+    // An address is looked at as one.
+    let is_address = password.starts_with("//");
+    let is_login = !is_address && is_secret(password, Family::Password, Reading::Loose);
+    is_login.then_some(end - password.len()..end)
 }
 
 /// Returns where the password stands of the address whose `://` starts at `at`.
@@ -41,11 +44,13 @@ pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<
     let from = start + who.len() - password.len();
     let has_digit = password.bytes().any(|byte| byte.is_ascii_digit());
     let is_made = has_digit || is_drawn(password) || !is_wordy(password);
-    let is_literal = !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
+    let is_literal =
+        !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
     let is_long_enough = match reading {
         Reading::Data => password.len() >= 4,
         Reading::Loose => password.len() >= 6 && is_made,
         Reading::Code => password.len() >= 8 && is_made,
     };
-    (is_literal && is_long_enough && !is_placeholder(password)).then_some(from..from + password.len())
+    (is_literal && is_long_enough && !is_placeholder(password))
+        .then_some(from..from + password.len())
 }

@@ -50,16 +50,66 @@ pub(super) const WORDS: &[(&str, Family)] = &[
 
 /// What may follow such a word in a name, without its separators, lower case.
 const TAILS: &[&str] = &[
-    "", "base", "key", "keybase", "accesskey", "value", "string", "text", "plain", "plaintext", "data", "raw",
-    "hash", "prod", "production", "dev", "development", "stage", "staging", "test", "live", "old", "new",
-    "current", "previous", "next", "primary", "secondary", "default", "master", "admin", "root", "user", "db",
-    "pepper", "salt", "seed", "encrypted",
+    "",
+    "base",
+    "key",
+    "keybase",
+    "accesskey",
+    "value",
+    "string",
+    "text",
+    "plain",
+    "plaintext",
+    "data",
+    "raw",
+    "hash",
+    "prod",
+    "production",
+    "dev",
+    "development",
+    "stage",
+    "staging",
+    "test",
+    "live",
+    "old",
+    "new",
+    "current",
+    "previous",
+    "next",
+    "primary",
+    "secondary",
+    "default",
+    "master",
+    "admin",
+    "root",
+    "user",
+    "db",
+    "pepper",
+    "salt",
+    "seed",
+    "encrypted",
 ];
 
 /// What tokens are called that are no secrets: places in lists, numbers of requests and versions.
 const HARMLESS: &[&str] = &[
-    "cancellation", "change", "client", "continuation", "idempotency", "lock", "next", "page", "purchase",
-    "request", "session_start", "sync", "update", "nextpage", "backward", "forward", "creator", "starting",
+    "cancellation",
+    "change",
+    "client",
+    "continuation",
+    "idempotency",
+    "lock",
+    "next",
+    "page",
+    "purchase",
+    "request",
+    "session_start",
+    "sync",
+    "update",
+    "nextpage",
+    "backward",
+    "forward",
+    "creator",
+    "starting",
 ];
 
 /// Names of values, in lists of names and values.
@@ -116,7 +166,8 @@ fn name(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     if word.len() <= 4 && start < word.start {
         // `bypass` and `compass` are other words; `dbPass` and `DB_PASS` are not.
         let (before, first) = (byte(bytes, word.start - 1), byte(bytes, word.start));
-        if before.is_ascii_alphabetic() && before.is_ascii_lowercase() == first.is_ascii_lowercase() {
+        if before.is_ascii_alphabetic() && before.is_ascii_lowercase() == first.is_ascii_lowercase()
+        {
             return None;
         }
     }
@@ -180,7 +231,8 @@ impl Cursor<'_> {
         }
         let start = self.at;
         let rest = self.bytes.get(self.at..)?.iter().take(NEAR);
-        let is_between = |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t&<>[]|?*:=,(+-".contains(byte);
+        let is_between =
+            |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t&<>[]|?*:=,(+-".contains(byte);
         self.at += rest.take_while(|byte| is_between(byte)).count();
         (self.at > start).then(|| self.quoted()).flatten()
     }

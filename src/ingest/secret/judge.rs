@@ -24,8 +24,8 @@ impl Reading {
             None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,
             None => Self::Loose,
             Some(
-                "asciidoc" | "bash" | "batch" | "dockerfile" | "fish" | "html" | "latex" | "makefile"
-                | "markdown" | "powershell" | "restructuredtext" | "sql" | "text",
+                "asciidoc" | "bash" | "batch" | "dockerfile" | "fish" | "html" | "latex"
+                | "makefile" | "markdown" | "powershell" | "restructuredtext" | "sql" | "text",
             ) => Self::Loose,
             Some(_) => Self::Code,
         }
@@ -92,7 +92,9 @@ impl<'a> Value<'a> {
     /// Whether it names something: a label of a form, a property, a file, another object.
     fn is_name(&self) -> bool {
         let is_word = self.letters == self.length;
-        let is_label = is_word && !is_drawn(self.text) && (self.upper > 0 || !self.text.is_ascii() || self.length < 5);
+        let is_label = is_word
+            && !is_drawn(self.text)
+            && (self.upper > 0 || !self.text.is_ascii() || self.length < 5);
         let parts = self.text.split(['-', '_', '.', '/', '\\', ':']).count();
         // Four and more words are a passphrase, unless a path.
         let is_passphrase = parts >= 4 && !self.text.contains(['.', '/', '\\', ':', '_']);
@@ -106,8 +108,7 @@ impl<'a> Value<'a> {
             && self.letters >= 4
             && self.digits + self.letters == self.length;
         let is_mixed = self.digits > 0 || (self.upper > 0 && self.length >= 20);
-        self.letters > 0
-            && (is_word_with_digits || (is_mixed && is_random(self.text.as_bytes())))
+        self.letters > 0 && (is_word_with_digits || (is_mixed && is_random(self.text.as_bytes())))
     }
 
     /// Whether it has everything that rules for passwords ask for.
@@ -116,7 +117,10 @@ impl<'a> Value<'a> {
         self.length >= 8
             && !is_wordy(self.text)
             && [lower, self.upper, self.digits, self.symbols].iter().all(|n| *n > 0)
-            && self.text.bytes().all(|byte| byte.is_ascii_graphic() && !b"(){}<>,;\\\"'`".contains(&byte))
+            && self
+                .text
+                .bytes()
+                .all(|byte| byte.is_ascii_graphic() && !b"(){}<>,;\\\"'`".contains(&byte))
     }
 
     /// Whether it is long and random, and nothing else that code holds.

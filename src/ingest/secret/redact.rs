@@ -111,7 +111,9 @@ fn secrets(text: &str, reading: Reading) -> Vec<Range<usize>> {
     let hits = FINDER.iter().flat_map(|finder| finder.find_overlapping_iter(text));
     for hit in hits {
         let clue = CLUES.get(hit.pattern().as_usize()).map(|(_, clue)| *clue);
-        if hit.start() >= reached && let Some(clue) = clue {
+        if hit.start() >= reached
+            && let Some(clue) = clue
+        {
             follow(clue, text, hit.range(), reading, &mut found);
             reached = found.last().map_or(reached, |last| reached.max(last.end));
         }

@@ -51,7 +51,11 @@ pub(super) type Token = (&'static str, Body, usize);
 pub(super) type Joint = (&'static str, (Body, usize, usize), (Body, usize));
 
 /// Returns where the token stands whose prefix is at `at`.
-pub(super) fn starting(text: &[u8], at: usize, (prefix, body, least): Token) -> Option<Range<usize>> {
+pub(super) fn starting(
+    text: &[u8],
+    at: usize,
+    (prefix, body, least): Token,
+) -> Option<Range<usize>> {
     let start = at + prefix.len();
     if text.get(at..start)? != prefix.as_bytes() || follows_word(text, at) {
         return None;
