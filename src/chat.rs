@@ -5,6 +5,7 @@ mod conversations;
 mod error;
 mod event;
 mod prompt;
+mod reach;
 mod scope;
 mod turn;
 

@@ -1,36 +1,46 @@
 //! Drives one long-lived `codex app-server` over its standard streams.
 
+mod confinement;
 mod error;
 mod event;
 mod fault;
+mod fence;
 mod files;
 mod idle;
+mod inherit;
 mod lines;
 mod look;
 mod pipes;
 mod presence;
 mod protocol;
 mod redact;
+mod scratch;
 mod server;
 mod settings;
 mod slot;
 mod thread;
+mod vendor;
 
 use std::{
     sync::{
-        Arc, Weak,
+        Arc, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::{Mutex, OnceCell},
+    time::timeout,
+};
 use tracing::{info, warn};
 
 pub use self::{
+    confinement::{Confinement, Network},
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     fault::{Fault, FaultKind},
+    fence::Readable,
     presence::{Presence, Unavailable},
     protocol::Model,
     settings::is_search,
@@ -38,8 +48,10 @@ pub use self::{
 };
 use self::{
     presence::{Age, Known},
-    server::Counters,
+    scratch::Scratches,
+    server::{Counters, Server},
     slot::{Need, Slot},
+    thread::Place,
 };
 use crate::{config, task::Tasks};
 
@@ -60,6 +72,10 @@ struct Inner {
     counters: Arc<Counters>,
     slot: Slot,
     known: Known,
+    /// How the latest process confines the shell.
+    confinement: std::sync::Mutex<Option<Confinement>>,
+    /// Made on first need.
+    scratches: OnceCell<Scratches>,
     /// Held while looking, so that many callers cost one look.
     looking: Mutex<()>,
     /// Whether a look in the background is under way.
@@ -96,6 +112,8 @@ impl Codex {
                 counters,
                 slot,
                 known: Known::default(),
+                confinement: std::sync::Mutex::default(),
+                scratches: OnceCell::new(),
                 looking: Mutex::new(()),
                 refreshing: AtomicBool::new(false),
             }
@@ -150,7 +168,21 @@ impl Codex {
     /// Opens a thread.
     pub async fn open(&self, opening: Opening) -> Result<Thread, CodexError> {
         let server = self.0.slot.patiently().await?;
-        Thread::open(server, &self.0.settings, opening).await
+        let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
+        Thread::open(Place { server, settings: &self.0.settings, scratches }, opening).await
+    }
+
+    /// Returns how the model's shell is confined, once a process was asked.
+    pub fn confinement(&self) -> Option<Confinement> {
+        self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn scratches(&self) -> Result<Scratches, CodexError> {
+        let (workdir, tasks) = (self.0.settings.workdir.clone(), self.0.tasks.clone());
+        let made = self.0.tasks.spawn_blocking(move || Scratches::new(&workdir, &tasks)).await;
+        let made = made.map_err(|_| CodexError::Stopping)?;
+        let path = || self.0.settings.workdir.clone();
+        made.map_err(|source| CodexError::Workdir { path: path(), source })
     }
 
     /// Takes note that a turn failed because Codex, or the service behind it, is away; looks anew in
@@ -160,6 +192,12 @@ impl Codex {
         if kind == Some(FaultKind::Unauthorized) {
             self.0.slot.distrust().await;
         }
+        self.refresh();
+    }
+
+    /// Has the process replaced, and with it ended whatever it still does.
+    pub async fn replace(&self) {
+        self.0.slot.distrust().await;
         self.refresh();
     }
 
@@ -191,21 +229,27 @@ impl Codex {
     }
 
     async fn look(&self) -> Result<Presence, CodexError> {
-        let settings = &self.0.settings;
         let asked = Instant::now();
         let server = self.0.slot.server(Need::Any).await?;
         let is_young = asked.saturating_duration_since(server.started) < BELIEVED;
-        match look::look(&server, settings).await {
+        match self.look_at(&server).await {
             Err(error @ (CodexError::SignedOut | CodexError::MissingKey { .. })) if is_young => {
                 Err(error)
             }
             // A running Codex knows only what it read at its start; ask one that starts now.
             Err(_) if server.started < asked => {
                 drop(server);
-                look::look(&*self.0.slot.server(Need::StartedNow).await?, settings).await
+                self.look_at(&*self.0.slot.server(Need::StartedNow).await?).await
             }
             known => known,
         }
+    }
+
+    async fn look_at(&self, server: &Server) -> Result<Presence, CodexError> {
+        let presence = look::look(server, &self.0.settings).await?;
+        let confinement = server.confinement().await?.clone();
+        *self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner) = Some(confinement);
+        Ok(presence)
     }
 
     /// Starts a look in the background, one at a time.

@@ -2,6 +2,7 @@
 
 mod embedding;
 mod env;
+mod environment;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -10,7 +11,8 @@ use std::{
 };
 
 pub use embedding::Embedding;
-pub use env::{ConfigError, from_environment, from_pairs};
+pub use env::{ConfigError, from_environment, from_pairs, hide_keys};
+pub use environment::Environment;
 
 use crate::domain::Root;
 
@@ -205,15 +207,16 @@ pub struct Codex {
     pub bin: Option<PathBuf>,
     /// The process's `PATH`, to look for `codex` on.
     pub path: std::ffi::OsString,
-    /// Names of the variables set in the process's environment, which Codex inherits: enough to
-    /// tell whether the key that a model provider names is there. Values are never kept.
-    pub variables: std::collections::BTreeSet<String>,
+    /// The process's environment, of which Codex gets a part.
+    pub environment: Environment,
     /// Hosts that Codex reaches without a proxy: those of the environment, and this machine.
     pub no_proxy: String,
     /// Codex's own folder (sign-in, sessions); `None` leaves it to Codex.
     pub home: Option<PathBuf>,
-    /// Scratch folder that the sandbox is confined to.
+    /// Folder of the scratch folders, one for each conversation.
     pub workdir: PathBuf,
+    /// The server's own folder, which the model's shell never sees.
+    pub data_dir: PathBuf,
     /// The model asked for; `None` takes the product's default while Codex offers it, else Codex's.
     pub model: Option<String>,
     /// Reasoning effort, one of [`EFFORTS`].

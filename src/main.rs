@@ -35,6 +35,9 @@ fn main() -> ExitCode {
                       compile with an empty setting: RUSTFLAGS= cargo build --release";
         return fail(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
     }
+    if let Err(error) = config::hide_keys() {
+        return fail(&error, 1);
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -9,7 +9,8 @@ use tracing::warn;
 
 use super::{Parts, Services, fault::Fault};
 use crate::{
-    codex::Presence,
+    codex::{Confinement, Network, Presence},
+    config::Sandbox,
     error::{Code, chain},
     net::{Response, reply},
     store::{StoreError, Vitals},
@@ -39,6 +40,22 @@ struct CodexHealth {
     version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
+    /// Of a Codex that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<SandboxHealth>,
+}
+
+/// How the model's shell is confined.
+#[derive(Serialize)]
+struct SandboxHealth {
+    mode: &'static str,
+    network: &'static str,
+    /// Whether a command runs in it.
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -81,7 +98,8 @@ impl Parts {
         let services = &*self.services;
         let (store, embedder) = tokio::join!(store(services), embedder(services));
         let codex = codex(services);
-        let is_whole = codex.available && store.ok && embedder.ok;
+        let runs_commands = codex.sandbox.as_ref().is_none_or(|sandbox| sandbox.ok);
+        let is_whole = codex.available && runs_commands && store.ok && embedder.ok;
         let health = Health {
             status: if is_whole { "ok" } else { "degraded" },
             version: env!("CARGO_PKG_VERSION"),
@@ -113,11 +131,33 @@ pub(super) async fn ready(services: &Services) -> Result<Response, Fault> {
 fn codex(services: &Services) -> CodexHealth {
     match services.codex.presence() {
         Presence::Available { version, model } => {
-            CodexHealth { available: true, reason: None, version: Some(version), model }
+            let sandbox = services.codex.confinement().map(sandbox);
+            CodexHealth { available: true, reason: None, version: Some(version), model, sandbox }
         }
         Presence::Unavailable(why) => {
-            CodexHealth { available: false, reason: Some(why.reason), version: None, model: None }
+            let reason = Some(why.reason);
+            CodexHealth { available: false, reason, version: None, model: None, sandbox: None }
         }
+    }
+}
+
+fn sandbox(confinement: Confinement) -> SandboxHealth {
+    let (reason, hint) = confinement.fault.map(|fault| (fault.reason, fault.hint)).unzip();
+    SandboxHealth {
+        mode: match confinement.sandbox {
+            Sandbox::ReadOnly => "read-only",
+            Sandbox::WorkspaceWrite => "workspace-write",
+            Sandbox::DangerFullAccess => "danger-full-access",
+        },
+        network: match confinement.network {
+            Network::Off => "off",
+            Network::Unavailable => "unavailable",
+            Network::Proxied => "proxied",
+            Network::Open => "open",
+        },
+        ok: reason.is_none(),
+        reason,
+        hint,
     }
 }
 

@@ -117,6 +117,8 @@ impl Assembly {
                 self.rerouted = Some(model);
                 Vec::new()
             }
+            // The turn ends for it.
+            codex::Event::Unseen { .. } => Vec::new(),
             codex::Event::Retrying => {
                 self.repeatable.clone_from(&self.told);
                 self.cut.append(&mut self.open);

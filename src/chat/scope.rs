@@ -1,7 +1,8 @@
 //! What a question is about: all that is indexed, or one repository.
 
-use super::ChatError;
+use super::{ChatError, reach};
 use crate::{
+    codex::Readable,
     config::PathMap,
     domain::{Root, UnknownRoot},
 };
@@ -76,7 +77,7 @@ impl Scope {
             let root = root.ok_or_else(|| UnknownRoot::new(reference, roots))?;
             let note = format!(
                 "The next question is about the repository {} only. VectorSearch finds nothing \
-                 outside it, so leave `repository` out, and read no files of other repositories.",
+                 outside it, so leave `repository` out, and no other repository can be read.",
                 shown(root, paths)
             );
             return Ok(Self { only: Some(root.clone()), note: Some(note) });
@@ -100,6 +101,14 @@ impl Scope {
             Some(root) => format!("{everything}?repository={}", root.id),
             None => everything.to_owned(),
         }
+    }
+
+    /// Returns what of `roots`, all that are there, the model's shell may read.
+    pub(super) fn readable(&self, mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
+        if let Some(only) = &self.only {
+            roots.retain(|root| root.id == only.id);
+        }
+        reach::readable(roots, question)
     }
 
     /// Returns what the model is told before the question.
@@ -126,7 +135,7 @@ fn named<'a>(question: &str, roots: &'a [Root]) -> Vec<&'a Root> {
 }
 
 /// Whether a question, in lower case, has `name` as a word of its own.
-fn has_name(question: &str, name: &str) -> bool {
+pub(super) fn has_name(question: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     if name.chars().count() < MIN_NAME {
         return false;

@@ -35,12 +35,20 @@ pub(super) async fn run(
     mut place: Place,
     opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
+    let roots = match chat.catalog.roots().await {
+        Ok(roots) => roots,
+        Err(error) => {
+            drop(opened.send(Err(error.into())));
+            return;
+        }
+    };
     let opening = Opening {
         thread: ask.conversation,
         model: ask.model,
         prompt: prompt().to_owned(),
         search_url: scope.search_url(&chat.search_url),
         note: scope.note(),
+        readable: scope.readable(roots, ask.question.as_str()),
     };
     let thread = match chat.codex.open(opening).await {
         Ok(thread) => thread,
@@ -94,6 +102,8 @@ enum Stop {
     Deadline,
     Stopping,
     Overrun(Bound),
+    /// The model began work that no segment would show and that could outlive the answer.
+    Unseen,
 }
 
 impl Runner<'_> {
@@ -148,6 +158,13 @@ impl Runner<'_> {
                 Ok(event) => event,
                 Err(stop) => return Some(self.stop(running, assembly, stop).await),
             };
+            if let crate::codex::Event::Unseen { kind } = &event {
+                warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
+                let failure = self.stop(running, assembly, Stop::Unseen).await;
+                // Interrupting the turn does not end what it began.
+                self.chat.codex.replace().await;
+                return Some(failure);
+            }
             let ending = match &event {
                 crate::codex::Event::Ended(ending) => Some(ending.clone()),
                 _ => None,
@@ -215,6 +232,11 @@ impl Runner<'_> {
             Stop::Overrun(bound) => {
                 failing(Code::TurnFailed, bound.message(), "ask a narrower question")
             }
+            Stop::Unseen => failing(
+                Code::TurnFailed,
+                "the model began work of its own that the answer would not show, and was stopped",
+                "ask again; if it happens again, set CODEX_MODEL to another model",
+            ),
             Stop::CallerGone => failing(Code::Cancelled, "the caller is gone", "ask again"),
             Stop::Stopping => {
                 failing(Code::Cancelled, "the server is stopping", "ask again when it is back")

@@ -50,10 +50,32 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         [text("/codex/version"), text("/codex/model")].join(" ").trim(),
         &missing,
     )?;
+    well &= sandbox(&health)?;
     if chunks == 0 && yes("/store/ok") {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
+}
+
+/// Prints how the model's shell is confined, where Codex was asked.
+fn sandbox(health: &Value) -> Result<bool, CliError> {
+    let Some(sandbox) = health.pointer("/codex/sandbox") else { return Ok(true) };
+    let text = |name: &str| sandbox.get(name).and_then(Value::as_str).unwrap_or_default();
+    if text("mode") == "danger-full-access" {
+        print::line(
+            "note  sandbox: off (danger-full-access): the model's shell reads and writes all",
+        )?;
+        return Ok(true);
+    }
+    if text("network") == "unavailable" {
+        print::line(
+            "note  sandbox: the network of the model's shell is off, because this Codex has no proxy \
+             for it: `npm install -g @openai/codex`",
+        )?;
+    }
+    let trouble = format!("{}; {}", text("reason"), text("hint"));
+    let detail = format!("{}, network {}", text("mode"), text("network"));
+    check("sandbox", is_true(sandbox, "/ok"), &detail, &trouble)
 }
 
 /// Returns the state of the parts; asks again for a while if nothing is missing but an answer.

@@ -49,6 +49,12 @@ pub enum CodexError {
     /// The key that the model provider names is not set.
     #[error("`{variable}`, the key of model provider `{provider}`, is not set")]
     MissingKey { provider: String, variable: String },
+    /// It does not keep the model's shell from anything.
+    #[error("Codex {version} does not confine the model's shell")]
+    Unconfined { version: String },
+    /// The native binary is not found, without which no command starts in the sandbox.
+    #[error("the native binary of Codex is not found")]
+    NoNative,
     /// The scratch folder cannot be made.
     #[error("the scratch folder `{path}` cannot be made")]
     Workdir {
@@ -72,6 +78,8 @@ impl CodexError {
             | Self::Configuration(_)
             | Self::SignedOut
             | Self::MissingKey { .. }
+            | Self::Unconfined { .. }
+            | Self::NoNative
             | Self::Workdir { .. } => Code::LlmUnavailable,
             Self::Stopping => Code::Cancelled,
             Self::Refused { .. } | Self::Form { .. } => Code::TurnFailed,
@@ -114,6 +122,21 @@ impl CodexError {
                 ),
                 "set it where the server starts and start the server again, or put it into `.env` \
                  in CODEX_HOME",
+            ),
+            Self::Unconfined { version } => (
+                format!(
+                    "the installed Codex {version} does not keep the model's shell from files that \
+                     are not indexed"
+                ),
+                "update Codex: `npm install -g @openai/codex`, or, where a container is the fence, \
+                 set CODEX_SANDBOX=danger-full-access",
+            ),
+            Self::NoNative => (
+                "`codex` is a script that does not lead to the native binary, without which the \
+                 sandbox of the model's shell cannot start"
+                    .to_owned(),
+                "set CODEX_BIN to the native binary: in the npm package it is \
+                 `vendor/<platform>/bin/codex`",
             ),
             Self::Workdir { source, .. } => (
                 format!("the scratch folder of Codex cannot be made: {source}"),

@@ -26,6 +26,8 @@ pub enum Event {
     AnswerDelta { item: String, text: String },
     /// A message is whole.
     Answer { item: String, text: String },
+    /// The model began work that no segment shows: that of another agent, or a pause.
+    Unseen { kind: String },
     /// Tokens were counted. Codex repeats the last count when a response fails.
     Counted { thread_total: u64, last: Usage },
     /// Another model than the one asked for answers from here on.
@@ -97,7 +99,9 @@ pub(super) struct Unknown;
 /// Reads the notification `method` with its `params`; `None` if it is of no interest.
 pub(super) fn read(method: &str, params: &Value) -> Result<Option<Notice>, Unknown> {
     let event = match method {
-        "item/started" => item::read(params)?.filter(is_tool_start),
+        "item/started" => {
+            item::read(params)?.filter(|event| is_tool_start(event) || is_unseen(event))
+        }
         "item/completed" => item::read(params)?.filter(|event| !is_tool_start(event)),
         "item/reasoning/summaryTextDelta" => Some(thinking_delta(params, "summaryIndex")?),
         "item/reasoning/textDelta" => Some(thinking_delta(params, "contentIndex")?),
@@ -150,6 +154,10 @@ fn is_ignored(method: &str) -> bool {
 
 fn is_tool_start(event: &Event) -> bool {
     matches!(event, Event::ToolStarted(_))
+}
+
+fn is_unseen(event: &Event) -> bool {
+    matches!(event, Event::Unseen { .. })
 }
 
 fn thinking_delta(params: &Value, index: &str) -> Result<Event, Unknown> {
@@ -209,7 +217,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_told_from_what_is_of_no_interest() {
-        assert_eq!(completed(&json!({ "type": "sleep", "id": "i" })), Ok(None));
+        assert_eq!(completed(&json!({ "type": "plan", "id": "i" })), Ok(None));
+        for kind in ["collabAgentToolCall", "subAgentActivity", "sleep"] {
+            let unseen = Ok(Some(Event::Unseen { kind: kind.to_owned() }));
+            assert_eq!(completed(&json!({ "type": kind, "id": "i" })), unseen);
+        }
         assert_eq!(completed(&json!({ "type": "dream", "id": "i" })), Err(Unknown));
         assert_eq!(read("thread/moved", &json!({})), Ok(None));
         assert_eq!(read("brandNew/thing", &json!({})), Err(Unknown));

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::protocol::ThreadSettings;
+use super::{confinement::Cell, protocol::ThreadSettings};
 use crate::domain::ConversationId;
 
 /// Most idle threads kept loaded; each costs Codex about 4 MB and a connection to our search.
@@ -17,6 +17,7 @@ pub(super) struct Loaded {
     pub(super) thread: ConversationId,
     /// What it was opened with, and keeps until it is unloaded.
     pub(super) settings: ThreadSettings,
+    pub(super) cell: Cell,
     /// Tokens that it has spent, where known.
     pub(super) tokens: Option<u64>,
 }

@@ -1,6 +1,6 @@
 //! The three pipes of the Codex process, each with an owned task, and its end.
 
-use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use tokio::{
     io::AsyncWriteExt,
@@ -16,7 +16,6 @@ use super::{
     lines::{Line, Lines},
     redact::redact,
     server::Shared,
-    settings,
 };
 use crate::{config, task::Tasks};
 
@@ -34,17 +33,29 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// queue's end.
 pub(super) type Queue = (mpsc::WeakSender<Vec<u8>>, mpsc::Receiver<Vec<u8>>);
 
+/// What the process is started as.
+pub(super) struct Start<'a> {
+    pub(super) binary: &'a Path,
+    pub(super) arguments: Vec<String>,
+    /// All that it gets of our environment.
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) settings: &'a config::Codex,
+}
+
 /// Starts the process and the tasks that serve its pipes.
 pub(super) fn start(
-    binary: &Path,
-    settings: &config::Codex,
+    start: &Start<'_>,
     tasks: &Tasks,
     (replies, queue): Queue,
     shared: &Arc<Shared>,
 ) -> Result<(), CodexError> {
+    let Start { binary, settings, .. } = start;
     let mut command = Command::new(binary);
     command
-        .args(settings::arguments(settings))
+        .args(&start.arguments)
+        .env_clear()
+        .envs(&start.variables)
+        .env("PATH", &settings.path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -55,13 +66,11 @@ pub(super) fn start(
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }
-    // Of no use to Codex, and not to be seen by what it starts.
-    command.env_remove("EMBEDDING_API_KEY");
     // A proxy of the environment must not stand between Codex and our search.
     for name in ["NO_PROXY", "no_proxy"] {
         command.env(name, &settings.no_proxy);
     }
-    let failed = |source| CodexError::Start { path: binary.to_owned(), source };
+    let failed = |source| CodexError::Start { path: (*binary).to_owned(), source };
     let mut child = command.spawn().map_err(failed)?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {

@@ -131,7 +131,8 @@ pub struct Model {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {
     pub(super) cwd: PathBuf,
-    pub(super) sandbox: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sandbox: Option<&'static str>,
     pub(super) approval_policy: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
@@ -150,9 +151,37 @@ pub(super) struct ThreadResume {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct ThreadOpened {
     pub(super) thread: ThreadInfo,
     pub(super) model: String,
+    /// The permissions that hold; absent from a Codex that does not know them.
+    pub(super) active_permission_profile: Option<PermissionProfile>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PermissionProfile {
+    pub(super) id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FeatureList {
+    pub(super) data: Vec<Feature>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Feature {
+    pub(super) name: String,
+    pub(super) enabled: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CommandEnded {
+    pub(super) exit_code: i32,
+    #[serde(default)]
+    pub(super) stderr: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -177,7 +206,8 @@ pub(super) struct TurnStart {
     pub(super) effort: String,
     pub(super) summary: &'static str,
     pub(super) approval_policy: &'static str,
-    pub(super) sandbox_policy: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sandbox_policy: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]

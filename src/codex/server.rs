@@ -3,7 +3,7 @@
 mod shared;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -23,11 +23,15 @@ use tracing::warn;
 use self::shared::{Forget, Queue, line};
 pub(super) use self::shared::{Heard, OnEnd, Shared};
 use super::{
+    confinement::{self, Confinement},
     error::CodexError,
+    fence::{Fence, Surroundings},
     files::Stamp,
     idle::Idle,
-    pipes,
+    inherit, pipes,
     protocol::{self, Initialized, Model, RpcError},
+    settings::{self, Base},
+    vendor,
 };
 use crate::{config, domain::ConversationId, task::Tasks};
 
@@ -52,6 +56,7 @@ pub(super) struct Server {
     shared: Arc<Shared>,
     next_id: AtomicU64,
     settings: config::Codex,
+    pub(super) tasks: Tasks,
     /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
     /// Its sign-in and configuration when it started: it reads them only then.
@@ -59,6 +64,9 @@ pub(super) struct Server {
     pub(super) home: PathBuf,
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
+    confinement: OnceCell<Confinement>,
+    /// The files of Codex that its sandbox must let it read, where they were found.
+    program: Option<Vec<PathBuf>>,
     pub(super) idle: Idle,
     /// Whether a request was left without an answer.
     silent: AtomicBool,
@@ -89,17 +97,28 @@ impl Server {
             closing: tasks.stopping().child_token(),
             gone: CancellationToken::new(),
         });
-        pipes::start(&binary, settings, tasks, (lines.downgrade(), queue), &shared)?;
+        let program = program(&binary, tasks).await;
+        let base = base(program.as_deref(), inherit::home(settings));
+        let start = pipes::Start {
+            binary: &binary,
+            arguments: settings::arguments(settings, &base),
+            variables: inherit::variables(settings).await,
+            settings,
+        };
+        pipes::start(&start, tasks, (lines.downgrade(), queue), &shared)?;
         let mut server = Self {
             lines,
             shared,
             next_id: AtomicU64::new(1),
             settings: settings.clone(),
+            tasks: tasks.clone(),
             version: String::new(),
             stamp: Stamp::default(),
             home: PathBuf::new(),
             started: Instant::now(),
             models: OnceCell::new(),
+            confinement: OnceCell::new(),
+            program,
             idle: Idle::default(),
             silent: AtomicBool::new(false),
             retired: AtomicBool::new(false),
@@ -182,6 +201,17 @@ impl Server {
         }
     }
 
+    /// Returns how the shell is confined; tried once for each process.
+    pub(super) async fn confinement(&self) -> Result<&Confinement, CodexError> {
+        let tried = || confinement::confinement(self, &self.settings);
+        self.confinement.get_or_try_init(tried).await
+    }
+
+    /// The files of Codex that its sandbox must let it read, where they were found.
+    pub(super) fn program(&self) -> Option<&[PathBuf]> {
+        self.program.as_deref()
+    }
+
     /// Whether the process answered everything so far.
     pub(super) fn is_responsive(&self) -> bool {
         !self.silent.load(Ordering::Relaxed)
@@ -215,6 +245,30 @@ impl Server {
     /// Says how the process ended; `None` while it runs.
     pub(super) fn end(&self) -> Option<String> {
         self.shared.state().end.clone()
+    }
+}
+
+/// Builds what a process may do that no thread says otherwise of.
+fn base(program: Option<&[PathBuf]>, home: Option<PathBuf>) -> Base {
+    let program = program.unwrap_or_default().to_owned();
+    let mut fence = Fence::around(&[], &Surroundings { program, ..Surroundings::default() });
+    if let Some(home) = home {
+        fence.deny(&home);
+    }
+    Base { profile: confinement::profile_name(), fence }
+}
+
+/// Finds the files of Codex beside `binary`.
+async fn program(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
+    let binary = binary.to_owned();
+    let found = tasks.spawn_blocking(move || vendor::files(&binary)).await;
+    match found {
+        Ok(Ok(files)) => files,
+        Ok(Err(error)) => {
+            warn!(%error, "the files of Codex cannot be looked for");
+            None
+        }
+        Err(_) => None,
     }
 }
 

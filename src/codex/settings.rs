@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::protocol::ThreadSettings;
+use super::{
+    confinement::{Cell, Network},
+    fence::Fence,
+    protocol::ThreadSettings,
+};
 use crate::config::{self, Sandbox, WebSearch};
 
 /// The model that is asked for while Codex offers it and the user names none.
@@ -21,14 +25,20 @@ const SEARCH_TIMEOUT_SECS: u64 = 60;
 const SEARCH_STARTUP_SECS: u64 = 20;
 
 /// What never depends on settings: no retry without end, no calls home, no instructions, programs or
-/// tools of the user's that would act inside our turns, and search tools shown to the model directly.
-const FIXED: [(&str, &str); 18] = [
+/// tools of the user's that would act inside our turns, no tools that start work of their own, which
+/// no segment would show and which would outlive the answer, and no sandbox but the present one.
+const FIXED: [(&str, &str); 21] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
     ("features.hooks", "false"),
     ("features.apps", "false"),
     ("features.goals", "false"),
+    ("agents.enabled", "false"),
     ("features.multi_agent", "false"),
+    ("features.multi_agent_v2", "false"),
+    ("features.sleep_tool", "false"),
+    ("features.memories", "false"),
+    ("features.use_legacy_landlock", "false"),
     ("features.image_generation", "false"),
     // Both run the shell profile of the user and give the model's shell what that exports, keys
     // included; the first also costs each conversation a shell.
@@ -41,33 +51,39 @@ const FIXED: [(&str, &str); 18] = [
     ("thread_unload_delay_secs", "0"),
     ("check_for_update_on_startup", "false"),
     ("analytics.enabled", "false"),
-    ("sandbox_workspace_write.exclude_slash_tmp", "true"),
-    ("sandbox_workspace_write.exclude_tmpdir_env_var", "true"),
     ("shell_environment_policy.ignore_default_excludes", "false"),
 ];
 
 /// Returns the arguments of `codex`. They come from settings alone: nothing a caller sends can
-/// become an option.
-pub(super) fn arguments(settings: &config::Codex) -> Vec<String> {
+/// become an option. `base` is what a command may do that no thread says otherwise of.
+pub(super) fn arguments(settings: &config::Codex, base: &Base) -> Vec<String> {
     let namespaces = SEARCH_NAMES.map(namespace);
-    let workdir = quoted(&settings.workdir.to_string_lossy());
-    let mut overrides: Vec<(&str, String)> =
-        FIXED.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
-    overrides.extend([
-        ("web_search", quoted(web_search(settings.web_search))),
-        ("sandbox_workspace_write.network_access", settings.network.to_string()),
-        ("shell_environment_policy.inherit", quoted("core")),
-        // Unless told, Codex writes into the user's configuration that it trusts the folder.
-        ("projects", format!("{{{workdir}={{trust_level=\"untrusted\"}}}}")),
-        // The system's scratch folder is outside the sandbox.
-        ("shell_environment_policy.set.TMPDIR", workdir),
-        ("features.code_mode.direct_only_tool_namespaces", json!(namespaces).to_string()),
-    ]);
+    let mut overrides: Vec<(String, String)> =
+        FIXED.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let mut set = |key: &str, value: String| overrides.push((key.to_owned(), value));
+    set("web_search", quoted(web_search(settings.web_search)));
+    set("shell_environment_policy.inherit", quoted("core"));
+    set("features.code_mode.direct_only_tool_namespaces", json!(namespaces).to_string());
+    set("features.network_proxy", settings.network.to_string());
+    if settings.sandbox != Sandbox::DangerFullAccess {
+        let profile = format!("permissions.{}", base.profile);
+        set(&format!("{profile}.filesystem"), base.fence.toml());
+        set(&format!("{profile}.network"), "{enabled=false}".to_owned());
+        set("default_permissions", quoted(&base.profile));
+    }
     let mut arguments = vec!["app-server".to_owned()];
     for (key, value) in overrides {
         arguments.extend(["-c".to_owned(), format!("{key}={value}")]);
     }
     arguments
+}
+
+/// The permissions of a process: none but to run programs of the system. A thread that is opened
+/// without any of its own has these, and so has the command that tries the sandbox.
+pub(super) struct Base {
+    /// A name that is in nobody's configuration, since Codex would merge the two.
+    pub(super) profile: String,
+    pub(super) fence: Fence,
 }
 
 /// JSON's strings and arrays of strings are also TOML's.
@@ -98,21 +114,16 @@ pub fn is_search(server: &str) -> bool {
     SEARCH_NAMES.contains(&server)
 }
 
-/// What a thread is given: our search as a required server, and none of the user's own servers, one
-/// of which may well be our own port 5011 and would ask us again without end.
-pub(super) fn thread(
-    settings: &config::Codex,
-    theirs: &BTreeMap<String, Value>,
-    search: (&str, &str),
-    model: Option<String>,
-    prompt: &str,
-) -> ThreadSettings {
-    let (name, url) = search;
+/// What a thread is given: the fence around its shell, our search as a required server, and none of
+/// the user's own servers, one of which may well be our own port 5011 and would ask us again without
+/// end.
+pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> ThreadSettings {
+    let (name, url) = &given.search;
     // One nested table, because a dotted key cannot name a server whose name holds a dot.
     let mut servers: Map<String, Value> =
-        theirs.keys().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
+        given.theirs.iter().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
     servers.insert(
-        name.to_owned(),
+        (*name).to_owned(),
         json!({
             "url": url,
             "required": true,
@@ -120,19 +131,63 @@ pub(super) fn thread(
             "startup_timeout_sec": SEARCH_STARTUP_SECS,
         }),
     );
+    let mut config = json!({
+        "mcp_servers": servers,
+        // The system's folder for temporary files is outside the fence.
+        "shell_environment_policy.set.TMPDIR": cell.scratch.path,
+        // Unless told, Codex writes into the user's configuration that it trusts the folder, or the
+        // repository that this is in.
+        "projects": { cell.scratch.path.to_string_lossy(): { "trust_level": "untrusted" } },
+    });
+    let sandbox = match settings.sandbox {
+        Sandbox::DangerFullAccess => Some("danger-full-access"),
+        Sandbox::ReadOnly | Sandbox::WorkspaceWrite => {
+            let writable = settings.sandbox == Sandbox::WorkspaceWrite;
+            let profile = json!({
+                "filesystem": given.fence.with_scratch(&cell.scratch.path, writable),
+                "network": network(given.network),
+            });
+            config["default_permissions"] = json!(cell.profile);
+            config["permissions"] = json!({ &cell.profile: profile });
+            // Any would silently take the place of the profile.
+            None
+        }
+    };
     ThreadSettings {
-        cwd: settings.workdir.clone(),
-        sandbox: match settings.sandbox {
-            Sandbox::ReadOnly => "read-only",
-            Sandbox::WorkspaceWrite => "workspace-write",
-            Sandbox::DangerFullAccess => "danger-full-access",
-        },
+        cwd: cell.scratch.path.clone(),
+        sandbox,
         approval_policy: approval(settings),
-        model,
-        base_instructions: prompt.to_owned(),
+        model: given.model.clone(),
+        base_instructions: given.prompt.clone(),
         // Empty, not absent: the user's own developer instructions are for other work.
         developer_instructions: "",
-        config: json!({ "mcp_servers": servers }),
+        config,
+    }
+}
+
+/// What a thread is given that is not in the settings.
+pub(super) struct Given {
+    /// Names of the user's own MCP servers.
+    pub(super) theirs: Vec<String>,
+    /// Name and address of our search.
+    pub(super) search: (&'static str, String),
+    pub(super) model: Option<String>,
+    pub(super) prompt: String,
+    pub(super) fence: Fence,
+    pub(super) network: Network,
+}
+
+/// The network of the shell. Domains alone keep nothing out: only the proxy, which Codex starts where
+/// its feature is on, refuses this machine's own addresses and those of its surroundings.
+fn network(network: Network) -> Value {
+    match network {
+        Network::Off | Network::Unavailable => json!({ "enabled": false }),
+        Network::Proxied | Network::Open => json!({
+            "enabled": true,
+            "mode": "full",
+            "allow_local_binding": false,
+            "domains": { "*": "allow" },
+        }),
     }
 }
 
@@ -143,18 +198,11 @@ pub(super) fn approval(settings: &config::Codex) -> &'static str {
     }
 }
 
-/// The sandbox as `turn/start` takes it. A resumed thread does not get its sandbox back, so each
-/// turn says it again.
-pub(super) fn sandbox_policy(settings: &config::Codex) -> Value {
+/// The sandbox as `turn/start` takes it: only where there is no fence, since it would take the place
+/// of one. A resumed thread does not get its sandbox back, so each turn says it again.
+pub(super) fn sandbox_policy(settings: &config::Codex) -> Option<Value> {
     match settings.sandbox {
-        Sandbox::ReadOnly => json!({ "type": "readOnly", "networkAccess": settings.network }),
-        Sandbox::WorkspaceWrite => json!({
-            "type": "workspaceWrite",
-            "writableRoots": [],
-            "networkAccess": settings.network,
-            "excludeTmpdirEnvVar": true,
-            "excludeSlashTmp": true,
-        }),
-        Sandbox::DangerFullAccess => json!({ "type": "dangerFullAccess" }),
+        Sandbox::ReadOnly | Sandbox::WorkspaceWrite => None,
+        Sandbox::DangerFullAccess => Some(json!({ "type": "dangerFullAccess" })),
     }
 }

@@ -1,6 +1,6 @@
 //! Threads of Codex: opened for a question, run for one turn, kept loaded afterwards.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::{
@@ -10,16 +10,19 @@ use tokio::{
 use tracing::debug;
 
 use super::{
+    confinement::Cell,
     error::CodexError,
     event::{Ending, Event, Usage},
     fault::FaultKind,
+    fence::{self, Fence, Readable, Surroundings},
     idle::Loaded,
     protocol::{
         ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
         ThreadSettings, TurnStart, TurnStarted, UserConfig,
     },
+    scratch::Scratches,
     server::{Heard, Server},
-    settings,
+    settings::{self, Given},
 };
 use crate::{config, domain::ConversationId};
 
@@ -46,6 +49,15 @@ pub struct Opening {
     pub search_url: String,
     /// What the model is told before the question.
     pub note: Option<String>,
+    /// What the model's shell may read. Nothing else of the user's is there for it.
+    pub readable: Vec<Readable>,
+}
+
+/// Where a thread is opened: on a process, with the scratch folders of ours.
+pub(super) struct Place<'a> {
+    pub(super) server: Arc<Server>,
+    pub(super) settings: &'a config::Codex,
+    pub(super) scratches: &'a Scratches,
 }
 
 /// A thread that is loaded and about to run a turn.
@@ -57,35 +69,36 @@ pub struct Thread {
     /// What it was opened with.
     opened_with: ThreadSettings,
     note: Option<String>,
+    cell: Cell,
     tokens: Option<u64>,
     events: mpsc::Receiver<Heard>,
 }
 
 impl Thread {
-    /// Opens a thread on `server`.
-    pub(super) async fn open(
-        server: Arc<Server>,
-        settings: &config::Codex,
-        opening: Opening,
-    ) -> Result<Self, CodexError> {
+    /// Opens a thread.
+    pub(super) async fn open(place: Place<'_>, opening: Opening) -> Result<Self, CodexError> {
         match opening.thread {
-            None => Self::start(server, settings, opening).await,
-            Some(id) => Self::resume(server, settings, opening, id).await,
+            None => Self::start(place, opening).await,
+            Some(id) => Self::resume(place, opening, id).await,
         }
     }
 
-    async fn start(
-        server: Arc<Server>,
-        settings: &config::Codex,
-        opening: Opening,
-    ) -> Result<Self, CodexError> {
-        let asked = settings_of(&server, settings, &opening).await?;
+    async fn start(place: Place<'_>, mut opening: Opening) -> Result<Self, CodexError> {
+        let note = opening.note.take();
+        let given = place.given(opening).await?;
+        let cell = place.cell()?;
+        let Place { server, settings, .. } = place;
+        let asked = settings::thread(settings, &given, &cell);
         let opened: ThreadOpened = server.call("thread/start", &asked).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
             method: "thread/start",
             code: 0,
             message: "the thread's id is not a UUID".to_owned(),
         })?;
+        if let Err(error) = confined(&server, &asked, &cell, &opened) {
+            server.leave(id).await;
+            return Err(error);
+        }
         let events = server.hear(id);
         Ok(Self {
             server,
@@ -93,21 +106,22 @@ impl Thread {
             id,
             model: opened.model,
             opened_with: asked,
-            note: opening.note,
+            note,
+            cell,
             tokens: Some(0),
             events,
         })
     }
 
     async fn resume(
-        server: Arc<Server>,
-        settings: &config::Codex,
-        opening: Opening,
+        place: Place<'_>,
+        mut opening: Opening,
         id: ConversationId,
     ) -> Result<Self, CodexError> {
+        let note = opening.note.take();
         let thread_id = id.to_string();
         let read: Result<ThreadRead, CodexError> =
-            server.call("thread/read", &json!({ "threadId": thread_id })).await;
+            place.server.call("thread/read", &json!({ "threadId": thread_id })).await;
         let thread = match read {
             Ok(read) => read.thread,
             Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
@@ -120,26 +134,40 @@ impl Thread {
         if thread.id != thread_id || thread.originator.as_deref() != Some(ORIGINATOR) {
             return Err(CodexError::UnknownThread);
         }
-        let asked = settings_of(&server, settings, &opening).await?;
+        let given = place.given(opening).await?;
+        let loaded = place.server.idle.take(id);
+        let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
         // A loaded thread ignores what it is resumed with.
-        let loaded = server.idle.take(id);
-        if loaded.as_ref().is_none_or(|loaded| loaded.settings != asked) {
-            server.unload(id).await?;
-        }
-        let tokens = loaded.and_then(|loaded| loaded.tokens);
+        let kept = loaded.filter(|loaded| {
+            loaded.settings == settings::thread(place.settings, &given, &loaded.cell)
+        });
+        let cell = match kept {
+            Some(kept) => kept.cell,
+            None => {
+                place.server.unload(id).await?;
+                place.cell()?
+            }
+        };
+        let Place { server, settings, .. } = place;
+        let asked = settings::thread(settings, &given, &cell);
         let events = server.hear(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
-        let opened = match load(&server, &resume).await {
+        let opened = load(&server, &resume).await;
+        let opened = opened.and_then(|opened| {
+            confined(&server, &resume.settings, &cell, &opened).map(|()| opened)
+        });
+        let opened = match opened {
             Ok(opened) => opened,
             Err(error) => {
                 server.unhear(id);
+                server.leave(id).await;
                 return Err(error);
             }
         };
         let opened_with = resume.settings;
         let model = opened_with.model.clone().unwrap_or(opened.model);
-        let (settings, note) = (settings.clone(), opening.note);
-        Ok(Self { server, settings, id, model, opened_with, note, tokens, events })
+        let settings = settings.clone();
+        Ok(Self { server, settings, id, model, opened_with, note, cell, tokens, events })
     }
 
     pub fn id(&self) -> ConversationId {
@@ -193,7 +221,8 @@ impl Thread {
     pub async fn keep(self) {
         let server = Arc::clone(&self.server);
         let (thread, tokens) = (self.id, self.tokens);
-        let loaded = Loaded { thread, settings: self.opened_with.clone(), tokens };
+        let (settings, cell) = (self.opened_with.clone(), self.cell.clone());
+        let loaded = Loaded { thread, settings, cell, tokens };
         drop(self);
         let leaving = if server.is_retired() { Some(thread) } else { server.idle.put(loaded) };
         if let Some(leaving) = leaving {
@@ -289,26 +318,67 @@ async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, Co
     }
 }
 
-/// Works out what the thread is given, from the user's configuration as it is now.
-async fn settings_of(
+/// Believes Codex only that it confines the shell as it was asked to when it says so.
+fn confined(
     server: &Server,
-    settings: &config::Codex,
-    opening: &Opening,
-) -> Result<ThreadSettings, CodexError> {
-    let folder = &settings.workdir;
-    tokio::fs::create_dir_all(folder)
-        .await
-        .map_err(|source| CodexError::Workdir { path: folder.clone(), source })?;
-    let config = user_config(server, settings).await?;
-    let model = match &opening.model {
-        Some(model) => Some(model.clone()),
-        None => model(server, settings, &config).await?,
-    };
-    let theirs = config.mcp_servers.unwrap_or_default();
-    let name = settings::search_name(&theirs).ok_or_else(|| {
-        CodexError::Configuration("every name for the search server is taken in mcp_servers".into())
-    })?;
-    Ok(settings::thread(settings, &theirs, (name, &opening.search_url), model, &opening.prompt))
+    asked: &ThreadSettings,
+    cell: &Cell,
+    opened: &ThreadOpened,
+) -> Result<(), CodexError> {
+    let held = opened.active_permission_profile.as_ref();
+    if asked.sandbox.is_some() || held.is_some_and(|held| held.id == cell.profile) {
+        return Ok(());
+    }
+    Err(CodexError::Unconfined { version: server.version.clone() })
+}
+
+impl Place<'_> {
+    fn cell(&self) -> Result<Cell, CodexError> {
+        let cell = match fence::is_plain(self.scratches.folder()) {
+            true => Cell::new(self.scratches),
+            // Codex would take it for a pattern, and patterns grant nothing.
+            false => Err(io::Error::other("its path has one of `*?[` in it")),
+        };
+        cell.map_err(|source| CodexError::Workdir {
+            path: self.scratches.folder().to_owned(),
+            source,
+        })
+    }
+
+    /// Works out what the thread is given, from the user's configuration as it is now.
+    async fn given(&self, opening: Opening) -> Result<Given, CodexError> {
+        let Self { server, settings, .. } = self;
+        let network = server.confinement().await?.network;
+        let config = user_config(server, settings).await?;
+        let model = match opening.model {
+            Some(model) => Some(model),
+            None => model(server, settings, &config).await?,
+        };
+        let theirs = config.mcp_servers.unwrap_or_default();
+        let name = settings::search_name(&theirs).ok_or_else(|| {
+            let fault = "every name for the search server is taken in mcp_servers";
+            CodexError::Configuration(fault.to_owned())
+        })?;
+        let surroundings = Surroundings {
+            program: server.program().unwrap_or_default().to_owned(),
+            hidden: vec![
+                server.home.clone(),
+                settings.data_dir.clone(),
+                self.scratches.folder().to_owned(),
+            ],
+            home: settings.environment.get("HOME").map(PathBuf::from),
+        };
+        let readable = opening.readable;
+        let fence = server.tasks.spawn_blocking(move || Fence::around(&readable, &surroundings));
+        Ok(Given {
+            theirs: theirs.into_keys().collect(),
+            search: (name, opening.search_url),
+            model,
+            prompt: opening.prompt,
+            fence: fence.await.map_err(|_| CodexError::Stopping)?,
+            network,
+        })
+    }
 }
 
 /// Reads the configuration that applies in the scratch folder.

@@ -1,6 +1,7 @@
 //! Reads the environment, here and nowhere else.
 
 mod embedding;
+mod handover;
 mod qdrant;
 
 use std::{
@@ -12,9 +13,10 @@ use std::{
 
 use serde::{Deserialize, de::IntoDeserializer};
 
+pub use self::handover::hide_keys;
 use super::{
-    Approval, Codex, Config, EFFORTS, Guard, Http, Ingest, Log, LogFormat, PathMap, Sandbox, Store,
-    WebSearch,
+    Approval, Codex, Config, EFFORTS, Environment, Guard, Http, Ingest, Log, LogFormat, PathMap,
+    Sandbox, Store, WebSearch,
 };
 
 /// A setting that cannot be used, in one line that names the variable.
@@ -91,6 +93,7 @@ struct Raw {
     codex_sandbox: Option<String>,
     codex_approval: Option<String>,
     codex_network: Option<String>,
+    codex_private: Option<String>,
     codex_web_search: Option<String>,
     codex_turn_timeout_secs: Option<u64>,
     codex_request_timeout_secs: Option<u64>,
@@ -124,7 +127,9 @@ pub fn from_environment() -> Result<Config, ConfigError> {
     // A variable that is not UTF-8 cannot be one of ours, except `PATH`, which is read as it is.
     let pairs = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    from_pairs(pairs, std::env::var_os("PATH").unwrap_or_default())
+    let handed =
+        handover::take().map_err(|error| fault("CODEINFO_HANDOVER", &error.to_string()))?;
+    from_pairs(pairs.chain(handed), std::env::var_os("PATH").unwrap_or_default())
 }
 
 /// Reads settings from `pairs` of variable name and value; blank values count as unset.
@@ -133,9 +138,9 @@ pub fn from_pairs(
     path: OsString,
 ) -> Result<Config, ConfigError> {
     let set: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-    let variables = set.iter().map(|(name, _)| name.clone()).collect();
+    let environment = Environment::new(set.iter().cloned());
     let mut config = check(envy::from_iter(set)?, path)?;
-    config.codex.variables = variables;
+    config.codex.environment = environment;
     Ok(config)
 }
 
@@ -205,6 +210,9 @@ fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
 }
 
 fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, ConfigError> {
+    let network = choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)?;
+    let web_search = choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearch::Live)?;
+    let private = choice("CODEX_PRIVATE", raw.codex_private.as_ref(), Switch::Off)? == Switch::On;
     Ok(Codex {
         no_proxy: [raw.no_proxy.as_deref(), Some("127.0.0.1,localhost,::1")]
             .into_iter()
@@ -213,7 +221,8 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
             .join(","),
         bin: raw.codex_bin.map(program).transpose()?,
         path,
-        variables: std::collections::BTreeSet::new(),
+        environment: Environment::default(),
+        data_dir: data_dir.to_owned(),
         home: raw.codex_home.map(|home| absolute("CODEX_HOME", home)).transpose()?,
         workdir: match raw.codex_workdir {
             Some(folder) => absolute("CODEX_WORKDIR", folder)?,
@@ -223,8 +232,8 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         effort: effort(raw.codex_effort)?,
         sandbox: choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?,
         approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), Approval::OnFailure)?,
-        network: choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)? == Switch::On,
-        web_search: choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearch::Live)?,
+        network: network == Switch::On && !private,
+        web_search: if private { WebSearch::Disabled } else { web_search },
         turn_timeout: seconds("CODEX_TURN_TIMEOUT_SECS", raw.codex_turn_timeout_secs, 1800)?,
         request_timeout: seconds("CODEX_REQUEST_TIMEOUT_SECS", raw.codex_request_timeout_secs, 60)?,
         presence_ttl: seconds("CODEX_PRESENCE_SECS", raw.codex_presence_secs, 30)?,

@@ -366,7 +366,10 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
         .await;
     let [output] = results.as_slice() else { panic!("one result, not {results:?}") };
     assert!(output.contains("PATH=") && output.contains("wrote here"), "{output}");
-    assert!(!output.contains("wrote outside"), "{output}");
+    // Beside its folder lies nothing that is there for anybody else.
+    let processes = std::fs::read_dir(&house.settings.workdir).unwrap().flatten();
+    let outside: Vec<_> = processes.filter(|one| one.path().join("outside").exists()).collect();
+    assert!(outside.is_empty(), "{outside:?}");
     // Cargo sets this one for tests.
     assert!(!output.contains("CARGO_MANIFEST_DIR"), "{output}");
 }

@@ -57,7 +57,8 @@ async fn the_command_that_npm_installs_works_and_ends_like_the_binary() {
     let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
     let house = House::with(model, "", |settings| {
         settings.bin = None;
-        settings.path = shim_folder().into();
+        let node = std::env::split_paths(&settings.path).collect::<Vec<_>>();
+        settings.path = std::env::join_paths([shim_folder()].into_iter().chain(node)).unwrap();
     })
     .await;
     let turn = house.begin("What?", None).await.unwrap();
@@ -132,7 +133,7 @@ async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file
     fs::write(home.join(".env"), "MODEL_KEY=k\n").unwrap();
     assert_eq!(reason(missing.usable().await), "available");
     fs::remove_file(home.join(".env")).unwrap();
-    settings.variables.insert("MODEL_KEY".to_owned());
+    settings.environment = config::Environment::new([("MODEL_KEY".to_owned(), "k".to_owned())]);
     assert_eq!(reason(codex(settings).check().await), "available");
 }
 

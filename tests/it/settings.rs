@@ -40,6 +40,23 @@ fn defaults_are_those_of_the_contract() {
 }
 
 #[test]
+fn one_setting_keeps_private_code_on_the_machine() {
+    let pairs = [("CODEX_PRIVATE", "true"), ("CODEX_NETWORK", "on"), ("CODEX_WEB_SEARCH", "live")];
+    let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
+    assert!(!config.codex.network);
+    assert_eq!(config.codex.web_search, codeinfo::config::WebSearch::Disabled);
+}
+
+#[test]
+fn keys_of_ours_are_for_nobody_else() {
+    let pairs = [("EMBEDDING_API_KEY", "k"), ("QDRANT_API_KEY", "k"), ("MODEL_KEY", "k")];
+    let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
+    let names: Vec<&str> = config.codex.environment.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["DATA_DIR", "MODEL_KEY"]);
+    assert!(!format!("{config:?}").contains("\"k\""), "{config:?}");
+}
+
+#[test]
 fn a_bad_value_is_refused_by_name() {
     let faults = [
         fault("PORT", "seventy"),

@@ -71,6 +71,7 @@ impl Event {
             | Self::AnswerDelta { item, text }
             | Self::Answer { item, text } => item.len() + text.len(),
             Self::Rerouted { model } => model.len(),
+            Self::Unseen { kind } => kind.len(),
             Self::Counted { .. } | Self::Retrying | Self::Ended(_) => 0,
         }
     }

@@ -20,18 +20,11 @@ pub(super) fn read(params: &Value) -> Result<Option<Event>, Unknown> {
             tool(own_tool(id, "apply_patch", json!({ "changes": item.get("changes") }), outcome))
         }
         "webSearch" => tool(web_search(id, item, params)),
-        "userMessage"
-        | "hookPrompt"
-        | "functionCallOutput"
-        | "plan"
-        | "dynamicToolCall"
-        | "collabAgentToolCall"
-        | "subAgentActivity"
-        | "imageView"
-        | "sleep"
-        | "imageGeneration"
-        | "enteredReviewMode"
-        | "exitedReviewMode"
+        kind @ ("collabAgentToolCall" | "subAgentActivity" | "sleep") => {
+            Event::Unseen { kind: kind.to_owned() }
+        }
+        "userMessage" | "hookPrompt" | "functionCallOutput" | "plan" | "dynamicToolCall"
+        | "imageView" | "imageGeneration" | "enteredReviewMode" | "exitedReviewMode"
         | "contextCompaction" => {
             return Ok(None);
         }

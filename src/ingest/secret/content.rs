@@ -6,7 +6,6 @@ use super::{manifest, shape};
 const BODY_WINDOW: usize = 400;
 /// A run of this many base64 characters is the body of a key.
 const BODY_RUN: usize = 20;
-
 /// A run of this many, of mixed cases and with digits, is one whatever stands before it.
 const LONG_RUN: usize = 40;
 
@@ -57,8 +56,9 @@ fn starts_key_body(body: &str) -> bool {
         };
         if run == wanted {
             let start = at + 1 - run;
-            let run = body.get(start..=at).unwrap_or_default();
-            return wanted == BODY_RUN || shape::is_random(run.as_bytes());
+            let run = body.get(start..=at).unwrap_or_default().as_bytes();
+            let has_digit = run.iter().any(u8::is_ascii_digit);
+            return wanted == BODY_RUN || (has_digit && shape::is_random(run));
         }
     }
     false

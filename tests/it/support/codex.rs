@@ -45,6 +45,22 @@ fn find(folder: &Path) -> Option<PathBuf> {
     })
 }
 
+/// Writes a command that runs `script` with the path of the binary in `REAL`, beside the packages of
+/// the real one as npm would put it.
+pub(crate) fn wrapped(folder: &Path, script: &str) -> PathBuf {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let scope = folder.join("node_modules/@openai");
+    let program = folder.join("node_modules/.bin/codex");
+    fs::create_dir_all(&scope).unwrap();
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let package = binary().ancestors().nth(4).unwrap();
+    symlink(package, scope.join(package.file_name().unwrap())).unwrap();
+    let script = format!("#!/bin/bash\nREAL='{}'\n{script}\n", binary().display());
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
 /// Returns the environment of a server that has this Codex, with a home in `folder` and the model at
 /// `model_url`.
 pub(crate) fn environment(folder: &Path, model_url: &str) -> Environment {

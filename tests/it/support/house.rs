@@ -142,10 +142,11 @@ pub(crate) fn settings(folder: &TempDir) -> config::Codex {
     config::Codex {
         no_proxy: "127.0.0.1".to_owned(),
         bin: Some(codex::binary().to_owned()),
-        path: std::ffi::OsString::new(),
-        variables: std::collections::BTreeSet::new(),
+        path: std::env::var_os("PATH").unwrap(),
+        environment: config::Environment::default(),
         home: None,
         workdir: folder.path().join("workdir"),
+        data_dir: folder.path().join("data"),
         model: None,
         effort: "high".to_owned(),
         sandbox: config::Sandbox::WorkspaceWrite,

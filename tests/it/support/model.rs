@@ -55,6 +55,8 @@ pub(crate) enum Item {
     BeginsToThink(String),
     /// A call of the search tool.
     Searches(Value),
+    /// A script of a model that calls its tools by program.
+    Scripts(String),
     /// A call of any function: namespace (may be blank), name, arguments.
     Calls(String, String, Value),
     /// A message.
@@ -283,6 +285,13 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
             if !namespace.is_empty() {
                 call["namespace"] = namespace.as_str().into();
             }
+            vec![added(&call), done(&call)]
+        }
+        Item::Scripts(script) => {
+            let call = json!({
+                "type": "custom_tool_call", "id": format!("ct_{response}_{index}"),
+                "call_id": format!("call_{response}_{index}"), "name": "exec", "input": script,
+            });
             vec![added(&call), done(&call)]
         }
         Item::Says(text) => {

@@ -50,6 +50,13 @@ impl Search {
         calls.map(|(target, _)| target.clone()).collect()
     }
 
+    /// Returns the methods of the messages so far.
+    pub(crate) fn methods(&self) -> Vec<String> {
+        let messages = self.messages.lock().unwrap();
+        let methods = messages.iter().filter_map(|(_, message)| message["method"].as_str());
+        methods.map(str::to_owned).collect()
+    }
+
     /// Returns how many messages came.
     pub(crate) fn messages(&self) -> usize {
         self.messages.lock().unwrap().len()

@@ -1,0 +1,84 @@
+//! Which of the indexed repositories the model's shell may read for a question. Pure.
+
+use super::scope::has_name;
+use crate::{codex::Readable, domain::Root};
+
+/// Most repositories that a shell may read. Each costs every command about 5 ms (Codex 0.169), so that
+/// 200 of them make a turn with one command four times as slow; search knows all of them still.
+const MAX_ROOTS: usize = 50;
+
+/// Returns the repositories to be read for `question`: those that it names first, then those that were
+/// indexed last. One that was never indexed whole is left out: which of its files are secrets is not
+/// known yet.
+pub(super) fn readable(mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
+    roots.retain(|root| root.last_ingest_at.is_some());
+    if roots.len() > MAX_ROOTS {
+        let question = question.to_lowercase();
+        roots.sort_by(|a, b| {
+            let rank = |root: &Root| (names(&question, root), root.last_ingest_at.clone());
+            rank(b).cmp(&rank(a))
+        });
+        roots.truncate(MAX_ROOTS);
+    }
+    roots.into_iter().map(given).collect()
+}
+
+/// Whether `question`, in lower case, has the name or the path of `root`.
+fn names(question: &str, root: &Root) -> bool {
+    let path = root.path.to_string_lossy().to_lowercase();
+    has_name(question, &root.name) || has_name(question, &path)
+}
+
+fn given(root: Root) -> Readable {
+    let private_files = root.private_files.iter().map(|path| root.path.join(path)).collect();
+    Readable { folder: root.path, private_files }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::domain::{Counts, RootId};
+
+    fn root(name: &str, last_ingest_at: Option<String>) -> Root {
+        let path = PathBuf::from("/src").join(name);
+        Root {
+            id: RootId::of(&path),
+            name: name.to_owned(),
+            description: None,
+            path,
+            model_id: "none".to_owned(),
+            last_ingest_at,
+            counts: Counts { files: 1, chunks: 1, embedded: 1 },
+            last_error: None,
+            private_files: vec![".env".to_owned()],
+        }
+    }
+
+    fn folders(roots: Vec<Root>, question: &str) -> Vec<String> {
+        let readable = readable(roots, question).into_iter();
+        readable.map(|readable| readable.folder.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn of_many_repositories_the_named_come_first_and_then_the_latest() {
+        let roots: Vec<Root> = (0..60)
+            .map(|day| root(&format!("repo{day}"), Some(format!("2026-01-01T00:00:{day:02}Z"))))
+            .collect();
+        let given = folders(roots, "Does Repo3 work like /src/repo5, or like repo55x?");
+        assert_eq!(given.len(), MAX_ROOTS);
+        assert_eq!(given[..4], ["/src/repo5", "/src/repo3", "/src/repo59", "/src/repo58"]);
+        assert!(!given.contains(&"/src/repo9".to_owned()));
+    }
+
+    #[test]
+    fn a_repository_whose_secrets_are_not_known_is_not_read() {
+        let roots = vec![root("new", None), root("old", Some("2026-01-01T00:00:00Z".to_owned()))];
+        let expected = Readable {
+            folder: PathBuf::from("/src/old"),
+            private_files: vec![PathBuf::from("/src/old/.env")],
+        };
+        assert_eq!(readable(roots, "What?"), [expected]);
+    }
+}

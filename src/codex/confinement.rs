@@ -1,0 +1,138 @@
+//! Whether the model's shell is confined: what a running Codex can do, tried once for each process.
+
+use std::{io, path::Path, sync::Arc};
+
+use serde_json::json;
+use tracing::warn;
+use uuid::Uuid;
+
+use super::{
+    error::CodexError,
+    presence::Unavailable,
+    protocol::{CommandEnded, FeatureList},
+    redact::redact,
+    scratch::{Scratch, Scratches},
+    server::Server,
+};
+use crate::config::{self, Sandbox};
+
+/// How the model's shell is confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    pub sandbox: Sandbox,
+    pub network: Network,
+    /// Why no command can run, if none can.
+    pub fault: Option<Unavailable>,
+}
+
+/// The network of the model's shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// None, as it is set.
+    Off,
+    /// None, though one is wanted: this Codex has no proxy that would keep it from this machine.
+    Unavailable,
+    /// Through a proxy that refuses this machine and its surroundings.
+    Proxied,
+    /// Any, with the sandbox switched off.
+    Open,
+}
+
+/// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name
+/// is in nobody's configuration, and Codex repeats it when the permissions hold.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub(super) scratch: Arc<Scratch>,
+    pub(super) profile: String,
+}
+
+impl Cell {
+    pub(super) fn new(scratches: &Scratches) -> io::Result<Self> {
+        Ok(Self { scratch: Arc::new(scratches.make()?), profile: profile_name() })
+    }
+}
+
+pub(super) fn profile_name() -> String {
+    format!("codeinfo-{}", Uuid::new_v4())
+}
+
+/// Exit status of the command that tries the sandbox where it read what it must not.
+const READS_ALL: i32 = 77;
+/// Lists the folder that is named, which must fail.
+const TRY: &str = "if ls \"$1\" >/dev/null 2>&1; then exit 77; fi";
+/// Longest wait for that command; it takes 30 ms.
+const TRY_MS: u64 = 10_000;
+/// Most features that are read; Codex 0.169 has 215.
+const MAX_FEATURES: u32 = 1000;
+
+/// Finds out what `server` can do. A Codex that does not know permissions is refused: it would let
+/// the shell read everything.
+pub(super) async fn confinement(
+    server: &Server,
+    settings: &config::Codex,
+) -> Result<Confinement, CodexError> {
+    let sandbox = settings.sandbox;
+    if sandbox == Sandbox::DangerFullAccess {
+        warn!("CODEX_SANDBOX is danger-full-access: the model's shell is not confined");
+        return Ok(Confinement { sandbox, network: Network::Open, fault: None });
+    }
+    if server.program().is_none() {
+        return Err(CodexError::NoNative);
+    }
+    let network = match settings.network {
+        false => Network::Off,
+        true if has_proxy(server).await? => Network::Proxied,
+        true => Network::Unavailable,
+    };
+    if network == Network::Unavailable {
+        warn!("this Codex has no proxy for the network of the model's shell, which gets none");
+    }
+    let fault = fault(server, &server.home).await?;
+    if let Some(fault) = &fault {
+        warn!(fault.reason, fault.hint, "the model's shell runs no command");
+    }
+    Ok(Confinement { sandbox, network, fault })
+}
+
+async fn has_proxy(server: &Server) -> Result<bool, CodexError> {
+    let asked = json!({ "limit": MAX_FEATURES });
+    match server.call::<FeatureList>("experimentalFeature/list", &asked).await {
+        Ok(list) => {
+            let mut features = list.data.iter();
+            Ok(features.any(|feature| feature.name == "network_proxy" && feature.enabled))
+        }
+        // One that does not know the question does not have the answer.
+        Err(CodexError::Refused { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs one command under the permissions of the process, which let it see nothing of the user's.
+async fn fault(server: &Server, home: &Path) -> Result<Option<Unavailable>, CodexError> {
+    let asked = json!({
+        "command": ["/bin/sh", "-c", TRY, "sh", home],
+        "cwd": "/",
+        "timeoutMs": TRY_MS,
+    });
+    let ended = match server.call::<CommandEnded>("command/exec", &asked).await {
+        Ok(ended) => ended,
+        Err(CodexError::Refused { message, .. }) => return Ok(Some(broken(&message))),
+        Err(error) => return Err(error),
+    };
+    match ended.exit_code {
+        0 => Ok(None),
+        READS_ALL => Err(CodexError::Unconfined { version: server.version.clone() }),
+        _ => Ok(Some(broken(&ended.stderr))),
+    }
+}
+
+fn broken(words: &str) -> Unavailable {
+    let reason = match redact(words) {
+        words if words.is_empty() => "the sandbox of the model's shell does not work".to_owned(),
+        words => format!("the sandbox of the model's shell does not work: {words}"),
+    };
+    let hint = "every command of the model fails, so it answers from search results alone; allow \
+                user namespaces on this machine (see Limits and Containers in README.md), or, where \
+                a container is the fence, set CODEX_SANDBOX=danger-full-access";
+    Unavailable { reason, hint: hint.to_owned() }
+}

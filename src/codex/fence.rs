@@ -1,0 +1,189 @@
+//! What the model's shell may read: the indexed folders, the system's programs, and nothing else of the
+//! user's. Written as a permission profile of Codex.
+
+mod git;
+mod narrow;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value, json};
+use tracing::warn;
+
+use self::narrow::narrow;
+
+/// An indexed folder, which the model's shell may read except for some files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Readable {
+    pub folder: PathBuf,
+    /// Absolute paths of files in it that are secrets.
+    pub private_files: Vec<PathBuf>,
+}
+
+/// What else a fence is built from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Surroundings {
+    /// Codex's own files, without which no command starts.
+    pub(super) program: Vec<PathBuf>,
+    /// Folders that hold keys, conversations and the index: Codex's, and ours.
+    pub(super) hidden: Vec<PathBuf>,
+    /// The user's home folder.
+    pub(super) home: Option<PathBuf>,
+}
+
+/// The rules of one profile, by path. A path that no rule covers does not exist for the shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fence(BTreeMap<String, Access>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    Deny,
+}
+
+/// Most denied paths of one profile. The cost of each command grows with their square: 0.4 s at a
+/// hundred, 5 s at five hundred (Codex 0.169).
+const MAX_DENIED: usize = 64;
+
+/// Codex's name for the system's programs and settings: `/usr`, `/etc` and their like.
+const SYSTEM: &str = ":minimal";
+/// What that stands for.
+const SYSTEM_FOLDERS: [&str; 8] =
+    ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/etc", "/opt"];
+/// What no command needs of it, where the server is run by a user who may read it.
+const SYSTEM_SECRETS: [&str; 8] = [
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/ssl/private",
+    "/etc/ssh",
+    "/etc/krb5.keytab",
+    "/etc/codex",
+];
+/// Places in a home folder that programs keep keys in, for where the home folder itself is indexed.
+const HOME_SECRETS: [&str; 20] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".codex",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".git-credentials",
+    ".cargo/credentials.toml",
+    ".config/gh",
+    ".config/gcloud",
+    ".config/git/credentials",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".config/google-chrome",
+    ".password-store",
+];
+
+impl Fence {
+    /// Builds the fence around `readable`. Looks at the file system.
+    pub(super) fn around(readable: &[Readable], surroundings: &Surroundings) -> Self {
+        let (open, closed): (Vec<&Readable>, Vec<&Readable>) =
+            readable.iter().partition(|readable| is_plain(&readable.folder));
+        for readable in closed {
+            // Codex takes such a path for a pattern, and grants nothing by patterns.
+            warn!(root.path = %readable.folder.display(), "a root whose path has one of `*?[` is searched, but not read by the model's shell");
+        }
+        let (mut roots, mut private) = (BTreeSet::new(), BTreeSet::new());
+        for readable in open {
+            roots.insert(readable.folder.clone());
+            private.extend(readable.private_files.iter().cloned());
+            private.extend(git::secrets(&readable.folder));
+        }
+        let home = surroundings.home.iter();
+        let in_home = home.flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
+        let hidden = surroundings.hidden.iter().cloned().chain(in_home);
+        let hidden = hidden.chain(SYSTEM_SECRETS.map(PathBuf::from));
+        let is_granted = |path: &PathBuf| {
+            let mut granted = roots.iter().map(PathBuf::as_path);
+            granted.any(|root| path.starts_with(root))
+                || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
+        };
+        // What nothing grants need not be denied, and must not: a root below it could not be read.
+        let hidden: BTreeSet<PathBuf> =
+            hidden.filter_map(|path| path.canonicalize().ok()).filter(is_granted).collect();
+        private.retain(|path| {
+            path.symlink_metadata().is_ok() && !hidden.iter().any(|above| path.starts_with(above))
+        });
+        let room = MAX_DENIED.saturating_sub(hidden.len());
+        let (private, lost) = narrow(private, &roots, room);
+        for root in &lost {
+            warn!(root.path = %root.display(), "a root with too many secrets is searched, but not read by the model's shell");
+        }
+        let mut rules = BTreeMap::from([(SYSTEM.to_owned(), Access::Read)]);
+        let mut rule = |path: &Path, access| {
+            rules.insert(path.to_string_lossy().into_owned(), access);
+        };
+        surroundings.program.iter().for_each(|path| rule(path, Access::Read));
+        roots.difference(&lost).for_each(|root| rule(root, Access::Read));
+        hidden.iter().chain(&private).for_each(|path| rule(&literal(path), Access::Deny));
+        Self(rules)
+    }
+
+    /// Denies `folder`, if it is there, although nothing grants it: Codex shows its own folder for the
+    /// programs it puts there.
+    pub(super) fn deny(&mut self, folder: &Path) {
+        if let Ok(folder) = folder.canonicalize() {
+            self.0.insert(literal(&folder).to_string_lossy().into_owned(), Access::Deny);
+        }
+    }
+
+    /// Returns the rules with `scratch` in them, as Codex takes them.
+    pub(super) fn with_scratch(&self, scratch: &Path, writable: bool) -> Map<String, Value> {
+        let access = if writable { Access::Write } else { Access::Read };
+        let rules = self.0.iter().map(|(path, access)| (path.clone(), access.json()));
+        let own = (scratch.to_string_lossy().into_owned(), access.json());
+        rules.chain([own]).collect()
+    }
+
+    /// Returns the rules as Codex takes them on its command line.
+    pub(super) fn toml(&self) -> String {
+        let quoted = |text: &str| Value::from(text).to_string();
+        let rules =
+            self.0.iter().map(|(path, access)| format!("{}={}", quoted(path), access.json()));
+        format!("{{{}}}", rules.collect::<Vec<_>>().join(","))
+    }
+}
+
+impl Access {
+    fn json(self) -> Value {
+        match self {
+            Self::Read => json!("read"),
+            Self::Write => json!("write"),
+            Self::Deny => json!("deny"),
+        }
+    }
+}
+
+/// Whether Codex takes `path` as it stands, and not for a pattern.
+pub(super) fn is_plain(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| !path.contains(['*', '?', '[']))
+}
+
+/// Returns `path` as a pattern that matches it alone, where Codex would take it for another pattern.
+fn literal(path: &Path) -> PathBuf {
+    if is_plain(path) {
+        return path.to_owned();
+    }
+    let mut pattern = String::new();
+    for character in path.to_string_lossy().chars() {
+        match character {
+            '*' | '?' | '[' | '{' | '}' => pattern.extend(['[', character, ']']),
+            character => pattern.push(character),
+        }
+    }
+    pattern.into()
+}

@@ -1,0 +1,77 @@
+//! Bounds how many paths are denied, by denying whole folders where secrets lie close together.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+/// Returns at most `room` paths that cover `paths`, none of them one of `roots`, and the roots whose
+/// secrets cannot be covered so: nothing of those must be granted.
+pub(super) fn narrow(
+    mut paths: BTreeSet<PathBuf>,
+    roots: &BTreeSet<PathBuf>,
+    room: usize,
+) -> (BTreeSet<PathBuf>, BTreeSet<PathBuf>) {
+    let mut lost = BTreeSet::new();
+    while paths.len() > room {
+        if let Some(folder) = fullest(&paths, roots) {
+            paths.retain(|path| !path.starts_with(&folder));
+            paths.insert(folder);
+        } else if let Some(root) = roots
+            .iter()
+            .filter(|root| !lost.contains(*root))
+            .max_by_key(|root| paths.iter().filter(|path| path.starts_with(root)).count())
+        {
+            paths.retain(|path| !path.starts_with(root));
+            lost.insert(root.clone());
+        } else {
+            break;
+        }
+    }
+    (paths, lost)
+}
+
+/// Returns the folder, deepest first, that is the parent of most of `paths` and may be denied whole.
+fn fullest(paths: &BTreeSet<PathBuf>, roots: &BTreeSet<PathBuf>) -> Option<PathBuf> {
+    let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
+    for folder in paths.iter().filter_map(|path| path.parent()) {
+        // A root in a denied folder could not be read.
+        if roots.iter().all(|root| !root.starts_with(folder)) {
+            *counts.entry(folder).or_default() += 1;
+        }
+    }
+    let fullest =
+        counts.into_iter().max_by_key(|(folder, count)| (*count, folder.components().count()));
+    fullest.map(|(folder, _)| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(paths: &[&str]) -> BTreeSet<PathBuf> {
+        paths.iter().map(PathBuf::from).collect()
+    }
+
+    #[test]
+    fn secrets_that_lie_together_are_denied_with_their_folder() {
+        let roots = set(&["/r"]);
+        let secrets = set(&["/r/a", "/r/certs/1", "/r/certs/2", "/r/certs/3", "/r/x/y/1"]);
+        assert_eq!(narrow(secrets.clone(), &roots, 5), (secrets.clone(), set(&[])));
+        assert_eq!(
+            narrow(secrets.clone(), &roots, 4),
+            (set(&["/r/a", "/r/certs", "/r/x/y/1"]), set(&[]))
+        );
+        assert_eq!(narrow(secrets, &roots, 0), (set(&[]), set(&["/r"])));
+    }
+
+    #[test]
+    fn a_root_inside_another_is_never_denied() {
+        let roots = set(&["/r", "/r/in/ner"]);
+        let secrets = set(&["/r/in/1", "/r/in/2", "/r/in/ner/3", "/r/other/4", "/r/other/5"]);
+        assert_eq!(
+            narrow(secrets, &roots, 4),
+            (set(&["/r/in/1", "/r/in/2", "/r/in/ner/3", "/r/other"]), set(&[]))
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Scratch folders: one for each conversation that is loaded, seen by its shell alone, and removed with it.
+
+use std::{
+    fs::{self, DirBuilder, File},
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use tracing::debug;
+use uuid::Uuid;
+
+use crate::task::Tasks;
+
+/// What the name of a process's folder begins with.
+const PREFIX: &str = "process-";
+/// The file that a process holds locked while its folder is in use.
+const LOCK: &str = "lock";
+/// How long removing may be tried again while commands that are being ended still write.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The scratch folders of this process, in a folder of its own.
+#[derive(Debug)]
+pub(super) struct Scratches {
+    folder: PathBuf,
+    tasks: Tasks,
+}
+
+/// The scratch folder of one conversation. Dropping it removes it.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    pub(super) path: PathBuf,
+    tasks: Tasks,
+}
+
+impl Scratches {
+    /// Makes the folder below `workdir`, and removes those of processes that are gone. The folder is
+    /// removed when `tasks` stop.
+    pub(super) fn new(workdir: &Path, tasks: &Tasks) -> io::Result<Self> {
+        make_private(workdir)?;
+        sweep(workdir);
+        let folder = workdir.canonicalize()?.join(format!("{PREFIX}{}", Uuid::new_v4()));
+        make_private(&folder)?;
+        let lock = File::create(folder.join(LOCK))?;
+        lock.try_lock().map_err(io::Error::from)?;
+        let (ours, stopping) = (folder.clone(), tasks.stopping().clone());
+        let owner = tasks.clone();
+        drop(tasks.spawn(async move {
+            stopping.cancelled().await;
+            drop(owner.spawn_blocking(move || {
+                remove(&ours);
+                drop(lock);
+            }));
+        }));
+        Ok(Self { folder, tasks: tasks.clone() })
+    }
+
+    /// Makes the scratch folder of one more conversation, under a name that nobody knows.
+    pub(super) fn make(&self) -> io::Result<Scratch> {
+        let path = self.folder.join(Uuid::new_v4().to_string());
+        make_private(&path)?;
+        Ok(Scratch { path, tasks: self.tasks.clone() })
+    }
+
+    /// The folder that holds them all.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let path = std::mem::take(&mut self.path);
+        drop(self.tasks.spawn_blocking(move || remove(&path)));
+    }
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Removes the folders of processes that are gone: their locks can be had.
+fn sweep(workdir: &Path) {
+    for entry in fs::read_dir(workdir).into_iter().flatten().flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_ours || !is_folder {
+            continue;
+        }
+        // Without a lock file the process ended, or is, between two lines of `Scratches::new`.
+        let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
+        if lock.try_lock().is_ok() {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// Removes `folder`, whatever is in it, and whatever rights that was given.
+fn remove(folder: &Path) {
+    let patience = Instant::now() + PATIENCE;
+    while let Err(error) = empty(folder).and_then(|()| fs::remove_dir(folder)) {
+        if error.kind() == io::ErrorKind::NotFound {
+            return;
+        }
+        if Instant::now() > patience {
+            debug!(folder.path = %folder.display(), %error, "scratch folder not removed");
+            return;
+        }
+        #[expect(clippy::disallowed_methods, reason = "this runs on a thread for blocking work")]
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Removes what is in `folder`. Folders in folders are moved up first: a command can nest them deeper
+/// than a path is long, and deeper than a thread has stack for.
+fn empty(folder: &Path) -> io::Result<()> {
+    loop {
+        let mut is_flat = true;
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                fs::remove_file(entry.path())?;
+                continue;
+            }
+            is_flat = false;
+            own(&entry.path())?;
+            for inner in fs::read_dir(entry.path())? {
+                let inner = inner?;
+                if inner.file_type()?.is_dir() {
+                    own(&inner.path())?;
+                    fs::rename(inner.path(), folder.join(Uuid::new_v4().to_string()))?;
+                } else {
+                    fs::remove_file(inner.path())?;
+                }
+            }
+            fs::remove_dir(entry.path())?;
+        }
+        if is_flat {
+            return Ok(());
+        }
+    }
+}
+
+/// Gives its owner all rights to `folder`.
+#[cfg(unix)]
+fn own(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn own(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_nested_deeper_than_a_path_is_long_is_removed() {
+        let folder = std::env::temp_dir().join(Uuid::new_v4().to_string());
+        make_private(&folder).unwrap();
+        let nested = "i=0; while [ $i -lt 3000 ]; do mkdir -p aaaaaaaaaa && cd -P aaaaaaaaaa && \
+                      echo x > f; i=$((i+1)); done; chmod 000 .";
+        let mut shell = std::process::Command::new("sh");
+        let made = shell.args(["-c", nested]).current_dir(&folder).status().unwrap();
+        assert!(made.success());
+        remove(&folder);
+        assert!(!folder.try_exists().unwrap());
+    }
+}

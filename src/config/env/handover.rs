@@ -1,0 +1,90 @@
+//! Takes keys out of the environment that the system shows of this process, by starting it again.
+
+use std::io;
+
+/// Set in a process that was started again: the number of the file with its keys.
+const VARIABLE: &str = "CODEINFO_HANDOVER";
+
+/// Starts this program again, as the same process, if its environment holds keys: a process can
+/// change its environment, but not what `/proc` shows of it to whatever runs under the same user. The
+/// keys go along in a file in memory. Returns only if there is nothing to do, or on failure.
+#[cfg(target_os = "linux")]
+pub fn hide_keys() -> io::Result<()> {
+    use std::{
+        env,
+        fs::File,
+        io::Write,
+        os::{fd::AsRawFd, unix::process::CommandExt},
+        path::Path,
+        process::Command,
+    };
+
+    use nix::sys::memfd::{MFdFlags, memfd_create};
+
+    // Without `/proc` nothing shows them.
+    if env::var_os(VARIABLE).is_some() || !Path::new("/proc/self/fd").is_dir() {
+        return Ok(());
+    }
+    let keys: Vec<(String, String)> = env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, value)| is_key(name, value))
+        .collect();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let mut file = File::from(memfd_create("keys", MFdFlags::empty())?);
+    file.write_all(&serde_json::to_vec(&keys)?)?;
+    let mut program = env::current_exe()?;
+    if !program.try_exists()? {
+        // Replaced by an update since it was started.
+        program = "/proc/self/exe".into();
+    }
+    let mut arguments = env::args_os();
+    let mut again = Command::new(program);
+    if let Some(name) = arguments.next() {
+        again.arg0(name);
+    }
+    again.args(arguments).env(VARIABLE, file.as_raw_fd().to_string());
+    for (name, _) in &keys {
+        again.env_remove(name);
+    }
+    Err(again.exec())
+}
+
+/// Elsewhere the environment of a process is not shown to others.
+#[cfg(not(target_os = "linux"))]
+pub fn hide_keys() -> io::Result<()> {
+    Ok(())
+}
+
+/// Returns the variables that the process was started again with, once. From then on no other process
+/// of the user can read the memory of this one, nor its environment.
+#[cfg(target_os = "linux")]
+pub(super) fn take() -> io::Result<Vec<(String, String)>> {
+    use std::{env, fs};
+
+    nix::sys::prctl::set_dumpable(false)?;
+    let Some(number) = env::var_os(VARIABLE) else { return Ok(Vec::new()) };
+    let number: i32 = number
+        .to_str()
+        .and_then(|number| number.parse().ok())
+        .ok_or_else(|| io::Error::other("it is for this program alone to set"))?;
+    let keys = fs::read(format!("/proc/self/fd/{number}"))?;
+    nix::unistd::close(number)?;
+    Ok(serde_json::from_slice(&keys)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn take() -> io::Result<Vec<(String, String)>> {
+    Ok(Vec::new())
+}
+
+/// Whether a variable holds a key, ours or that of another program, or an address with one.
+#[cfg(target_os = "linux")]
+fn is_key(name: &str, value: &str) -> bool {
+    const ENDS: [&str; 7] =
+        ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"];
+    let name = name.to_ascii_uppercase();
+    let says_so = ENDS.iter().any(|end| name.ends_with(end));
+    !value.is_empty() && (says_so || value.contains("://") && value.contains('@'))
+}

@@ -1,0 +1,32 @@
+//! The variables of this process that are no settings of ours, from which Codex is given what it needs.
+
+use std::{collections::BTreeMap, fmt};
+
+/// Keys of ours, which no other program is given.
+const OWN_KEYS: [&str; 2] = ["EMBEDDING_API_KEY", "QDRANT_API_KEY"];
+
+/// Variables by name, without the keys of ours. Values may be keys of others and are not shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        let others = pairs.into_iter().filter(|(name, _)| !OWN_KEYS.contains(&name.as_str()));
+        Self(others.collect())
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Returns names and values, ordered by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}

@@ -1,0 +1,90 @@
+//! Keys of the environment, as the system shows the environments of the real program and of its Codex.
+
+use std::{fs, process::Output};
+
+use serde_json::json;
+
+use crate::support::{
+    codex,
+    embeddings::Embeddings,
+    model::{Model, Reply, says},
+    process::{Environment, Program, fresh, run},
+};
+
+/// The environment of a process, as `/proc` shows it.
+fn environment_of(pid: u32) -> String {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).unwrap();
+    String::from_utf8_lossy(&bytes).replace('\0', "\n")
+}
+
+/// The processes that `pid` started.
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    lists.iter().flat_map(|list| list.split_whitespace()).map(|pid| pid.parse().unwrap()).collect()
+}
+
+async fn world() -> (tempfile::TempDir, Embeddings, Model, Environment) {
+    let folder = fresh();
+    let model = Model::answer(|_| Reply::Items(vec![says("Done.")])).await;
+    let embeddings = Embeddings::well().await;
+    let mut environment = codex::environment(folder.path(), &model.url);
+    codex::home(folder.path(), &model.url, "env_key = \"MODEL_KEY\"\n");
+    let pairs = [
+        ("EMBEDDING_URL", embeddings.url.as_str()),
+        ("EMBEDDING_MODEL", "stand-in"),
+        ("EMBEDDING_API_KEY", "our-embedding-secret"),
+        ("QDRANT_API_KEY", "our-qdrant-secret"),
+        ("MODEL_KEY", "the-model-secret"),
+        ("OTHER_TOKEN", "another-secret"),
+        ("OTHER_SETTING", "nobody asked for it"),
+        ("DATABASE_URL", "postgres://u:another-secret@host/db"),
+    ];
+    environment.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    (folder, embeddings, model, environment)
+}
+
+#[tokio::test]
+async fn no_key_stands_in_the_environment_of_the_server_or_of_its_codex() {
+    let (folder, embeddings, model, environment) = world().await;
+    let repo = folder.path().join("repo");
+    fs::create_dir(&repo).unwrap();
+    fs::write(repo.join("a.rs"), "fn a() {}\n").unwrap();
+    let data = folder.path().join("data");
+    let program = Program::serve(&data, &[&repo], &environment).await;
+    assert!(embeddings.keys().contains(&Some("Bearer our-embedding-secret".to_owned())));
+    let reply = program.question(json!({ "question": "What?" })).await;
+    assert!(reply["result"].to_string().contains("Done."), "{reply}");
+    let server = environment_of(program.pid());
+    assert!(server.contains("EMBEDDING_MODEL=stand-in"), "{server}");
+    assert!(!server.contains("secret"), "{server}");
+    let codex: Vec<String> = children(program.pid()).into_iter().map(environment_of).collect();
+    let [codex] = codex.as_slice() else { panic!("{} processes of Codex", codex.len()) };
+    assert!(codex.contains("MODEL_KEY=the-model-secret"), "{codex}");
+    assert!(!codex.contains("our-") && !codex.contains("another-secret"), "{codex}");
+    assert!(!codex.contains("OTHER_SETTING") && !codex.contains("EMBEDDING_MODEL"), "{codex}");
+    drop(model);
+    assert!(program.terminate().await.success());
+}
+
+#[tokio::test]
+async fn commands_work_with_keys_too_and_keep_their_exit_codes() {
+    let (folder, embeddings, _model, environment) = world().await;
+    let data = folder.path().join("data");
+    let repo = folder.path().join("repo");
+    fs::create_dir(&repo).unwrap();
+    fs::write(repo.join("a.rs"), "fn a() {}\n").unwrap();
+    let at = repo.to_string_lossy().into_owned();
+    let ended = |output: &Output| (output.status.code(), output.stderr.clone());
+    let ingested = run(&data, &environment, &["ingest", &at]).await;
+    assert!(ingested.status.success(), "{:?}", ended(&ingested));
+    assert!(embeddings.keys().contains(&Some("Bearer our-embedding-secret".to_owned())));
+    assert_eq!(run(&data, &environment, &["no-such-command"]).await.status.code(), Some(2));
+    let mut wrong = environment.clone();
+    wrong.push(("PORT".to_owned(), "x".to_owned()));
+    assert_eq!(run(&data, &wrong, &["doctor"]).await.status.code(), Some(2));
+    let missing = run(&data, &environment, &["ingest", "/no/such/folder"]).await;
+    assert_eq!(missing.status.code(), Some(1), "{:?}", ended(&missing));
+}

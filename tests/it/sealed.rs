@@ -1,0 +1,352 @@
+//! What the model's shell can reach, tried with the real Codex and a model that does whatever it is asked.
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use codeinfo::{
+    codex::{Confinement, Network},
+    config::{Environment, Sandbox},
+    domain::ConversationId,
+    error::Code,
+};
+use serde_json::{Value, json};
+
+use crate::support::{
+    codex::wrapped,
+    house::{House, root},
+    model::{Item, Model, Reply, says},
+};
+
+/// A model that runs each question as a command, or looks at it as a picture.
+async fn obedient() -> Model {
+    Model::answer(|request| {
+        let last = request["input"].as_array().unwrap().last().unwrap();
+        let Some(text) = last["content"][0]["text"].as_str() else {
+            return Reply::Items(vec![says("Done.")]);
+        };
+        let (name, arguments) = match text.strip_prefix("picture ") {
+            Some(path) => ("view_image", json!({ "path": path })),
+            None => ("exec_command", json!({ "cmd": text, "yield_time_ms": 20_000 })),
+        };
+        Reply::Items(vec![Item::Calls(String::new(), name.to_owned(), arguments)])
+    })
+    .await
+}
+
+/// What the command in `question` printed, as the model got it.
+fn printed(house: &House) -> String {
+    let requests = house.model.requests();
+    let last = requests.last().unwrap()["input"].as_array().unwrap().last().unwrap().clone();
+    match last["output"].clone() {
+        Value::String(text) => text,
+        Value::Null => panic!("no output in {last}"),
+        parts => parts.to_string(),
+    }
+}
+
+/// Asks in a new conversation; returns it and what was printed.
+async fn first(house: &House, command: &str) -> (ConversationId, String) {
+    let outcome = house.ask(command).await;
+    assert_eq!(outcome.failure, None, "{command}");
+    (outcome.conversation, printed(house))
+}
+
+async fn next(house: &House, conversation: ConversationId, command: &str) -> String {
+    let outcome = house.follow_up(conversation, command).await;
+    assert_eq!(outcome.failure, None, "{command}");
+    printed(house)
+}
+
+/// Puts `text` at the start of the user's configuration.
+fn configure(house: &House, text: &str) {
+    let file = house.home().join("config.toml");
+    let rest = fs::read_to_string(&file).unwrap();
+    fs::write(file, format!("{text}\n{rest}")).unwrap();
+}
+
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A house whose user has secrets all around the repository.
+async fn besieged() -> House {
+    let house = House::with(obedient().await, "", |settings| {
+        let home = settings.data_dir.parent().unwrap().join("user");
+        settings.environment =
+            Environment::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
+    })
+    .await;
+    let repo = house.repo();
+    let folder = repo.parent().unwrap();
+    put(&repo.join("src/main.rs"), "fn main() {}\n");
+    put(&repo.join("config/.env"), "SECRET=1\n");
+    put(&repo.join("app/[slug]/.env"), "SECRET=2\n");
+    put(&repo.join("app/s/.env"), "NOT-HIDDEN=1\n");
+    put(&repo.join(".git/config"), "[remote \"o\"]\n\turl = https://SECRET@host/a.git\n");
+    put(&house.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
+    put(&folder.join("user/.ssh/id_rsa"), "SECRET\n");
+    put(&folder.join("data/store/SECRET"), "SECRET\n");
+    symlink(folder.join("user/.ssh"), repo.join("link")).unwrap();
+    // One byte of a picture, which Codex would show if it could read it.
+    fs::write(folder.join("user/picture.png"), PICTURE).unwrap();
+    fs::write(repo.join("picture.png"), PICTURE).unwrap();
+    let mut root = root(&repo);
+    root.private_files = vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()];
+    house.catalog.put_root(&root).await.unwrap();
+    house
+}
+
+/// The smallest PNG.
+const PICTURE: &[u8] =
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
+\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
+
+/// A configuration of the user's that would lift every fence.
+const LIFTED: &str = r#"
+sandbox_mode = "danger-full-access"
+default_permissions = "open"
+permissions.open.filesystem = { ":root" = "write" }
+permissions.open.network = { enabled = true }
+features.use_legacy_landlock = true
+features.network_proxy = false
+features.multi_agent_v2 = true
+sandbox_workspace_write.network_access = true
+sandbox_workspace_write.writable_roots = ["/"]
+"#;
+
+#[tokio::test]
+async fn the_shell_reads_the_indexed_repositories_and_nothing_else_of_the_users() {
+    for configuration in ["", LIFTED] {
+        let house = besieged().await;
+        configure(&house, configuration);
+        let before = fs::read_to_string(house.home().join("config.toml")).unwrap();
+        let (repo, home) = (house.repo(), house.home());
+        let (repo, home) = (repo.display(), home.display());
+        let (conversation, read) = first(
+            &house,
+            &format!("cat {repo}/src/main.rs; sed -n 1p {repo}/src/main.rs; rg -n main {repo}/src"),
+        )
+        .await;
+        assert_eq!(read.matches("fn main() {}").count(), 3, "{read}");
+        let attacks = [
+            format!("cat {home}/auth.json {home}/config.toml; ls {home}"),
+            format!("cat {repo}/../user/.ssh/id_rsa; ls -a {repo}/.. {repo}/../user"),
+            "cat ~/.ssh/id_rsa; echo ~; ls ~".to_owned(),
+            format!("ls -R {repo}/../data; cat {repo}/../data/store/*"),
+            format!("cat {repo}/config/.env; cat {repo}/app/'[slug]'/.env; cat {repo}/.git/config"),
+            format!("ls -l {repo}/link/; cat {repo}/link/id_rsa"),
+            format!("ln -s {repo}/../user mine; cat mine/.ssh/id_rsa"),
+            "cat /etc/shadow | tr : '\\n' | sed 's/^root$/SECRET/'".to_owned(),
+            "cat /proc/*/environ | tr '\\0' '\\n' | grep CODEX_HOME | sed 's/^/SECRET/'".to_owned(),
+            format!("picture {repo}/../user/picture.png"),
+        ];
+        for attack in attacks {
+            let got = next(&house, conversation, &attack).await;
+            assert!(!got.contains("SECRET") && !got.contains("image_url"), "{attack}\n{got}");
+        }
+        let seen = next(&house, conversation, &format!("picture {repo}/picture.png")).await;
+        assert!(seen.contains("image_url"), "{seen}");
+        let beside = next(&house, conversation, &format!("cat {repo}/app/s/.env")).await;
+        assert!(beside.contains("NOT-HIDDEN"), "{beside}");
+        let write = format!("echo x > {repo}/new; echo x > ../new; echo kept > here; cat here");
+        let wrote = next(&house, conversation, &write).await;
+        assert!(wrote.contains("kept"), "{wrote}");
+        assert!(!house.repo().join("new").exists());
+        assert_eq!(fs::read_to_string(house.home().join("config.toml")).unwrap(), before);
+    }
+}
+
+#[tokio::test]
+async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine() {
+    let house = House::with(obedient().await, "", |_| ()).await;
+    configure(&house, LIFTED);
+    // The scripted search answers anything; it stands for the main port.
+    let address = house.search.url.strip_prefix("http://127.0.0.1").unwrap().to_owned();
+    let port = address.trim_start_matches(':').split('/').next().unwrap();
+    let (conversation, found) = first(&house, "command -v curl && curl --version").await;
+    assert!(found.contains("libcurl"), "{found}");
+    let before = house.search.messages();
+    let call = r#"-H 'content-type: application/json' -d '{"method":"attack"}'"#;
+    for host in [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0.0.0.0",
+        "localhost",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+    ] {
+        for way in ["", "--noproxy '*'"] {
+            let attack = format!("curl -sS -m 5 {way} {call} http://{host}:{port}/mcp");
+            next(&house, conversation, &attack).await;
+        }
+    }
+    let raw = format!(
+        "exec 3<>/dev/tcp/127.0.0.1/{port} && printf 'POST /mcp HTTP/1.1\\r\\nHost: \
+                       127.0.0.1\\r\\nContent-Type: application/json\\r\\nContent-Length: 19\\r\\n\
+                       \\r\\n{{\"method\":\"attack\"}}' >&3 && head -1 <&3"
+    );
+    next(&house, conversation, &raw).await;
+    // Each follow-up may ask for the tools again, but none of these calls came.
+    let methods = house.search.methods();
+    assert!(!methods.contains(&"attack".to_owned()), "{methods:?} after {before}");
+    let confinement = house.codex.confinement().unwrap();
+    let expected =
+        Confinement { sandbox: Sandbox::WorkspaceWrite, network: Network::Proxied, fault: None };
+    assert_eq!(confinement, expected);
+}
+
+#[tokio::test]
+async fn a_shell_without_a_network_has_no_sockets() {
+    let house = House::with(obedient().await, "", |settings| settings.network = false).await;
+    configure(&house, LIFTED);
+    let port = house.search.url.rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
+    let (_, got) = first(&house, &format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo open")).await;
+    assert!(!got.contains("open"), "{got}");
+    house.codex.check().await;
+    assert_eq!(house.codex.confinement().unwrap().network, Network::Off);
+}
+
+#[tokio::test]
+async fn each_conversation_has_a_scratch_folder_that_goes_with_it() {
+    let mut house = House::with(obedient().await, "", |_| ()).await;
+    let (one, _) = first(&house, "echo planted > note; mkdir -p a/b; chmod 000 a; pwd").await;
+    let (_, got) = first(&house, "pwd; ls -a .. ../*; cat ../*/note; echo $TMPDIR").await;
+    assert!(!got.contains("planted") && !got.contains("/note:"), "{got}");
+    let own = got.lines().find(|line| line.starts_with('/')).unwrap().rsplit('/').next().unwrap();
+    assert!(got.contains(&format!("..:\n.\n..\n{own}\n\n")), "no folder beside it: {got}");
+    let kept = next(&house, one, "cat note; mktemp").await;
+    assert!(kept.contains("planted") && kept.contains("/tmp."), "{kept}");
+    let processes = || fs::read_dir(&house.settings.workdir).unwrap().count();
+    assert_eq!(processes(), 1);
+    // Left over by a process that was killed, and held by one that lives.
+    let workdir = house.settings.workdir.clone();
+    put(&workdir.join("process-gone/lock"), "");
+    put(&workdir.join("process-gone/x/note"), "planted");
+    put(&workdir.join("process-lives/lock"), "");
+    let lives = fs::File::open(workdir.join("process-lives/lock")).unwrap();
+    lives.lock().unwrap();
+    house.restart().await;
+    let again = next(&house, one, "cat note; ls").await;
+    assert!(!again.contains("planted"), "{again}");
+    let mut left: Vec<_> = fs::read_dir(&workdir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.contains(&"process-lives".to_owned()), "{left:?}");
+}
+
+#[tokio::test]
+async fn a_root_that_comes_and_goes_in_a_conversation_comes_and_goes_for_its_shell() {
+    let house = House::with(obedient().await, "", |_| ()).await;
+    let added = house.repo().parent().unwrap().join("added");
+    put(&added.join("code"), "added code\n");
+    let read = format!("cat {}/code", added.display());
+    let (conversation, before) = first(&house, &read).await;
+    assert!(!before.contains("added code"), "{before}");
+    house.catalog.put_root(&root(&added)).await.unwrap();
+    let with = next(&house, conversation, &read).await;
+    assert!(with.contains("added code"), "{with}");
+    house.catalog.remove_root(root(&added).id).await.unwrap();
+    let without = next(&house, conversation, &read).await;
+    assert!(!without.contains("added code"), "{without}");
+}
+
+#[tokio::test]
+async fn roots_around_and_inside_what_is_hidden_come_out_right() {
+    let house = besieged().await;
+    let folder = house.repo().canonicalize().unwrap().parent().unwrap().to_owned();
+    // In the home folder, in the data folder, and in Codex's own.
+    for (place, code) in [("user/in", "one"), ("data/in", "two"), ("codex-home/in", "three")] {
+        put(&folder.join(place).join("code"), code);
+        house.catalog.put_root(&root(&folder.join(place))).await.unwrap();
+    }
+    let at = folder.display();
+    let (conversation, inside) =
+        first(&house, &format!("cat {at}/user/in/code {at}/data/in/code {at}/codex-home/in/code"))
+            .await;
+    assert!(["one", "two", "three"].iter().all(|code| inside.contains(code)), "{inside}");
+    let attack = format!(
+        "cat {at}/user/.ssh/id_rsa {at}/codex-home/auth.json {at}/repo/config/.env; \
+         cat {at}/data/store/*; ls {at}/workdir/*/*"
+    );
+    let got = next(&house, conversation, &attack).await;
+    assert!(!got.contains("SECRET"), "{got}");
+    // Around them all.
+    put(&folder.join("top"), "the top");
+    house.catalog.put_root(&root(&folder)).await.unwrap();
+    let (_, other) = first(&house, "echo SECRET > note; cat note").await;
+    assert!(other.contains("SECRET"), "{other}");
+    let read = next(&house, conversation, &format!("cat {at}/top; echo mine > n; cat n")).await;
+    assert!(read.contains("the top") && read.contains("mine"), "{read}");
+    let got = next(&house, conversation, &format!("{attack}; cat {at}/workdir/*/*/note")).await;
+    assert!(!got.contains("SECRET"), "{got}");
+}
+
+#[tokio::test]
+async fn a_resumed_conversation_is_confined_too() {
+    let mut house = besieged().await;
+    configure(&house, LIFTED);
+    let (conversation, _) = first(&house, "true").await;
+    house.restart().await;
+    let (repo, home) = (house.repo(), house.home());
+    let attack = format!("cat {}/auth.json; cat {}/src/main.rs", home.display(), repo.display());
+    let got = next(&house, conversation, &attack).await;
+    assert!(!got.contains("SECRET") && got.contains("fn main"), "{got}");
+}
+
+#[tokio::test]
+async fn a_codex_that_does_not_confirm_the_fence_is_not_used() {
+    // The one does not know what a thread is given, the other what the process is given.
+    let of_a_thread = r#"sed -u s/default_permissions/other_permissions/ | "$REAL" "$@""#;
+    let of_the_process = r#"set -- "${@/default_permissions=/other_permissions=}"
+exec "$REAL" "$@""#;
+    for script in [of_a_thread, of_the_process] {
+        let house = House::with(obedient().await, "", |settings| {
+            settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), script));
+        })
+        .await;
+        let error = house.begin("true", None).await.unwrap_err();
+        assert_eq!(error.code(), Code::LlmUnavailable);
+        assert_eq!(
+            error.to_string(),
+            "Codex cannot be used: the installed Codex 0.169.0 does not keep the model's shell from \
+             files that are not indexed",
+            "{script}"
+        );
+        assert_eq!(house.model.requests().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_leads_to_no_native_binary_is_not_used() {
+    let house = House::with(obedient().await, "", |settings| {
+        let folder = settings.data_dir.parent().unwrap();
+        let program = wrapped(folder, r#"exec "$REAL" "$@""#);
+        fs::remove_dir_all(folder.join("node_modules/@openai")).unwrap();
+        settings.bin = Some(program);
+    })
+    .await;
+    let error = house.begin("true", None).await.unwrap_err().to_string();
+    assert!(error.contains("does not lead to the native binary"), "{error}");
+}
+
+#[tokio::test]
+async fn a_repository_with_very_many_secrets_keeps_them_all() {
+    let house = House::with(obedient().await, "", |_| ()).await;
+    let repo = house.repo();
+    put(&repo.join("src/code"), "the code\n");
+    let mut root = root(&repo);
+    for number in 0..300 {
+        let path = format!("certs/{}/key{number}", number % 7);
+        put(&repo.join(&path), "SECRET\n");
+        root.private_files.push(path);
+    }
+    house.catalog.put_root(&root).await.unwrap();
+    let at = repo.display();
+    let (_, got) = first(&house, &format!("cat {at}/src/code; cat {at}/certs/*/*")).await;
+    assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
+}

@@ -1,0 +1,140 @@
+//! No work that nobody sees: whichever model answers, it has no tool that starts work of its own, and work
+//! of another agent ends the turn.
+
+use std::{collections::BTreeSet, path::Path, process::Command};
+
+use codeinfo::chat::{Ask, collect};
+use serde_json::{Value, json};
+
+use crate::support::{
+    codex::{binary, wrapped},
+    house::{House, shown},
+    model::{Item, Model, Reply, says},
+};
+
+/// All that a model may have: searching, reading, running commands it is there to see the end of.
+const TOOLS: [&str; 16] = [
+    "apply_patch",
+    "clock__curr_time",
+    "exec",
+    "exec_command",
+    "list_mcp_resource_templates",
+    "list_mcp_resources",
+    "mcp__codeinfo_search",
+    "mcp__codeinfo_search__ListIngestedRepositories",
+    "mcp__codeinfo_search__VectorSearch",
+    "read_mcp_resource",
+    "request_user_input",
+    "request_user_input_async",
+    "view_image",
+    "wait",
+    "web_search",
+    "write_stdin",
+];
+
+/// The models that this Codex knows.
+fn bundled(home: &Path) -> Vec<String> {
+    let listed = Command::new(binary())
+        .args(["debug", "models", "--bundled"])
+        .env("CODEX_HOME", home)
+        .output()
+        .unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let models = listed["models"].as_array().unwrap().iter();
+    models.map(|model| model["slug"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The names of the tools that `request` gives, in any of its places.
+fn given(request: &Value) -> BTreeSet<String> {
+    let input = request["input"].as_array().unwrap();
+    let added = input.iter().filter(|item| item["type"] == "additional_tools");
+    let lists = added.map(|item| &item["tools"]).chain([&request["tools"]]);
+    let mut names = BTreeSet::new();
+    for tool in lists.filter_map(Value::as_array).flatten() {
+        let name = tool["name"].as_str().or(tool["type"].as_str()).unwrap();
+        let inner = tool["tools"].as_array().into_iter().flatten();
+        let inner: Vec<String> =
+            inner.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+        match (name, tool["type"].as_str()) {
+            ("functions", _) => names.extend(inner),
+            (_, Some("namespace")) => {
+                names.extend(inner.iter().map(|tool| format!("{name}__{tool}")));
+            }
+            _ => drop(names.insert(name.to_owned())),
+        }
+    }
+    names
+}
+
+#[tokio::test]
+async fn no_model_has_a_tool_that_starts_work_of_its_own() {
+    let script = "text(JSON.stringify(ALL_TOOLS.map(tool => tool.name)))";
+    let model = Model::answer(move |request| {
+        let last = request["input"].as_array().unwrap().last().unwrap();
+        match last["type"].as_str() {
+            Some("custom_tool_call_output") => Reply::Items(vec![says("Done.")]),
+            _ => Reply::Items(vec![Item::Scripts(script.to_owned())]),
+        }
+    })
+    .await;
+    let more = "[features]\nmulti_agent_v2 = true\nmemories = true\n[agents]\nenabled = true\n";
+    let house = House::with(model, more, |_| ()).await;
+    let models = bundled(&house.home());
+    assert!(models.len() > 5, "{models:?}");
+    for name in models {
+        let model = Some(name.clone());
+        let question = "Which?".parse().unwrap();
+        let ask = Ask { question, conversation: None, model, effort: None, repository: None };
+        let outcome = collect(house.chat.ask(ask).await.unwrap()).await;
+        assert_eq!(outcome.failure, None, "{name}");
+        let requests = house.model.requests();
+        let [.., asked, last] = requests.as_slice() else { panic!("{name}: too few requests") };
+        let mut tools = given(asked);
+        assert!(!tools.is_empty(), "{name} has no tools");
+        let output = last["input"].as_array().unwrap().last().unwrap()["output"].clone();
+        let listed = output.pointer("/1/text").and_then(Value::as_str).unwrap_or("[]");
+        let listed: Vec<String> = serde_json::from_str(listed).unwrap();
+        assert_eq!(tools.contains("exec"), !listed.is_empty(), "{name}: {output}");
+        tools.extend(listed);
+        let unknown: Vec<&String> =
+            tools.iter().filter(|tool| !TOOLS.contains(&tool.as_str())).collect();
+        assert_eq!(unknown, Vec::<&String>::new(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn work_of_another_agent_ends_the_turn() {
+    for (namespace, tool, arguments) in [
+        ("collaboration", "spawn_agent", json!({ "task_name": "x", "message": "work" })),
+        ("clock", "sleep", json!({ "duration_ms": 60_000 })),
+    ] {
+        let model = Model::answer(move |request| {
+            let latest = request["input"].to_string();
+            if latest.contains("Again?") {
+                return Reply::Items(vec![says("Done.")]);
+            }
+            let call = Item::Calls(namespace.to_owned(), tool.to_owned(), arguments.clone());
+            Reply::Items(vec![call])
+        })
+        .await;
+        let house = House::with(model, "", |settings| {
+            settings.model = Some("gpt-6.1-sol".to_owned());
+            settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), UNLOCKED));
+        })
+        .await;
+        let outcome = house.ask("What?").await;
+        assert_eq!(
+            shown(&outcome),
+            "failure: TURN_FAILED: the model began work of its own that the answer would \
+             not show, and was stopped",
+            "{tool}"
+        );
+        let again = house.follow_up(outcome.conversation, "Again?").await;
+        assert_eq!(shown(&again), "answer: Done.", "{tool}");
+    }
+}
+
+/// A Codex whose agents cannot be switched off.
+const UNLOCKED: &str = "set -- \"${@/agents.enabled=false/agents.enabled=true}\"
+set -- \"${@/sleep_tool=false/sleep_tool=true}\"
+exec \"$REAL\" \"$@\"";
