@@ -178,7 +178,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_gets_no_answer_is_given_up_and_its_place_stays_held() {
-        let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/lost"));
+        let (dog, cancel, place) = (watchdog(5_000), CancellationToken::new(), Path::new("/lost"));
         let (answer, asked) = mpsc::channel::<()>();
         let hung = dog.run(place, &cancel, move |_| asked.recv().is_err()).await;
         assert!(matches!(hung, Err(IngestError::Stalled { .. })), "{hung:?}");
@@ -227,7 +227,7 @@ mod tests {
 
     #[tokio::test]
     async fn few_places_may_hang() {
-        let (dog, cancel) = (watchdog(2_000), CancellationToken::new());
+        let (dog, cancel) = (watchdog(5_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
         let (mut answers, mut hung) = (Vec::new(), Vec::new());
         for number in 0..MAX_PLACES {

@@ -63,8 +63,8 @@ fn of_a_huge_ignore_file_the_start_counts_and_that_is_said() {
 
 #[test]
 fn patterns_are_bounded_in_number_and_in_what_they_cost() {
-    let names = (0..20_000).map(|number| format!("n{number}\n")).collect::<String>();
-    let wild = (0..20_000).map(|number| format!("*w{number}*\n")).collect::<String>();
+    let names = lines(20_000, |number| format!("n{number}"));
+    let wild = lines(20_000, |number| format!("*w{number}*"));
     let endless = format!("{}\n", "*a".repeat(40));
     for (patterns, fault) in [
         (names, ignored::Fault::TooMany),
@@ -85,7 +85,7 @@ fn patterns_are_bounded_in_number_and_in_what_they_cost() {
     for depth in 0..10 {
         folder.push("d");
         fs::create_dir(&folder).unwrap();
-        let names = (0..2_000).map(|number| format!("n{depth}-{number}\n")).collect::<String>();
+        let names = lines(2_000, |number| format!("n{depth}-{number}"));
         fs::write(folder.join(".gitignore"), names).unwrap();
     }
     assert_eq!(skipped(&look(root.path())).len(), 8);
@@ -312,6 +312,10 @@ fn repository() -> TempDir {
     fs::write(root.path().join("a.rs"), "fn a() {}\n").unwrap();
     fs::write(root.path().join("src/b.rs"), "fn b() {}\n").unwrap();
     root
+}
+
+fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The path of an ignore file whose folder is there.
