@@ -115,6 +115,9 @@ impl Server {
             drop(services.codex.presence());
         }
         serve(config, services, (main, mcp), &groups)?;
+        if config.store.repairs && visibility == Visibility::Announced {
+            drop(ingest.repair());
+        }
         if config.watch && visibility == Visibility::Announced {
             ingest.keep_current();
         }

@@ -146,6 +146,8 @@ pub struct Store {
     /// Whether what runs leave is merged and given an approximate index in the background: not by a
     /// process that ends after one command, which would leave it half done.
     pub settles: bool,
+    /// Whether what is found damaged is moved away and the rest opened, for runs to repair.
+    pub repairs: bool,
 }
 
 /// A Qdrant server or cluster that keeps the index instead of the embedded store.

@@ -13,6 +13,7 @@ mod error;
 mod hash;
 mod inspect;
 mod language;
+mod mend;
 mod names;
 mod pipeline;
 pub mod plan;
@@ -31,7 +32,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::{Notify, watch as channel};
+use tokio::{
+    sync::{Notify, watch as channel},
+    task::JoinHandle,
+};
 
 use self::{
     pipeline::{Folders, Job, Origin, Tools},
@@ -162,6 +166,12 @@ impl Ingest {
         let model_id = self.shared.tools.embedder.model().id();
         let root = Root { path: folder, model_id, last_error: None, ..root };
         self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))
+    }
+
+    /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.
+    /// Must be called on a runtime, once.
+    pub fn repair(&self) -> JoinHandle<()> {
+        self.shared.tools.tasks.spawn(mend::mend(Arc::clone(&self.shared)))
     }
 
     /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a

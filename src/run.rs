@@ -23,8 +23,11 @@ pub struct EndedAtOnce;
 
 /// Runs `command` to its end. `serve` ends when the process is told to stop.
 pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
-    if let Command::Serve { reembed, watch, .. } = command {
-        let config = Config { watch: watch || config.watch, ..config };
+    #[cfg(unix)]
+    survive_large_files()?;
+    if let Command::Serve { reembed, watch, no_repair, .. } = command {
+        let mut config = Config { watch: watch || config.watch, ..config };
+        config.store.repairs = !no_repair;
         return serve(command, &config, reembed).await;
     }
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
@@ -32,7 +35,9 @@ pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
         Command::Doctor => Visibility::Examined,
         _ => Visibility::Private,
     };
-    match place(&config, visibility).await? {
+    // Other commands would answer from an index that is not whole.
+    let repairs = matches!(command, Command::Ingest { .. });
+    match place(&config, visibility, repairs).await? {
         Place::Running(url) => cli::run(command, &Client::new(&url)?).await?,
         Place::Own(server) => alone(command, *server).await?,
     }
@@ -49,12 +54,13 @@ enum Place {
 
 /// Finds the server of the data folder or starts one. Another command, or a server that is starting,
 /// may hold the folder for a moment without saying where it is.
-async fn place(config: &Config, visibility: Visibility) -> Result<Place, Failure> {
+async fn place(config: &Config, visibility: Visibility, repairs: bool) -> Result<Place, Failure> {
     let mut own = config.clone();
     own.host = Ipv4Addr::LOCALHOST.into();
     own.port = 0;
     own.mcp_port = 0;
     own.store.settles = false;
+    own.store.repairs = repairs;
     let mut waits = 0;
     loop {
         if let Some(Holder { main_url: Some(url), .. }) = store::holder(&config.data_dir)? {
@@ -132,6 +138,14 @@ async fn ports(config: &Config) -> Result<bool, Failure> {
         well &= cli::check(&format!("{variable} {address}"), ok, &detail, &trouble)?;
     }
     Ok(well)
+}
+
+/// Has a write beyond the limit of file sizes fail, instead of ending the process.
+#[cfg(unix)]
+fn survive_large_files() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    // Once it is handled it stays so.
+    signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
 /// Ctrl-C and, where there is one, SIGTERM.

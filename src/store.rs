@@ -15,6 +15,7 @@ mod hnsw;
 mod identity;
 mod lease;
 mod lock;
+mod observed;
 mod qdrant;
 
 use futures_util::future::BoxFuture;
@@ -29,6 +30,7 @@ pub use error::StoreError;
 pub use identity::Identity;
 pub use lease::Lease;
 pub use lock::{Holder, Lock, holder};
+pub use observed::Observed;
 pub use qdrant::Qdrant;
 
 /// The most points one read returns; a larger limit is cut to it.
@@ -249,6 +251,11 @@ pub trait VectorStore: Send + Sync {
     /// Puts everything written so far on disk, and lets the engine tidy up in the background.
     /// Called at the end of a run and when stopping.
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Returns what was found damaged, and which roots are not yet repaired.
+    fn damage(&self) -> Option<String> {
+        None
+    }
 
     /// Returns what to tell of calls that have been waiting for a second or more.
     fn holdup(&self) -> Option<String> {

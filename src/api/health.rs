@@ -181,8 +181,8 @@ async fn store(services: &Services) -> StoreHealth {
     }
     match tokio::time::timeout(PATIENCE, services.store.vitals()).await {
         Ok(Ok(Vitals { version, chunks })) => {
-            let chunks = Some(chunks);
-            StoreHealth { backend, version, ok: true, reason: None, chunks, slow: false }
+            let (chunks, reason) = (Some(chunks), services.store.damage());
+            StoreHealth { backend, version, ok: reason.is_none(), reason, chunks, slow: false }
         }
         Ok(Err(error)) => {
             warn!(error = %chain(&error), "store failed its check");

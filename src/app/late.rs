@@ -220,6 +220,10 @@ impl VectorStore for Late {
         }
     }
 
+    fn damage(&self) -> Option<String> {
+        self.store()?.damage()
+    }
+
     fn holdup(&self) -> Option<String> {
         self.store()?.holdup()
     }

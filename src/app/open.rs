@@ -6,7 +6,7 @@ use super::{Groups, Opened, StartError, Visibility, late::Late};
 use crate::{
     config::Config,
     embed::{Builtin, Embedder, Service},
-    store::{Embedded, Identity, OnMismatch, Qdrant, StoreError, VectorStore},
+    store::{Embedded, Identity, Observed, OnMismatch, Qdrant, StoreError, VectorStore},
     task::Tasks,
 };
 
@@ -37,7 +37,7 @@ pub(super) async fn open(
         }
         opened => opened?,
     };
-    Ok((store, embedder))
+    Ok((Arc::new(Observed::new(store)), embedder))
 }
 
 /// Opens the store. Where nobody knows yet how long vectors are, it is opened once somebody does.
@@ -113,8 +113,7 @@ async fn learn(
     if service.dimensions().is_none()
         && config.qdrant.is_none()
         && on_mismatch == OnMismatch::Refuse
-        && let Some((model, dimensions)) =
-            Embedded::recorded(&config.data_dir.join("store"), tasks).await?
+        && let Some((model, dimensions)) = recorded(config, tasks).await?
     {
         if model != service.model().id() {
             // The store is refused by its model's name, whatever the length of vectors.
@@ -130,6 +129,15 @@ async fn learn(
         OnMismatch::Refuse => drop(tokio::time::timeout(PATIENCE, service.check()).await),
     }
     Ok(service.dimensions())
+}
+
+/// Returns the model and the length of vectors that the embedded store was made for. One that cannot say
+/// so is rebuilt when it is opened.
+async fn recorded(config: &Config, tasks: &Tasks) -> Result<Option<(String, usize)>, StoreError> {
+    match Embedded::recorded(&config.data_dir.join("store"), tasks).await {
+        Err(StoreError::Damaged { .. }) if config.store.repairs => Ok(None),
+        recorded => recorded,
+    }
 }
 
 async fn identity(data_dir: &Path, tasks: &Tasks) -> Result<Identity, StartError> {

@@ -29,6 +29,9 @@ pub enum Command {
         /// Embed every repository again, as is needed after a change of the embedding model
         #[arg(long)]
         reembed: bool,
+        /// Refuse to start with a damaged index instead of repairing it from the repositories
+        #[arg(long)]
+        no_repair: bool,
     },
     /// Index folders, or bring their indexes up to date
     Ingest {

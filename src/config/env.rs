@@ -171,7 +171,12 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
-        store: Store { hnsw_min_chunks: hnsw_min_chunks(&raw), seal_chunks: 4096, settles: true },
+        store: Store {
+            hnsw_min_chunks: hnsw_min_chunks(&raw),
+            seal_chunks: 4096,
+            settles: true,
+            repairs: true,
+        },
         qdrant: qdrant::qdrant(&raw)?,
         embedding: embedding::embedding(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),

@@ -34,6 +34,9 @@ pub struct Root {
 }
 
 impl Root {
+    /// The last error of a root whose index was found damaged, until a run has repaired it.
+    pub const DAMAGED: &'static str = "its index was damaged; ingest again to repair it";
+
     /// Finds the root that a user calls `reference`: by name, id or absolute path, in that order.
     pub fn called<'a>(roots: &'a [Self], reference: &str) -> Option<&'a Self> {
         let by_name = roots.iter().find(|root| root.name == reference);

@@ -31,10 +31,7 @@ impl Catalog {
 
     /// Writes a root, replacing what was known of it.
     pub async fn put_root(&self, root: &Root) -> Result<(), StoreError> {
-        let mut payload = payload(root)?;
-        payload.insert("root".to_owned(), root.id.to_string().into());
-        let point = Point { id: root.id.0, payload, vectors: None };
-        self.store.upsert(Collection::Roots, vec![point]).await
+        self.store.upsert(Collection::Roots, vec![root_point(root)?]).await
     }
 
     /// Forgets a root and everything indexed for it. The root itself goes last, so that an
@@ -102,6 +99,13 @@ impl Catalog {
             }
         }
     }
+}
+
+/// Returns the point that keeps a root.
+pub(super) fn root_point(root: &Root) -> Result<Point, StoreError> {
+    let mut payload = payload(root)?;
+    payload.insert("root".to_owned(), root.id.to_string().into());
+    Ok(Point { id: root.id.0, payload, vectors: None })
 }
 
 /// Returns the id of a file's record, which follows from where the file is.

@@ -3,27 +3,33 @@
 //! Reads go to the engine side by side. Changes go through one [`Writer`], which journals them
 //! first. Everything that touches the engine runs off the runtime's workers.
 
+mod aside;
+mod audit;
+mod checksums;
 mod convert;
 mod entry;
 mod journal;
 mod layout;
 mod manifest;
+mod mappings;
+mod open;
 mod optimizer;
 mod read;
 mod repair;
+mod roster;
 mod shard;
+mod system;
 mod writer;
 
-use std::{fs, iter, path::Path, sync::Arc, time::Duration};
+use std::{iter, path::Path, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::Mutex;
-use tracing::info;
 use uuid::Uuid;
 
 use super::{
     Collection, Filter, Lease, OnMismatch, Point, Scored, StoreError, Stored, VectorStore, Vitals,
-    atomic, check,
+    check,
 };
 use crate::{
     config,
@@ -31,10 +37,11 @@ use crate::{
     task::{Holdup, Tasks},
 };
 use entry::Entry;
-use journal::Journal;
 use layout::Bounds;
-use manifest::{Manifest, Numbers};
+use manifest::Manifest;
+use open::Wanted;
 use optimizer::Optimizer;
+use roster::Roster;
 use shard::Shard;
 use writer::{Shards, Writer};
 
@@ -47,6 +54,9 @@ const OVERFULL: &str = "waiting until what was indexed before is arranged for se
 /// How long a flush waits for segments that are being rebuilt: sealing one takes about a second.
 const REBUILD_WAIT: Duration = Duration::from_secs(3);
 
+/// How long nothing must have been written before every file is read for its checksum.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// The embedded engine. Dropping it flushes, which blocks for some tenths of a second, and, unless
 /// the process is stopping, waits for segments that are being rebuilt. What was acknowledged is
 /// safe without either.
@@ -54,6 +64,7 @@ pub struct Embedded {
     shards: Arc<Shards>,
     writer: Arc<Mutex<Writer>>,
     optimizer: Optimizer,
+    roster: Roster,
     settles: bool,
     holdup: Holdup,
     dimensions: usize,
@@ -72,10 +83,11 @@ impl Embedded {
         settings: &config::Store,
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
-        let (at, model) = (folder.to_owned(), model.to_owned());
-        let open = move || open(&at, &model, dimensions, on_mismatch);
-        let writer = blocking(&tasks, "open", open).await?;
-        let shards = Arc::clone(writer.shards());
+        let wanted =
+            Wanted { model: model.to_owned(), dimensions, on_mismatch, repairs: settings.repairs };
+        let at = folder.to_owned();
+        let writer = blocking(&tasks, "open", move || open::open(&at, &wanted)).await?;
+        let (shards, roster) = (Arc::clone(writer.shards()), writer.roster().clone());
         let writer = Arc::new(Mutex::new(writer));
         let bounds =
             Bounds { seal_points: settings.seal_chunks, hnsw_min_points: settings.hnsw_min_chunks };
@@ -91,7 +103,10 @@ impl Embedded {
         }
         let settles = settings.settles;
         let holdup = Holdup::default();
-        Ok(Self { shards, writer, optimizer, settles, holdup, dimensions, tasks })
+        let store = Self { shards, writer, optimizer, roster, settles, holdup, dimensions, tasks };
+        let changes = store.writer.lock().await.changes();
+        store.rest_soon(changes);
+        Ok(store)
     }
 
     /// Returns the id of the model that filled the store in `folder`, and how long its vectors are;
@@ -152,12 +167,34 @@ impl Embedded {
         let settles = self.settles;
         let work = move || {
             writer.flush()?;
-            if !settles || tasks.stopping().is_cancelled() {
-                return Ok(());
+            if tasks.stopping().is_cancelled() {
+                writer.rest();
+            } else if settles {
+                optimizer.settle(&mut writer)?;
             }
-            optimizer.settle(&mut writer)
+            Ok(writer.changes())
         };
-        blocking(&self.tasks, "flush", work).await
+        let changes = blocking(&self.tasks, "flush", work).await?;
+        self.rest_soon(changes);
+        Ok(())
+    }
+
+    /// Has every file read for its checksum once nothing has been written for a while: after each of
+    /// many small runs it would cost more than the run.
+    fn rest_soon(&self, changes: u64) {
+        // Waiting keeps no store open.
+        let (writer, tasks) = (Arc::downgrade(&self.writer), self.tasks.clone());
+        drop(self.tasks.spawn(async move {
+            let waiting = tokio::time::sleep(QUIET);
+            if tasks.stopping().run_until_cancelled(waiting).await.is_none() {
+                return;
+            }
+            let Some(writer) = writer.upgrade() else { return };
+            let mut writer = writer.lock_owned().await;
+            if writer.changes() == changes {
+                drop(tasks.spawn_blocking(move || writer.rest()).await);
+            }
+        }));
     }
 }
 
@@ -251,9 +288,14 @@ impl VectorStore for Embedded {
         self.holdup.told()
     }
 
+    fn damage(&self) -> Option<String> {
+        self.roster.damage()
+    }
+
     fn check_writes(&self) -> Result<(), StoreError> {
         // Who holds the writer finds out.
-        self.writer.try_lock().map_or(Ok(()), |writer| writer.check())
+        let check = |writer: &Writer| writer.check().and_then(|()| writer.check_room());
+        self.writer.try_lock().map_or(Ok(()), |writer| check(&writer))
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -276,56 +318,4 @@ async fn blocking<T: Send + 'static>(
             Err(StoreError::Engine { action, reason })
         }
     }
-}
-
-fn open(
-    folder: &Path,
-    model: &str,
-    dimensions: usize,
-    on_mismatch: OnMismatch,
-) -> Result<Writer, StoreError> {
-    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
-    // Locks the folder, so it comes first.
-    let journal = Journal::open(folder)?;
-    let mut manifest = Manifest::open(folder, model, dimensions)?;
-    match (manifest.check(model, dimensions), on_mismatch) {
-        (Ok(()), _) => {}
-        (Err(mismatch), OnMismatch::Refuse) => return Err(mismatch),
-        (Err(mismatch), OnMismatch::Discard) => {
-            info!(reason = %mismatch, "discarding what another model or version indexed");
-            manifest.start_discarding(model, dimensions)?;
-        }
-    }
-    if manifest.discarding() {
-        for collection in [Collection::Chunks, Collection::Files] {
-            atomic::remove_folder(&folder.join(shard::folder_name(collection)))?;
-        }
-    }
-    let numbers = manifest.reserve()?;
-    recover(folder, dimensions, journal, manifest, numbers).map_err(|error| match error {
-        StoreError::Engine { .. } => {
-            StoreError::Damaged { path: folder.to_owned(), reason: error.to_string() }
-        }
-        other => other,
-    })
-}
-
-fn recover(
-    folder: &Path,
-    dimensions: usize,
-    journal: Journal,
-    manifest: Manifest,
-    numbers: Numbers,
-) -> Result<Writer, StoreError> {
-    let shard = |collection| Shard::open(folder, collection, dimensions, numbers.first);
-    let shards = Shards {
-        chunks: shard(Collection::Chunks)?,
-        files: shard(Collection::Files)?,
-        roots: shard(Collection::Roots)?,
-    };
-    let writer = Writer::recover(folder, Arc::new(shards), journal, manifest, numbers)?;
-    for collection in Collection::ALL {
-        writer.shards().get(collection).remove_former_indexes()?;
-    }
-    Ok(writer)
 }

@@ -68,7 +68,8 @@ pub enum StoreError {
     },
     /// The files of the store are not what was written.
     #[error(
-        "the store in `{}` is damaged: {reason}; move the folder away and ingest again",
+        "the store in `{}` is damaged: {reason}; `codeinfo serve` repairs it from the repositories, \
+         unless it is started with `--no-repair`",
         .path.display()
     )]
     Damaged {
@@ -76,6 +77,28 @@ pub enum StoreError {
         path: PathBuf,
         /// What did not fit.
         reason: String,
+    },
+    /// The system did not let the store be opened, which says nothing of its files.
+    #[error("the store in `{}` cannot be opened: {reason}; {advice}", .path.display())]
+    System {
+        /// The store's folder.
+        path: PathBuf,
+        /// What failed.
+        reason: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The disk has no room for more.
+    #[error(
+        "less than {} MiB are free on the disk of the store in `{}`; make room and ingest again",
+        .wanted >> 20,
+        .path.display()
+    )]
+    Full {
+        /// The store's folder.
+        path: PathBuf,
+        /// How many bytes must be free.
+        wanted: u64,
     },
     /// A point does not fit its collection: a bug of the caller.
     #[error("point `{id}` cannot be stored: {reason}")]
@@ -159,6 +182,8 @@ impl StoreError {
             | Self::NewerLayout { .. }
             | Self::OlderLayout { .. }
             | Self::Damaged { .. }
+            | Self::System { .. }
+            | Self::Full { .. }
             | Self::Engine { .. }
             | Self::Unreachable { .. }
             | Self::Denied { .. }

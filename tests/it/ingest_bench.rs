@@ -40,7 +40,12 @@ impl Bench {
 
     pub(crate) async fn with(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
-        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
+        let settings = config::Store {
+            hnsw_min_chunks: 200_000,
+            seal_chunks: 4096,
+            settles: true,
+            repairs: true,
+        };
         let model = embedder.model().clone();
         let inner = Embedded::open(
             &folder.path().join("store"),

@@ -27,8 +27,13 @@ impl Library {
         let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
         let (model, dimensions) = (embedder.model().clone(), embedder.dimensions().unwrap());
-        let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
-        let at = folder.path();
+        let settings = config::Store {
+            hnsw_min_chunks: 200_000,
+            seal_chunks: 4096,
+            settles: true,
+            repairs: true,
+        };
+        let at = &folder.path().join("store");
         let refuse = OnMismatch::Refuse;
         let store = Embedded::open(at, &model.id(), dimensions, refuse, &settings, tasks).await;
         Self { store: Arc::new(store.unwrap()), embedder, _folder: folder }

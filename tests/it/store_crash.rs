@@ -15,7 +15,7 @@ use codeinfo::{
 use tempfile::TempDir;
 
 use crate::{
-    store_embedded::open,
+    store_embedded::{Folder, open},
     store_suite::{self, DIMENSIONS, Store, chunk, root},
 };
 
@@ -29,7 +29,7 @@ const KEPT: u64 = 40;
 
 #[tokio::test]
 async fn what_was_acknowledged_survives_kill_9() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let mut survivors: Vec<(u64, u64)> = Vec::new();
     // Early, within a rebuild (the child flushes now and then), and late.
     for (round, writes) in [3, 102, 60, 153, 20].into_iter().enumerate() {

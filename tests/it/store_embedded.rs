@@ -1,6 +1,10 @@
 //! The embedded store: the suite, and what only it promises (lock, models, damage, reopening).
 
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use codeinfo::{
     config,
@@ -24,7 +28,7 @@ store_suite!(Folder);
 
 #[tokio::test]
 async fn what_was_rebuilt_is_there_after_reopening() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     put(&store, (1..=200).map(|n| chunk(n, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)]))).await;
     store.delete(Collection::Chunks, root(["b"])).await.unwrap();
@@ -49,7 +53,7 @@ async fn what_was_rebuilt_is_there_after_reopening() {
 
 #[tokio::test]
 async fn rebuilding_segments_loses_and_doubles_nothing() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     let point =
         |n: u64| chunk(n, if n.is_multiple_of(2) { "a" } else { "b" }, "x", vector(n), &[(1, 1.0)]);
@@ -82,7 +86,7 @@ async fn rebuilding_segments_loses_and_doubles_nothing() {
 
 #[tokio::test]
 async fn copies_left_by_a_kill_while_rebuilding_are_removed() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     put(&store, (1..=600).map(|n| chunk(n, "a", "x", vector(n), &[(2, 1.0)]))).await;
     Catalog::new(Arc::clone(&store)).put_root(&a_root("one")).await.unwrap();
@@ -104,7 +108,7 @@ async fn copies_left_by_a_kill_while_rebuilding_are_removed() {
 
 #[tokio::test]
 async fn a_layout_of_the_future_is_refused() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     drop(open(folder.path()).await.unwrap());
     fs::write(folder.path().join("manifest.json"), r#"{"layout":9,"all":"else"}"#).unwrap();
     let error = open(folder.path()).await.err().unwrap();
@@ -116,15 +120,15 @@ async fn a_layout_of_the_future_is_refused() {
 
 #[tokio::test]
 async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     Catalog::new(Arc::clone(&store)).put_root(&a_root("one")).await.unwrap();
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     drop(store);
     let manifest = folder.path().join("manifest.json");
     let written = fs::read_to_string(&manifest).unwrap();
-    let older = written.replace("\"layout\": 2", "\"layout\": 1");
-    assert_ne!(older, written);
+    let older = unsigned(&written).replace("\"layout\": 2", "\"layout\": 1");
+    assert!(older.contains("\"layout\": 1"), "{older}");
     fs::write(&manifest, older).unwrap();
     let error = open(folder.path()).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
@@ -134,13 +138,17 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
     for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
         let store = open_as(folder.path(), "test@1", on_mismatch).await.unwrap();
         assert_eq!(all(&store).await, []);
-        assert_eq!(Catalog::new(store).roots().await.unwrap(), [a_root("one")]);
+        let roots = Catalog::new(store).roots().await.unwrap();
+        assert_eq!(roots[0].name, "one");
+        // Until it is embedded again.
+        let is_damaged = on_mismatch == OnMismatch::Refuse;
+        assert_eq!(roots[0].last_error.is_some(), is_damaged);
     }
 }
 
 #[tokio::test]
 async fn an_index_of_former_versions_goes_when_the_store_is_opened() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     put(&store, [chunk(1, "a", "x", vector(1), &[(1, 1.0)])]).await;
     drop(store);
@@ -152,6 +160,8 @@ async fn an_index_of_former_versions_goes_when_the_store_is_opened() {
     let index = FieldIndexOperations::CreateIndex(index);
     shard.update(UpdateOperation::FieldIndexOperation(index)).unwrap();
     drop(shard);
+    // Former versions kept none.
+    fs::remove_file(folder.path().join("checksums")).unwrap();
     let indexed = || -> Vec<String> {
         let shard = EdgeShard::load(&chunks, None).unwrap();
         shard.info().payload_schema.into_keys().map(|key| key.to_string()).collect()
@@ -168,7 +178,7 @@ async fn an_index_of_former_versions_goes_when_the_store_is_opened() {
 }
 
 #[tokio::test]
-async fn damage_is_reported_with_the_folder_and_what_to_do() {
+async fn damage_is_refused_with_the_folder_and_what_to_do_where_nothing_is_to_be_repaired() {
     let damages: [(&str, &[u8]); 4] = [
         ("manifest.json", b"{"),
         ("chunks/segments/*/segment.json", b"\xff\xff"),
@@ -176,32 +186,41 @@ async fn damage_is_reported_with_the_folder_and_what_to_do() {
         ("chunks/segments/*/payload_index/config.json", b"nothing"),
     ];
     for (file, content) in damages {
-        let folder = TempDir::new().unwrap();
+        let folder = Folder::new();
         let store = open(folder.path()).await.unwrap();
         put(&store, [chunk(1, "a", "x", vector(1), &[(1, 1.0)])]).await;
         drop(store);
         damage(folder.path(), file, content);
-        let error =
-            open(folder.path()).await.err().unwrap_or_else(|| panic!("{file} was not noticed"));
-        assert_eq!(error.code(), Code::StoreUnavailable);
-        let message = error.to_string();
-        assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
-        assert!(message.ends_with("move the folder away and ingest again"), "{message}");
+        for _ in 0..2 {
+            let refused = open_with(folder.path(), MODEL, OnMismatch::Refuse, false).await;
+            let error = refused.err().unwrap_or_else(|| panic!("{file} was not noticed"));
+            assert_eq!(error.code(), Code::StoreUnavailable);
+            let message = error.to_string();
+            assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
+            assert!(message.contains("is damaged: ") && message.contains("`codeinfo serve`"));
+        }
+        let store = open(folder.path()).await.unwrap();
+        assert_eq!(all(&store).await, []);
+        let beside = fs::read_dir(folder.path().parent().unwrap()).unwrap();
+        let names = beside.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let aside = names.filter(|name| name.starts_with("store.damaged-")).count();
+        assert_eq!(aside, 1);
     }
 }
 
 #[tokio::test]
 async fn a_folder_without_its_manifest_is_damaged() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     drop(open(folder.path()).await.unwrap());
     fs::remove_file(folder.path().join("manifest.json")).unwrap();
-    let error = open(folder.path()).await.err().unwrap();
+    let refused = open_with(folder.path(), MODEL, OnMismatch::Refuse, false).await;
+    let error = refused.err().unwrap();
     assert!(error.to_string().contains("`manifest.json` is missing"), "{error}");
 }
 
 #[tokio::test]
 async fn logs_do_not_grow_with_what_is_written() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     let text = "x".repeat(1 << 20);
     let points = |_| {
@@ -222,7 +241,7 @@ async fn logs_do_not_grow_with_what_is_written() {
 
 #[tokio::test]
 async fn one_folder_has_one_open_store() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
     let error = open(folder.path()).await.err().unwrap();
     assert!(matches!(error, StoreError::Held { .. }), "{error}");
@@ -232,7 +251,7 @@ async fn one_folder_has_one_open_store() {
 
 #[tokio::test]
 async fn a_folder_that_cannot_be_made_is_named() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let error = open(&file.join("store")).await.err().unwrap();
@@ -241,7 +260,7 @@ async fn a_folder_that_cannot_be_made_is_named() {
 
 #[test]
 fn a_second_holder_is_told_who_has_the_lock() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     let data_dir = folder.path().join("data");
     assert_eq!(holder(&data_dir).unwrap(), None);
     let mut lock = Lock::acquire(&data_dir).unwrap();
@@ -270,7 +289,7 @@ fn a_second_holder_is_told_who_has_the_lock() {
 
 #[test]
 fn asking_for_the_holder_never_hinders_a_start() {
-    let folder = TempDir::new().unwrap();
+    let folder = Folder::new();
     drop(Lock::acquire(folder.path()).unwrap());
     std::thread::scope(|scope| {
         let ask = || (0..2000).for_each(|_| drop(holder(folder.path()).unwrap()));
@@ -285,15 +304,32 @@ fn asking_for_the_holder_never_hinders_a_start() {
 }
 
 /// A folder of its own.
-struct Folder(TempDir);
+pub(crate) struct Folder {
+    path: PathBuf,
+    _above: TempDir,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let above = TempDir::new().unwrap();
+        // The list of roots lies beside the store.
+        let path = above.path().join("store");
+        fs::create_dir(&path).unwrap();
+        Self { path, _above: above }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
 
 impl Place for Folder {
     async fn fresh() -> Self {
-        Self(TempDir::new().unwrap())
+        Self::new()
     }
 
     async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
-        open_as(self.0.path(), model, on_mismatch).await
+        open_as(self.path(), model, on_mismatch).await
     }
 }
 
@@ -302,11 +338,25 @@ pub(crate) async fn open(folder: &Path) -> Result<Store, StoreError> {
 }
 
 async fn open_as(folder: &Path, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
+    open_with(folder, model, on_mismatch, true).await
+}
+
+async fn open_with(
+    folder: &Path,
+    model: &str,
+    on_mismatch: OnMismatch,
+    repairs: bool,
+) -> Result<Store, StoreError> {
     // Low, so that the tests that rebuild segments also build the approximate index.
-    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128, settles: true };
+    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128, settles: true, repairs };
     let tasks = Tasks::default();
     let store = Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await?;
     Ok(Arc::new(store))
+}
+
+/// A manifest as former versions wrote it, without a checksum.
+fn unsigned(manifest: &str) -> String {
+    manifest.lines().filter(|line| !line.contains("\"sum\"")).collect::<Vec<_>>().join("\n")
 }
 
 /// Waits until no segment is being rebuilt, reading meanwhile.

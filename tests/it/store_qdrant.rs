@@ -37,8 +37,10 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let corner = Corner::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     // So large that nothing is looked for by approximation.
-    let exact = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true };
-    let embedded = Embedded::open(folder.path(), MODEL, WIDE, refuse, &exact, tasks.clone());
+    let exact =
+        config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true, repairs: true };
+    let at = folder.path().join("store");
+    let embedded = Embedded::open(&at, MODEL, WIDE, refuse, &exact, tasks.clone());
     let embedded: Store = Arc::new(embedded.await.unwrap());
     let server = corner.open_for(MODEL, WIDE, "one", &tasks).await.unwrap();
     for store in [&embedded, &server] {

@@ -427,7 +427,10 @@ pub(crate) async fn discarding_a_model_keeps_the_roots_only(place: impl Place) {
         assert_eq!(all(&store).await, []);
         let catalog = Catalog::new(Arc::clone(&store));
         assert_eq!(catalog.files(one.id).await.unwrap(), []);
-        assert_eq!(catalog.roots().await.unwrap(), std::slice::from_ref(&one));
+        // An engine may say by now that the index is not whole.
+        let known = catalog.roots().await.unwrap().into_iter();
+        let known: Vec<Root> = known.map(|root| Root { last_error: None, ..root }).collect();
+        assert_eq!(known, std::slice::from_ref(&one));
     }
     // And back again: what the first model embedded is gone.
     let error = place.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();

@@ -24,11 +24,16 @@ const FOR_OPENING: u64 = 16;
 pub(super) struct Manifest {
     path: PathBuf,
     record: Record,
+    /// Whether there was none before.
+    is_new: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Record {
+    /// Of the whole file with zeros in place of this. Former versions wrote none.
+    #[serde(default)]
+    sum: String,
     layout: u32,
     model: String,
     dimensions: usize,
@@ -38,6 +43,15 @@ struct Record {
     /// Chunks and files of a former model are being dropped; to be repeated if interrupted.
     #[serde(default)]
     discarding: bool,
+}
+
+/// Stands for the checksum of a manifest while it is computed.
+const NO_SUM: &str = "00000000";
+
+/// The checksum of a manifest, if it has one.
+#[derive(Deserialize)]
+struct Signed {
+    sum: Option<String>,
 }
 
 /// The part of a manifest that exists in every layout.
@@ -58,24 +72,30 @@ impl Manifest {
                 return Err(StoreError::Damaged { path: folder.to_owned(), reason });
             }
             let record = Record {
+                sum: String::new(),
                 layout: LAYOUT,
                 model: model.to_owned(),
                 dimensions,
                 next_operation: 1,
                 discarding: false,
             };
-            return Ok(Self { path, record });
+            return Ok(Self { path, record, is_new: true });
         };
         let damaged = |error: serde_json::Error| StoreError::Damaged {
             path: folder.to_owned(),
             reason: format!("`manifest.json` is malformed: {error}"),
         };
+        if !is_whole(&bytes) {
+            let reason = "`manifest.json` is not what was written".to_owned();
+            return Err(StoreError::Damaged { path: folder.to_owned(), reason });
+        }
         let Header { layout } = serde_json::from_slice(&bytes).map_err(damaged)?;
         if LAYOUT < layout {
             let path = folder.to_owned();
             return Err(StoreError::NewerLayout { path, found: layout, supported: LAYOUT });
         }
-        Ok(Self { path, record: serde_json::from_slice(&bytes).map_err(damaged)? })
+        let record = serde_json::from_slice(&bytes).map_err(damaged)?;
+        Ok(Self { path, record, is_new: false })
     }
 
     /// Reads which model filled the store in `folder` and how long its vectors are; `None` if there is
@@ -106,6 +126,11 @@ impl Manifest {
             stored: name(stored, *stored_dimensions),
             wanted: name(model, dimensions),
         })
+    }
+
+    /// Returns whether the folder held no store.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Returns whether chunks and files must be dropped before the store is used.
@@ -142,8 +167,19 @@ impl Manifest {
     }
 
     fn save(&self) -> Result<(), StoreError> {
-        atomic::replace(&self.path, &serde_json::to_vec_pretty(&self.record)?)
+        let record = Record { sum: NO_SUM.to_owned(), ..self.record.clone() };
+        let text = serde_json::to_string_pretty(&record)?;
+        let sum = format!("{:08x}", crc32fast::hash(text.as_bytes()));
+        atomic::replace(&self.path, text.replacen(NO_SUM, &sum, 1).as_bytes())
     }
+}
+
+/// Whether a manifest that names its checksum has it.
+fn is_whole(bytes: &[u8]) -> bool {
+    let sum = serde_json::from_slice(bytes).map(|Signed { sum }| sum);
+    let Ok(Some(sum)) = sum else { return true };
+    let text = String::from_utf8_lossy(bytes).replacen(&sum, NO_SUM, 1);
+    sum == format!("{:08x}", crc32fast::hash(text.as_bytes()))
 }
 
 /// Operation numbers set aside for this process. Each collection counts on its own from the same

@@ -126,6 +126,9 @@ impl Optimizer {
         if let Err(error) = finished.and_then(goes_on) {
             warn!(%error, "store could not be optimized");
         }
+        if rebuild == Rebuild::Settle {
+            writer.rest();
+        }
     }
 
     fn rebuild(&self, rebuild: Rebuild) -> Result<Vec<Collection>, StoreError> {
@@ -157,6 +160,7 @@ mod tests {
             super::{OnMismatch, Point, Vectors},
             entry::Entry,
             layout::Layout,
+            open::Wanted,
         },
         *,
     };
@@ -170,8 +174,13 @@ mod tests {
     #[test]
     fn what_a_run_leaves_while_segments_are_rebuilt_is_looked_at_afterwards() {
         let folder = TempDir::new().unwrap();
-        let writer =
-            super::super::open(folder.path(), "m", DIMENSIONS, OnMismatch::Refuse).unwrap();
+        let wanted = Wanted {
+            model: "m".to_owned(),
+            dimensions: DIMENSIONS,
+            on_mismatch: OnMismatch::Refuse,
+            repairs: true,
+        };
+        let writer = super::super::open::open(&folder.path().join("store"), &wanted).unwrap();
         let shards = Arc::clone(writer.shards());
         let writer = Arc::new(Mutex::new(writer));
         let optimizer = Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), BOUNDS);

@@ -6,6 +6,7 @@ use qdrant_edge::{
     CountRequest, NamedQuery, PointId, QuantizationSearchParams, QueryEnum, ScrollRequest,
     SearchParams, SearchRequest, SparseVector, VectorInternal, WithPayloadInterface, WithVector,
 };
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{
@@ -85,6 +86,20 @@ impl Shard {
             Some(Stored { id: convert::id(record.id)?, payload })
         });
         Ok(stored.collect())
+    }
+
+    /// Hands every payload to `take`, in order of id.
+    pub(super) fn each(
+        &self,
+        mut take: impl FnMut(Map<String, Value>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut after = None;
+        loop {
+            let page = self.scroll(&Filter::default(), after, MAX_PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.id);
+            page.into_iter().try_for_each(|stored| take(stored.payload))?;
+        }
     }
 
     pub(super) fn count(&self, filter: &Filter) -> Result<u64, StoreError> {

@@ -10,16 +10,22 @@ use tracing::warn;
 
 use super::{
     super::{Collection, StoreError, atomic},
+    checksums::Checksums,
     entry::Entry,
     journal::{AppendError, Journal},
     manifest::{Manifest, Numbers},
     repair,
+    roster::Roster,
     shard::{Rebuild, Shard},
 };
+use crate::domain::Root;
 
 /// Journal size at which the engine is made to flush. Bounds what opening has to replay (a second
 /// or so) against flushing, which costs some tenths of a second.
 const CHECKPOINT_BYTES: u64 = 32 << 20;
+
+/// What must be free on the disk for chunks to be written.
+const MIN_FREE: u64 = 64 << 20;
 
 /// The three collections.
 #[derive(Debug)]
@@ -39,6 +45,16 @@ impl Shards {
     }
 }
 
+/// What a store keeps beside its shards.
+#[derive(Debug)]
+pub(super) struct Notes {
+    pub(super) journal: Journal,
+    pub(super) manifest: Manifest,
+    pub(super) numbers: Numbers,
+    pub(super) checksums: Checksums,
+    pub(super) roster: Roster,
+}
+
 /// Makes changes durable. Owned by whoever writes; flushes when dropped.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -46,6 +62,10 @@ pub(super) struct Writer {
     journal: Journal,
     manifest: Manifest,
     numbers: Numbers,
+    checksums: Checksums,
+    roster: Roster,
+    /// How many changes there were, to know later whether there were any since.
+    changes: u64,
     /// Chunks written since the segment that takes them was last sealed.
     unsealed: usize,
     /// About how many points changed since segments were last settled.
@@ -68,10 +88,9 @@ impl Writer {
     pub(super) fn recover(
         folder: &Path,
         shards: Arc<Shards>,
-        mut journal: Journal,
-        mut manifest: Manifest,
-        mut numbers: Numbers,
+        notes: Notes,
     ) -> Result<Self, StoreError> {
+        let Notes { mut journal, mut manifest, mut numbers, checksums, roster } = notes;
         let mut changed = Vec::new();
         journal.replay(|entry| {
             let collection = entry.collection();
@@ -89,6 +108,9 @@ impl Writer {
             journal,
             manifest,
             numbers,
+            checksums,
+            roster,
+            changes: 0,
             unsealed: 0,
             unsettled: 0,
             changed,
@@ -118,12 +140,20 @@ impl Writer {
         let collection = entry.collection();
         let applied = self.shards.get(collection).apply(entry);
         self.settle(applied)?;
+        if collection == Collection::Roots {
+            self.list_roots();
+        }
         if CHECKPOINT_BYTES <= self.journal.bytes() { self.checkpoint() } else { Ok(()) }
     }
 
     /// Journals a change that the caller then applies, reporting to [`Writer::settle`].
     pub(super) fn prepare(&mut self, entry: &Entry) -> Result<(), StoreError> {
         self.check()?;
+        if let Entry::Upsert(Collection::Chunks | Collection::Files, _) = entry {
+            self.check_room()?;
+        }
+        self.checksums.disturb()?;
+        self.changes += 1;
         self.numbers.take(&mut self.manifest)?;
         match self.journal.append(entry) {
             Ok(()) => {}
@@ -140,6 +170,52 @@ impl Writer {
             self.unsealed = self.unsealed.saturating_add(points);
         }
         Ok(())
+    }
+
+    /// Brings the list of roots up to date that is kept apart.
+    pub(super) fn list_roots(&self) {
+        let listed = self.roots().and_then(|roots| self.roster.follow(&roots));
+        if let Err(error) = listed {
+            warn!(%error, "the list of roots could not be written");
+        }
+    }
+
+    /// Returns the roots that the engine knows.
+    pub(super) fn roots(&self) -> Result<Vec<Root>, StoreError> {
+        let mut roots = Vec::new();
+        self.shards.roots.each(|payload| {
+            // Tests of the store keep other things there.
+            roots.extend(serde_json::from_value::<Root>(payload.into()).ok());
+            Ok(())
+        })?;
+        Ok(roots)
+    }
+
+    pub(super) fn roster(&self) -> &Roster {
+        &self.roster
+    }
+
+    /// Returns a number that is another one after each change.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Notes what every file holds, if everything is on disk and nothing is being rebuilt. A failure
+    /// leaves the store as good as it was: its files are not compared at the next start.
+    pub(super) fn rest(&mut self) {
+        if self.checksums.is_at_rest() {
+            return;
+        }
+        let is_on_disk = self.changed.is_empty() && self.journal.bytes() == 0;
+        if self.optimizing || self.marker_stays || self.broken.is_some() || !is_on_disk {
+            return;
+        }
+        // Opening changes numbers in memory that the engine writes when it is closed.
+        let flush = |collection: &Collection| self.shards.get(*collection).flush();
+        let flushed = Collection::ALL.iter().try_for_each(flush);
+        if let Err(error) = flushed.and_then(|()| self.checksums.rest()) {
+            warn!(%error, "the checksums of the store could not be written");
+        }
     }
 
     /// Returns about how many points were written or deleted since segments were last settled.
@@ -163,6 +239,17 @@ impl Writer {
         }
     }
 
+    /// Fails when the disk is nearly full. The engine maps files that are mostly holes: writing to one
+    /// when no room is left would end the process.
+    pub(super) fn check_room(&self) -> Result<(), StoreError> {
+        let path = self.marker.parent().unwrap_or(&self.marker);
+        let free = free_bytes(path).map_err(|source| StoreError::io(path, source))?;
+        if free < MIN_FREE {
+            return Err(StoreError::Full { path: path.to_owned(), wanted: MIN_FREE });
+        }
+        Ok(())
+    }
+
     /// Stops writing after a change that was journaled but not applied: only replaying the journal
     /// brings the two together again.
     pub(super) fn settle(&mut self, applied: Result<(), StoreError>) -> Result<(), StoreError> {
@@ -184,6 +271,8 @@ impl Writer {
 
     /// Notes that segments are about to be rebuilt. Everything must have been flushed.
     pub(super) fn start_optimizing(&mut self, rebuild: Rebuild) -> Result<(), StoreError> {
+        self.checksums.disturb()?;
+        self.changes += 1;
         atomic::replace(&self.marker, b"")?;
         self.unsealed = 0;
         if rebuild == Rebuild::Settle {
@@ -229,7 +318,20 @@ impl Drop for Writer {
             // Nothing is lost: the journal is replayed when the store is opened again.
             warn!(%error, "store was closed without flushing");
         }
+        self.rest();
     }
+}
+
+#[cfg(target_os = "linux")]
+fn free_bytes(path: &Path) -> std::io::Result<u64> {
+    let disk = rustix::fs::statvfs(path)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+fn free_bytes(_: &Path) -> std::io::Result<u64> {
+    Ok(u64::MAX)
 }
 
 fn note(changed: &mut Vec<Collection>, collection: Collection) {

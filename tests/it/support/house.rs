@@ -114,7 +114,12 @@ pub(crate) fn folder() -> TempDir {
 async fn catalog(folder: &TempDir) -> Catalog {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
-    let settings = config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: false };
+    let settings = config::Store {
+        hnsw_min_chunks: 200_000,
+        seal_chunks: 4096,
+        settles: false,
+        repairs: true,
+    };
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
     let store = Embedded::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks).await.unwrap();
     let catalog = Catalog::new(Arc::new(store));

@@ -154,6 +154,30 @@ impl Program {
     }
 }
 
+/// Runs one command to its end within limits of the system, as `ulimit` takes them.
+pub(crate) async fn run_within(
+    limits: &str,
+    data_dir: &Path,
+    environment: &Environment,
+    arguments: &[&str],
+) -> Output {
+    let mut command = within(Command::new("sh"), data_dir, environment);
+    let limited = format!("ulimit {limits} && exec \"$@\"");
+    command.args(["-c", &limited, "sh", env!("CARGO_BIN_EXE_codeinfo")]).args(arguments);
+    command.output().await.unwrap()
+}
+
+/// Runs one command to its end as a user who has no rights but those that files give.
+pub(crate) async fn run_unprivileged(
+    data_dir: &Path,
+    environment: &Environment,
+    arguments: &[&str],
+) -> Output {
+    let mut command = within(Command::new("unshare"), data_dir, environment);
+    command.args(["--user", env!("CARGO_BIN_EXE_codeinfo")]).args(arguments);
+    command.output().await.unwrap()
+}
+
 /// Sends a signal by name to a process.
 pub(crate) async fn signal(name: &str, pid: u32) {
     let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();

@@ -1,0 +1,79 @@
+//! Moves what is damaged out of the way, and keeps a little of it for whoever wants to see why.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use tracing::warn;
+
+use super::super::{StoreError, atomic};
+
+/// How many folders of damaged files are kept.
+const KEPT: usize = 2;
+
+/// Moves the whole store in `folder` away.
+pub(super) fn whole(folder: &Path, reason: &str) -> Result<(), StoreError> {
+    let aside = place(folder)?;
+    fs::rename(folder, &aside).map_err(|source| StoreError::io(folder, source))?;
+    report(folder, &aside, reason)
+}
+
+/// Moves some of what is in `folder` away; what is not there any more needs no moving.
+pub(super) fn parts<'a>(
+    folder: &Path,
+    parts: impl IntoIterator<Item = &'a str>,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let aside = place(folder)?;
+    for part in parts {
+        let (from, to) = (folder.join(part), aside.join(part));
+        if !from.try_exists().map_err(|source| StoreError::io(&from, source))? {
+            continue;
+        }
+        let above = to.parent().unwrap_or(&aside);
+        fs::create_dir_all(above).map_err(|source| StoreError::io(above, source))?;
+        fs::rename(&from, &to).map_err(|source| StoreError::io(&from, source))?;
+    }
+    report(folder, &aside, reason)
+}
+
+/// Returns a name that is free, beside the folder of the store.
+fn place(folder: &Path) -> Result<PathBuf, StoreError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    for number in now.. {
+        let place = folder.with_file_name(format!("{}{number}", prefix(folder)));
+        if !place.try_exists().map_err(|source| StoreError::io(&place, source))? {
+            return Ok(place);
+        }
+    }
+    Ok(folder.with_file_name(prefix(folder)))
+}
+
+fn prefix(folder: &Path) -> String {
+    format!("{}.damaged-", folder.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Says what became of it, and removes the oldest of what was moved before.
+fn report(folder: &Path, aside: &Path, reason: &str) -> Result<(), StoreError> {
+    warn!(
+        reason,
+        moved_to = %aside.display(),
+        kept = KEPT,
+        "the index is damaged and is repaired from the repositories; what was moved away can be deleted"
+    );
+    let parent = folder.parent().unwrap_or(folder);
+    let entries = fs::read_dir(parent).map_err(|source| StoreError::io(parent, source))?;
+    let prefix = prefix(folder);
+    let age = |path: &Path| -> Option<u64> {
+        path.file_name()?.to_str()?.strip_prefix(&prefix)?.parse().ok()
+    };
+    let mut kept: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter_map(|path| Some((age(&path)?, path)))
+        .collect();
+    kept.sort_unstable();
+    let superfluous = kept.len().saturating_sub(KEPT);
+    kept.iter().take(superfluous).try_for_each(|(_, path)| atomic::remove_folder(path))
+}

@@ -1,0 +1,82 @@
+//! Compares what the collections say of each other when a store is opened, and marks the roots that
+//! are to be repaired.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+
+use super::{
+    super::{Collection, Field, Filter, StoreError, catalog},
+    entry::Entry,
+    writer::Writer,
+};
+use crate::domain::{Root, RootId};
+
+/// The part of a file's record that is compared.
+#[derive(Deserialize)]
+struct Counted {
+    root: RootId,
+    chunks: u64,
+}
+
+/// What an audit found.
+pub(super) struct Audit {
+    /// What is wrong now, if anything is.
+    pub(super) damage: Option<String>,
+    /// The roots to repair, those included that were to be repaired before.
+    pub(super) roots: Vec<Root>,
+}
+
+/// Finds the roots whose index is not whole. `found` is what was found damaged before, which may
+/// concern any root.
+pub(super) fn audit(writer: &Writer, found: Option<String>) -> Result<Audit, StoreError> {
+    let stored: BTreeMap<RootId, Root> =
+        writer.roots()?.into_iter().map(|root| (root.id, root)).collect();
+    let listed = writer.roster().roots();
+    let lost = listed.into_iter().filter(|root| !stored.contains_key(&root.id));
+    if let Some(found) = found {
+        let roots = stored.values().cloned().chain(lost).collect();
+        return Ok(Audit { damage: Some(found), roots });
+    }
+    let mut records: HashMap<RootId, u64> = HashMap::new();
+    writer.shards().files.each(|payload| {
+        if let Ok(Counted { root, chunks }) = serde_json::from_value(payload.into()) {
+            *records.entry(root).or_default() += chunks;
+        }
+        Ok(())
+    })?;
+    let (mut damage, mut roots) = (None, Vec::new());
+    for root in stored.values().cloned().chain(lost) {
+        let of_root = Filter::default().with(Field::Root, [root.id.to_string()]);
+        let chunks = writer.shards().chunks.count(&of_root)?;
+        let recorded = records.get(&root.id).copied();
+        let is_lost = !stored.contains_key(&root.id);
+        let differs = if is_lost {
+            // A removal takes the root out last.
+            0 < chunks || recorded.is_some()
+        } else {
+            // A run that did not end well is completed by the next one, whatever it left.
+            root.last_error.is_none()
+                && (chunks != recorded.unwrap_or_default() || chunks != root.counts.chunks)
+        };
+        if differs {
+            damage.get_or_insert_with(|| {
+                let recorded = recorded.unwrap_or_default();
+                format!("`{}` has {chunks} chunks where {recorded} belong", root.name)
+            });
+        }
+        if differs || writer.roster().is_damaged(root.id) {
+            roots.push(root);
+        }
+    }
+    Ok(Audit { damage, roots })
+}
+
+/// Has the store say of the roots that they are to be repaired.
+pub(super) fn mark(writer: &mut Writer, audit: Audit) -> Result<(), StoreError> {
+    writer.roster().mark(audit.damage.as_deref(), &audit.roots)?;
+    let damaged = |root| Root { last_error: Some(Root::DAMAGED.to_owned()), ..root };
+    let points: Result<Vec<_>, StoreError> =
+        audit.roots.into_iter().map(|root| catalog::root_point(&damaged(root))).collect();
+    writer.write(Entry::Upsert(Collection::Roots, points?))
+}

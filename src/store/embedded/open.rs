@@ -1,0 +1,188 @@
+//! Opens a store: its files are compared with their checksums before the engine reads them, what is
+//! damaged is moved away, and the roots that are to be repaired are marked.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tracing::info;
+
+use super::{
+    super::{Collection, OnMismatch, StoreError, atomic},
+    aside,
+    audit::{self, audit},
+    checksums::{self, Checksums},
+    journal::Journal,
+    manifest::Manifest,
+    mappings,
+    roster::Roster,
+    shard::{self, Shard},
+    system,
+    writer::{Notes, Shards, Writer},
+};
+
+/// What a store is opened for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) model: String,
+    pub(super) dimensions: usize,
+    pub(super) on_mismatch: OnMismatch,
+    /// Whether damage is repaired; else it is refused.
+    pub(super) repairs: bool,
+}
+
+/// Opens the store in `folder`.
+pub(super) fn open(folder: &Path, wanted: &Wanted) -> Result<Writer, StoreError> {
+    let roster = Roster::open(folder)?;
+    match open_once(folder, wanted, &roster, None) {
+        Err(StoreError::Damaged { reason, .. }) if wanted.repairs => {
+            roster.mark(Some(&reason), &roster.roots())?;
+            aside::whole(folder, &reason)?;
+            open_once(folder, wanted, &roster, Some(reason))
+        }
+        opened => opened,
+    }
+}
+
+/// Opens the store, without those of its segments that are damaged. `found` is what was found damaged
+/// before.
+fn open_once(
+    folder: &Path,
+    wanted: &Wanted,
+    roster: &Roster,
+    mut found: Option<String>,
+) -> Result<Writer, StoreError> {
+    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    // Locks the folder, so it comes first.
+    let journal = Journal::open(folder).map_err(|error| judged(folder, error))?;
+    let open = || Manifest::open(folder, &wanted.model, wanted.dimensions);
+    let mut manifest = open().map_err(|error| judged(folder, error))?;
+    if manifest.is_new() && found.is_none() && !roster.roots().is_empty() {
+        found = Some("its folder is missing".to_owned());
+    }
+    let is_discarding = discard(folder, wanted, &mut manifest)?;
+    let mut checksums = Checksums::open(folder).map_err(|error| judged(folder, error))?;
+    let damaged: Vec<String> =
+        if is_discarding { Vec::new() } else { compare(folder, &checksums)? };
+    if let Some(reason) = reason(&damaged) {
+        refuse_unless(wanted.repairs, folder, &reason)?;
+        let segments: BTreeSet<&str> =
+            damaged.iter().filter_map(|path| checksums::segment(path)).collect();
+        aside::parts(folder, segments, &reason)?;
+        roster.mark(Some(&reason), &roster.roots())?;
+        found = Some(reason);
+    }
+    if let Some(reason) = &found {
+        refuse_unless(wanted.repairs, folder, reason)?;
+    }
+    checksums.disturb()?;
+    let numbers = manifest.reserve()?;
+    let notes = Notes { journal, manifest, numbers, checksums, roster: roster.clone() };
+    let mut writer =
+        recover(folder, wanted.dimensions, notes).map_err(|error| judged(folder, error))?;
+    let audit = match audit(&writer, found) {
+        // What was discarded is missing, of course.
+        Ok(audit) if is_discarding => audit::Audit { damage: None, ..audit },
+        audited => audited.map_err(|error| judged(folder, error))?,
+    };
+    if let Some(reason) = &audit.damage {
+        refuse_unless(wanted.repairs, folder, reason)?;
+    }
+    if wanted.repairs && !is_discarding && !audit.roots.is_empty() {
+        audit::mark(&mut writer, audit)?;
+        writer.flush()?;
+    } else {
+        writer.list_roots();
+    }
+    Ok(writer)
+}
+
+/// Drops chunks and files of another model or layout, or refuses them. Returns whether any were to be
+/// dropped.
+fn discard(folder: &Path, wanted: &Wanted, manifest: &mut Manifest) -> Result<bool, StoreError> {
+    let Wanted { model, dimensions, on_mismatch, .. } = wanted;
+    match (manifest.check(model, *dimensions), on_mismatch) {
+        (Ok(()), _) => {}
+        (Err(mismatch), OnMismatch::Refuse) => return Err(mismatch),
+        (Err(mismatch), OnMismatch::Discard) => {
+            info!(reason = %mismatch, "discarding what another model or version indexed");
+            manifest.start_discarding(model, *dimensions)?;
+        }
+    }
+    if manifest.discarding() {
+        for collection in [Collection::Chunks, Collection::Files] {
+            atomic::remove_folder(&folder.join(shard::folder_name(collection)))?;
+        }
+    }
+    Ok(manifest.discarding())
+}
+
+fn recover(folder: &Path, dimensions: usize, notes: Notes) -> Result<Writer, StoreError> {
+    let first = notes.numbers.first;
+    let shard = |collection| Shard::open(folder, collection, dimensions, first);
+    let shards = Shards {
+        chunks: shard(Collection::Chunks)?,
+        files: shard(Collection::Files)?,
+        roots: shard(Collection::Roots)?,
+    };
+    let writer = Writer::recover(folder, Arc::new(shards), notes)?;
+    for collection in Collection::ALL {
+        writer.shards().get(collection).remove_former_indexes()?;
+    }
+    Ok(writer)
+}
+
+/// Says whether a failure comes of the files or of the system.
+fn judged(folder: &Path, error: StoreError) -> StoreError {
+    let path: PathBuf = folder.to_owned();
+    let damaged = |reason| StoreError::Damaged { path: path.clone(), reason };
+    match error {
+        StoreError::Engine { .. } | StoreError::Io { .. } => {
+            let reason = error.to_string();
+            match (system::advice(&reason), &error) {
+                (Some(advice), _) => StoreError::System { path, reason, advice },
+                (None, StoreError::Io { source, .. }) if !is_of_files(source) => error,
+                (None, _) => damaged(reason),
+            }
+        }
+        StoreError::Malformed(_) => damaged(error.to_string()),
+        other => other,
+    }
+}
+
+/// Whether an error of the system says that something is not there, or is no file.
+fn is_of_files(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory | NotFound)
+}
+
+fn refuse_unless(repairs: bool, folder: &Path, reason: &str) -> Result<(), StoreError> {
+    if repairs {
+        return Ok(());
+    }
+    Err(StoreError::Damaged { path: folder.to_owned(), reason: reason.to_owned() })
+}
+
+/// Names some of the damaged files.
+fn reason(damaged: &[String]) -> Option<String> {
+    match damaged {
+        [] => None,
+        [one] => Some(format!("`{one}` is not what was written")),
+        [first, others @ ..] => {
+            Some(format!("`{first}` and {} other files are not what was written", others.len()))
+        }
+    }
+}
+
+fn compare(folder: &Path, checksums: &Checksums) -> Result<Vec<String>, StoreError> {
+    let differing = checksums.damaged().map_err(|error| judged(folder, error))?;
+    let mut damaged: Vec<String> = differing.into_iter().map(ToOwned::to_owned).collect();
+    if !checksums.is_at_rest() {
+        let implausible = mappings::implausible(folder);
+        damaged.extend(implausible.map_err(|error| judged(folder, error))?);
+    }
+    Ok(damaged)
+}

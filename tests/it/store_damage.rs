@@ -1,0 +1,274 @@
+//! Damage of the embedded store: every file of small stores is halved, flipped, deleted, emptied or
+//! lengthened, and afterwards the same is found as before.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use codeinfo::{
+    config::{self, PathMap},
+    domain::Root,
+    embed::{Builtin, Embedder},
+    ingest::{Ingest, Request, State},
+    search::{Query, Search},
+    store::{Catalog, Collection, Embedded, Filter, OnMismatch, VectorStore},
+    task::Tasks,
+};
+use futures_util::{StreamExt, stream};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+/// Set to have every file damaged in every way, which takes some minutes.
+const ALL: &str = "STORE_DAMAGE_ALL";
+/// Set to damage as in an earlier run.
+const SEED: &str = "STORE_DAMAGE_SEED";
+/// How many files of a store are damaged unless all are.
+const SOME: usize = 20;
+/// How many stores are damaged side by side.
+const SIDE_BY_SIDE: usize = 2;
+/// Where every file of a store is at rest: the sizes and contents of all are known.
+const QUESTIONS: [&str; 4] =
+    ["valve pressure", "how is the pump started", "fn regulate_7", "notes about the boiler"];
+
+#[derive(Debug, Clone, Copy)]
+enum Damage {
+    Halve,
+    Flip,
+    Delete,
+    Empty,
+    Append,
+}
+
+const DAMAGES: [Damage; 5] =
+    [Damage::Halve, Damage::Flip, Damage::Delete, Damage::Empty, Damage::Append];
+
+impl Damage {
+    fn strike(self, path: &Path) {
+        if let Self::Delete = self {
+            return fs::remove_file(path).unwrap();
+        }
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let length = file.metadata().unwrap().len();
+        match self {
+            Self::Halve => file.set_len(length / 2).unwrap(),
+            Self::Empty => file.set_len(0).unwrap(),
+            Self::Append => file.write_all_at(&[0x5a; 100], length).unwrap(),
+            Self::Flip => {
+                for at in [0, length / 2, length.saturating_sub(8)] {
+                    let mut bytes = [0; 8];
+                    let read = file.read_at(&mut bytes, at).unwrap();
+                    bytes.iter_mut().for_each(|byte| *byte ^= 0xa5);
+                    file.write_all_at(&bytes[..read], at).unwrap();
+                }
+            }
+            Self::Delete => {}
+        }
+    }
+}
+
+/// What somebody sees of a store.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    roots: Vec<Root>,
+    answers: Vec<Vec<String>>,
+    /// Paths and versions of all chunks, by id.
+    chunks: BTreeMap<String, (String, String)>,
+}
+
+/// A store in use.
+struct House {
+    store: Arc<dyn VectorStore>,
+    ingest: Ingest,
+    search: Search,
+    tasks: Tasks,
+}
+
+impl House {
+    async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
+        let tasks = Tasks::default();
+        let settings =
+            config::Store { hnsw_min_chunks: 200_000, seal_chunks, settles: true, repairs: true };
+        let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
+        let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
+        let store = Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
+        let store: Arc<dyn VectorStore> = Arc::new(store.await.unwrap());
+        let limits =
+            config::Ingest { max_file_bytes: 1 << 20, max_queued_runs: 8, max_finished_runs: 8 };
+        let embedder: Arc<dyn Embedder> = embedder.clone();
+        let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), limits, tasks.clone());
+        let search = Search::new(Arc::clone(&store), embedder, PathMap::default());
+        Self { store, ingest, search, tasks }
+    }
+
+    async fn ingest(&self, path: &Path, name: &str) {
+        let description = Some(format!("the {name} of the boiler"));
+        let request = Request { path: path.to_owned(), name: Some(name.to_owned()), description };
+        let run = self.ingest.start(request).await.unwrap();
+        let mut status = self.ingest.watch(run).unwrap();
+        let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().state;
+        assert_eq!(ended, State::Completed);
+    }
+
+    async fn look(&self) -> Seen {
+        let mut roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
+        for root in &mut roots {
+            (root.last_ingest_at, root.counts.embedded) = (None, 0);
+        }
+        let mut answers = Vec::new();
+        for question in QUESTIONS {
+            let query = Query::new(question, None, Some(10)).unwrap();
+            let found = self.search.find(&query).await.unwrap();
+            let line = |hit: codeinfo::domain::Hit| {
+                format!("{}/{}:{}-{}", hit.repo, hit.rel_path, hit.start_line, hit.end_line)
+            };
+            answers.push(found.hits.into_iter().map(line).collect());
+        }
+        let all = self.store.scroll(Collection::Chunks, Filter::default(), None, 10_000).await;
+        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+        let chunks = all.unwrap().into_iter().map(|stored| {
+            let (path, version) = (&stored.payload["path"], &stored.payload["version"]);
+            (stored.id.to_string(), (text(path), text(version)))
+        });
+        Seen { roots, answers, chunks: chunks.collect() }
+    }
+
+    async fn close(self) {
+        assert!(self.tasks.stop(Duration::from_secs(60)).await);
+        self.store.flush().await.unwrap();
+    }
+}
+
+/// A store of two repositories, with changes and a deletion, closed.
+async fn build(folder: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Seen {
+    let repos = folder.join("repos");
+    for (name, word) in [("valves", "valve"), ("pumps", "pump")] {
+        fs::create_dir_all(repos.join(name)).unwrap();
+        for number in 0..40 {
+            let text = format!(
+                "/// Has the {word} {number} started when the pressure is right.\n\
+                 fn regulate_{number}() {{\n    {word}_{number}.open();\n}}\n"
+            );
+            fs::write(repos.join(name).join(format!("{word}{number}.rs")), text).unwrap();
+        }
+    }
+    let data = folder.join("data");
+    fs::create_dir(&data).unwrap();
+    let house = House::open(&data, embedder, seal_chunks).await;
+    for name in ["valves", "pumps"] {
+        house.ingest(&repos.join(name), name).await;
+    }
+    fs::write(repos.join("valves/notes.md"), "# Notes\n\nAbout the boiler.\n").unwrap();
+    fs::write(repos.join("valves/valve3.rs"), "/// Is another one.\nfn regulate_99() {}\n")
+        .unwrap();
+    fs::remove_file(repos.join("pumps/pump5.rs")).unwrap();
+    for name in ["valves", "pumps"] {
+        house.ingest(&repos.join(name), name).await;
+    }
+    let seen = house.look().await;
+    assert_eq!(seen.roots.len(), 2);
+    assert!(seen.answers.iter().all(|answer| !answer.is_empty()), "{seen:?}");
+    house.close().await;
+    seen
+}
+
+pub(crate) fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+}
+
+/// Copies a store with its holes.
+async fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").args(["-a", "--sparse=always"]).args([from, to]).status();
+    assert!(copied.await.unwrap().success());
+}
+
+/// The next of a row of numbers that follow from a seed (`SplitMix64`).
+pub(crate) fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn seed() -> u64 {
+    let given = env::var_os(SEED).map(|seed| seed.to_str().unwrap().parse().unwrap());
+    given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs())
+}
+
+/// Names of what was moved out of the way.
+pub(crate) fn aside(data: &Path) -> Vec<String> {
+    let names = fs::read_dir(data).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = names.map(|name| name.into_string().unwrap());
+    names.filter(|name| name.starts_with("store.damaged-")).collect()
+}
+
+async fn survives(case: (&Path, &Damage), whole: (&Path, &Seen), house: (&Arc<Builtin>, usize)) {
+    let ((file, damage), (data, before)) = (case, whole);
+    let work = TempDir::new().unwrap();
+    let copied = work.path().join("data");
+    copy(data, &copied).await;
+    damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
+    // What is repaired stays so.
+    let starts = if env::var_os(ALL).is_some() { 2 } else { 1 };
+    for time in 0..starts {
+        let house = House::open(&copied, house.0, house.1).await;
+        house.ingest.repair().await.unwrap();
+        let what = format!("{damage:?} {}, start {time}", file.display());
+        assert_eq!(house.store.damage(), None, "{what}");
+        assert_eq!(house.look().await, *before, "{what}");
+        house.close().await;
+    }
+    assert!(aside(&copied).len() <= 1, "{damage:?} {}: {:?}", file.display(), aside(&copied));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let mut state = seed();
+    let started_with = state;
+    for seal_chunks in [4096, 32] {
+        let folder = TempDir::new().unwrap();
+        let before = build(folder.path(), &embedder, seal_chunks).await;
+        let data = folder.path().join("data");
+        let mut all = Vec::new();
+        files(&data.join("store"), &mut all);
+        let is_sealed = all.iter().any(|path| path.ends_with("id_tracker.mappings"));
+        assert_eq!(is_sealed, seal_chunks == 32, "{all:?}");
+        all.push(data.join("roots.json"));
+        let some = |file: &PathBuf| {
+            let chosen = [DAMAGES[usize::try_from(next(&mut state) % 5).unwrap()]];
+            let damages = if env::var_os(ALL).is_some() { &DAMAGES[..] } else { &chosen };
+            damages.iter().map(|damage| (file.clone(), *damage)).collect::<Vec<_>>()
+        };
+        let mut cases: Vec<_> = all.iter().flat_map(some).collect();
+        if env::var_os(ALL).is_none() {
+            cases.sort_by_cached_key(|_| next(&mut state));
+            cases.truncate(SOME);
+        }
+        let run = |(file, damage): (PathBuf, Damage)| {
+            let (embedder, data, before) = (&embedder, &data, &before);
+            async move {
+                survives((&file, &damage), (data, before), (embedder, seal_chunks)).await;
+            }
+        };
+        stream::iter(cases).for_each_concurrent(SIDE_BY_SIDE, run).await;
+        let peak = peak_bytes();
+        assert!(peak < 3 << 30, "{peak} bytes of memory; {SEED}={started_with}");
+    }
+}
+
+/// The most memory that this process had at once.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+}

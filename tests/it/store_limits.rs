@@ -1,0 +1,183 @@
+//! What the system refuses is no damage; damage is repaired by the real program, which says so.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::{
+    store_damage::{aside, files},
+    support::process::{Environment, Program, fresh, run, run_unprivileged, run_within},
+};
+
+fn without_codex() -> Environment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+fn repository(count: usize) -> tempfile::TempDir {
+    let folder = fresh();
+    for number in 0..count {
+        let code = format!("/// Opens the valve {number}.\nfn relieve_pressure_{number}() {{}}\n");
+        fs::write(folder.path().join(format!("valve{number}.rs")), code).unwrap();
+    }
+    folder
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A data folder with an index of `repository`, named and described.
+async fn indexed(repository: &Path) -> tempfile::TempDir {
+    let data = fresh();
+    let path = repository.to_str().unwrap();
+    let arguments = ["ingest", path, "--name", "boiler", "--description", "heats"];
+    let output = run(data.path(), &without_codex(), &arguments).await;
+    assert!(output.status.success(), "{}", told(&output));
+    data
+}
+
+/// Finds a file of the chunks by its name.
+fn chunks_file(data: &Path, name: &str) -> PathBuf {
+    let mut all = Vec::new();
+    files(&data.join("store/chunks/segments"), &mut all);
+    all.into_iter().find(|path| path.ends_with(name)).unwrap()
+}
+
+async fn finds_all(data: &Path) {
+    let output = run(data, &without_codex(), &["search", "relieve pressure", "--limit", "3"]).await;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && said.contains("relieve_pressure"), "{}", told(&output));
+    assert_eq!(aside(data), [""; 0]);
+}
+
+#[tokio::test]
+async fn too_few_files_and_too_little_memory_are_no_damage() {
+    let repository = repository(20);
+    let data = indexed(repository.path()).await;
+    let path = repository.path().to_str().unwrap();
+    let mut refusals = Vec::new();
+    for limit in ["-n 14", "-n 18", "-n 22", "-n 26", "-n 32", "-v 900000", "-v 1100000"] {
+        let output = run_within(limit, data.path(), &without_codex(), &["ingest", path]).await;
+        let said = told(&output);
+        assert!(!said.contains("repairs it"), "{limit}: {said}");
+        refusals.extend((!output.status.success()).then_some(said));
+        assert_eq!(aside(data.path()), [""; 0], "{limit}");
+    }
+    assert!(refusals.iter().any(|said| said.contains("nothing is damaged")), "{refusals:?}");
+    finds_all(data.path()).await;
+}
+
+#[tokio::test]
+async fn a_file_that_may_not_be_read_is_no_damage() {
+    let repository = repository(3);
+    let data = indexed(repository.path()).await;
+    let path = repository.path().to_str().unwrap();
+    for file in [chunks_file(data.path(), "segment.json"), data.path().join("store/manifest.json")]
+    {
+        let mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        mode(0);
+        let output = run_unprivileged(data.path(), &without_codex(), &["ingest", path]).await;
+        mode(0o644);
+        let said = told(&output);
+        assert!(!output.status.success(), "{said}");
+        assert!(
+            said.contains("Permission denied") && said.contains("may read and write"),
+            "{said}"
+        );
+        assert_eq!(aside(data.path()), [""; 0]);
+    }
+    finds_all(data.path()).await;
+}
+
+#[tokio::test]
+async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
+    let repository = repository(3);
+    let data = indexed(repository.path()).await;
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let limit = async |bytes: &str| {
+        let arguments = [format!("--pid={}", server.pid()), format!("--fsize={bytes}:unlimited")];
+        let set = Command::new("prlimit").args(arguments).status().await;
+        assert!(set.unwrap().success());
+    };
+    limit("100").await;
+    fs::write(repository.path().join("pump.rs"), "fn pump_water() {}\n").unwrap();
+    let ended = server.ingest(repository.path()).await;
+    assert_eq!(ended["state"], "error", "{ended}");
+    assert!(ended["lastError"].as_str().unwrap().contains("File too large"), "{ended}");
+    let health = server.read("/health").await;
+    assert_eq!(health["store"]["ok"], false, "{health}");
+    assert!(health["store"]["reason"].as_str().unwrap().contains("File too large"), "{health}");
+    limit("unlimited").await;
+    let ended = server.ingest(repository.path()).await;
+    assert_eq!(ended["state"], "completed", "{ended}");
+    assert_eq!(server.read("/health").await["store"]["ok"], true);
+    server.terminate().await;
+    finds_all(data.path()).await;
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
+    let repository = repository(40);
+    let data = indexed(repository.path()).await;
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let before = server_view(&server).await;
+    server.terminate().await;
+    let damages: [(&str, &str); 4] = [
+        ("mutable_id_tracker.mappings", "is not what was written"),
+        ("segment.json", "is not what was written"),
+        ("manifest.json", "`manifest.json`"),
+        ("", "folder is missing"),
+    ];
+    for (file, reason) in damages {
+        match file {
+            "" => fs::remove_dir_all(data.path().join("store")).unwrap(),
+            "manifest.json" => fs::write(data.path().join("store").join(file), "{").unwrap(),
+            file => {
+                let path = chunks_file(data.path(), file);
+                let mut bytes = fs::read(&path).unwrap();
+                bytes[8..16].fill(0xee);
+                fs::write(&path, bytes).unwrap();
+            }
+        }
+        let refused = run(data.path(), &without_codex(), &["serve", "--no-repair"]).await;
+        assert!(!refused.status.success());
+        assert!(told(&refused).contains("is damaged") && told(&refused).contains(reason));
+        let server = Program::serve(data.path(), &[], &without_codex()).await;
+        let mut said = Vec::new();
+        loop {
+            let health = server.read("/health").await;
+            if health["store"]["ok"] == true {
+                break;
+            }
+            said.push(health["store"]["reason"].as_str().unwrap().to_owned());
+        }
+        let is_told = |said: &String| said.contains("repairing: boiler");
+        assert!(said.iter().all(is_told), "{said:?}");
+        assert_eq!(server_view(&server).await, before, "{file}");
+        server.terminate().await;
+    }
+    assert!(aside(data.path()).len() <= 2, "{:?}", aside(data.path()));
+}
+
+/// Names, descriptions, counts and answers.
+async fn server_view(server: &Program) -> Vec<Value> {
+    let roots = server.read("/ingest/roots").await;
+    let root = &roots["roots"][0];
+    let query = serde_json::json!({ "query": "valve seven pressure", "limit": 20 });
+    let found = server.api("/tools/vector-search", &query).await;
+    let hits = found["results"].as_array().unwrap_or_else(|| panic!("{found}"));
+    let mut seen = vec![
+        root["name"].clone(),
+        root["description"].clone(),
+        root["counts"]["chunks"].clone(),
+        root["lastError"].clone(),
+    ];
+    seen.extend(hits.iter().map(|hit| hit["relPath"].clone()));
+    seen
+}
