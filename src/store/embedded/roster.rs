@@ -63,8 +63,8 @@ impl Roster {
     /// Returns what was found damaged, and the names of the roots that are not yet repaired.
     pub(super) fn damage(&self) -> Option<String> {
         let record = self.record();
-        let named = record.roots.iter().filter(|root| record.damaged.contains(&root.id));
-        let names: Vec<&str> = named.map(|root| root.name.as_str()).collect();
+        let hurt = record.roots.iter().filter(|root| record.damaged.contains(&root.id));
+        let names: Vec<&str> = hurt.map(|root| root.name.as_str()).collect();
         let found = record.damage.as_deref().unwrap_or("part of the index");
         (!names.is_empty()).then(|| format!("damaged: {found}; repairing: {}", names.join(", ")))
     }
