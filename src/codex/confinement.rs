@@ -87,7 +87,7 @@ pub(super) async fn confinement(
     if network == Network::Unavailable {
         warn!("this Codex has no proxy for the network of the model's shell, which gets none");
     }
-    let fault = fault(server, &server.home).await?;
+    let fault = fault(server, &settings.data_dir).await?;
     if let Some(fault) = &fault {
         warn!(fault.reason, fault.hint, "the model's shell runs no command");
     }
@@ -108,9 +108,9 @@ async fn has_proxy(server: &Server) -> Result<bool, CodexError> {
 }
 
 /// Runs one command under the permissions of the process, which let it see nothing of the user's.
-async fn fault(server: &Server, home: &Path) -> Result<Option<Unavailable>, CodexError> {
+async fn fault(server: &Server, hidden: &Path) -> Result<Option<Unavailable>, CodexError> {
     let asked = json!({
-        "command": ["/bin/sh", "-c", TRY, "sh", home],
+        "command": ["/bin/sh", "-c", TRY, "sh", hidden],
         "cwd": "/",
         "timeoutMs": TRY_MS,
     });

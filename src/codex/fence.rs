@@ -113,8 +113,11 @@ impl Fence {
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
         // What nothing grants need not be denied, and must not: a root below it could not be read.
-        let hidden: BTreeSet<PathBuf> =
-            hidden.filter_map(|path| path.canonicalize().ok()).filter(is_granted).collect();
+        let hidden: BTreeSet<PathBuf> = hidden
+            .filter_map(|path| path.canonicalize().ok())
+            .filter(is_granted)
+            .flat_map(|path| beside(path, &surroundings.program))
+            .collect();
         private.retain(|path| {
             path.symlink_metadata().is_ok() && !hidden.iter().any(|above| path.starts_with(above))
         });
@@ -133,8 +136,7 @@ impl Fence {
         Self(rules)
     }
 
-    /// Denies `folder`, if it is there, although nothing grants it: Codex shows its own folder for the
-    /// programs it puts there.
+    /// Denies `folder`, if it is there, although nothing may grant it.
     pub(super) fn deny(&mut self, folder: &Path) {
         if let Ok(folder) = folder.canonicalize() {
             self.0.insert(literal(&folder).to_string_lossy().into_owned(), Access::Deny);
@@ -156,6 +158,17 @@ impl Fence {
             self.0.iter().map(|(path, access)| format!("{}={}", quoted(path), access.json()));
         format!("{{{}}}", rules.collect::<Vec<_>>().join(","))
     }
+}
+
+/// Returns `folder`, or what is in it beside `program`, if that is in it: Codex may be installed in its
+/// own folder, and nothing in a denied folder can be granted.
+fn beside(folder: PathBuf, program: &[PathBuf]) -> Vec<PathBuf> {
+    if !program.iter().any(|file| file.starts_with(&folder)) {
+        return vec![folder];
+    }
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let others = entries.map(|entry| entry.path());
+    others.filter(|path| !program.iter().any(|file| file.starts_with(path))).collect()
 }
 
 impl Access {

@@ -72,7 +72,11 @@ impl Scratches {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let path = std::mem::take(&mut self.path);
-        drop(self.tasks.spawn_blocking(move || remove(&path)));
+        match tokio::runtime::Handle::try_current() {
+            Ok(_) => drop(self.tasks.spawn_blocking(move || remove(&path))),
+            // The runtime is gone, and with it whatever would have to wait.
+            Err(_) => remove(&path),
+        }
     }
 }
 
@@ -104,7 +108,7 @@ fn sweep(workdir: &Path) {
 fn remove(folder: &Path) {
     let patience = Instant::now() + PATIENCE;
     while let Err(error) = empty(folder).and_then(|()| fs::remove_dir(folder)) {
-        if error.kind() == io::ErrorKind::NotFound {
+        if error.kind() == io::ErrorKind::NotFound && folder.symlink_metadata().is_err() {
             return;
         }
         if Instant::now() > patience {

@@ -98,7 +98,7 @@ impl Server {
             gone: CancellationToken::new(),
         });
         let program = program(&binary, tasks).await;
-        let base = base(program.as_deref(), inherit::home(settings));
+        let base = base(program.as_deref(), &settings.data_dir);
         let start = pipes::Start {
             binary: &binary,
             arguments: settings::arguments(settings, &base),
@@ -249,12 +249,10 @@ impl Server {
 }
 
 /// Builds what a process may do that no thread says otherwise of.
-fn base(program: Option<&[PathBuf]>, home: Option<PathBuf>) -> Base {
+fn base(program: Option<&[PathBuf]>, data_dir: &Path) -> Base {
     let program = program.unwrap_or_default().to_owned();
     let mut fence = Fence::around(&[], &Surroundings { program, ..Surroundings::default() });
-    if let Some(home) = home {
-        fence.deny(&home);
-    }
+    fence.deny(data_dir);
     Base { profile: confinement::profile_name(), fence }
 }
 

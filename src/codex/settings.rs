@@ -131,37 +131,37 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
             "startup_timeout_sec": SEARCH_STARTUP_SECS,
         }),
     );
-    let mut config = json!({
-        "mcp_servers": servers,
-        // The system's folder for temporary files is outside the fence.
-        "shell_environment_policy.set.TMPDIR": cell.scratch.path,
-        // Unless told, Codex writes into the user's configuration that it trusts the folder, or the
-        // repository that this is in.
-        "projects": { cell.scratch.path.to_string_lossy(): { "trust_level": "untrusted" } },
-    });
+    let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);
+    let mut set = |key: &str, value: Value| drop(config.insert(key.to_owned(), value));
+    let folder = &cell.scratch.path;
+    // The system's folder for temporary files is outside the fence.
+    set("shell_environment_policy.set.TMPDIR", json!(folder));
+    // Unless told, Codex writes into the user's configuration that it trusts the folder, or the
+    // repository that this is in.
+    set("projects", json!({ folder.to_string_lossy(): { "trust_level": "untrusted" } }));
     let sandbox = match settings.sandbox {
         Sandbox::DangerFullAccess => Some("danger-full-access"),
         Sandbox::ReadOnly | Sandbox::WorkspaceWrite => {
             let writable = settings.sandbox == Sandbox::WorkspaceWrite;
             let profile = json!({
-                "filesystem": given.fence.with_scratch(&cell.scratch.path, writable),
+                "filesystem": given.fence.with_scratch(folder, writable),
                 "network": network(given.network),
             });
-            config["default_permissions"] = json!(cell.profile);
-            config["permissions"] = json!({ &cell.profile: profile });
+            set("default_permissions", json!(cell.profile));
+            set("permissions", json!({ &cell.profile: profile }));
             // Any would silently take the place of the profile.
             None
         }
     };
     ThreadSettings {
-        cwd: cell.scratch.path.clone(),
+        cwd: folder.clone(),
         sandbox,
         approval_policy: approval(settings),
         model: given.model.clone(),
         base_instructions: given.prompt.clone(),
         // Empty, not absent: the user's own developer instructions are for other work.
         developer_instructions: "",
-        config,
+        config: config.into(),
     }
 }
 

@@ -141,12 +141,11 @@ impl Thread {
         let kept = loaded.filter(|loaded| {
             loaded.settings == settings::thread(place.settings, &given, &loaded.cell)
         });
-        let cell = match kept {
-            Some(kept) => kept.cell,
-            None => {
-                place.server.unload(id).await?;
-                place.cell()?
-            }
+        let cell = if let Some(kept) = kept {
+            kept.cell
+        } else {
+            place.server.unload(id).await?;
+            place.cell()?
         };
         let Place { server, settings, .. } = place;
         let asked = settings::thread(settings, &given, &cell);
@@ -334,10 +333,11 @@ fn confined(
 
 impl Place<'_> {
     fn cell(&self) -> Result<Cell, CodexError> {
-        let cell = match fence::is_plain(self.scratches.folder()) {
-            true => Cell::new(self.scratches),
+        let cell = if fence::is_plain(self.scratches.folder()) {
+            Cell::new(self.scratches)
+        } else {
             // Codex would take it for a pattern, and patterns grant nothing.
-            false => Err(io::Error::other("its path has one of `*?[` in it")),
+            Err(io::Error::other("its path has one of `*?[` in it"))
         };
         cell.map_err(|source| CodexError::Workdir {
             path: self.scratches.folder().to_owned(),

@@ -368,7 +368,8 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
     assert!(output.contains("PATH=") && output.contains("wrote here"), "{output}");
     // Beside its folder lies nothing that is there for anybody else.
     let processes = std::fs::read_dir(&house.settings.workdir).unwrap().flatten();
-    let outside: Vec<_> = processes.filter(|one| one.path().join("outside").exists()).collect();
+    let outside: Vec<_> =
+        processes.filter(|one| one.path().join("outside").try_exists().unwrap()).collect();
     assert!(outside.is_empty(), "{outside:?}");
     // Cargo sets this one for tests.
     assert!(!output.contains("CARGO_MANIFEST_DIR"), "{output}");

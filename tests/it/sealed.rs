@@ -11,7 +11,7 @@ use codeinfo::{
 use serde_json::{Value, json};
 
 use crate::support::{
-    codex::wrapped,
+    codex::{binary, wrapped},
     house::{House, root},
     model::{Item, Model, Reply, says},
 };
@@ -149,9 +149,9 @@ async fn the_shell_reads_the_indexed_repositories_and_nothing_else_of_the_users(
         let beside = next(&house, conversation, &format!("cat {repo}/app/s/.env")).await;
         assert!(beside.contains("NOT-HIDDEN"), "{beside}");
         let write = format!("echo x > {repo}/new; echo x > ../new; echo kept > here; cat here");
-        let wrote = next(&house, conversation, &write).await;
-        assert!(wrote.contains("kept"), "{wrote}");
-        assert!(!house.repo().join("new").exists());
+        let own = next(&house, conversation, &write).await;
+        assert!(own.contains("kept"), "{own}");
+        assert!(!house.repo().join("new").try_exists().unwrap());
         assert_eq!(fs::read_to_string(house.home().join("config.toml")).unwrap(), before);
     }
 }
@@ -301,7 +301,8 @@ async fn a_resumed_conversation_is_confined_too() {
 #[tokio::test]
 async fn a_codex_that_does_not_confirm_the_fence_is_not_used() {
     // The one does not know what a thread is given, the other what the process is given.
-    let of_a_thread = r#"sed -u s/default_permissions/other_permissions/ | "$REAL" "$@""#;
+    let of_a_thread =
+        r#"sed -u 's/"default_permissions"/"a"/; s/"permissions"/"b"/' | "$REAL" "$@""#;
     let of_the_process = r#"set -- "${@/default_permissions=/other_permissions=}"
 exec "$REAL" "$@""#;
     for script in [of_a_thread, of_the_process] {
@@ -349,4 +350,24 @@ async fn a_repository_with_very_many_secrets_keeps_them_all() {
     let at = repo.display();
     let (_, got) = first(&house, &format!("cat {at}/src/code; cat {at}/certs/*/*")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
+}
+
+#[tokio::test]
+async fn a_codex_installed_in_its_own_folder_works_where_that_is_indexed() {
+    let house = House::with(obedient().await, "", |settings| {
+        let package = binary().ancestors().nth(2).unwrap();
+        let at = settings.home.as_ref().unwrap().join("packages");
+        fs::create_dir(&at).unwrap();
+        let mut copy = std::process::Command::new("cp");
+        assert!(copy.arg("-al").arg(package).arg(&at).status().unwrap().success());
+        settings.bin = Some(at.join(package.file_name().unwrap()).join("bin/codex"));
+    })
+    .await;
+    let folder = house.repo().parent().unwrap().to_owned();
+    put(&folder.join("top"), "the top");
+    put(&house.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
+    house.catalog.put_root(&root(&folder)).await.unwrap();
+    let at = folder.display();
+    let (_, got) = first(&house, &format!("cat {at}/top; cat {at}/codex-home/auth.json")).await;
+    assert!(got.contains("the top") && !got.contains("SECRET"), "{got}");
 }
