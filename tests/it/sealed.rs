@@ -303,7 +303,8 @@ async fn a_codex_that_does_not_confirm_the_fence_is_not_used() {
     // The one does not know what a thread is given, the other what the process is given.
     let of_a_thread =
         r#"sed -u 's/"default_permissions"/"a"/; s/"permissions"/"b"/' | "$REAL" "$@""#;
-    let of_the_process = r#"set -- "${@/default_permissions=/other_permissions=}"
+    let of_the_process = r#"set -- "${@/default_permissions=/a=}"
+set -- "${@/permissions./b.}"
 exec "$REAL" "$@""#;
     for script in [of_a_thread, of_the_process] {
         let house = House::with(obedient().await, "", |settings| {
