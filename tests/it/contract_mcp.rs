@@ -349,7 +349,7 @@ async fn headers_are_checked_as_the_protocol_says() {
     415 content-type: application/json
     {
       "error": "UNSUPPORTED_MEDIA_TYPE",
-      "message": "the body must be sent as `application/json`"
+      "message": "the request must be sent with `content-type: application/json`"
     }
     "#);
     let untyped = wire::request(server.mcp, "POST", "/mcp", &[], ping).await;
