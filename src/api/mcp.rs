@@ -66,7 +66,7 @@ impl RawSearch {
     }
 
     /// Returns the endpoint that the query of an address asks for: `repository=…` has only that one.
-    /// Whoever is given such an address cannot search beyond it, whatever it sends.
+    /// A client that is given such an address cannot search beyond it, whatever it sends.
     pub(super) fn confined(&self, query: Option<&str>) -> Result<Self, Fault> {
         let mut search = self.clone();
         for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {

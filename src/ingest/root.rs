@@ -72,7 +72,7 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
         return Err(fault("is the whole file system; name the folder of one repository"));
     }
     if SYSTEM.iter().any(|folder| canonical.starts_with(folder)) {
-        return Err(fault("is, or lies in, a folder in which the system shows itself, not files"));
+        return Err(fault("is, or lies in, a folder that shows the state of the system, not files"));
     }
     if !canonical.is_dir() {
         return Err(fault("is not a folder"));

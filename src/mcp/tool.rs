@@ -43,7 +43,7 @@ pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
             "conversationId": {
                 "type": "string",
                 "minLength": 1,
-                "description": "For a follow-up: the conversationId of the former answer. Leave it out to begin anew.",
+                "description": "For a follow-up: the conversationId of the former answer. Leave it out to start a new conversation.",
             },
         },
     });

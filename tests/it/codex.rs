@@ -213,6 +213,10 @@ async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none(
             format!("echo >> '{runs}'; if [ $(wc -l < '{runs}') -le 2 ]; then exit 3; fi");
         let script = format!("#!/bin/sh\n{crashes}\nexec '{}' \"$@\"\n", binary().display());
         fs::write(&program, script).unwrap();
+        // A script is believed when it stands beside a package of Codex, as the one of npm does.
+        let packages = program.with_file_name("node_modules");
+        fs::create_dir(&packages).unwrap();
+        link(binary().ancestors().nth(5).unwrap(), &packages.join("@openai"));
         make_runnable(&program);
         settings.bin = Some(program);
     })
@@ -236,7 +240,7 @@ async fn a_process_killed_while_idle_is_noticed_at_once() {
     assert_eq!(shown(&house.ask("Before?").await), "answer: Before.");
     assert_eq!(reason(house.codex.presence()), "available");
     kill_children(&house.home());
-    until(|| house.codex.counts().starts == 2).await;
+    until(|| house.codex.counts().starts >= 2).await;
     until(|| reason(house.codex.presence()) == "available").await;
 
     let program = house.settings.bin.clone().unwrap();
@@ -252,7 +256,7 @@ async fn a_process_killed_while_idle_is_noticed_at_once() {
 async fn until(is_so: impl Fn() -> bool) {
     let changed = async {
         while !is_so() {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(20), changed).await.unwrap();

@@ -147,7 +147,7 @@ async fn a_server_that_is_told_to_stop_says_what_it_waits_for() {
 
 #[tokio::test]
 async fn a_second_signal_ends_a_server_at_once() {
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let data = fresh();
     // Of this grace, a request that does not end may have half.
     let mut environment = without_codex();
@@ -156,8 +156,13 @@ async fn a_second_signal_ends_a_server_at_once() {
     let address = server.main.strip_prefix("http://").unwrap();
     let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
     let unfinished = "POST /tools/vector-search HTTP/1.1\r\nhost: localhost\r\n\
-                      content-type: application/json\r\ncontent-length: 100\r\n\r\n{";
+                      content-type: application/json\r\ncontent-length: 100\r\n\
+                      expect: 100-continue\r\n\r\n";
     client.write_all(unfinished.as_bytes()).await.unwrap();
+    // The request is under way once the server asks for its body.
+    let mut asked = [0; 12];
+    client.read_exact(&mut asked).await.unwrap();
+    assert_eq!(&asked, b"HTTP/1.1 100");
     signal("TERM", server.pid()).await;
     assert_eq!(log.next_line().await.unwrap().as_deref(), Some("stopping"));
     let status = server.terminate().await;

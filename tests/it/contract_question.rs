@@ -183,7 +183,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
                 "conversationId": {
                   "type": "string",
                   "minLength": 1,
-                  "description": "For a follow-up: the conversationId of the former answer. Leave it out to begin anew."
+                  "description": "For a follow-up: the conversationId of the former answer. Leave it out to start a new conversation."
                 }
               }
             },

@@ -208,7 +208,7 @@ async fn paths_that_are_no_folders_are_refused() {
     assert!(made.success());
     let socket = std::os::unix::net::UnixListener::bind(repo.at("socket")).unwrap();
     std::os::unix::fs::symlink("/proc/self", repo.at("system")).unwrap();
-    let shown = "shows itself, not files";
+    let shown = "the state of the system, not files";
     for (path, fault) in [
         ("gone", "does not exist"),
         ("a.rs", "is not a folder"),
