@@ -3,6 +3,7 @@
 mod embedding;
 mod env;
 mod environment;
+mod http;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -13,6 +14,7 @@ use std::{
 pub use embedding::Embedding;
 pub use env::{ConfigError, from_environment, from_pairs, hide_keys};
 pub use environment::Environment;
+pub use http::Http;
 
 use crate::domain::Root;
 
@@ -102,25 +104,6 @@ pub struct Guard {
     pub hosts: Vec<String>,
     /// Further origins such as `https://tools.example`, lower case.
     pub origins: Vec<String>,
-}
-
-/// Bounds of both listeners.
-#[derive(Debug, Clone)]
-pub struct Http {
-    /// Largest request body, in bytes.
-    pub max_body_bytes: usize,
-    /// Most connections open at a time on one listener; further ones wait to be accepted.
-    pub max_connections: usize,
-    /// Most JSON-RPC messages in one batch.
-    pub max_batch: usize,
-    /// How long a new connection may stay silent.
-    pub first_byte_timeout: Duration,
-    /// How long a client may take to send its headers or its body, or to begin a further request.
-    pub read_timeout: Duration,
-    /// How long a client may take nothing of a reply that waits for it.
-    pub write_timeout: Duration,
-    /// How often a silent long reply sends something.
-    pub keep_alive: Duration,
 }
 
 /// Bounds of ingest.

@@ -88,6 +88,32 @@ fn project_structure_names_every_file() {
     assert!(missing.is_empty(), "projectStructure.md lacks {missing:?}");
 }
 
+/// `fuzz/` links to parts of `src/`, and nothing else of the checks builds it.
+#[test]
+fn what_is_fuzzed_imports_only_what_is_linked_too() {
+    let folder = root().join("fuzz/src");
+    let lib = fs::read_to_string(folder.join("lib.rs")).unwrap();
+    let linked: Vec<&str> = lib
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ").and_then(|name| name.strip_suffix(';')))
+        .collect();
+    assert!(linked.contains(&"rpc"), "{linked:?}");
+    let mut files = Vec::new();
+    walk(&folder, &mut files);
+    let (mut faults, mut at) = (Vec::new(), 0);
+    while let Some(path) = files.get(at).cloned() {
+        let text = fs::read_to_string(&path).unwrap();
+        let elsewhere = text.lines().filter_map(|line| line.strip_prefix("#[path = \""));
+        let elsewhere = elsewhere.map(|line| folder.join(line.trim_end_matches("\"]")));
+        files.extend(elsewhere);
+        for name in imports(&text).into_iter().filter(|name| !linked.contains(name)) {
+            faults.push(format!("{}: {name} is not in fuzz/src/lib.rs", path.display()));
+        }
+        at += 1;
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 fn layer(module: &str) -> usize {
     match LAYERS.iter().position(|names| names.contains(&module)) {
         Some(layer) => layer,

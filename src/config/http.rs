@@ -1,0 +1,22 @@
+//! The bounds of both listeners. Nothing else of the settings is built for the fuzz targets.
+
+use std::time::Duration;
+
+/// Bounds of both listeners.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Largest request body, in bytes.
+    pub max_body_bytes: usize,
+    /// Most connections open at a time on one listener; further ones wait to be accepted.
+    pub max_connections: usize,
+    /// Most JSON-RPC messages in one batch.
+    pub max_batch: usize,
+    /// How long a new connection may stay silent.
+    pub first_byte_timeout: Duration,
+    /// How long a client may take to send its headers or its body, or to begin a further request.
+    pub read_timeout: Duration,
+    /// How long a client may take nothing of a reply that waits for it.
+    pub write_timeout: Duration,
+    /// How often a silent long reply sends something.
+    pub keep_alive: Duration,
+}
