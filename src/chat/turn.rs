@@ -176,7 +176,11 @@ impl Runner<'_> {
                 (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
                 (Some(lost @ Ending::Lost(_)), _) => {
                     // Where only its events were lost, the turn still runs.
-                    drop(timeout(INTERRUPT_GRACE, running.interrupt()).await);
+                    let left = async {
+                        running.interrupt().await;
+                        running.leave().await;
+                    };
+                    drop(timeout(INTERRUPT_GRACE, left).await);
                     return self.failure(lost).await;
                 }
                 (Some(ending), _) => {
@@ -222,6 +226,7 @@ impl Runner<'_> {
             running.keep().await;
         } else {
             warn!(conversation.id = %self.conversation, "interrupted turn does not end");
+            self.chat.codex.replace().await;
         }
         match stop {
             Stop::Deadline => {

@@ -1,6 +1,6 @@
 //! Threads of Codex: opened for a question, run for one turn, kept loaded afterwards.
 
-use std::{io, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, io, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::{
@@ -195,7 +195,10 @@ impl Thread {
             sandbox_policy: settings::sandbox_policy(&self.settings),
         };
         match self.begin(&start).await {
-            Ok(started) => Ok(Running { turn: started.turn.id, retried: false, thread: self }),
+            Ok(started) => {
+                let (turn, commands) = (started.turn.id, BTreeSet::new());
+                Ok(Running { thread: self, turn, retried: false, commands })
+            }
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
                 if matches!(error, CodexError::Refused { .. }) {
@@ -242,6 +245,8 @@ pub struct Running {
     turn: String,
     /// Whether the present response was asked for again.
     retried: bool,
+    /// Commands that have begun and not ended.
+    commands: BTreeSet<String>,
 }
 
 impl Running {
@@ -267,6 +272,10 @@ impl Running {
     fn note(&mut self, event: Event) -> Event {
         match event {
             Event::Retrying => self.retried = true,
+            Event::ToolStarted(ref tool) if tool.is_command() => {
+                self.commands.insert(tool.call_id.clone());
+            }
+            Event::ToolEnded(ref tool) => drop(self.commands.remove(&tool.call_id)),
             Event::Counted { thread_total, .. } => {
                 self.retried &= self.thread.tokens == Some(thread_total);
                 self.thread.tokens = Some(thread_total);
@@ -294,9 +303,22 @@ impl Running {
         }
     }
 
-    /// Keeps the thread loaded for a follow-up. To be called once the turn has ended.
+    /// Keeps the thread loaded for a follow-up. To be called once the turn has ended. A command that
+    /// still runs, which neither the end of the turn nor an interruption ends, is ended by letting go of
+    /// the thread.
     pub async fn keep(self) {
-        self.thread.keep().await;
+        if self.commands.is_empty() {
+            self.thread.keep().await;
+        } else {
+            self.leave().await;
+        }
+    }
+
+    /// Lets go of the thread, and so ends its commands.
+    pub async fn leave(self) {
+        if self.thread.server.is_running() {
+            self.thread.server.leave(self.thread.id).await;
+        }
     }
 }
 

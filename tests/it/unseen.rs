@@ -1,10 +1,11 @@
 //! No work that nobody sees: whichever model answers, it has no tool that starts work of its own, and work
 //! of another agent ends the turn.
 
-use std::{collections::BTreeSet, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command, time::Duration};
 
 use codeinfo::chat::{Ask, collect};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::{
     codex::{binary, wrapped},
@@ -12,7 +13,7 @@ use crate::support::{
     model::{Item, Model, Reply, says},
 };
 
-/// All that a model may have: searching, reading, running commands it is there to see the end of.
+/// All that a model may have: searching, reading, and commands, which end with the turn at the latest.
 const TOOLS: [&str; 16] = [
     "apply_patch",
     "clock__curr_time",
@@ -133,6 +134,58 @@ async fn work_of_another_agent_ends_the_turn() {
         assert_eq!(shown(&again), "answer: Done.", "{tool}");
     }
 }
+
+/// Whether a process has `word` among its arguments.
+fn runs(word: &str) -> bool {
+    fs::read_dir("/proc").unwrap().flatten().any(|process| {
+        let arguments = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&arguments).contains(word)
+    })
+}
+
+async fn until_gone(word: &str) {
+    let gone = async {
+        while runs(word) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.unwrap();
+}
+
+#[tokio::test]
+async fn no_command_outlives_its_turn() {
+    // A command of its own for each question, and an end of the turn only for those that are not `held`.
+    let model = Model::answer(|request| {
+        let input = request["input"].as_array().unwrap();
+        let last = input.last().unwrap();
+        let Some(question) = last["content"][0]["text"].as_str() else {
+            assert!(last["output"].to_string().contains("session ID"), "{last}");
+            let is_held = input.iter().any(|item| item["content"][0]["text"] == "held");
+            return if is_held { Reply::Silent(vec![]) } else { Reply::Items(vec![says("Done.")]) };
+        };
+        let (_, seconds) = question.split_once(' ').unwrap_or(("", HELD));
+        let arguments = json!({ "cmd": format!("exec sleep {seconds}"), "yield_time_ms": 250 });
+        Reply::Items(vec![Item::Calls(String::new(), "exec_command".to_owned(), arguments)])
+    })
+    .await;
+    let house = House::with(model, "", |_| ()).await;
+    let seconds = format!("86399.{}", Uuid::new_v4().as_u128());
+    let outcome = house.ask(&format!("sleep {seconds}")).await;
+    assert_eq!(shown(&outcome), "answer: Done.");
+    until_gone(&seconds).await;
+    let turn = house.begin("held", None).await.unwrap();
+    house.model.asked(4).await;
+    assert!(runs(HELD));
+    drop(turn);
+    until_gone(HELD).await;
+    // The process and the conversation are still there.
+    let again = house.follow_up(outcome.conversation, &format!("sleep {seconds}")).await;
+    assert_eq!(shown(&again), "answer: Done.");
+    assert_eq!(house.codex.counts().starts, 1);
+}
+
+/// How long the command of the question `held` lasts.
+const HELD: &str = "86398.7316";
 
 /// A Codex whose agents cannot be switched off.
 const UNLOCKED: &str = "set -- \"${@/agents.enabled=false/agents.enabled=true}\"

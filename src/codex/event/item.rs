@@ -5,6 +5,18 @@ use serde_json::{Value, json};
 
 use super::{Event, Tool, Unknown, bound, find, text};
 
+/// The source of Codex's own tools.
+const OWN: &str = "codex";
+/// The name of those that are commands.
+const SHELL: &str = "shell";
+
+impl Tool {
+    /// Whether the call is a command of the shell.
+    pub(in crate::codex) fn is_command(&self) -> bool {
+        self.source == OWN && self.name == SHELL
+    }
+}
+
 /// Reads an item; `None` for a kind of no interest.
 pub(super) fn read(params: &Value) -> Result<Option<Event>, Unknown> {
     let item = params.get("item").ok_or(Unknown)?;
@@ -94,7 +106,7 @@ fn command(call_id: String, item: &Value) -> Tool {
         Some("inProgress") | None => None,
         Some(_) => Some(Ok(bound::value(result))),
     };
-    own_tool(call_id, "shell", parameters, outcome)
+    own_tool(call_id, SHELL, parameters, outcome)
 }
 
 /// A web search has no state of its own: it is over when its item is completed.
@@ -111,7 +123,7 @@ fn own_tool(
     outcome: Option<Result<Value, String>>,
 ) -> Tool {
     let parameters = bound::value(parameters);
-    Tool { call_id, source: "codex".to_owned(), name: name.to_owned(), parameters, outcome }
+    Tool { call_id, source: OWN.to_owned(), name: name.to_owned(), parameters, outcome }
 }
 
 fn outcome(item: &Value, failure: &str) -> Option<Result<(), String>> {
