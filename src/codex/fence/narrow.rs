@@ -1,6 +1,7 @@
 //! Bounds how many paths are denied, by denying whole folders where secrets lie close together.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
@@ -17,13 +18,16 @@ pub(super) fn narrow(
         if let Some(folder) = fullest(&paths, roots) {
             paths.retain(|path| !path.starts_with(&folder));
             paths.insert(folder);
-        } else if let Some(root) = roots
-            .iter()
-            .filter(|root| !lost.contains(*root))
-            .max_by_key(|root| paths.iter().filter(|path| path.starts_with(root)).count())
+        } else if let Some(root) =
+            roots.iter().filter(|root| !lost.contains(*root)).max_by_key(|root| {
+                let count = paths.iter().filter(|path| path.starts_with(root)).count();
+                // An outer one first: it grants what an inner one holds, too.
+                (count, Reverse(root.components().count()))
+            })
         {
-            paths.retain(|path| !path.starts_with(root));
             lost.insert(root.clone());
+            let granted: Vec<&PathBuf> = roots.difference(&lost).collect();
+            paths.retain(|path| granted.iter().any(|root| path.starts_with(root)));
         } else {
             break;
         }
@@ -63,6 +67,16 @@ mod tests {
             (set(&["/r/a", "/r/certs", "/r/x/y/1"]), set(&[]))
         );
         assert_eq!(narrow(secrets, &roots, 0), (set(&[]), set(&["/r"])));
+    }
+
+    #[test]
+    fn a_root_that_is_given_up_leaves_the_secrets_of_those_inside_it_denied() {
+        let roots = set(&["/r", "/r/in"]);
+        let secrets = set(&["/r/1", "/r/2", "/r/in/3"]);
+        assert_eq!(narrow(secrets, &roots, 1), (set(&["/r/in/3"]), set(&["/r"])));
+        // The outer one would still grant what is in the inner one.
+        let secrets = set(&["/r/in/1", "/r/in/2"]);
+        assert_eq!(narrow(secrets, &roots, 1), (set(&[]), set(&["/r", "/r/in"])));
     }
 
     #[test]
