@@ -74,6 +74,9 @@ pub(super) async fn confinement(
     let sandbox = settings.sandbox;
     if sandbox == Sandbox::DangerFullAccess {
         warn!("CODEX_SANDBOX is danger-full-access: the model's shell is not confined");
+        if !settings.network {
+            warn!("CODEX_NETWORK=off has no effect with CODEX_SANDBOX=danger-full-access");
+        }
         return Ok(Confinement { sandbox, network: Network::Open, fault: None });
     }
     if server.program().is_none() {

@@ -218,6 +218,14 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
     let network = choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)?;
     let web_search = choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearch::Live)?;
     let private = choice("CODEX_PRIVATE", raw.codex_private.as_ref(), Switch::Off)? == Switch::On;
+    let sandbox = choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?;
+    if private && sandbox == Sandbox::DangerFullAccess {
+        return Err(fault(
+            "CODEX_PRIVATE",
+            "needs a sandbox: with `CODEX_SANDBOX=danger-full-access` nothing keeps the model's shell \
+             from the network",
+        ));
+    }
     Ok(Codex {
         no_proxy: [raw.no_proxy.as_deref(), Some("127.0.0.1,localhost,::1")]
             .into_iter()
@@ -235,7 +243,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         },
         model: raw.codex_model,
         effort: effort(raw.codex_effort)?,
-        sandbox: choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?,
+        sandbox,
         approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), Approval::OnFailure)?,
         network: network == Switch::On && !private,
         web_search: if private { WebSearch::Disabled } else { web_search },

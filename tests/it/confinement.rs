@@ -54,11 +54,13 @@ async fn no_fence_is_said_to_be_none() {
     let expected = json!({ "mode": "danger-full-access", "network": "open", "ok": true });
     assert_eq!(health(&data, &environment).await, expected);
     environment.push(("LOG_LEVEL".to_owned(), "warn".to_owned()));
+    environment.push(("CODEX_NETWORK".to_owned(), "off".to_owned()));
     let output = run(&data, &environment, &["doctor"]).await;
     let note = "note  sandbox: off (danger-full-access): the model's shell reads and writes all";
     assert_eq!(doctor(&output), (Some(0), note.to_owned()));
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(log.contains("the model's shell is not confined"), "{log}");
+    assert!(log.contains("CODEX_NETWORK=off has no effect"), "{log}");
 }
 
 #[tokio::test]

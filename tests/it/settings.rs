@@ -45,6 +45,12 @@ fn one_setting_keeps_private_code_on_the_machine() {
     let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
     assert!(!config.codex.network);
     assert_eq!(config.codex.web_search, codeinfo::config::WebSearch::Disabled);
+    let unfenced = [("CODEX_PRIVATE", "true"), ("CODEX_SANDBOX", "danger-full-access")];
+    assert_eq!(
+        read(&[&[("DATA_DIR", "/data")], unfenced.as_slice()].concat()).unwrap_err(),
+        "`CODEX_PRIVATE` needs a sandbox: with `CODEX_SANDBOX=danger-full-access` nothing keeps the \
+         model's shell from the network"
+    );
 }
 
 #[test]
