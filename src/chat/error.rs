@@ -16,6 +16,9 @@ pub enum ChatError {
     /// Nothing is indexed.
     #[error("nothing is indexed yet; index a repository with `codeinfo ingest PATH`")]
     IngestRequired,
+    /// What is indexed was damaged.
+    #[error("the index is being repaired; ask again in a while")]
+    Repairing,
     /// The repository that the question is about is not indexed.
     #[error(transparent)]
     UnknownRepository(#[from] UnknownRoot),
@@ -40,7 +43,7 @@ impl ChatError {
     pub fn code(&self) -> Code {
         match self {
             Self::Unavailable(..) => Code::LlmUnavailable,
-            Self::IngestRequired => Code::IngestRequired,
+            Self::IngestRequired | Self::Repairing => Code::IngestRequired,
             Self::UnknownRepository(_) => Code::RepoNotFound,
             Self::Store(cause) => cause.code(),
             Self::UnknownConversation(_) => Code::ConversationNotFound,

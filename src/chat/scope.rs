@@ -4,11 +4,14 @@ use super::{ChatError, reach};
 use crate::{
     codex::Readable,
     config::PathMap,
-    domain::{Root, UnknownRoot},
+    domain::{Root, UnknownRoot, plain_name},
 };
 
 /// Most repositories that are pointed out because a question names them.
 const MAX_NAMED: usize = 3;
+/// Most characters of a name, and of a path, that are shown.
+const MAX_NAME: usize = 200;
+const MAX_PATH: usize = 500;
 /// The shortest name that a question does not have by chance.
 const MIN_NAME: usize = 3;
 /// Names of repositories that are also words of questions: they count in quotes only.
@@ -69,12 +72,15 @@ impl Scope {
         roots: &[Root],
         paths: &PathMap,
     ) -> Result<Self, ChatError> {
-        if roots.iter().all(|root| root.counts.chunks == 0) {
-            return Err(ChatError::IngestRequired);
+        if let Some(error) = nothing_in(roots) {
+            return Err(error);
         }
         if let Some(reference) = reference {
             let root = paths.root(roots, reference.trim());
             let root = root.ok_or_else(|| UnknownRoot::new(reference, roots))?;
+            if let Some(error) = nothing_in(std::slice::from_ref(root)) {
+                return Err(error);
+            }
             let note = format!(
                 "The next question is about the repository {} only. VectorSearch finds nothing \
                  outside it, so leave `repository` out, and no other repository can be read.",
@@ -119,10 +125,18 @@ impl Scope {
 
 /// A repository as the model knows it. Names come from people; none may look like more than a name.
 fn shown(root: &Root, paths: &PathMap) -> String {
-    let name: String =
-        root.name.chars().filter(|c| !c.is_control() && *c != '`').take(200).collect();
-    let path = paths.shown(&root.path).display().to_string().replace(char::is_control, " ");
-    format!("`{name}` (at {path})")
+    let name = plain_name(&root.name, MAX_NAME).replace('`', "'");
+    let path = paths.shown(&root.path).display().to_string();
+    format!("`{name}` (at {})", plain_name(&path, MAX_PATH).replace('`', "'"))
+}
+
+/// Says why there is nothing to ask about, if no code of `roots` is indexed.
+fn nothing_in(roots: &[Root]) -> Option<ChatError> {
+    if roots.iter().any(|root| root.counts.chunks > 0) {
+        return None;
+    }
+    let is_hurt = |root: &Root| root.last_error.as_deref() == Some(Root::DAMAGED);
+    Some(if roots.iter().any(is_hurt) { ChatError::Repairing } else { ChatError::IngestRequired })
 }
 
 /// Returns the roots that a question names. The only one need not be pointed out.
@@ -152,7 +166,48 @@ pub(super) fn has_name(question: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::has_name;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::domain::{Counts, RootId};
+
+    fn root(name: &str, chunks: u64, last_error: Option<&str>) -> Root {
+        let path = PathBuf::from("/src").join(name);
+        Root {
+            id: RootId::of(&path),
+            name: name.to_owned(),
+            description: None,
+            path,
+            model_id: "none".to_owned(),
+            last_ingest_at: None,
+            counts: Counts { files: chunks, chunks, embedded: chunks },
+            last_error: last_error.map(str::to_owned),
+            private_files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_name_in_the_note_is_no_more_than_a_name() {
+        let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, None);
+        let scope = Scope::of("?", Some(&named.name), &[named.clone()], &PathMap::default());
+        let note = scope.unwrap().note().unwrap();
+        assert!(note.contains("repository `a'b c` (at /src/a'b c) only"), "{note}");
+    }
+
+    #[test]
+    fn nothing_is_asked_about_what_is_not_indexed() {
+        let fault = |roots: &[Root], reference: Option<&str>| {
+            Scope::of("?", reference, roots, &PathMap::default()).unwrap_err().to_string()
+        };
+        let (full, empty) = (root("full", 1, None), root("empty", 0, Some("not readable")));
+        let hurt = root("hurt", 0, Some(Root::DAMAGED));
+        let required = ChatError::IngestRequired.to_string();
+        let repairing = ChatError::Repairing.to_string();
+        assert_eq!(fault(&[], None), required);
+        assert_eq!(fault(&[full.clone(), empty.clone()], Some("empty")), required);
+        assert_eq!(fault(&[empty, hurt.clone()], None), repairing);
+        assert_eq!(fault(&[full, hurt], Some("hurt")), repairing);
+    }
 
     #[test]
     fn a_name_counts_as_a_word_and_a_common_one_in_quotes_only() {
