@@ -2,12 +2,13 @@
 //! that turn into links, and secrets in all places.
 
 use std::{
-    fs,
+    env, fs,
+    io::{self, Write as _},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use codeinfo::ingest::{
@@ -19,6 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ingest_bench::Bench;
 
+/// How often what a watcher does in the background is looked at.
+const POLL: Duration = Duration::from_millis(20);
 const PLACES: [&str; 8] = [
     ".gitignore",
     ".ignore",
@@ -89,6 +92,56 @@ fn patterns_are_bounded_in_number_and_in_what_they_cost() {
         fs::write(folder.join(".gitignore"), names).unwrap();
     }
     assert_eq!(skipped(&look(root.path())).len(), 8);
+}
+
+/// Names the folder that the child of [`broad_ignore_files_are_bounded_together`] walks.
+const BROAD: &str = "CODEINFO_TEST_BROAD";
+
+#[test]
+fn broad_ignore_files_are_bounded_together() {
+    const FOLDERS: usize = 45;
+    let root = TempDir::new().unwrap();
+    for folder in 0..FOLDERS {
+        let folder = root.path().join(format!("d{folder:02}"));
+        fs::create_dir_all(folder.join(".hidden")).unwrap();
+        let names = lines(ignored::MAX_PATTERNS, |number| format!("n{number}"));
+        fs::write(folder.join(".gitignore"), names).unwrap();
+        fs::write(folder.join("n7"), "").unwrap();
+    }
+    // A process of its own, so that what it takes of memory is the walk's.
+    let child = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "ingest_hostile::walk_what_is_broad", "--nocapture"])
+        .env(BROAD, root.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{said}{}", String::from_utf8_lossy(&child.stderr));
+    let number = |name: &str| -> usize {
+        let rest = said.split_once(name).unwrap().1;
+        rest.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    let counting = ignored::MAX_WALK_PATTERNS / ignored::MAX_PATTERNS;
+    assert_eq!(number("skipped="), FOLDERS - counting);
+    assert_eq!(number("files="), FOLDERS - counting);
+    let peak = number("peak_kib=") >> 10;
+    assert!(peak < 100, "{peak} MiB");
+}
+
+/// The child of the test above; as a test of its own it does nothing.
+#[test]
+fn walk_what_is_broad() {
+    let Some(root) = env::var_os(BROAD).map(PathBuf::from) else { return };
+    let discovered = look(&root);
+    assert!(
+        discovered.skipped.iter().all(|skipped| {
+            skipped.reason.to_string() == ignored::Fault::TooManyInAll.to_string()
+        })
+    );
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = peak.trim().trim_end_matches(" kB");
+    let (skipped, files) = (discovered.skipped.len(), discovered.files.len());
+    writeln!(io::stdout(), "skipped={skipped} files={files} peak_kib={peak} ").unwrap();
 }
 
 #[test]
@@ -266,10 +319,10 @@ async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
     let until = async |expected: &[&str]| {
         let wait = async {
             while bench.root().await.private_files != expected {
-                tokio::task::yield_now().await;
+                tokio::time::sleep(POLL).await;
             }
         };
-        let ended = tokio::time::timeout(std::time::Duration::from_mins(1), wait).await;
+        let ended = tokio::time::timeout(Duration::from_mins(1), wait).await;
         assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.root().await.private_files);
     };
     // The watcher has seen the folder once this is noted.
@@ -295,10 +348,10 @@ async fn a_watched_repository_with_a_hostile_ignore_file_stays_current() {
     repo.write("b.rs", "fn b() {}\n");
     let wait = async {
         while bench.files().await != ["a.rs", "b.rs"] {
-            tokio::task::yield_now().await;
+            tokio::time::sleep(POLL).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_mins(1), wait).await.unwrap();
+    tokio::time::timeout(Duration::from_mins(1), wait).await.unwrap();
     let status = bench.ingest(&repo).await;
     let message = status.message.unwrap();
     for name in [".gitignore (", ".ignore ("] {

@@ -21,6 +21,10 @@ pub const MAX_PATTERNS: usize = 5_000;
 /// The most bytes of patterns with wildcards that count in a folder: they are compiled together,
 /// which takes a thousand times their size, and the compiler gives up at ten megabytes.
 pub const MAX_WILD_BYTES: usize = 32 * 1024;
+/// The most patterns that count in one walk, over all folders, however many have ignore files.
+pub const MAX_WALK_PATTERNS: usize = 200_000;
+/// The most bytes of patterns with wildcards that count in one walk: thirty-two folders at their bound.
+pub const MAX_WALK_WILD_BYTES: usize = 1 << 20;
 /// A pattern with more wildcards is not one that people write.
 pub const MAX_WILDCARDS: usize = 16;
 /// A longer pattern matches nothing: the system allows no longer path.
@@ -35,6 +39,8 @@ pub enum Fault {
     TooLarge,
     /// There are more than [`MAX_PATTERNS`], or [`MAX_WILD_BYTES`].
     TooMany,
+    /// The walk met [`MAX_WALK_PATTERNS`], or [`MAX_WALK_WILD_BYTES`], before it.
+    TooManyInAll,
     /// A pattern has more than [`MAX_WILDCARDS`] or [`MAX_PATTERN_BYTES`], or is no pattern.
     BadPattern,
 }
@@ -54,6 +60,12 @@ impl fmt::Display for Fault {
                 "more than {MAX_PATTERNS} patterns, or {} KiB of them with wildcards, in it and in \
                  ignore files above, so further ones do not count",
                 MAX_WILD_BYTES / 1024
+            ),
+            Self::TooManyInAll => write!(
+                formatter,
+                "the ignore files of other folders have {MAX_WALK_PATTERNS} patterns, or {} KiB of \
+                 them with wildcards, so those of this one do not count",
+                MAX_WALK_WILD_BYTES / 1024
             ),
             Self::BadPattern => write!(
                 formatter,
@@ -93,16 +105,30 @@ struct Level {
 
 /// How much of the bounds is used up.
 #[derive(Debug, Clone, Copy, Default)]
-struct Spent {
+pub struct Spent {
     patterns: usize,
     wild_bytes: usize,
+}
+
+impl Spent {
+    /// Adds what the rules of a folder cost beyond those of the folder above.
+    pub fn add(&mut self, folder: &Rules, above: &Rules) {
+        let (spent, before) = (folder.spent(), above.spent());
+        self.patterns += spent.patterns.saturating_sub(before.patterns);
+        self.wild_bytes += spent.wild_bytes.saturating_sub(before.wild_bytes);
+    }
+
+    /// Whether a walk may compile no more patterns.
+    pub fn is_all(self) -> bool {
+        MAX_WALK_PATTERNS <= self.patterns || MAX_WALK_WILD_BYTES <= self.wild_bytes
+    }
 }
 
 impl Rules {
     /// Returns the rules of a folder, by its path below the root, that has ignore files of its own:
     /// each with its kind, as an index of [`NAMES`], and its content. Names the faults of each kind.
     pub fn with(&self, folder: &str, files: &[(usize, Vec<u8>)]) -> (Self, Vec<(usize, Fault)>) {
-        let mut spent = self.nearest.as_ref().map(|level| level.spent).unwrap_or_default();
+        let mut spent = self.spent();
         let (mut sets, mut faults) = (Vec::new(), Vec::new());
         for (kind, content) in files {
             let set = set(content, &mut spent, |fault| {
@@ -115,6 +141,10 @@ impl Rules {
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let level = Level { sets, prefix, spent, above: self.nearest.clone() };
         (Self { nearest: Some(Arc::new(level)) }, faults)
+    }
+
+    fn spent(&self) -> Spent {
+        self.nearest.as_ref().map(|level| level.spent).unwrap_or_default()
     }
 
     /// Says what becomes of a path below the root. Folders above it are not asked.

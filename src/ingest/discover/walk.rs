@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Discovered, Found, MAX_FILES,
-    ignored::{self, Fault, Rules, Verdict},
+    ignored::{self, Fault, Rules, Spent, Verdict},
     names, vendored,
 };
 use crate::ingest::{
@@ -56,7 +56,14 @@ pub(super) fn walk(
     way: Way<'_>,
     wanted: Wanted,
 ) -> Result<Discovered, IngestError> {
-    let mut walk = Walk { root, way, wanted, found: Discovered::default(), entries: 0 };
+    let mut walk = Walk {
+        root,
+        way,
+        wanted,
+        found: Discovered::default(),
+        entries: 0,
+        spent: Spent::default(),
+    };
     let mut pending = vec![Step::default()];
     let mut left_out = VecDeque::new();
     while let Some(step) = pending.pop() {
@@ -106,6 +113,8 @@ struct Walk<'a> {
     wanted: Wanted,
     found: Discovered,
     entries: usize,
+    /// What the patterns of all folders cost.
+    spent: Spent,
 }
 
 impl Walk<'_> {
@@ -140,7 +149,11 @@ impl Walk<'_> {
                 Kind::Folder if entry.name == GIT => {}
                 Kind::Folder if vendored::is_proved(&next.path, is_inside) => {}
                 Kind::Folder if secret::is_private_folder(&next.path) => self.keep_private(next),
-                Kind::Folder if is_left_out(&next, entry, Kind::Folder) => left_out.push_back(next),
+                Kind::Folder if is_left_out(&next, entry, Kind::Folder) => {
+                    // Nothing asks what its rules say, and the patterns of all such folders would
+                    // stay in memory.
+                    left_out.push_back(Step { rules: Rules::default(), ..next });
+                }
                 Kind::Folder => pending.push(next),
             }
         }
@@ -217,6 +230,7 @@ impl Walk<'_> {
                 _ => Err(io::ErrorKind::InvalidInput.into()),
             };
             match read {
+                Ok(_) if self.spent.is_all() => self.fault(step, kind, Fault::TooManyInAll),
                 Ok(content) => contents.push((kind, content)),
                 Err(_) => self.fault(step, kind, Fault::NotRegular),
             }
@@ -225,6 +239,7 @@ impl Walk<'_> {
             return step.rules.clone();
         }
         let (rules, faults) = step.rules.with(&step.text, &contents);
+        self.spent.add(&rules, &step.rules);
         for (kind, fault) in faults {
             self.fault(step, kind, fault);
         }
@@ -310,7 +325,7 @@ impl Walk<'_> {
                 continue;
             }
             for entry in &entries {
-                let next = step.to(entry, &step.rules);
+                let next = step.to(entry, &Rules::default());
                 match entry.kind {
                     Kind::File if secret::is_secret_path(&next.text) => self.keep_private(next),
                     Kind::Folder if secret::is_private_folder(&next.path) => {
