@@ -17,5 +17,5 @@ pub fn redact(path: &str, text: &str) -> (String, u64) {
 pub fn is_secret(path: &str, text: &str) -> bool {
     secret::is_secret_path(path)
         || secret::is_private_folder(std::path::Path::new(path))
-        || secret::holds_secret(text)
+        || secret::holds_secret(language(path, text), text)
 }

@@ -38,10 +38,10 @@ pub(super) fn inspect<'a>(path: &str, content: &'a [u8]) -> Verdict<'a> {
         return Verdict::Skipped(Reason::NotUtf8);
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if secret::holds_secret(text) {
+    let language = language(path, text);
+    if secret::holds_secret(language, text) {
         return Verdict::Skipped(Reason::HoldsSecret);
     }
-    let language = language(path, text);
     if is_generated(text) || (!is_prose(language) && is_minified(text)) {
         return Verdict::LeftOut;
     }

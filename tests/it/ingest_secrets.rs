@@ -148,6 +148,12 @@ const HELD_OUT: &[Planted] = &[
     ("ops/dump.csv", "1,fred,@", "$2b$12${A53}"),
     ("ops/postman.json", "{\"key\": \"x-api-key\", \"value\": \"@\"}", "{A40}"),
     ("ops/curl.log", "GET /v1/x?access_token=@&page=2 200", "{A40}"),
+    ("ops/cell.ipynb", "   \"x = 1\\n@\\n\",", "gh~p_{A36}"),
+    ("ops/row.json", "{\"row\": \"a\\t@\"}", "gh~o_{A36}"),
+    ("ops/lines.go", "const text = \"a\\r@\"", "gl~pat-{A20}"),
+    ("ops/query.log", "GET /x?next=%2Fy%3Ft%3D@ 200", "gh~s_{A36}"),
+    ("ops/cookie.js", "const head = \"Cookie:\\n@\"", "ey~J{A33}.ey~J{A80}.{u43}"),
+    ("ops/sent.log", "sent \"user=a\\npwd=@\"", "{A16}"),
     ("ops/flow.xml", "<property name=\"db.password\">@</property>", "{A12}"),
 ];
 
@@ -181,6 +187,16 @@ const KEPT: &[(&str, &str)] = &[
     ("kept/deploy.sh", "TOKEN=\"$1\""),
     ("kept/lexer.rs", "let token = Token::Identifier(\"a_long_identifier_name_2\");"),
     ("kept/lexer.rs", "let url = format!(\"https://{user}:{password}@{host}\");"),
+    (
+        "kept/Auth.java",
+        "String json = \"\"\"\n{\"auths\": {\"a.test\": {\"username\": \"fred\", \"auth\": \"Zm9v\"}}}\n\"\"\";",
+    ),
+    ("kept/account.py", "FIELDS = [\"service_account\", \"private_key\"]"),
+    ("kept/state.go", "var fields = []string{\"terraform_version\", \"lineage\", \"serial\"}"),
+    (
+        "kept/kube.go",
+        "const doc = `\nkind: Config\nclusters: []\nusers:\n- user:\n    token: abc\n`",
+    ),
     ("kept/readme.md", "Set `password: <password>` or `https://user:password@host`."),
 ];
 
@@ -279,7 +295,7 @@ async fn planted_secrets_are_neither_stored_nor_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_that_the_rules_were_not_made_for_are_kept_out_as_well() {
-    assert_eq!(HELD_OUT.len(), 30);
+    assert_eq!(HELD_OUT.len(), 36);
     assert!(leaks(HELD_OUT, 1).await.is_empty());
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    MARK,
     judge::{Family, Reading, is_secret},
     shape::is_placeholder,
 };
@@ -122,6 +123,8 @@ const NEAR: usize = 48;
 const FAR: usize = 128;
 /// How many lines a value in a block has at most.
 const BLOCK_LINES: usize = 200;
+/// How much of a block is judged, in bytes; further lines of it are secrets whatever they say.
+const BLOCK_BYTES: usize = 16 * 1024;
 
 /// Adds where the values stand that are assigned to the name that holds `word`, a word of `family`.
 pub(super) fn find(
@@ -162,7 +165,11 @@ fn name(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     let length = |rest: &[u8]| rest.iter().take(NEAR).take_while(|byte| is_part(byte)).count();
     let end = word.end + length(bytes.get(word.end..)?);
     let before = bytes.get(word.start.saturating_sub(NEAR)..word.start)?;
-    let start = word.start - before.iter().rev().take_while(|byte| is_part(byte)).count();
+    let mut start = word.start - before.iter().rev().take_while(|byte| is_part(byte)).count();
+    let escape = start.checked_sub(1).and_then(|before| bytes.get(before..=start));
+    if start < word.start && matches!(escape, Some([b'\\', b'n' | b'r' | b't'])) {
+        start += 1;
+    }
     if word.len() <= 4 && start < word.start {
         // `bypass` and `compass` are other words; `dbPass` and `DB_PASS` are not.
         let (before, first) = (byte(bytes, word.start - 1), byte(bytes, word.start));
@@ -431,7 +438,8 @@ fn block(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
     let before = before.rsplit('\n').next().unwrap_or_default();
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
     let own = indent(before);
-    let mut at = line_end(text.as_bytes(), name.end);
+    let begun = line_end(text.as_bytes(), name.end);
+    let mut at = begun;
     let mut found = Vec::new();
     for line in text.get(at..).unwrap_or_default().split_inclusive('\n').take(BLOCK_LINES) {
         let content = line.trim();
@@ -439,7 +447,8 @@ fn block(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
             if indent(line) <= own {
                 break;
             }
-            if !is_placeholder(content) {
+            let is_near = at + line.len() - begun <= BLOCK_BYTES;
+            if !content.contains(MARK) && !(is_near && is_placeholder(content)) {
                 let from = at + (line.len() - line.trim_start().len());
                 found.push(from..from + content.len());
             }

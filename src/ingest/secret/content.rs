@@ -11,13 +11,15 @@ const LONG_RUN: usize = 40;
 
 /// Whether the text holds a private key, or is nothing but secrets: the key file of a service account,
 /// a manifest of secrets, what a cluster, a registry or Terraform keeps. Code that merely names the
-/// first line of a key, to look for it, holds none.
-pub(in crate::ingest) fn holds_secret(text: &str) -> bool {
+/// first line of a key, to look for it, holds none; nor does code or prose with one of the others in it.
+pub(in crate::ingest) fn holds_secret(language: Option<&str>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
-    (has("\"service_account\"") && has("\"private_key\""))
-        || (has("\"terraform_version\"") && has("\"lineage\"") && has("\"serial\""))
-        || (has("\"auths\"") && has("\"auth\""))
-        || (has("kind: Config") && has("clusters:") && holds_cluster_key(text))
+    let is_object = text.trim_start().starts_with('{');
+    let may_be_yaml = matches!(language, None | Some("yaml" | "text"));
+    (is_object && has("\"service_account\"") && has("\"private_key\""))
+        || (is_object && has("\"terraform_version\"") && has("\"lineage\"") && has("\"serial\""))
+        || (is_object && has("\"auths\"") && has("\"auth\""))
+        || (may_be_yaml && holds_cluster_key(text))
         || (has("PuTTY-User-Key-File-") && has("Private-Lines:"))
         || (has("kind: Secret") && manifest::is_nothing_else(text))
         || text.split("-----BEGIN ").skip(1).any(|rest| {
@@ -32,7 +34,9 @@ pub(in crate::ingest) fn holds_secret(text: &str) -> bool {
 /// Whether a configuration of Kubernetes has the key or the token of a user.
 fn holds_cluster_key(text: &str) -> bool {
     const KEYS: [&str; 3] = ["client-key-data:", "token:", "password:"];
-    text.contains("\nusers:")
+    text.lines().any(|line| line.trim_end() == "kind: Config")
+        && text.contains("clusters:")
+        && text.contains("\nusers:")
         && text.lines().any(|line| KEYS.iter().any(|key| line.trim_start().starts_with(key)))
 }
 
@@ -84,7 +88,7 @@ mod tests {
             "kind: Config\nclusters: []\nusers:\n- user:\n    token: abc\n",
             "apiVersion: v1\nkind: Secret\ndata:\n  a: aHVudGVyMg==\n",
         ] {
-            assert!(holds_secret(text), "{text}");
+            assert!(holds_secret(None, text), "{text}");
         }
     }
 
@@ -100,7 +104,7 @@ mod tests {
             "apiVersion: v1\nkind: Secret\ndata:\n  a: {{ .Values.a }}\n",
             "apiVersion: v1\nkind: Secret\ndata:\n  a: aHVudGVyMg==\n---\nkind: Service\n",
         ] {
-            assert!(!holds_secret(text), "{text}");
+            assert!(!holds_secret(None, text), "{text}");
         }
     }
 }

@@ -121,8 +121,8 @@ pub(super) fn bearer(text: &[u8], at: usize) -> Option<Range<usize>> {
 pub(super) fn signed(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
     let rest = text.get(at..)?;
-    let before = at.checked_sub(1).and_then(|before| text.get(before));
-    if !rest.starts_with(b"eyJ") || before.is_some_and(|byte| is_part(&byte)) {
+    let follows_dash = at.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'-');
+    if !rest.starts_with(b"eyJ") || follows_dash || follows_word(text, at) {
         return None;
     }
     let head = rest.iter().take_while(is_part).count();
@@ -147,10 +147,14 @@ fn run(text: &[u8], from: usize, body: Body) -> usize {
     rest.iter().take_while(|byte| body.has(**byte)).count()
 }
 
-/// Whether the byte before belongs to the same word.
+/// Whether the byte before belongs to the same word. The end of an escape, such as `\n` or `%3D`, does not.
 fn follows_word(text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(1).and_then(|before| text.get(before));
-    before.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    match text.get(..at).unwrap_or_default() {
+        [.., b'\\', b'n' | b'r' | b't'] => false,
+        [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => false,
+        [.., before] => before.is_ascii_alphanumeric() || *before == b'_',
+        [] => false,
+    }
 }
 
 /// Every kind of token that is known by its middle.
