@@ -62,16 +62,25 @@ fn of_a_huge_ignore_file_the_start_counts_and_that_is_said() {
         file.set_len(300 << 20).unwrap();
         assert_eq!(files(&look(root.path())), ["a.rs", "src/b.rs"]);
     }
+    // Of the pattern at the bound, what lies before it is another pattern.
+    let root = repository();
+    let start = "b.rs\n".len() + 2;
+    let filler = "x".repeat(ignored::MAX_BYTES - start - "a.rs".len());
+    fs::write(root.path().join(".gitignore"), format!("b.rs\n#{filler}\na.rs.orig\n")).unwrap();
+    assert_eq!(files(&look(root.path())), ["a.rs"]);
 }
 
 #[test]
 fn patterns_are_bounded_in_number_and_in_what_they_cost() {
     let names = lines(20_000, |number| format!("n{number}"));
     let wild = lines(20_000, |number| format!("*w{number}*"));
+    let costly =
+        lines(2_000, |number| format!("*{number:020}*")) + "\n[aaaaaaaaaaaaaaaaaaaaaaaa].rs";
     let endless = format!("{}\n", "*a".repeat(40));
     for (patterns, fault) in [
         (names, ignored::Fault::TooMany),
         (wild, ignored::Fault::TooMany),
+        (costly, ignored::Fault::TooMany),
         (endless, ignored::Fault::BadPattern),
     ] {
         let root = repository();
@@ -299,6 +308,23 @@ fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
         "src/server.key",
     ];
     assert_eq!(private, expected);
+}
+
+#[test]
+fn of_what_is_ignored_the_start_is_searched_for_secrets() {
+    let root = repository();
+    fs::write(root.path().join(".gitignore"), "made/\n").unwrap();
+    for folder in ["made/0", "made/1"] {
+        fs::create_dir_all(root.path().join(folder)).unwrap();
+        fs::write(root.path().join(folder).join(".env"), "KEY=1").unwrap();
+    }
+    let found = |root: &TempDir| look(root.path()).private.into_iter().collect::<Vec<_>>();
+    assert_eq!(found(&root), ["made/0/.env", "made/1/.env"]);
+    fs::remove_file(root.path().join("made/0/.env")).unwrap();
+    for number in 0..20_000 {
+        fs::File::create(root.path().join(format!("made/0/{number}"))).unwrap();
+    }
+    assert_eq!(found(&root), [""; 0]);
 }
 
 #[tokio::test]
