@@ -21,6 +21,8 @@ use crate::wire::{self, head};
 
 /// Long enough that only a hanging test meets it.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// More than any buffer between here and a client holds.
+const LARGE: usize = 512 * 65_536;
 
 /// Tells when work begins and when it is dropped.
 #[derive(Clone)]
@@ -48,6 +50,9 @@ impl Handler for Work {
         }
         if path == "/fast" {
             return reply::json(StatusCode::OK, &json!("done"));
+        }
+        if path == "/large" {
+            return reply::json_text(200, "x".repeat(LARGE));
         }
         let dropped = Dropped(self.news.clone());
         self.news.send("begun").unwrap();
@@ -293,6 +298,21 @@ async fn a_connection_gives_way_when_its_request_is_done_and_not_before() {
     server.release.cancel();
     answered(&mut first).await;
     assert!(closed(&mut first).await);
+    answered(&mut second).await;
+}
+
+#[tokio::test]
+async fn a_connection_gives_way_when_its_reply_is_sent_and_not_when_it_is_written() {
+    let server = Server::start(|http| http.max_connections = 1).await;
+    let mut slow = server.connect(&keep_alive("GET", "/large", "")).await;
+    // Its reply has begun.
+    let mut bytes = vec![0];
+    slow.read_exact(&mut bytes).await.unwrap();
+    let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
+    let early = tokio::time::timeout(Duration::from_millis(200), second.read(&mut [0])).await;
+    assert!(early.is_err(), "the second is not served before the first has its reply");
+    slow.read_to_end(&mut bytes).await.unwrap();
+    assert!(LARGE < bytes.len(), "cut at {} bytes", bytes.len());
     answered(&mut second).await;
 }
 
