@@ -171,3 +171,126 @@ impl VectorStore for Observed {
         self.inner.holdup()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// Answers that it is there, and fails in everything else while it is sick.
+    #[derive(Default)]
+    struct Sick {
+        fails: AtomicBool,
+    }
+
+    impl Sick {
+        fn ends<T: Default + Send + 'static>(&self) -> BoxFuture<'_, Result<T, StoreError>> {
+            let fault = || StoreError::Engine { action: "work", reason: "it is sick".to_owned() };
+            let is_sick = self.fails.load(Ordering::Relaxed);
+            async move { if is_sick { Err(fault()) } else { Ok(T::default()) } }.boxed()
+        }
+    }
+
+    impl VectorStore for Sick {
+        fn backend(&self) -> &'static str {
+            "sick"
+        }
+
+        fn upsert(&self, _: Collection, _: Vec<Point>) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn delete(&self, _: Collection, _: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn nearest(
+            &self,
+            _: Vec<f32>,
+            _: Filter,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+            self.ends()
+        }
+
+        fn lexical(
+            &self,
+            _: Sparse,
+            _: Filter,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
+            self.ends()
+        }
+
+        fn scroll(
+            &self,
+            _: Collection,
+            _: Filter,
+            _: Option<Uuid>,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+            self.ends()
+        }
+
+        fn count(&self, _: Collection, _: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
+            self.ends()
+        }
+
+        fn lease(&self, _: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
+            async { Ok(Lease::granted()) }.boxed()
+        }
+
+        fn is_leased(&self, _: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+            self.ends()
+        }
+
+        fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+            async { Ok(Vitals { version: None, chunks: 0 }) }.boxed()
+        }
+
+        fn check_writes(&self) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_is_well_when_its_last_read_and_its_last_write_went_well() {
+        let sick = Arc::new(Sick::default());
+        let store = Observed::new(Arc::clone(&sick) as Arc<dyn VectorStore>);
+        let is_well = async || store.vitals().await.is_ok();
+        let set = |fails| sick.fails.store(fails, Ordering::Relaxed);
+        for read in 0..4 {
+            set(true);
+            // Nobody has read from it yet, so nothing is known.
+            assert!(is_well().await, "{read}");
+            let failed = match read {
+                0 => store.nearest(vec![1.0], Filter::default(), 1).await.is_err(),
+                1 => store.lexical(Sparse::default(), Filter::default(), 1).await.is_err(),
+                2 => store.scroll(Collection::Files, Filter::default(), None, 1).await.is_err(),
+                _ => store.count(Collection::Files, Filter::default()).await.is_err(),
+            };
+            assert!(failed && !is_well().await, "{read}");
+            // A read is tried again when somebody asks.
+            set(false);
+            assert!(is_well().await, "{read}");
+        }
+        for write in 0..3 {
+            set(true);
+            let failed = match write {
+                0 => store.upsert(Collection::Files, Vec::new()).await.is_err(),
+                1 => store.delete(Collection::Files, Filter::default()).await.is_err(),
+                _ => store.flush().await.is_err(),
+            };
+            assert!(failed && !is_well().await, "{write}");
+            set(false);
+            assert!(!is_well().await, "a write is not repeated by asking, {write}");
+            store.flush().await.unwrap();
+            assert!(is_well().await, "{write}");
+        }
+    }
+}

@@ -185,7 +185,7 @@ pub(crate) fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Copies a store with its holes.
-async fn copy(from: &Path, to: &Path) {
+pub(crate) async fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").args(["-a", "--sparse=always"]).args([from, to]).status();
     assert!(copied.await.unwrap().success());
 }

@@ -8,6 +8,7 @@ use std::{
 
 use codeinfo::{
     config,
+    domain::{FileRecord, Root},
     error::Code,
     store::{
         Catalog, Collection, Embedded, Field, Filter, Holder, Lock, OnMismatch, StoreError, holder,
@@ -20,8 +21,12 @@ use qdrant_edge::{
 };
 use tempfile::TempDir;
 
-use crate::store_suite::{
-    DIMENSIONS, MODEL, Place, Store, a_root, all, chunk, numbers, put, root, store_suite, vector,
+use crate::{
+    store_damage,
+    store_suite::{
+        DIMENSIONS, MODEL, Place, Store, a_file, a_root, all, chunk, numbers, put, root,
+        store_suite, vector,
+    },
 };
 
 store_suite!(Folder);
@@ -206,6 +211,127 @@ async fn damage_is_refused_with_the_folder_and_what_to_do_where_nothing_is_to_be
         let aside = names.filter(|name| name.starts_with("store.damaged-")).count();
         assert_eq!(aside, 1);
     }
+}
+
+#[tokio::test]
+async fn a_digit_of_the_manifest_that_changed_is_damage() {
+    let folder = Folder::new();
+    drop(open(folder.path()).await.unwrap());
+    let manifest = folder.path().join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let (before, number) = text.split_once("\"nextOperation\": ").unwrap();
+    let lower = format!("{before}\"nextOperation\": {}", number.get(1..).unwrap());
+    fs::write(&manifest, lower).unwrap();
+    let refused = open_with(folder.path(), MODEL, OnMismatch::Refuse, false).await;
+    let error = refused.err().unwrap().to_string();
+    assert!(error.contains("`manifest.json` is not what was written"), "{error}");
+}
+
+/// Opens a store that nothing may be repaired of; returns why it is refused.
+async fn refusal(folder: &Path) -> String {
+    let refused = open_with(folder, MODEL, OnMismatch::Refuse, false).await;
+    refused.err().map(|error| error.to_string()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_list_of_points_without_a_checksum_is_not_believed() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    fs::remove_file(folder.path().join("checksums")).unwrap();
+    assert_eq!(refusal(folder.path()).await, "");
+    fs::remove_file(folder.path().join("checksums")).unwrap();
+    let segments = fs::read_dir(folder.path().join("chunks/segments")).unwrap();
+    let list = segments.map(|entry| entry.unwrap().path().join("mutable_id_tracker.mappings"));
+    let list = list.into_iter().find(|path| fs::metadata(path).is_ok_and(|it| 0 < it.len()));
+    let mut entry = vec![2];
+    entry.extend([7; 16]);
+    entry.extend(1_000_000_u32.to_le_bytes());
+    let (list, mut bytes) = list.map(|path| (path.clone(), fs::read(path).unwrap())).unwrap();
+    bytes.extend(entry);
+    fs::write(list, bytes).unwrap();
+    let reason = refusal(folder.path()).await;
+    assert!(reason.contains("mutable_id_tracker.mappings` is not what was written"), "{reason}");
+}
+
+#[tokio::test]
+async fn what_never_changes_is_compared_after_a_kill_too() {
+    let (folder, killed) = (Folder::new(), Folder::new());
+    let store = open(folder.path()).await.unwrap();
+    put(&store, (1..=600).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
+    store.flush().await.unwrap();
+    until_optimized(&store, folder.path()).await;
+    drop(store);
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(601, "a", "x", vector(601), &[])]).await;
+    // As it is when the process is killed now.
+    let (whole, flipped) = (killed.path().join("whole/store"), killed.path().join("flipped/store"));
+    for to in [&whole, &flipped] {
+        fs::create_dir(to.parent().unwrap()).unwrap();
+        store_damage::copy(folder.path(), to).await;
+    }
+    drop(store);
+    assert_eq!(refusal(&whole).await, "");
+    let mut segments = fs::read_dir(flipped.join("chunks/segments")).unwrap();
+    let list = segments.find_map(|entry| {
+        let list = entry.unwrap().path().join("id_tracker.mappings");
+        list.is_file().then_some(list)
+    });
+    let list = list.unwrap();
+    let mut bytes = fs::read(&list).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&list, bytes).unwrap();
+    let reason = refusal(&flipped).await;
+    assert!(reason.contains("id_tracker.mappings` is not what was written"), "{reason}");
+}
+
+#[tokio::test]
+async fn chunks_that_are_not_those_of_the_records_are_damage_of_their_root_alone() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    let catalog = Catalog::new(Arc::clone(&store));
+    for (first, name) in [(1, "one"), (11, "two")] {
+        let mut whole = a_root(name);
+        whole.counts.chunks = 3;
+        let id = whole.id.to_string();
+        put(&store, (first..first + 3).map(|n| chunk(n, &id, "x", vector(n), &[]))).await;
+        let file = FileRecord { chunks: 3, ..a_file(whole.id, 1, "1") };
+        catalog.put_files(&[file]).await.unwrap();
+        catalog.put_root(&whole).await.unwrap();
+    }
+    drop((catalog, store));
+    let store = open(folder.path()).await.unwrap();
+    assert_eq!(store.damage(), None);
+    let all_of_two = root([&*a_root("two").id.to_string()]);
+    store.delete(Collection::Chunks, all_of_two).await.unwrap();
+    drop(store);
+    let store = open(folder.path()).await.unwrap();
+    let damage = store.damage().unwrap();
+    assert_eq!(damage, "damaged: `two` has 0 chunks where 3 belong; repairing: two");
+    let roots = Catalog::new(store).roots().await.unwrap();
+    let hurt: Vec<&str> =
+        roots.iter().filter(|root| root.last_error.is_some()).map(|root| &*root.name).collect();
+    assert_eq!(hurt, ["two"]);
+}
+
+#[tokio::test]
+async fn a_lost_store_comes_back_with_the_roots_it_had_last() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    let catalog = Catalog::new(Arc::clone(&store));
+    for name in ["kept", "removed"] {
+        catalog.put_root(&a_root(name)).await.unwrap();
+    }
+    catalog.remove_root(a_root("removed").id).await.unwrap();
+    let described = Root { description: Some("said later".to_owned()), ..a_root("kept") };
+    catalog.put_root(&described).await.unwrap();
+    drop((catalog, store));
+    fs::remove_dir_all(folder.path()).unwrap();
+    let roots = Catalog::new(open(folder.path()).await.unwrap()).roots().await.unwrap();
+    let [kept] = roots.as_slice() else { panic!("{roots:?}") };
+    assert_eq!((&kept.name, &kept.description), (&described.name, &described.description));
+    assert!(kept.last_error.is_some());
 }
 
 #[tokio::test]
