@@ -324,6 +324,44 @@ exec "$REAL" "$@""#;
 }
 
 #[tokio::test]
+async fn a_codex_that_does_not_confirm_the_fence_of_a_resumed_thread_is_not_used() {
+    let deaf = r#"sed -u '/thread\/resume/ {
+s/"default_permissions"/"a"/
+s/"permissions"/"b"/
+}' | "$REAL" "$@""#;
+    let mut house = House::with(obedient().await, "", |settings| {
+        settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), deaf));
+    })
+    .await;
+    let (conversation, _) = first(&house, "true").await;
+    house.restart().await;
+    let asked = house.model.requests().len();
+    let error = house.begin("true", Some(conversation)).await.unwrap_err().to_string();
+    assert!(error.contains("does not keep the model's shell from files"), "{error}");
+    assert_eq!(house.model.requests().len(), asked);
+}
+
+#[tokio::test]
+async fn a_codex_that_keeps_a_thread_loaded_does_not_keep_its_fence() {
+    let deaf = r#"sed -u 's/"thread.unsubscribe"/"thread\/keep"/' | "$REAL" "$@""#;
+    let house = House::with(obedient().await, "", |settings| {
+        settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), deaf));
+    })
+    .await;
+    let added = house.repo().parent().unwrap().join("added");
+    put(&added.join("code"), "added code\n");
+    house.catalog.put_root(&root(&added)).await.unwrap();
+    let read = format!("cat {}/code", added.display());
+    let (conversation, with) = first(&house, &read).await;
+    assert!(with.contains("added code"), "{with}");
+    house.catalog.remove_root(root(&added).id).await.unwrap();
+    let asked = house.model.requests().len();
+    let error = house.begin(&read, Some(conversation)).await.unwrap_err().to_string();
+    assert!(error.contains("refused `thread/unsubscribe`"), "{error}");
+    assert_eq!(house.model.requests().len(), asked);
+}
+
+#[tokio::test]
 async fn a_script_that_leads_to_no_native_binary_is_not_used() {
     let house = House::with(obedient().await, "", |settings| {
         let folder = settings.data_dir.parent().unwrap();
