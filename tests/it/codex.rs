@@ -13,6 +13,7 @@ use crate::support::{
     codex::{binary, home, shim_folder},
     house::{House, folder, settings, shown},
     model::{Model, Reply, says, thinks},
+    process::Program,
 };
 
 fn codex(settings: config::Codex) -> Codex {
@@ -283,6 +284,31 @@ async fn the_reason_of_an_end_is_what_was_said_of_it() {
         make_runnable(&program);
         let presence = codex(settings.clone()).check().await;
         assert_eq!(reason(presence), format!("the Codex process ended {ended}"));
+    }
+}
+
+#[tokio::test]
+async fn nothing_secret_that_codex_says_is_logged() {
+    let folder = folder();
+    let program = folder.path().join("codex");
+    let said = "Error: password=hunter2 at /root/x for \\033[31mme";
+    fs::write(&program, format!("#!/bin/sh\nprintf '{said}\\n' >&2\nexit 3\n")).unwrap();
+    make_runnable(&program);
+    let environment = [("CODEX_BIN", program.to_str().unwrap()), ("LOG_LEVEL", "trace")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let data = folder.path().join("data");
+    let (server, mut log) = Program::serve_logged(&data, &environment.into()).await;
+    let mut logged = String::new();
+    while !logged.contains("Codex says") {
+        logged.push_str(&log.next_line().await.unwrap().expect(&logged));
+    }
+    server.kill().await;
+    while let Some(line) = log.next_line().await.unwrap() {
+        logged.push_str(&line);
+    }
+    assert!(logged.contains("password=[key] at [path] for me"), "{logged}");
+    for secret in ["hunter2", "/root/x", "[31m"] {
+        assert!(!logged.contains(secret), "{logged}");
     }
 }
 

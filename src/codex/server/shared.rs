@@ -230,3 +230,22 @@ pub(super) fn line(message: &Value) -> Vec<u8> {
     line.push(b'\n');
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_that_nobody_takes_are_bounded_by_their_bytes() {
+        let (sender, mut events) = mpsc::channel(1_000);
+        let queue = Queue::new(sender);
+        let put = || {
+            let answer = Event::Answer { item: String::new(), text: "x".repeat(1024 * 1024) };
+            queue.put(None, answer)
+        };
+        assert_eq!((0..40).take_while(|_| put()).count(), 32);
+        // What is taken gives its room back.
+        drop(events.try_recv());
+        assert!(put() && !put());
+    }
+}
