@@ -17,6 +17,13 @@ fn environment_of(pid: u32) -> String {
     String::from_utf8_lossy(&bytes).replace('\0', "\n")
 }
 
+/// What the open files of a process are.
+fn files_of(pid: u32) -> Vec<String> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    let links = files.filter_map(|file| fs::read_link(file.path()).ok());
+    links.map(|link| link.display().to_string()).collect()
+}
+
 /// The processes that `pid` started.
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
@@ -60,7 +67,13 @@ async fn no_key_stands_in_the_environment_of_the_server_or_of_its_codex() {
     let server = environment_of(program.pid());
     assert!(server.contains("EMBEDDING_MODEL=stand-in"), "{server}");
     assert!(!server.contains("secret"), "{server}");
-    let codex: Vec<String> = children(program.pid()).into_iter().map(environment_of).collect();
+    let processes = children(program.pid());
+    for pid in processes.iter().copied().chain([program.pid()]) {
+        // The file in memory that brought the keys.
+        let files = files_of(pid);
+        assert!(!files.iter().any(|file| file.contains("memfd:keys")), "{files:?}");
+    }
+    let codex: Vec<String> = processes.into_iter().map(environment_of).collect();
     let [codex] = codex.as_slice() else { panic!("{} processes of Codex", codex.len()) };
     assert!(codex.contains("MODEL_KEY=the-model-secret"), "{codex}");
     assert!(!codex.contains("our-") && !codex.contains("another-secret"), "{codex}");
@@ -87,4 +100,35 @@ async fn commands_work_with_keys_too_and_keep_their_exit_codes() {
     assert_eq!(run(&data, &wrong, &["doctor"]).await.status.code(), Some(2));
     let missing = run(&data, &environment, &["ingest", "/no/such/folder"]).await;
     assert_eq!(missing.status.code(), Some(1), "{:?}", ended(&missing));
+}
+
+/// Starts the server and reads what the system shows of it, both with the rights of a plain user.
+#[cfg(target_os = "linux")]
+const NEIGHBOUR: &str = "coproc SERVER { exec \"$0\" serve; }
+while read -r line <&${SERVER[0]}; do case $line in Ctrl-C*) break;; esac; done
+cat /proc/self/environ >/dev/null && echo own shown
+cat /proc/$SERVER_PID/environ >/dev/null 2>&1 && echo environment shown
+head -c 0 /proc/$SERVER_PID/mem 2>/dev/null && echo memory shown
+kill $SERVER_PID
+wait $SERVER_PID";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn no_other_process_of_the_user_reads_the_memory_of_the_server() {
+    let data = fresh();
+    let output = tokio::process::Command::new("unshare")
+        .args(["--user", "bash", "-c", NEIGHBOUR, env!("CARGO_BIN_EXE_codeinfo")])
+        .current_dir(data.path())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("DATA_DIR", data.path())
+        .env("PORT", "0")
+        .env("MCP_PORT", "0")
+        .env("CODEX_BIN", "/nonexistent/codex")
+        .output()
+        .await
+        .unwrap();
+    let [shown, logged] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+    assert_eq!(shown, "own shown\n", "{logged}");
+    assert!(output.status.success(), "{logged}");
 }
