@@ -157,6 +157,41 @@ const HELD_OUT: &[Planted] = &[
     ("ops/flow.xml", "<property name=\"db.password\">@</property>", "{A12}"),
 ];
 
+/// One for each way to assign a value that no other list has.
+const ASSIGNED: &[Planted] = &[
+    ("a.yaml", "password: |\n  @\nuser: fred", "{A14}"),
+    ("a.yaml", "db_password: !!str @", "{A14}"),
+    ("a.mk", "DB_PASSWORD ?= @", "{A14}"),
+    ("b.sh", "mysqldump -u root --password @ db", "{A14}"),
+    ("c.json", "{\"password\": \"@\"}", "{A8}\\\"{A8}"),
+];
+
+/// One of each kind that is known by its form alone, whatever stands around it.
+const FORMS: &str = "\
+    AK~IA{U20} AS~IA{U20} AB~IA{U20} AC~CA{U20} AB~SK{b84} amzn~.mws.{u34} AI~za{u34} \
+    GOC~SPX-{u24} ya~29.{u24} 1/~/0{u32} dop~_v1_{h44} doo~_v1_{h44} dor~_v1_{h44} HR~KU-{u34} \
+    fo~1_{u44} tsk~ey-{u24} LT~AI{A21} AK~ID{A36} gh~p_{A34} gh~o_{A34} gh~u_{A34} gh~s_{A34} \
+    gh~r_{A34} githu~b_pat_{A44} glp~at-{u24} gl~dt-{u24} gl~rt-{u24} glc~bt-{u24} glp~tt-{u24} \
+    gl~ft-{u24} gls~oat-{u24} glo~as-{u24} gli~mt-{u24} glag~ent-{u24} glf~fct-{u24} AT~BB{A28} \
+    ATA~TT3{u54} ATC~TT3{u54} np~m_{A40} pypi~-AgEI{u44} pypi~-AgEN{u44} c~io{A36} \
+    ruby~gems_{h44} dckr~_pat_{u24} dckr~_oat_{u24} o~y2{A47} CLOJ~ARS_{h44} AK~Cp{A64} \
+    xo~xa-{d12}-{A24} xo~xb-{d12}-{A24} xo~xc-{d12}-{A24} xo~xd-{d12}-{A24} xo~xe-{d12}-{A24} xo~xe.{d12}-{A24} xo~xo-{d12}-{A24} \
+    xo~xp-{d12}-{A24} xo~xr-{d12}-{A24} xo~xs-{d12}-{A24} xa~pp-{u24} hooks.slack.~com/services/{u24} \
+    hooks.slack.c~om/workflows/{u24} hooks.slack.~com/triggers/{u24} \
+    discord.com/~api/webhooks/{u44} discordapp.com~/api/webhooks/{u44} \
+    webhook.office~.com/webhookb2/{u44} S~G.{u44} S~K{h36} ke~y-{A36} xkey~sib-{u44} \
+    sk_l~ive_{A20} sk_t~est_{A20} rk_l~ive_{A20} rk_t~est_{A20} whs~ec_{b28} sq0~atp-{u26} \
+    sq0~csp-{u44} EA~AA{u60} access_token~$production${u36} shp~at_{h36} shp~ca_{h36} \
+    shp~pa_{h36} shp~ss_{h36} sk-~ant-{u24} sk-p~roj-{u24} sk-sv~cacct-{u24} sk-a~dmin-{u24} \
+    sk-o~r-v1-{h44} s~k-{u36} h~f_{A34} api_~org_{A34} gs~k_{A44} xa~i-{A44} pp~lx-{A44} \
+    r~8_{A41} hv~s.{u24} hv~b.{u24} hv~r.{u24} da~pi{h36} AGE-SECR~ET-KEY-1{U44} gl~c_{b36} \
+    gl~sa_{A36} NR~AK-{U31} snt~rys_{u44} snt~ryu_{h44} pscal~e_tkn_{u34} pscal~e_pw_{u34} \
+    PM~AK-{u44} dp.~pt.{A44} dp.~st.{u44} sb~p_{h44} nf~p_{A40} lin_~api_{A40} nt~n_{A44} \
+    fi~gd_{u40} pu~l-{h44} sg~p_{A44} bk~ua_{h44} CCI~PAT_{A44} CFP~AT-{u44} ops~_eyJ{u104} \
+    sk.~eyJ{u64} dt0~c01.{u64} $2~a${A54} $2~b${A54} $2~y${A54} $ap~r1${A24} $~6${A44} \
+    $argo~n2id${A44} {d10}:AA{u33} {A14}.atlas~v1.{u60} {A3}8Q~~{A34} {h32}-u~s{d2} \
+    ey~J{A33}.ey~J{A80}.{u43}";
+
 /// Words that look like secrets to a hasty reader, and must stay.
 const KEPT: &[(&str, &str)] = &[
     ("kept/app.yaml", "password: ${DB_PASSWORD}"),
@@ -185,6 +220,8 @@ const KEPT: &[(&str, &str)] = &[
     ("kept/settings.py", "assert client.login(username='fred', password='secret')"),
     ("kept/deploy.sh", "PASSWORD=$(pass show prod/db1)"),
     ("kept/deploy.sh", "TOKEN=\"$1\""),
+    ("kept/app.json", " \"nextPageToken\": \"CAEQAhoGx7Kq2Lm9Zr4tY8\","),
+    ("kept/bundle.ts", "import('./task-x7Kq2Lm9Zr4tY8wB1nV5cX3dQ6hJ0sF2.js');"),
     ("kept/lexer.rs", "let token = Token::Identifier(\"a_long_identifier_name_2\");"),
     ("kept/lexer.rs", "let url = format!(\"https://{user}:{password}@{host}\");"),
     (
@@ -297,6 +334,45 @@ async fn planted_secrets_are_neither_stored_nor_found() {
 async fn secrets_that_the_rules_were_not_made_for_are_kept_out_as_well() {
     assert_eq!(HELD_OUT.len(), 36);
     assert!(leaks(HELD_OUT, 1).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_of_token_is_known_in_code() {
+    let (bench, mut lot) = (Bench::new().await, Lot(11));
+    let forms: Vec<(&str, String)> =
+        FORMS.split_whitespace().map(|form| (form, lot.make(form))).collect();
+    let line = |(number, (_, value)): (usize, &(&str, String))| {
+        format!("let text{number} = \"{value}\";\n")
+    };
+    let code: String = forms.iter().enumerate().map(line).collect();
+    bench.ingest(&bench.repo("demo", &[("src/tokens.rs", &code)])).await;
+    let stored = bench.payloads().await.join("\n");
+    let last = format!("text{} =", forms.len() - 1);
+    assert!(stored.contains(&last), "{stored}");
+    let leaks: Vec<&str> =
+        forms.iter().filter(|(_, value)| stored.contains(value)).map(|(form, _)| *form).collect();
+    assert_eq!(leaks, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn however_a_secret_is_assigned_it_is_kept_out() {
+    assert_eq!(leaks(ASSIGNED, 1).await, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_a_long_secret() {
+    let (bench, mut lot) = (Bench::new().await, Lot(5));
+    let values = ["{A600}", "{u600}", "{A700}"].map(|form| lot.make(form));
+    let ends = values.clone().map(|value| value.get(value.len() - 40..).unwrap().to_owned());
+    let [assigned, token, quoted] = values;
+    let config = format!("token: {assigned}\nsecret: \"{quoted}\"\nlast: 1\n");
+    let code = format!("let text = \"{}{token}\";\n", concat!("ya", "29."));
+    bench.ingest(&bench.repo("demo", &[("a.yaml", &config), ("b.rs", &code)])).await;
+    let stored = bench.payloads().await.join("\n");
+    assert!(stored.contains("last: 1") && stored.contains("let text ="), "{stored}");
+    for end in ends {
+        assert!(!stored.contains(&end), "{stored}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -50,3 +50,30 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
         .collect();
     before.len() < MAX && !known.into_iter().eq(&discovered.private)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::{pipeline::ledger::Redacted, skip::Skipped};
+
+    #[test]
+    fn what_cannot_be_read_stays_a_secret() {
+        let skipped = |(path, reason): (&str, Reason)| Skipped { path: path.to_owned(), reason };
+        let found = [("a", Reason::Unreadable), ("b", Reason::NotUtf8), ("c", Reason::HoldsSecret)];
+        let batch = Embedded {
+            points: Vec::new(),
+            changed: Vec::new(),
+            same: Vec::new(),
+            skipped: found.map(skipped).into(),
+            gone: vec!["d".to_owned()],
+            fallbacks: 0,
+            redacted: Redacted::default(),
+            files: 4,
+            bytes: 0,
+            rooms: Vec::new(),
+        };
+        let mut private = BTreeSet::from(["a", "b", "d", "e"].map(str::to_owned));
+        read(&mut private, &batch);
+        assert_eq!(private.into_iter().collect::<Vec<_>>(), ["a", "c", "e"]);
+    }
+}

@@ -158,3 +158,76 @@ fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     }
     merged
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::redact;
+
+    const PIECES: [&str; 30] = [
+        "\n",
+        " ",
+        "password",
+        "token: ",
+        "secret=",
+        "API_KEY",
+        "://u:",
+        "@h",
+        "-u a:",
+        "Bearer ",
+        "x7Kq2Lm9",
+        "Zr4tY8wB1nV5cX3d",
+        "hunter22!",
+        "\"",
+        "'",
+        "=",
+        ":",
+        ",",
+        ";",
+        "&",
+        "\\",
+        "[",
+        "]",
+        "(",
+        "|\n  ",
+        "kind: Secret\napiVersion: v1\ndata:\n",
+        "\n---\n",
+        "é",
+        concat!("gh", "p_"),
+        concat!("ey", "J"),
+    ];
+
+    #[test]
+    fn a_mark_shows_what_stood_beside_a_secret() {
+        let text = "-u a:x7Kq2Lm9 \"Zr4tY8wB1nV5cX3d";
+        let once = redact("a.rs", Some("rust"), text);
+        assert!(0 < once.count && once.text.contains("-u a:[secret]"), "{once:?}");
+        assert_eq!(redact("a.rs", Some("rust"), &once.text).count, 0, "{once:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 4_096,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn what_is_redacted_has_no_more_secrets_and_as_many_lines(
+            pieces in prop::collection::vec(select(&PIECES[..]), 0..40),
+            path in select(&["a.yaml", "a.md", "a.rs"][..]),
+        ) {
+            let language = match path {
+                "a.yaml" => "yaml",
+                "a.md" => "markdown",
+                _ => "rust",
+            };
+            let text = pieces.concat();
+            let once = redact(path, Some(language), &text);
+            prop_assert_eq!(once.text.lines().count(), text.lines().count());
+            let again = redact(path, Some(language), &once.text);
+            prop_assert_eq!(again.count, 0, "{:?} became {:?}", &once.text, &again.text);
+        }
+    }
+}
