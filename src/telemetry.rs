@@ -31,6 +31,8 @@ pub fn start(log: &Log) -> Result<(), TelemetryError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(Terminal::new())
+        // It panics where standard error, too, takes nothing: a full disk must end no work.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal());
     let started = match log.format {
         LogFormat::Text => builder.try_init(),

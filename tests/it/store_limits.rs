@@ -5,15 +5,19 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Output,
+    time::Duration,
 };
 
 use serde_json::Value;
-use tokio::process::Command;
+use tokio::{process::Command, time::timeout};
 
 use crate::{
     store_damage::{aside, files},
     support::process::{Environment, Program, fresh, run, run_unprivileged, run_within},
 };
+
+/// How long one command may take.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn without_codex() -> Environment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
@@ -63,7 +67,9 @@ async fn too_few_files_and_too_little_memory_are_no_damage() {
     let path = repository.path().to_str().unwrap();
     let mut refusals = Vec::new();
     for limit in ["-n 14", "-n 18", "-n 22", "-n 26", "-n 32", "-v 900000", "-v 1100000"] {
-        let output = run_within(limit, data.path(), &without_codex(), &["ingest", path]).await;
+        let (environment, arguments) = (without_codex(), ["ingest", path]);
+        let running = run_within(limit, data.path(), &environment, &arguments);
+        let output = timeout(PATIENCE, running).await.expect(limit);
         let said = told(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
         refusals.extend((!output.status.success()).then_some(said));
@@ -99,7 +105,9 @@ async fn a_file_that_may_not_be_read_is_no_damage() {
 async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
     let repository = repository(3);
     let data = indexed(repository.path()).await;
-    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    // The log is a file, too, which takes no more.
+    let log = data.path().join("log");
+    let server = Program::serve_logging_to(&log, data.path(), &without_codex()).await;
     let limit = async |bytes: &str| {
         let arguments = [format!("--pid={}", server.pid()), format!("--fsize={bytes}:unlimited")];
         let set = Command::new("prlimit").args(arguments).status().await;
@@ -113,6 +121,7 @@ async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
     let health = server.read("/health").await;
     assert_eq!(health["store"]["ok"], false, "{health}");
     assert!(health["store"]["reason"].as_str().unwrap().contains("File too large"), "{health}");
+    assert_eq!(fs::metadata(&log).unwrap().len(), 100);
     limit("unlimited").await;
     let ended = server.ingest(repository.path()).await;
     assert_eq!(ended["state"], "completed", "{ended}");
@@ -148,17 +157,18 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
         let refused = run(data.path(), &without_codex(), &["serve", "--no-repair"]).await;
         assert!(!refused.status.success());
         assert!(told(&refused).contains("is damaged") && told(&refused).contains(reason));
+        // While it is away nothing can be repaired, so that there is time to see what is said.
+        let away = repository.path().with_extension("away");
+        fs::rename(repository.path(), &away).unwrap();
         let server = Program::serve(data.path(), &[], &without_codex()).await;
-        let mut said = Vec::new();
-        loop {
-            let health = server.read("/health").await;
-            if health["store"]["ok"] == true {
-                break;
-            }
-            said.push(health["store"]["reason"].as_str().unwrap().to_owned());
-        }
-        let is_told = |said: &String| said.contains("repairing: boiler");
-        assert!(said.iter().all(is_told), "{said:?}");
+        let health = server.read("/health").await;
+        assert_eq!(health["store"]["ok"], false, "{health}");
+        let said = health["store"]["reason"].as_str().unwrap();
+        assert!(said.contains(reason) && said.contains("repairing: boiler"), "{said}");
+        fs::rename(&away, repository.path()).unwrap();
+        let ended = timeout(PATIENCE, server.ingest(repository.path())).await.unwrap();
+        assert!(["completed", "skipped"].contains(&ended["state"].as_str().unwrap()), "{ended}");
+        assert_eq!(server.read("/health").await["store"]["ok"], true);
         assert_eq!(server_view(&server).await, before, "{file}");
         server.terminate().await;
     }

@@ -62,6 +62,17 @@ impl Program {
         Self::start_logged(command).await
     }
 
+    /// Starts `codeinfo serve` on free ports, with its log in a file.
+    pub(crate) async fn serve_logging_to(
+        log: &Path,
+        data_dir: &Path,
+        environment: &Environment,
+    ) -> Self {
+        let mut command = command(data_dir, environment);
+        command.arg("serve").stderr(std::fs::File::create(log).unwrap());
+        Self::start(command).await
+    }
+
     async fn start_logged(mut command: Command) -> (Self, Lines<BufReader<ChildStderr>>) {
         command.stderr(Stdio::piped());
         let mut program = Self::start(command).await;
