@@ -37,6 +37,9 @@ impl Root {
     /// The last error of a root whose index was found damaged, until a run has repaired it.
     pub const DAMAGED: &'static str = "its index was damaged; ingest again to repair it";
 
+    /// The last error of a root whose index was of another model or layout, until a run has replaced it.
+    pub const DISCARDED: &'static str = "its index was of another model or version; ingest again";
+
     /// Finds the root that a user calls `reference`: by name, id or absolute path, in that order.
     pub fn called<'a>(roots: &'a [Self], reference: &str) -> Option<&'a Self> {
         let by_name = roots.iter().find(|root| root.name == reference);

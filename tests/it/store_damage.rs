@@ -261,8 +261,11 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
             }
         };
         stream::iter(cases).for_each_concurrent(SIDE_BY_SIDE, run).await;
-        let peak = peak_bytes();
-        assert!(peak < 3 << 30, "{peak} bytes of memory; {SEED}={started_with}");
+        if env::var_os(ALL).is_some() {
+            // Otherwise other tests of this process take memory, too.
+            let peak = peak_bytes();
+            assert!(peak < 3 << 30, "{peak} bytes of memory; {SEED}={started_with}");
+        }
     }
 }
 

@@ -143,11 +143,12 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
     for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
         let store = open_as(folder.path(), "test@1", on_mismatch).await.unwrap();
         assert_eq!(all(&store).await, []);
+        let damage = store.damage();
         let roots = Catalog::new(store).roots().await.unwrap();
         assert_eq!(roots[0].name, "one");
-        // Until it is embedded again.
-        let is_damaged = on_mismatch == OnMismatch::Refuse;
-        assert_eq!(roots[0].last_error.is_some(), is_damaged);
+        // Until it is embedded again; that is no damage.
+        assert_eq!(roots[0].last_error.as_deref(), Some(codeinfo::domain::Root::DISCARDED));
+        assert_eq!(damage, None);
     }
 }
 

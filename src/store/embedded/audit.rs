@@ -61,8 +61,9 @@ pub(super) fn audit(writer: &Writer, found: Option<String>) -> Result<Audit, Sto
         };
         if differs {
             damage.get_or_insert_with(|| {
-                let recorded = recorded.unwrap_or_default();
-                format!("`{}` has {chunks} chunks where {recorded} belong", root.name)
+                let wanted = recorded.filter(|recorded| *recorded != chunks);
+                let wanted = wanted.unwrap_or(root.counts.chunks);
+                format!("`{}` has {chunks} chunks where {wanted} belong", root.name)
             });
         }
         if differs || writer.roster().is_damaged(root.id) {

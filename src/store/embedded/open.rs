@@ -61,7 +61,11 @@ fn open_once(
     let open = || Manifest::open(folder, &wanted.model, wanted.dimensions);
     let mut manifest = open().map_err(|error| judged(folder, error))?;
     if manifest.is_new() && found.is_none() && !roster.roots().is_empty() {
-        found = Some("its folder is missing".to_owned());
+        let reason = "its folder is missing".to_owned();
+        refuse_unless(wanted.repairs, folder, &reason)?;
+        // A process that ends before the roots are in the store leaves a new store and the list.
+        roster.mark(Some(&reason), &roster.roots())?;
+        found = Some(reason);
     }
     let is_discarding = discard(folder, wanted, &mut manifest)?;
     let mut checksums = Checksums::open(folder).map_err(|error| judged(folder, error))?;
@@ -83,15 +87,14 @@ fn open_once(
     let notes = Notes { journal, manifest, numbers, checksums, roster: roster.clone() };
     let mut writer =
         recover(folder, wanted.dimensions, notes).map_err(|error| judged(folder, error))?;
-    let audit = match audit(&writer, found) {
-        // What was discarded is missing, of course.
-        Ok(audit) if is_discarding => audit::Audit { damage: None, ..audit },
-        audited => audited.map_err(|error| judged(folder, error))?,
-    };
+    if is_discarding {
+        writer.finish_discarding()?;
+    }
+    let audit = audit(&writer, found).map_err(|error| judged(folder, error))?;
     if let Some(reason) = &audit.damage {
         refuse_unless(wanted.repairs, folder, reason)?;
     }
-    if wanted.repairs && !is_discarding && !audit.roots.is_empty() {
+    if wanted.repairs && !audit.roots.is_empty() {
         audit::mark(&mut writer, audit)?;
         writer.flush()?;
     } else {

@@ -9,7 +9,7 @@ use std::{
 use tracing::warn;
 
 use super::{
-    super::{Collection, StoreError, atomic},
+    super::{Collection, StoreError, atomic, catalog},
     checksums::Checksums,
     entry::Entry,
     journal::{AppendError, Journal},
@@ -124,10 +124,26 @@ impl Writer {
         }
         writer.checkpoint()?;
         atomic::remove(&writer.marker)?;
-        if writer.manifest.discarding() {
-            writer.manifest.finish_discarding()?;
-        }
         Ok(writer)
+    }
+
+    /// Has every root say that its index was discarded, and notes that chunks and files are gone.
+    pub(super) fn finish_discarding(&mut self) -> Result<(), StoreError> {
+        let mut roots = self.roots()?;
+        let is_known = |roots: &[Root], lost: &Root| roots.iter().any(|root| root.id == lost.id);
+        for lost in self.roster.roots() {
+            if self.roster.is_damaged(lost.id) && !is_known(&roots, &lost) {
+                roots.push(lost);
+            }
+        }
+        let discarded = |root| Root { last_error: Some(Root::DISCARDED.to_owned()), ..root };
+        let points = roots.into_iter().map(|root| catalog::root_point(&discarded(root)));
+        let points: Vec<_> = points.collect::<Result<_, StoreError>>()?;
+        if !points.is_empty() {
+            self.write(Entry::Upsert(Collection::Roots, points))?;
+        }
+        self.flush()?;
+        self.manifest.finish_discarding()
     }
 
     pub(super) fn shards(&self) -> &Arc<Shards> {
