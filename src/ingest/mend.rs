@@ -1,14 +1,18 @@
 //! Repairs roots whose index was found damaged when the store was opened: a run of each, one by one.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tracing::{info, warn};
 
-use super::{Shared, error::IngestError, job, plan::Mode};
-use crate::domain::Root;
+use super::{Shared, State, error::IngestError, job, plan::Mode};
+use crate::domain::{Root, RootId};
 
 /// How often a store is looked at that is not open yet.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Pause before what could not be repaired is tried again: a disk that is not there yet, a service that
+/// does not answer.
+const RETRY: Duration = Duration::from_secs(60);
 
 /// Repairs all of them, or as many as can be until the process stops.
 pub(super) async fn mend(shared: Arc<Shared>) {
@@ -17,23 +21,48 @@ pub(super) async fn mend(shared: Arc<Shared>) {
         while shared.tools.store.check_writes().is_err() {
             tokio::time::sleep(PAUSE).await;
         }
-        let roots = match shared.tools.catalog.roots().await {
-            Ok(roots) => roots,
-            Err(error) => return warn!(%error, "roots to repair could not be read"),
-        };
-        let is_damaged = |root: &Root| root.last_error.as_deref() == Some(Root::DAMAGED);
-        for root in roots.into_iter().filter(is_damaged) {
-            info!(root.name = %root.name, "repairing what was damaged");
-            if let Err(error) = repair(&shared, root).await {
-                warn!(%error, "a damaged repository could not be repaired");
+        let mut left: Option<BTreeSet<RootId>> = None;
+        loop {
+            left = mend_once(&shared, left).await;
+            if left.as_ref().is_some_and(BTreeSet::is_empty) {
+                return;
             }
+            tokio::time::sleep(RETRY).await;
         }
     };
     stopping.run_until_cancelled(mending).await;
 }
 
-/// Runs one root and waits for the end of that.
-async fn repair(shared: &Shared, root: Root) -> Result<(), IngestError> {
+/// Tries to repair the roots that are left, or all that are damaged; returns those that could not be,
+/// or `None` where that cannot be read.
+async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
+    // What failed since says why instead.
+    let is_damaged = |root: &Root| match &left {
+        Some(left) => left.contains(&root.id) && root.last_error.is_some(),
+        None => root.last_error.as_deref() == Some(Root::DAMAGED),
+    };
+    let roots: Vec<Root> = match shared.tools.catalog.roots().await {
+        Ok(roots) => roots.into_iter().filter(is_damaged).collect(),
+        Err(error) => {
+            warn!(%error, "roots to repair could not be read");
+            return left;
+        }
+    };
+    let mut failed = BTreeSet::new();
+    for root in roots {
+        let (id, name) = (root.id, root.name.clone());
+        info!(root.name = %name, "repairing what was damaged");
+        let ended = repair(shared, root).await;
+        if !matches!(ended, Ok(State::Completed | State::Skipped)) {
+            warn!(root.name = %name, ?ended, "a damaged repository could not be repaired; trying again");
+            failed.insert(id);
+        }
+    }
+    Some(failed)
+}
+
+/// Runs one root and returns how that ended.
+async fn repair(shared: &Shared, root: Root) -> Result<State, IngestError> {
     let root = Root { model_id: shared.tools.embedder.model().id(), last_error: None, ..root };
     let mut run = {
         let mut runs = shared.runs();
@@ -41,6 +70,6 @@ async fn repair(shared: &Shared, root: Root) -> Result<(), IngestError> {
         runs.watch(run)?
     };
     // The sender lives until the run has ended.
-    drop(run.wait_for(|status| status.state.is_final()).await);
-    Ok(())
+    let ended = run.wait_for(|status| status.state.is_final()).await;
+    Ok(ended.map_or(State::Error, |status| status.state))
 }
