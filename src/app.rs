@@ -156,6 +156,11 @@ impl Server {
         (self.chat.running(), self.ingest.running())
     }
 
+    /// Says what is damaged in the index, if anything is.
+    pub fn damage(&self) -> Option<String> {
+        self.store.damage()
+    }
+
     /// Stops in order: no new connections, running requests finish or are interrupted, then Codex
     /// ends, then the store is written out. Takes at most about the grace period; returns whether
     /// everything ended in it.

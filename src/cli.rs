@@ -15,7 +15,7 @@ pub use doctor::check;
 pub use error::CliError;
 pub use ingest::reembed;
 pub use print::harmless;
-pub use serve::{banner, stopping};
+pub use serve::{banner, damaged, stopping};
 
 /// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.
 pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {

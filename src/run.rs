@@ -111,6 +111,10 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
 async fn alone(command: Command, server: Server) -> Result<(), Failure> {
     let client = Client::new(&server.main_url())?;
     let ended = cli::run(command, &client).await;
+    if server.damage().is_some() {
+        // With no terminal left there is nobody to tell.
+        drop(cli::damaged());
+    }
     server.stop().await;
     Ok(ended?)
 }

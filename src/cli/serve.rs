@@ -56,6 +56,13 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
     print::line("Ctrl-C stops the server.")
 }
 
+/// Says that a command read an index that is not whole.
+pub fn damaged() -> Result<(), CliError> {
+    print::note(
+        "codeinfo: the index is damaged, results may be missing; \"codeinfo serve\" repairs it",
+    )
+}
+
 /// Says that the server stops, and what has how long to end.
 pub fn stopping(turns: usize, runs: usize, grace: Duration) -> Result<(), CliError> {
     let some = |count: usize, what: &str| match count {
