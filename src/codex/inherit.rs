@@ -63,13 +63,14 @@ const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
 /// Returns what Codex is started with. Everything else of our environment, keys above all, stays here.
 pub(super) async fn variables(settings: &config::Codex) -> BTreeMap<String, String> {
-    let mut named = BTreeSet::new();
+    let mut configuration = UserFile::default();
     for file in [home(settings).map(|home| home.join("config.toml")), Some(SYSTEM_CONFIG.into())] {
         let Some(file) = file else { continue };
         // One that cannot be read, or parsed, is reported by Codex itself.
         let text = fs::read_to_string(file).await.unwrap_or_default();
-        named.extend(toml::from_str::<UserFile>(&text).unwrap_or_default().keys());
+        configuration = configuration.over(toml::from_str(&text).unwrap_or_default());
     }
+    let named: BTreeSet<String> = configuration.keys().into_iter().collect();
     let is_passed = |name: &str| {
         PASSED.contains(&name)
             || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
@@ -101,6 +102,19 @@ struct Provider {
 }
 
 impl UserFile {
+    /// Returns what holds where both this and `system`, which counts less, are read.
+    fn over(mut self, system: Self) -> Self {
+        self.model_provider = self.model_provider.or(system.model_provider);
+        for (id, provider) in system.model_providers {
+            let ours = self.model_providers.entry(id).or_default();
+            ours.env_key = ours.env_key.take().or(provider.env_key);
+            for (header, variable) in provider.env_http_headers {
+                ours.env_http_headers.entry(header).or_insert(variable);
+            }
+        }
+        self
+    }
+
     /// Returns the names of the variables that the model provider in use reads.
     fn keys(self) -> Vec<String> {
         let used = self.model_provider.as_deref().unwrap_or("openai").to_owned();
@@ -148,5 +162,15 @@ mod tests {
         "#;
         let names = toml::from_str::<UserFile>(text).unwrap().keys();
         assert_eq!(names, ["OUR_KEY", "OUR_TEAM"]);
+    }
+
+    #[test]
+    fn the_choice_of_one_file_has_its_key_in_another() {
+        let user = "model_provider = \"ours\"\n[model_providers.ours]\nname = \"Ours\"\n";
+        let system = "model_provider = \"theirs\"\n[model_providers.ours]\nenv_key = \"OUR_KEY\"\n\
+                      [model_providers.theirs]\nenv_key = \"THEIR_KEY\"\n";
+        let read = |text| toml::from_str::<UserFile>(text).unwrap();
+        assert_eq!(read(user).over(read(system)).keys(), ["OUR_KEY"]);
+        assert_eq!(UserFile::default().over(read(system)).keys(), ["THEIR_KEY"]);
     }
 }

@@ -30,7 +30,7 @@ pub(super) async fn look(
     let used = config.model_provider.as_ref().unwrap_or(&providers.default_provider_id);
     let provider = providers.data.iter().find(|provider| provider.id == *used);
     if let Some(variable) = provider.and_then(|provider| provider.env_key()) {
-        let inherited = settings.environment.get(variable).is_some();
+        let inherited = server.variables.contains(variable);
         if !inherited && !files::env_file_names(&server.home).await.contains(variable) {
             let (provider, variable) = (used.clone(), variable.to_owned());
             return Err(CodexError::MissingKey { provider, variable });

@@ -3,6 +3,7 @@
 mod shared;
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -62,6 +63,8 @@ pub(super) struct Server {
     /// Its sign-in and configuration when it started: it reads them only then.
     pub(super) stamp: Stamp,
     pub(super) home: PathBuf,
+    /// Names of the variables that it was given.
+    pub(super) variables: BTreeSet<String>,
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
     confinement: OnceCell<Confinement>,
@@ -99,10 +102,12 @@ impl Server {
         });
         let program = program(&binary, tasks).await;
         let base = base(program.as_deref(), &settings.data_dir);
+        let variables = inherit::variables(settings).await;
+        let names = variables.keys().cloned().collect();
         let start = pipes::Start {
             binary: &binary,
             arguments: settings::arguments(settings, &base),
-            variables: inherit::variables(settings).await,
+            variables,
             settings,
         };
         pipes::start(&start, tasks, (lines.downgrade(), queue), &shared)?;
@@ -115,6 +120,7 @@ impl Server {
             version: String::new(),
             stamp: Stamp::default(),
             home: PathBuf::new(),
+            variables: names,
             started: Instant::now(),
             models: OnceCell::new(),
             confinement: OnceCell::new(),
