@@ -249,7 +249,7 @@ impl Codex {
         let presence = look::look(server, &self.0.settings).await?;
         // Made now, so that what a former process left is gone, and a fault is known.
         self.0.scratches.get_or_try_init(|| self.scratches()).await?;
-        let confinement = server.confinement().await?.clone();
+        let confinement = server.confinement().await?;
         *self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner) = Some(confinement);
         Ok(presence)
     }

@@ -67,7 +67,8 @@ pub(super) struct Server {
     pub(super) variables: BTreeSet<String>,
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
-    confinement: OnceCell<Confinement>,
+    /// What was found out last, and when.
+    confinement: tokio::sync::Mutex<Option<(Confinement, Instant)>>,
     /// The files of Codex that its sandbox must let it read, where they were found.
     program: Option<Vec<PathBuf>>,
     pub(super) idle: Idle,
@@ -123,7 +124,7 @@ impl Server {
             variables: names,
             started: Instant::now(),
             models: OnceCell::new(),
-            confinement: OnceCell::new(),
+            confinement: tokio::sync::Mutex::default(),
             program,
             idle: Idle::default(),
             silent: AtomicBool::new(false),
@@ -207,10 +208,18 @@ impl Server {
         }
     }
 
-    /// Returns how the shell is confined; tried once for each process.
-    pub(super) async fn confinement(&self) -> Result<&Confinement, CodexError> {
-        let tried = || confinement::confinement(self, &self.settings);
-        self.confinement.get_or_try_init(tried).await
+    /// Returns how the shell is confined; tried once for each process, and after a while again where
+    /// it does not work.
+    pub(super) async fn confinement(&self) -> Result<Confinement, CodexError> {
+        let mut known = self.confinement.lock().await;
+        if let Some((confinement, since)) = &*known
+            && (confinement.fault.is_none() || since.elapsed() < self.settings.presence_ttl)
+        {
+            return Ok(confinement.clone());
+        }
+        let confinement = confinement::confinement(self, &self.settings).await?;
+        *known = Some((confinement.clone(), Instant::now()));
+        Ok(confinement)
     }
 
     /// The files of Codex that its sandbox must let it read, where they were found.
