@@ -7,17 +7,14 @@ use crate::{codex::Readable, domain::Root};
 /// 200 of them make a turn with one command four times as slow; search knows all of them still.
 const MAX_ROOTS: usize = 50;
 
-/// Returns the repositories to be read for `question`: those that it names first, then those that were
-/// indexed last. One that was never indexed whole is left out: which of its files are secrets is not
+/// Returns the repositories to be read for `question`: those that it names first, then always the same
+/// ones, because a conversation whose repositories change loses its scratch folder. One that was never indexed whole is left out: which of its files are secrets is not
 /// known yet.
 pub(super) fn readable(mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
     roots.retain(|root| root.last_ingest_at.is_some());
     if roots.len() > MAX_ROOTS {
         let question = question.to_lowercase();
-        roots.sort_by(|a, b| {
-            let rank = |root: &Root| (names(&question, root), root.last_ingest_at.clone());
-            rank(b).cmp(&rank(a))
-        });
+        roots.sort_by_cached_key(|root| (!names(&question, root), root.id.to_string()));
         roots.truncate(MAX_ROOTS);
     }
     roots.into_iter().map(given).collect()
@@ -62,14 +59,20 @@ mod tests {
     }
 
     #[test]
-    fn of_many_repositories_the_named_come_first_and_then_the_latest() {
-        let roots: Vec<Root> = (0..60)
-            .map(|day| root(&format!("repo{day}"), Some(format!("2026-01-01T00:00:{day:02}Z"))))
-            .collect();
-        let given = folders(roots, "Does Repo3 work like /src/repo5, or like repo55x?");
+    fn of_many_repositories_the_named_come_first_and_then_always_the_same() {
+        let roots = |month: u8| -> Vec<Root> {
+            let at = |day| format!("2026-{month:02}-01T00:00:{:02}Z", day * u32::from(month) % 60);
+            (0..60).map(|day| root(&format!("repo{day}"), Some(at(day)))).collect()
+        };
+        let question = "Does Repo3 work like /src/repo5, or like repo55x?";
+        let given = folders(roots(1), question);
         assert_eq!(given.len(), MAX_ROOTS);
-        assert_eq!(given[..4], ["/src/repo5", "/src/repo3", "/src/repo59", "/src/repo58"]);
-        assert!(!given.contains(&"/src/repo9".to_owned()));
+        let named: Vec<&str> = given[..2].iter().map(String::as_str).collect();
+        assert!(named.contains(&"/src/repo5") && named.contains(&"/src/repo3"), "{named:?}");
+        assert_eq!(folders(roots(7), question), given);
+        let others = folders(roots(1), "What?");
+        let kept = others.iter().filter(|folder| given.contains(folder)).count();
+        assert!(kept >= MAX_ROOTS - 2, "{kept}");
     }
 
     #[test]
