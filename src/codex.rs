@@ -47,6 +47,7 @@ pub use self::{
     thread::{Opening, Running, Thread},
 };
 use self::{
+    fence::Sight,
     presence::{Age, Known},
     scratch::Scratches,
     server::{Counters, Server},
@@ -76,6 +77,7 @@ struct Inner {
     confinement: std::sync::Mutex<Option<Confinement>>,
     /// Made on first need.
     scratches: OnceCell<Scratches>,
+    sight: Sight,
     /// Held while looking, so that many callers cost one look.
     looking: Mutex<()>,
     /// Whether a look in the background is under way.
@@ -114,6 +116,7 @@ impl Codex {
                 known: Known::default(),
                 confinement: std::sync::Mutex::default(),
                 scratches: OnceCell::new(),
+                sight: Sight::default(),
                 looking: Mutex::new(()),
                 refreshing: AtomicBool::new(false),
             }
@@ -169,7 +172,8 @@ impl Codex {
     pub async fn open(&self, opening: Opening) -> Result<Thread, CodexError> {
         let server = self.0.slot.patiently().await?;
         let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
-        Thread::open(Place { server, settings: &self.0.settings, scratches }, opening).await
+        let (settings, sight) = (&self.0.settings, &self.0.sight);
+        Thread::open(Place { server, settings, scratches, sight }, opening).await
     }
 
     /// Returns how the model's shell is confined, once a process was asked.

@@ -3,6 +3,7 @@
 
 mod git;
 mod narrow;
+mod sight;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tracing::warn;
 
 use self::narrow::narrow;
+pub(super) use self::sight::Sight;
 
 /// An indexed folder, which the model's shell may read except for some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +91,8 @@ const HOME_SECRETS: [&str; 20] = [
 ];
 
 impl Fence {
-    /// Builds the fence around `readable`. Looks at the file system.
+    /// Builds the fence around `readable`, of which [`Sight`] knows the secrets. Looks at the file
+    /// system, but not at theirs.
     pub(super) fn around(readable: &[Readable], surroundings: &Surroundings) -> Self {
         let (open, closed): (Vec<&Readable>, Vec<&Readable>) =
             readable.iter().partition(|readable| is_plain(&readable.folder));
@@ -101,7 +104,6 @@ impl Fence {
         for readable in open {
             roots.insert(readable.folder.clone());
             private.extend(readable.private_files.iter().cloned());
-            private.extend(git::secrets(&readable.folder));
         }
         let home = surroundings.home.iter();
         let in_home = home.flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
@@ -118,9 +120,7 @@ impl Fence {
             .filter(is_granted)
             .flat_map(|path| beside(path, &surroundings.program))
             .collect();
-        private.retain(|path| {
-            path.symlink_metadata().is_ok() && !hidden.iter().any(|above| path.starts_with(above))
-        });
+        private.retain(|path| !hidden.iter().any(|above| path.starts_with(above)));
         let room = MAX_DENIED.saturating_sub(hidden.len());
         let (private, lost) = narrow(private, &roots, room);
         for root in &lost {

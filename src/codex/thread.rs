@@ -14,7 +14,7 @@ use super::{
     error::CodexError,
     event::{Ending, Event, Usage},
     fault::FaultKind,
-    fence::{self, Fence, Readable, Surroundings},
+    fence::{self, Fence, Readable, Sight, Surroundings},
     idle::Loaded,
     protocol::{
         ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
@@ -58,6 +58,7 @@ pub(super) struct Place<'a> {
     pub(super) server: Arc<Server>,
     pub(super) settings: &'a config::Codex,
     pub(super) scratches: &'a Scratches,
+    pub(super) sight: &'a Sight,
 }
 
 /// A thread that is loaded and about to run a turn.
@@ -390,7 +391,7 @@ impl Place<'_> {
             ],
             home: settings.environment.get("HOME").map(PathBuf::from),
         };
-        let readable = opening.readable;
+        let readable = self.sight.of(opening.readable, &server.tasks).await;
         let fence = server.tasks.spawn_blocking(move || Fence::around(&readable, &surroundings));
         Ok(Given {
             theirs: theirs.into_keys().collect(),

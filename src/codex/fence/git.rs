@@ -50,11 +50,23 @@ fn is_harmless(config: &Path) -> bool {
     }
     let read = || {
         let mut text = String::new();
-        File::open(config)?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text)?;
+        open(config)?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text)?;
         std::io::Result::Ok(text)
     };
     let is_small = |text: &String| u64::try_from(text.len()).is_ok_and(|n| n <= MAX_CONFIG_BYTES);
     read().is_ok_and(|text| is_small(&text) && text.lines().all(says_nothing_secret))
+}
+
+/// Opens a file that nobody can have put a link or a pipe in the place of meanwhile.
+fn open(file: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    options.read(true).open(file)
 }
 
 fn says_nothing_secret(line: &str) -> bool {

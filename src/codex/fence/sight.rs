@@ -1,0 +1,123 @@
+//! Looks at the secrets of indexed folders, and does not wait for a file system that does not answer.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{Instant, timeout_at};
+use tracing::warn;
+
+use super::{Readable, git};
+use crate::task::Tasks;
+
+/// How long a file system may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Folders that are being looked at, with the time since when their file system has not answered. One
+/// that takes too long is not looked at again until it does: each look holds a thread.
+#[derive(Debug, Clone, Default)]
+pub(in crate::codex) struct Sight(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
+
+impl Sight {
+    /// Returns those of `readable` that can be looked at, with all their secrets that are there.
+    pub(in crate::codex) async fn of(
+        &self,
+        readable: Vec<Readable>,
+        tasks: &Tasks,
+    ) -> Vec<Readable> {
+        self.through(readable, tasks, secrets).await
+    }
+
+    async fn through(
+        &self,
+        readable: Vec<Readable>,
+        tasks: &Tasks,
+        secrets: fn(&Readable) -> Vec<PathBuf>,
+    ) -> Vec<Readable> {
+        let began = Instant::now();
+        let mut looks = Vec::new();
+        for readable in readable {
+            let since = *self.waits().entry(readable.folder.clone()).or_insert(began);
+            let folder = readable.folder.clone();
+            let look = (since.elapsed() < PATIENCE).then(|| {
+                let sight = self.clone();
+                tasks.spawn_blocking(move || {
+                    let private_files = secrets(&readable);
+                    sight.waits().remove(&readable.folder);
+                    Readable { private_files, ..readable }
+                })
+            });
+            looks.push((folder, look));
+        }
+        let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+        for (folder, look) in looks {
+            let looked = match look {
+                Some(look) => timeout_at(began + PATIENCE, look).await.ok().and_then(Result::ok),
+                None => None,
+            };
+            match looked {
+                Some(readable) => seen.push(readable),
+                None => unseen.push(folder),
+            }
+        }
+        for folder in unseen {
+            warn!(root.path = %folder.display(), "a root whose file system does not answer is not read by the model's shell");
+            // One around it would grant it.
+            for around in seen.iter_mut().filter(|around| folder.starts_with(&around.folder)) {
+                around.private_files.push(folder.clone());
+            }
+        }
+        seen
+    }
+
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the secrets of `readable` that are there.
+fn secrets(readable: &Readable) -> Vec<PathBuf> {
+    let all = readable.private_files.iter().cloned().chain(git::secrets(&readable.folder));
+    all.filter(|path| path.symlink_metadata().is_ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::RwLock;
+
+    use super::*;
+
+    static DEAD: RwLock<()> = RwLock::new(());
+
+    /// Does not answer for `/r/dead` as long as `DEAD` is held.
+    fn look(readable: &Readable) -> Vec<PathBuf> {
+        if readable.folder.ends_with("dead") {
+            drop(DEAD.read());
+        }
+        Vec::new()
+    }
+
+    fn readable(folder: &str, secrets: &[&str]) -> Readable {
+        let private_files = secrets.iter().map(PathBuf::from).collect();
+        Readable { folder: folder.into(), private_files }
+    }
+
+    #[tokio::test]
+    #[expect(clippy::await_holding_lock, reason = "it stands for a file system that hangs")]
+    async fn a_root_that_does_not_answer_is_denied_until_it_does() {
+        let (sight, tasks) = (Sight::default(), Tasks::default());
+        let all = || vec![readable("/r", &[]), readable("/r/dead", &[]), readable("/s", &[])];
+        let without = [readable("/r", &["/r/dead"]), readable("/s", &[])];
+        let dead = DEAD.write().unwrap();
+        assert_eq!(sight.through(all(), &tasks, look).await, without);
+        let began = Instant::now();
+        assert_eq!(sight.through(all(), &tasks, look).await, without);
+        assert!(began.elapsed() < PATIENCE, "waited again");
+        drop(dead);
+        assert!(tasks.stop(Duration::from_secs(20)).await);
+        assert_eq!(sight.through(all(), &tasks, look).await, all());
+    }
+}
