@@ -210,7 +210,7 @@ impl Run<'_> {
             self.ledger = Ledger::new(records, has_repaired);
             (folder, discovered)
         };
-        if !self.private.iter().eq(known) {
+        if self.private_files() != known {
             // Before a question may be asked about what was found.
             self.begin_again().await?;
         }
@@ -352,7 +352,7 @@ impl Run<'_> {
     }
 
     fn private_files(&self) -> Vec<String> {
-        self.private.iter().take(private::MAX).cloned().collect()
+        private::named(&self.private)
     }
 
     /// Writes the root as the run leaves it.

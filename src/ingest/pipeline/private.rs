@@ -1,13 +1,66 @@
 //! The secrets of a root, which are kept from the model's shell: by name as a walk finds them, by
 //! content as reading does.
 
-use std::collections::BTreeSet;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::batch::Embedded;
 use crate::ingest::{discover::Discovered, scope::Scope, secret, skip::Reason};
 
-/// The most that a root names, the first in order of path: each is an argument of the shell's fence.
-pub(super) const MAX: usize = 1_000;
+/// The most that a root names: each is an argument of the shell's fence, which closes the whole root
+/// when it has fewer places.
+const MAX: usize = 1_000;
+
+/// Returns the secrets as a root names them: where there are too many, folders stand for those in them,
+/// the fullest first. Only those that lie in the root itself may be more, of which the first are named.
+pub(super) fn named(private: &BTreeSet<String>) -> Vec<String> {
+    let mut named = private.clone();
+    while MAX < named.len() && fold(&mut named) {}
+    named.into_iter().take(MAX).collect()
+}
+
+/// Puts folders in place of what lies in them, until few enough are left or those of several are all
+/// folded; returns whether there were any. Folds the deepest ones where none has several.
+fn fold(named: &mut BTreeSet<String>) -> bool {
+    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+    for (folder, _) in named.iter().filter_map(|path| path.rsplit_once('/')) {
+        *folders.entry(folder).or_default() += 1;
+    }
+    let depth = |folder: &str| folder.split('/').count();
+    let mut fullest: Vec<(usize, String)> = folders
+        .iter()
+        .filter(|(_, count)| 1 < **count)
+        .map(|(f, n)| (*n, (*f).to_owned()))
+        .collect();
+    if fullest.is_empty() {
+        let deepest = folders.keys().map(|folder| depth(folder)).max();
+        let deepest = folders.keys().filter(|folder| Some(depth(folder)) == deepest);
+        fullest = deepest.map(|folder| (1, (*folder).to_owned())).collect();
+    }
+    fullest.sort_by_key(|(count, folder)| Reverse((*count, depth(folder))));
+    let has_any = !fullest.is_empty();
+    for (_, folder) in fullest {
+        if named.len() <= MAX {
+            break;
+        }
+        let inside = format!("{folder}/");
+        let within: Vec<String> = named
+            .range(inside.clone()..)
+            .take_while(|path| path.starts_with(&inside))
+            .cloned()
+            .collect();
+        for path in &within {
+            named.remove(path);
+        }
+        // A folder above may stand for it already.
+        if !within.is_empty() {
+            named.insert(folder);
+        }
+    }
+    has_any
+}
 
 /// Returns the secrets of a root after a walk of it, or of the part in scope. What had a secret in it
 /// and is still there counts until it is read.
@@ -48,7 +101,43 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
         .filter(|path| scope.covers(path))
         .filter(|path| secret::is_secret_path(path) || secret::is_private_folder(path.as_ref()))
         .collect();
-    before.len() < MAX && !known.into_iter().eq(&discovered.private)
+    // A folder that stands for what lies in it.
+    let is_named = |path: &&String| {
+        let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
+        above.any(|folder| before.iter().any(|named| named == folder))
+    };
+    let found = discovered.private.iter().filter(|path| !is_named(path));
+    before.len() < MAX && !known.into_iter().eq(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_stand_for_secrets_that_are_too_many_and_none_is_left_out() {
+        let few: BTreeSet<String> = (0..MAX).map(|number| format!("z/{number}.pem")).collect();
+        assert!(named(&few).iter().eq(&few));
+
+        let mut many = few.clone();
+        many.extend(["a/.env", "a/b/.env", ".env"].map(str::to_owned));
+        assert_eq!(named(&many), [".env", "a/.env", "a/b/.env", "z"]);
+
+        // None beside another.
+        let apart: BTreeSet<String> =
+            (0..=MAX).map(|number| format!("{}/{number}/.env", number % 7)).collect();
+        let folders = named(&apart);
+        assert!(folders.len() <= MAX);
+        let is_named = |path: &String| {
+            folders
+                .iter()
+                .any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
+        };
+        assert!(apart.iter().all(|path| is_named(path) || folders.contains(path)), "{folders:?}");
+
+        let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
+        assert_eq!(named(&top).len(), MAX);
+    }
 }
 
 #[cfg(test)]
