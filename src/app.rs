@@ -212,7 +212,8 @@ fn services(
             .mapped(config.path_map.clone())
             .counted(metrics.turns.clone()),
         ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work)
-            .shown_as(config.path_map.clone()),
+            .shown_as(config.path_map.clone())
+            .without(own_folders(config)),
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         store: Arc::clone(store),
         embedder: Arc::clone(embedder),
@@ -221,6 +222,13 @@ fn services(
         mcp_port: mcp.port(),
         metrics,
     }
+}
+
+/// The folders that no run may index. Where the setting does not name it, Codex's is its default.
+fn own_folders(config: &Config) -> Vec<PathBuf> {
+    let default = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().join(".codex"));
+    let codex = config.codex.home.clone().or_else(default);
+    codex.into_iter().chain([config.data_dir.clone()]).collect()
 }
 
 fn serve(

@@ -29,6 +29,7 @@ mod worker;
 
 use std::{
     collections::HashSet,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -63,6 +64,8 @@ pub use status::{RunCounts, State, Status};
 pub struct Ingest {
     shared: Arc<Shared>,
     paths: PathMap,
+    /// Folders that are never indexed.
+    own: Arc<[PathBuf]>,
 }
 
 /// What the worker and all clones share.
@@ -137,7 +140,7 @@ impl Ingest {
         for lane in [Lane::All, Lane::Watch] {
             drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared), lane)));
         }
-        Self { shared, paths: PathMap::default() }
+        Self { shared, paths: PathMap::default(), own: Arc::default() }
     }
 
     /// Shows paths to clients as `paths` says.
@@ -146,12 +149,19 @@ impl Ingest {
         Self { paths, ..self }
     }
 
+    /// Refuses the folders `own`, and those in them, as roots: they hold the index, keys and conversations.
+    #[must_use]
+    pub fn without(self, own: Vec<PathBuf>) -> Self {
+        Self { own: own.into(), ..self }
+    }
+
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
         let folder = root::folder(&self.shared.tools, request.path.clone()).await?;
         let settled = self.shared.runs().settled();
         let known = self.shared.tools.catalog.roots().await?;
         root::alone_where_shown(&folder, &known, &self.paths)?;
+        root::outside(&folder, &self.own).await?;
         let model_id = self.shared.tools.embedder.model().id();
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);

@@ -8,10 +8,11 @@ use crate::{codex::Readable, domain::Root};
 const MAX_ROOTS: usize = 50;
 
 /// Returns the repositories to be read for `question`: those that it names first, then always the same
-/// ones, because a conversation whose repositories change loses its scratch folder. One that was never indexed whole is left out: which of its files are secrets is not
-/// known yet.
+/// ones, because a conversation whose repositories change loses its scratch folder. One that was never
+/// indexed whole, or only by a former version, is left out: which of its files are secrets is not known
+/// yet.
 pub(super) fn readable(mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
-    roots.retain(|root| root.last_ingest_at.is_some());
+    roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());
     if roots.len() > MAX_ROOTS {
         let question = question.to_lowercase();
         roots.sort_by_cached_key(|root| (!names(&question, root), root.id.to_string()));
@@ -27,7 +28,8 @@ fn names(question: &str, root: &Root) -> bool {
 }
 
 fn given(root: Root) -> Readable {
-    let private_files = root.private_files.iter().map(|path| root.path.join(path)).collect();
+    let private_files = root.private_files.iter().flatten();
+    let private_files = private_files.map(|path| root.path.join(path)).collect();
     Readable { folder: root.path, private_files }
 }
 
@@ -49,7 +51,7 @@ mod tests {
             last_ingest_at,
             counts: Counts { files: 1, chunks: 1, embedded: 1 },
             last_error: None,
-            private_files: vec![".env".to_owned()],
+            private_files: Some(vec![".env".to_owned()]),
         }
     }
 
@@ -77,7 +79,9 @@ mod tests {
 
     #[test]
     fn a_repository_whose_secrets_are_not_known_is_not_read() {
-        let roots = vec![root("new", None), root("old", Some("2026-01-01T00:00:00Z".to_owned()))];
+        let indexed = || Some("2026-01-01T00:00:00Z".to_owned());
+        let former = Root { private_files: None, ..root("former", indexed()) };
+        let roots = vec![root("new", None), root("old", indexed()), former];
         let expected = Readable {
             folder: PathBuf::from("/src/old"),
             private_files: vec![PathBuf::from("/src/old/.env")],

@@ -182,7 +182,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts { files: chunks, chunks, embedded: chunks },
             last_error: last_error.map(str::to_owned),
-            private_files: Vec::new(),
+            private_files: Some(Vec::new()),
         }
     }
 

@@ -48,7 +48,7 @@ enum Access {
 
 /// Most denied paths of one profile. The cost of each command grows with their square: 0.4 s at a
 /// hundred, 5 s at five hundred (Codex 0.169).
-const MAX_DENIED: usize = 64;
+const MAX_DENIED: usize = 100;
 
 /// Codex's name for the system's programs and settings: `/usr`, `/etc` and their like.
 const SYSTEM: &str = ":minimal";

@@ -28,9 +28,10 @@ pub struct Root {
     /// Why the last run failed, if it did.
     pub last_error: Option<String>,
     /// Files that indexing leaves out because they are secrets, by their paths below the root. They
-    /// are kept from the model's shell, too, and are not shown to clients.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub private_files: Vec<String>,
+    /// are kept from the model's shell, too, and are not shown to clients. `None` until a run has
+    /// looked for them: former versions did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_files: Option<Vec<String>>,
 }
 
 impl Root {

@@ -1,10 +1,10 @@
-//! Repairs roots whose index was found damaged when the store was opened: a run of each, one by one.
+//! Repairs roots whose index was found damaged or incomplete when the store was opened: a run of each, one by one.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tracing::{info, warn};
 
-use super::{Shared, State, error::IngestError, job, plan::Mode};
+use super::{Shared, State, error::IngestError, job, pipeline::INTERRUPTED, plan::Mode};
 use crate::domain::{Root, RootId};
 
 /// How often a store is looked at that is not open yet.
@@ -38,8 +38,8 @@ pub(super) async fn mend(shared: Arc<Shared>) {
 async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
     // What failed since says why instead.
     let is_damaged = |root: &Root| match &left {
-        Some(left) => left.contains(&root.id) && root.last_error.is_some(),
-        None => root.last_error.as_deref() == Some(Root::DAMAGED),
+        Some(left) => left.contains(&root.id) && (root.last_error.is_some() || needs_run(root)),
+        None => needs_run(root),
     };
     let roots: Vec<Root> = match shared.tools.catalog.roots().await {
         Ok(roots) => roots.into_iter().filter(is_damaged).collect(),
@@ -51,14 +51,24 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
     let mut failed = BTreeSet::new();
     for root in roots {
         let (id, name) = (root.id, root.name.clone());
-        info!(root.name = %name, "repairing what was damaged");
+        info!(root.name = %name, "completing what is damaged or incomplete");
         let ended = repair(shared, root).await;
         if !matches!(ended, Ok(State::Completed | State::Skipped)) {
-            warn!(root.name = %name, ?ended, "a damaged repository could not be repaired; trying again");
+            warn!(root.name = %name, ?ended, "a damaged or incomplete repository could not be completed; trying again");
             failed.insert(id);
         }
     }
     Some(failed)
+}
+
+/// Whether a run of `root` begins by itself: its index is damaged, its last run was killed, or a former
+/// version, which did not look for secrets, made it.
+fn needs_run(root: &Root) -> bool {
+    let error = root.last_error.as_deref();
+    let is_whole = error.is_none() && root.last_ingest_at.is_some();
+    error == Some(Root::DAMAGED)
+        || error == Some(INTERRUPTED)
+        || (is_whole && root.private_files.is_none())
 }
 
 /// Runs one root and returns how that ended.

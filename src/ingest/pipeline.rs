@@ -184,7 +184,8 @@ impl Run<'_> {
         scope: Option<Arc<Scope>>,
     ) -> Result<State, IngestError> {
         self.progress.update(|status| status.state = State::Scanning);
-        let known = before.map_or(&[][..], |root| root.private_files.as_slice());
+        let listed = before.and_then(|root| root.private_files.as_deref());
+        let known = listed.unwrap_or_default();
         self.private = known.iter().cloned().collect();
         if before.is_none() {
             self.begin().await?;
@@ -192,6 +193,7 @@ impl Run<'_> {
         // After a run that did not end well, and before the first, a part is not enough.
         let whole =
             before.filter(|root| root.last_error.is_none() && root.last_ingest_at.is_some());
+        let whole = whole.filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
             let seen = look::within(tools, &self.root, &scope, &self.cancel).await?;
             self.ledger = Ledger::of_part(seen.records, before.counts);
@@ -210,7 +212,7 @@ impl Run<'_> {
             self.ledger = Ledger::new(records, has_repaired);
             (folder, discovered)
         };
-        if self.private_files() != known {
+        if listed.is_none_or(|listed| self.private_files() != listed) {
             // Before a question may be asked about what was found.
             self.begin_again().await?;
         }
@@ -347,7 +349,7 @@ impl Run<'_> {
     /// Says so again, with what is known by now.
     async fn begin_again(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
-        self.root.private_files = self.private_files();
+        self.root.private_files = Some(self.private_files());
         Ok(self.target.catalog.put_root(&interrupted(self.root.clone())).await?)
     }
 
@@ -365,7 +367,7 @@ impl Run<'_> {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
             self.progress.update(|status| status.message = Some(notes));
         }
-        self.root.private_files = self.private_files();
+        self.root.private_files = Some(self.private_files());
         let private_files = self.root.private_files.clone();
         let before = before.map(|root| Root { private_files, ..root });
         let root = match ended {

@@ -53,6 +53,20 @@ pub(super) async fn folder(tools: &Tools, path: PathBuf) -> Result<PathBuf, Inge
     tools.lookups.run(&place, stopping, move |_| canonical(&path)).await?
 }
 
+/// Refuses a folder of the product or of Codex as a root.
+pub(super) async fn outside(folder: &Path, own: &[PathBuf]) -> Result<(), IngestError> {
+    for own in own {
+        // One that is not there yet holds nothing.
+        let Ok(own) = tokio::fs::canonicalize(own).await else { continue };
+        if folder.starts_with(own) {
+            let fault =
+                "is, or lies in, `DATA_DIR` or `CODEX_HOME`, which hold keys and conversations";
+            return Err(IngestError::Path { path: folder.to_owned(), fault });
+        }
+    }
+    Ok(())
+}
+
 fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
     let fault = |fault| IngestError::Path { path: path.to_owned(), fault };
     let canonical = path.canonicalize().map_err(|error| match error.kind() {
@@ -72,7 +86,9 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
         return Err(fault("is the whole file system; name the folder of one repository"));
     }
     if SYSTEM.iter().any(|folder| canonical.starts_with(folder)) {
-        return Err(fault("is, or lies in, a folder that shows the state of the system, not files"));
+        return Err(fault(
+            "is, or lies in, a folder that shows the state of the system, not files",
+        ));
     }
     if !canonical.is_dir() {
         return Err(fault("is not a folder"));
@@ -133,7 +149,7 @@ pub(super) fn requested(
         last_ingest_at: before.and_then(|root| root.last_ingest_at.clone()),
         counts: before.map_or_else(Counts::default, |root| root.counts),
         last_error: None,
-        private_files: before.map_or_else(Vec::new, |root| root.private_files.clone()),
+        private_files: before.and_then(|root| root.private_files.clone()),
     })
 }
 
@@ -157,7 +173,7 @@ pub(super) fn statuses(
         known_root(root, runs)
     };
     // Where secrets lie concerns no client.
-    let known = known.into_iter().map(|root| Root { private_files: Vec::new(), ..root });
+    let known = known.into_iter().map(|root| Root { private_files: None, ..root });
     let mut statuses: Vec<RootStatus> = known.map(status).collect();
     for (root, run, state) in runs.active_roots() {
         match statuses.iter_mut().find(|status| status.root.id == root.id) {

@@ -328,7 +328,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts::default(),
             last_error: None,
-            private_files: Vec::new(),
+            private_files: None,
         };
         let roots = ["plug", "plug-board", "rack"].map(root);
         let intent = Intent::of("how does Plug parse headers").among(&roots);

@@ -91,7 +91,7 @@ async fn besieged() -> House {
     fs::write(folder.join("user/picture.png"), PICTURE).unwrap();
     fs::write(repo.join("picture.png"), PICTURE).unwrap();
     let mut root = root(&repo);
-    root.private_files = vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()];
+    root.private_files = Some(vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()]);
     house.catalog.put_root(&root).await.unwrap();
     house
 }
@@ -383,7 +383,7 @@ async fn a_repository_with_very_many_secrets_keeps_them_all() {
     for number in 0..300 {
         let path = format!("certs/{}/key{number}", number % 7);
         put(&repo.join(&path), "SECRET\n");
-        root.private_files.push(path);
+        root.private_files.get_or_insert_default().push(path);
     }
     house.catalog.put_root(&root).await.unwrap();
     let at = repo.display();

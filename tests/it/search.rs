@@ -59,7 +59,7 @@ impl Library {
             last_ingest_at: None,
             counts: Counts::default(),
             last_error: None,
-            private_files: Vec::new(),
+            private_files: None,
         };
         Catalog::new(Arc::clone(&self.store)).put_root(&root).await.unwrap();
         let mut points = Vec::new();

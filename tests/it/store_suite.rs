@@ -566,7 +566,7 @@ pub(crate) fn a_root(name: &str) -> Root {
         last_ingest_at: Some("2026-01-02T03:04:05Z".to_owned()),
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
         last_error: None,
-        private_files: Vec::new(),
+        private_files: None,
     }
 }
 

@@ -33,7 +33,8 @@ pub(in crate::ingest) async fn changes(
     cancel: &CancellationToken,
 ) -> Result<bool, IngestError> {
     let Seen { discovered, records, .. } = within(tools, root, scope, cancel).await?;
-    if private::have_changed(&root.private_files, scope, &discovered) {
+    let known = root.private_files.as_deref();
+    if known.is_none_or(|known| private::have_changed(known, scope, &discovered)) {
         return Ok(true);
     }
     let untouchable = untouchable(&discovered);

@@ -113,6 +113,7 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ingest::{pipeline::ledger::Redacted, skip::Skipped};
 
     #[test]
     fn folders_stand_for_secrets_that_are_too_many_and_none_is_left_out() {
@@ -138,12 +139,6 @@ mod tests {
         let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
         assert_eq!(named(&top).len(), MAX);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ingest::{pipeline::ledger::Redacted, skip::Skipped};
 
     #[test]
     fn what_cannot_be_read_stays_a_secret() {

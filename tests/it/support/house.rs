@@ -139,7 +139,7 @@ pub(crate) fn root(folder: &Path) -> Root {
         last_ingest_at: Some("2026-01-01T00:00:00Z".to_owned()),
         counts: Counts { files: 1, chunks: 1, embedded: 1 },
         last_error: None,
-        private_files: Vec::new(),
+        private_files: Some(Vec::new()),
     }
 }
 
