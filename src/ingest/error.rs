@@ -29,6 +29,13 @@ pub enum IngestError {
         .path.display()
     )]
     Stalled { path: PathBuf, seconds: u64 },
+    /// The file systems of too many other folders answer nothing.
+    #[error(
+        "`{}` is not looked at, because too many other folders do not answer; look at what they lie \
+         on (a lost network drive?), or start the server again",
+        .path.display()
+    )]
+    Crowded { path: PathBuf },
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
@@ -68,7 +75,10 @@ impl IngestError {
             | Self::TooManyFiles { .. } => Code::ValidationFailed,
             Self::RootNotFound(_) => Code::RepoNotFound,
             Self::RunNotFound(_) => Code::RunNotFound,
-            Self::QueueFull(_) | Self::RootBusy { .. } | Self::Stalled { .. } => Code::Busy,
+            Self::QueueFull(_)
+            | Self::RootBusy { .. }
+            | Self::Stalled { .. }
+            | Self::Crowded { .. } => Code::Busy,
             Self::Store(error) => error.code(),
             Self::Embed(error) => error.code(),
             Self::Cancelled => Code::Cancelled,

@@ -26,6 +26,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// With so many places whose threads do not come back, no thread is spent on another: the runtime
 /// has 512, and everything else needs some.
 const MAX_PLACES: usize = 16;
+/// With so many places at work, further ones wait: each of them may prove to hang.
+const MAX_AT_WORK: usize = 128;
 
 /// Shows that blocking work gets on.
 #[derive(Debug)]
@@ -70,11 +72,52 @@ impl Pulse {
 pub(super) struct Watchdog {
     tasks: Tasks,
     patience: Duration,
-    places: Arc<Mutex<HashMap<PathBuf, Arc<Semaphore>>>>,
+    places: Arc<Mutex<HashMap<PathBuf, Arc<Place>>>>,
+    at_work: Arc<Semaphore>,
+}
+
+/// Where threads are at work.
+#[derive(Debug)]
+struct Place {
+    free: Arc<Semaphore>,
+    /// Those of the threads that hold it.
+    pulses: Mutex<Vec<Arc<Pulse>>>,
+}
+
+impl Place {
+    fn is_held(&self) -> bool {
+        self.free.available_permits() == 0
+    }
+
+    /// Whether it is held by a thread that has had no answer for so long.
+    fn hangs(&self, patience: Duration) -> bool {
+        self.is_held() && self.pulses().iter().any(|pulse| patience <= pulse.silence())
+    }
+
+    fn pulses(&self) -> MutexGuard<'_, Vec<Arc<Pulse>>> {
+        self.pulses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Held by work at a place until its last thread ends.
-pub(super) type Hold = Arc<OwnedSemaphorePermit>;
+#[derive(Debug)]
+pub(super) struct Hold {
+    place: Arc<Place>,
+    _permits: [OwnedSemaphorePermit; 2],
+}
+
+impl Hold {
+    /// Takes up what shows that the work gets on.
+    pub(super) fn follow(&self, pulses: &[Arc<Pulse>]) {
+        self.place.pulses().extend_from_slice(pulses);
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.place.pulses().clear();
+    }
+}
 
 impl Watchdog {
     pub(super) fn new(tasks: Tasks) -> Self {
@@ -82,7 +125,8 @@ impl Watchdog {
     }
 
     pub(super) fn with_patience(tasks: Tasks, patience: Duration) -> Self {
-        Self { tasks, patience, places: Arc::default() }
+        let at_work = Arc::new(Semaphore::new(MAX_AT_WORK));
+        Self { tasks, patience, places: Arc::default(), at_work }
     }
 
     /// Runs work at a place. Ends at once when `cancel` is cancelled, or when nothing has answered for
@@ -96,6 +140,7 @@ impl Watchdog {
         let hold = self.hold(place, cancel).await?;
         let pulse = Arc::new(Pulse::default());
         pulse.beat();
+        hold.follow(std::slice::from_ref(&pulse));
         let working = {
             let pulse = Arc::clone(&pulse);
             self.tasks.spawn_blocking(move || {
@@ -112,27 +157,43 @@ impl Watchdog {
         }
     }
 
-    /// Waits until no thread is at work at a place: one may be left there by a run that gave up.
+    /// Waits until no thread is at work at a place, as long as one that is gets on: it may be left there
+    /// by a run that gave up.
     pub(super) async fn hold(
         &self,
         place: &Path,
         cancel: &CancellationToken,
     ) -> Result<Hold, IngestError> {
-        let free = self.place(place).ok_or_else(|| self.stalled(place))?;
+        let crowded = || IngestError::Crowded { path: place.to_owned() };
+        let held = self.place(place).ok_or_else(crowded)?;
+        let acquire = async {
+            let here = Arc::clone(&held.free).acquire_owned().await;
+            let room = timeout(self.patience, Arc::clone(&self.at_work).acquire_owned()).await;
+            match (here, room) {
+                (Ok(here), Ok(Ok(room))) => {
+                    Ok(Hold { place: Arc::clone(&held), _permits: [here, room] })
+                }
+                // Nobody closes the semaphores.
+                _ => Err(crowded()),
+            }
+        };
+        let hang = async {
+            sleep(self.patience).await;
+            while !held.hangs(self.patience) {
+                sleep(self.patience / 60).await;
+            }
+        };
         tokio::select! {
             biased;
-            held = timeout(self.patience, free.acquire_owned()) => match held {
-                Ok(Ok(permit)) => Ok(Arc::new(permit)),
-                // Nobody closes the semaphore.
-                Ok(Err(_)) | Err(_) => Err(self.stalled(place)),
-            },
+            hold = acquire => hold,
             () = cancel.cancelled() => Err(IngestError::Cancelled),
+            () = hang => Err(self.stalled(place)),
         }
     }
 
     /// Whether a thread is at work at a place.
     pub(super) fn is_held(&self, place: &Path) -> bool {
-        self.places().get(place).is_some_and(|free| free.available_permits() == 0)
+        self.places().get(place).is_some_and(|place| place.is_held())
     }
 
     /// Returns once one of several threads has had no answer for too long.
@@ -149,19 +210,21 @@ impl Watchdog {
         IngestError::Stalled { path: place.to_owned(), seconds: self.patience.as_secs() }
     }
 
-    /// Returns what is held at a place, unless too many others are held.
-    fn place(&self, place: &Path) -> Option<Arc<Semaphore>> {
+    /// Returns what is held at a place, unless too many others hang.
+    fn place(&self, place: &Path) -> Option<Arc<Place>> {
         let mut places = self.places();
-        places.retain(|_, free| free.available_permits() == 0 || 1 < Arc::strong_count(free));
-        if MAX_PLACES <= places.len() && !places.contains_key(place) {
+        places.retain(|_, place| place.is_held() || 1 < Arc::strong_count(place));
+        let hanging = places.values().filter(|place| place.hangs(self.patience)).count();
+        if MAX_PLACES <= hanging && !places.contains_key(place) {
             return None;
         }
-        let free = places.entry(place.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(1)));
-        Some(Arc::clone(free))
+        let new = || Place { free: Arc::new(Semaphore::new(1)), pulses: Mutex::default() };
+        let place = places.entry(place.to_owned()).or_insert_with(|| Arc::new(new()));
+        Some(Arc::clone(place))
     }
 
     /// No change can be left half made.
-    fn places(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Semaphore>>> {
+    fn places(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Place>>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -226,6 +289,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn waiting_for_a_place_lasts_as_long_as_the_work_there_gets_answers() {
+        let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/slow"));
+        let (entered, has_entered) = tokio::sync::oneshot::channel();
+        let slow = |pulse: &Pulse| {
+            entered.send(()).unwrap();
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(4) {
+                pulse.beat();
+                std::thread::yield_now();
+            }
+        };
+        let next = async {
+            has_entered.await.unwrap();
+            dog.run(place, &cancel, |_| ()).await
+        };
+        let (first, next) = tokio::join!(dog.run(place, &cancel, slow), next);
+        first.and(next).unwrap();
+    }
+
+    #[tokio::test]
+    async fn many_places_may_be_at_work() {
+        let (dog, cancel) = (watchdog(600_000), CancellationToken::new());
+        let (dog, cancel) = (&dog, &cancel);
+        // Each of them ends when all are there.
+        let barrier = Arc::new(std::sync::Barrier::new(2 * MAX_PLACES));
+        let at_work = (0..2 * MAX_PLACES).map(|number| {
+            let barrier = Arc::clone(&barrier);
+            async move {
+                let place = PathBuf::from(format!("/well/{number}"));
+                dog.run(&place, cancel, move |_| drop(barrier.wait())).await
+            }
+        });
+        for ended in futures_util::future::join_all(at_work).await {
+            ended.unwrap();
+        }
+    }
+
+    #[tokio::test]
     async fn few_places_may_hang() {
         let (dog, cancel) = (watchdog(5_000), CancellationToken::new());
         let (dog, cancel) = (&dog, &cancel);
@@ -242,7 +343,7 @@ mod tests {
             assert!(matches!(ended, Err(IngestError::Stalled { .. })), "{ended:?}");
         }
         let more = dog.run(Path::new("/well"), cancel, |_| ()).await;
-        assert!(matches!(more, Err(IngestError::Stalled { .. })), "{more:?}");
+        assert!(matches!(more, Err(IngestError::Crowded { .. })), "{more:?}");
         answers.pop();
         let place = PathBuf::from(format!("/lost/{}", MAX_PLACES - 1));
         dog.run(&place, cancel, |_| ()).await.unwrap();

@@ -15,6 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::future::join_all;
 use tracing::{debug, info, warn};
 
 use self::{
@@ -88,13 +89,16 @@ impl Watch {
             let now = Instant::now();
             self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
         }
-        for root in known {
-            let tools = &self.shared.tools;
-            if tools.lookups.is_held(&root.path) {
-                // It hung when it was last looked at.
-                continue;
-            }
-            let Ok(place) = folders::identity(tools, &root.path).await else { continue };
+        let tools = &self.shared.tools;
+        // At once, so that the others wait no longer than for one that hangs.
+        let looks = known.iter().map(async |root| {
+            // It hung when it was last looked at.
+            let is_held = tools.lookups.is_held(&root.path);
+            if is_held { None } else { folders::identity(tools, &root.path).await.ok() }
+        });
+        let places = join_all(looks).await;
+        for (root, place) in known.into_iter().zip(places) {
+            let Some(place) = place else { continue };
             let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));
             let is_back = place.is_some() && place != watched.place;
             if place.is_none() && watched.place.is_some() {

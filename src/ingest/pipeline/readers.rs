@@ -58,7 +58,7 @@ pub(super) struct Reading {
     cancel: CancellationToken,
     progress: Progress,
     /// Kept until the last reader ends, which may be after the run.
-    _hold: Hold,
+    hold: Hold,
 }
 
 /// The readers of a run at work.
@@ -111,7 +111,7 @@ impl Reading {
             room: Arc::new(Semaphore::new(MAX_BYTES as usize)),
             cancel: run.cancel.clone(),
             progress: run.progress.clone(),
-            _hold: hold,
+            hold,
         }
     }
 
@@ -127,6 +127,7 @@ impl Reading {
         };
         let pulses: Vec<Arc<Pulse>> =
             (0..readers.min(shared.files.len())).map(|_| Arc::default()).collect();
+        shared.hold.follow(&pulses);
         Readers { threads: pulses.iter().map(start).collect(), pulses }
     }
 
