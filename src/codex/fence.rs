@@ -115,11 +115,20 @@ impl Fence {
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
         // What nothing grants need not be denied, and must not: a root below it could not be read.
-        let hidden: BTreeSet<PathBuf> = hidden
+        let mut hidden: BTreeSet<PathBuf> = hidden
             .filter_map(|path| path.canonicalize().ok())
             .filter(is_granted)
             .flat_map(|path| beside(path, &surroundings.program))
             .collect();
+        // The sandbox cannot make the place of one inside another. In order, a folder comes first.
+        let mut outer: Option<PathBuf> = None;
+        hidden.retain(|path| {
+            let is_inside = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
+            if !is_inside {
+                outer = Some(path.clone());
+            }
+            !is_inside
+        });
         private.retain(|path| !hidden.iter().any(|above| path.starts_with(above)));
         let room = MAX_DENIED.saturating_sub(hidden.len());
         let (private, lost) = narrow(private, &roots, room);
@@ -143,12 +152,11 @@ impl Fence {
         }
     }
 
-    /// Returns the rules with `scratch` in them, as Codex takes them.
-    pub(super) fn with_scratch(&self, scratch: &Path, writable: bool) -> Map<String, Value> {
-        let access = if writable { Access::Write } else { Access::Read };
+    /// Returns the rules as Codex takes them, with the right to write into `scratch`, if there is one.
+    pub(super) fn with_scratch(&self, scratch: Option<&Path>) -> Map<String, Value> {
         let rules = self.0.iter().map(|(path, access)| (path.clone(), access.json()));
-        let own = (scratch.to_string_lossy().into_owned(), access.json());
-        rules.chain([own]).collect()
+        let own = scratch.map(|path| (path.to_string_lossy().into_owned(), Access::Write.json()));
+        rules.chain(own).collect()
     }
 
     /// Returns the rules as Codex takes them on its command line.

@@ -1,6 +1,6 @@
 //! Our settings in Codex's words: arguments of the process, and what each thread is given.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value, json};
 
@@ -133,18 +133,22 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
     );
     let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);
     let mut set = |key: &str, value: Value| drop(config.insert(key.to_owned(), value));
-    let folder = &cell.scratch.path;
-    // The system's folder for temporary files is outside the fence.
-    set("shell_environment_policy.set.TMPDIR", json!(folder));
+    let scratch = (settings.sandbox != Sandbox::ReadOnly).then_some(cell.scratch.path.as_path());
+    // Where nothing is written, the shell has no folder of its own: one that may be read in a folder
+    // that is denied cannot be made.
+    let folder = scratch.unwrap_or(Path::new("/"));
+    if let Some(scratch) = scratch {
+        // The system's folder for temporary files is outside the fence.
+        set("shell_environment_policy.set.TMPDIR", json!(scratch));
+    }
     // Unless told, Codex writes into the user's configuration that it trusts the folder, or the
     // repository that this is in.
     set("projects", json!({ folder.to_string_lossy(): { "trust_level": "untrusted" } }));
     let sandbox = match settings.sandbox {
         Sandbox::DangerFullAccess => Some("danger-full-access"),
         Sandbox::ReadOnly | Sandbox::WorkspaceWrite => {
-            let writable = settings.sandbox == Sandbox::WorkspaceWrite;
             let profile = json!({
-                "filesystem": given.fence.with_scratch(folder, writable),
+                "filesystem": given.fence.with_scratch(scratch),
                 "network": network(given.network),
             });
             set("default_permissions", json!(cell.profile));
@@ -154,7 +158,7 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
         }
     };
     ThreadSettings {
-        cwd: folder.clone(),
+        cwd: folder.to_owned(),
         sandbox,
         approval_policy: approval(settings),
         model: given.model.clone(),

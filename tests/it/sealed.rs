@@ -287,6 +287,29 @@ async fn roots_around_and_inside_what_is_hidden_come_out_right() {
 }
 
 #[tokio::test]
+async fn scratch_folders_in_the_data_folder_work_where_everything_around_is_indexed() {
+    for sandbox in [Sandbox::ReadOnly, Sandbox::WorkspaceWrite] {
+        let house = House::with(obedient().await, "", |settings| {
+            settings.sandbox = sandbox;
+            settings.workdir = settings.data_dir.join("codex-workdir");
+        })
+        .await;
+        let folder = house.repo().parent().unwrap().to_owned();
+        put(&folder.join("top"), "the top");
+        put(&folder.join("data/key"), "a secret\n");
+        house.catalog.put_root(&root(&folder)).await.unwrap();
+        let at = folder.display();
+        let (_, noted) = first(&house, "echo noted > note; cat note").await;
+        // Without a scratch folder, what a command writes is gone with it.
+        assert!(noted.contains("noted"), "{noted}");
+        let attack = format!("cat note {at}/top {at}/data/key {at}/data/codex-workdir/*/*/note");
+        let (_, got) = first(&house, &format!("echo x > {at}/new; {attack}")).await;
+        assert!(got.contains("the top") && !got.contains("a secret"), "{got}");
+        assert!(!got.contains("noted") && !folder.join("new").try_exists().unwrap(), "{got}");
+    }
+}
+
+#[tokio::test]
 async fn a_resumed_conversation_is_confined_too() {
     let mut house = besieged().await;
     configure(&house, LIFTED);
