@@ -189,7 +189,8 @@ mod tests {
     #[test]
     fn a_name_in_the_note_is_no_more_than_a_name() {
         let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, None);
-        let scope = Scope::of("?", Some(&named.name), &[named.clone()], &PathMap::default());
+        let scope =
+            Scope::of("?", Some(&named.name), std::slice::from_ref(&named), &PathMap::default());
         let note = scope.unwrap().note().unwrap();
         assert!(note.contains("repository `a'b c` (at /src/a'b c) only"), "{note}");
     }

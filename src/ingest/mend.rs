@@ -12,7 +12,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Pause before what could not be repaired is tried again: a disk that is not there yet, a service that
 /// does not answer.
-const RETRY: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_mins(1);
 
 /// Repairs all of them, or as many as can be until the process stops.
 pub(super) async fn mend(shared: Arc<Shared>) {

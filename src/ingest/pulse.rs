@@ -185,7 +185,7 @@ impl Watchdog {
         };
         tokio::select! {
             biased;
-            hold = acquire => hold,
+            acquired = acquire => acquired,
             () = cancel.cancelled() => Err(IngestError::Cancelled),
             () = hang => Err(self.stalled(place)),
         }
@@ -318,7 +318,10 @@ mod tests {
             let barrier = Arc::clone(&barrier);
             async move {
                 let place = PathBuf::from(format!("/well/{number}"));
-                dog.run(&place, cancel, move |_| drop(barrier.wait())).await
+                dog.run(&place, cancel, move |_| {
+                    barrier.wait();
+                })
+                .await
             }
         });
         for ended in futures_util::future::join_all(at_work).await {

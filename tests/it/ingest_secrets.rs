@@ -380,7 +380,7 @@ async fn what_only_stands_for_a_secret_is_indexed_as_it_is() {
     let bench = Bench::new().await;
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
     for (path, line) in KEPT {
-        files.entry(path).or_default().push_str(&format!("{line}\n"));
+        files.entry(path).or_default().extend([*line, "\n"]);
     }
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();

@@ -63,7 +63,9 @@ impl Damage {
                 for at in [0, length / 2, length.saturating_sub(8)] {
                     let mut bytes = [0; 8];
                     let read = file.read_at(&mut bytes, at).unwrap();
-                    bytes.iter_mut().for_each(|byte| *byte ^= 0xa5);
+                    for byte in &mut bytes {
+                        *byte ^= 0xa5;
+                    }
                     file.write_all_at(&bytes[..read], at).unwrap();
                 }
             }
@@ -100,7 +102,7 @@ impl House {
         let store: Arc<dyn VectorStore> = Arc::new(store.await.unwrap());
         let limits =
             config::Ingest { max_file_bytes: 1 << 20, max_queued_runs: 8, max_finished_runs: 8 };
-        let embedder: Arc<dyn Embedder> = embedder.clone();
+        let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);
         let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), limits, tasks.clone());
         let search = Search::new(Arc::clone(&store), embedder, PathMap::default());
         Self { store, ingest, search, tasks }
@@ -139,7 +141,7 @@ impl House {
     }
 
     async fn close(self) {
-        assert!(self.tasks.stop(Duration::from_secs(60)).await);
+        assert!(self.tasks.stop(Duration::from_mins(1)).await);
         self.store.flush().await.unwrap();
     }
 }

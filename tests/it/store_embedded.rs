@@ -147,7 +147,7 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
         let roots = Catalog::new(store).roots().await.unwrap();
         assert_eq!(roots[0].name, "one");
         // Until it is embedded again; that is no damage.
-        assert_eq!(roots[0].last_error.as_deref(), Some(codeinfo::domain::Root::DISCARDED));
+        assert_eq!(roots[0].last_error.as_deref(), Some(Root::DISCARDED));
         assert_eq!(damage, None);
     }
 }

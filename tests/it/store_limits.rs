@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long one command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn without_codex() -> Environment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]

@@ -147,7 +147,7 @@ pub(super) fn find(
     let mut cursor = Cursor { bytes, at: name.end };
     if reading == Reading::Code {
         if let Some(value) = cursor.literal(&name) {
-            into.extend(cursor.judged(text, value, family, reading));
+            into.extend(cursor.judged(text, &value, family, reading));
         }
         return;
     }
@@ -155,7 +155,7 @@ pub(super) fn find(
     if reading == Reading::Data && cursor.is_block() {
         into.extend(block(text, &name));
     } else if let Some(value) = cursor.value(is_query) {
-        into.extend(cursor.judged(text, value, family, reading));
+        into.extend(cursor.judged(text, &value, family, reading));
     }
 }
 
@@ -179,7 +179,7 @@ fn name(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
         }
     }
     let tail = str::from_utf8(bytes.get(word.end..end)?).ok()?;
-    let tail: String = tail.chars().filter(|c| c.is_ascii_alphabetic()).collect();
+    let tail: String = tail.chars().filter(char::is_ascii_alphabetic).collect();
     TAILS.contains(&tail.to_ascii_lowercase().as_str()).then_some(start..end)
 }
 
@@ -359,11 +359,11 @@ impl Cursor<'_> {
     fn judged(
         &self,
         text: &str,
-        value: Value,
+        value: &Value,
         family: Family,
         reading: Reading,
     ) -> Option<Range<usize>> {
-        let Range { start, end } = value.range;
+        let Range { start, end } = value.range.clone();
         let end = text.floor_char_boundary(end);
         let read = text.get(start..end)?;
         if value.quote.is_none() {
@@ -448,7 +448,8 @@ fn block(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
                 break;
             }
             let is_near = at + line.len() - begun <= BLOCK_BYTES;
-            if !content.contains(MARK) && !(is_near && is_placeholder(content)) {
+            let is_harmless = content.contains(MARK) || (is_near && is_placeholder(content));
+            if !is_harmless {
                 let from = at + (line.len() - line.trim_start().len());
                 found.push(from..from + content.len());
             }

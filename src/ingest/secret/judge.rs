@@ -22,8 +22,8 @@ impl Reading {
         match language {
             Some("json" | "yaml" | "toml" | "ini" | "xml" | "terraform") => Self::Data,
             None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,
-            None => Self::Loose,
-            Some(
+            None
+            | Some(
                 "asciidoc" | "bash" | "batch" | "dockerfile" | "fish" | "html" | "latex"
                 | "makefile" | "markdown" | "powershell" | "restructuredtext" | "sql" | "text",
             ) => Self::Loose,

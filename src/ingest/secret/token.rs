@@ -150,10 +150,9 @@ fn run(text: &[u8], from: usize, body: Body) -> usize {
 /// Whether the byte before belongs to the same word. The end of an escape, such as `\n` or `%3D`, does not.
 fn follows_word(text: &[u8], at: usize) -> bool {
     match text.get(..at).unwrap_or_default() {
-        [.., b'\\', b'n' | b'r' | b't'] => false,
+        [] | [.., b'\\', b'n' | b'r' | b't'] => false,
         [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => false,
         [.., before] => before.is_ascii_alphanumeric() || *before == b'_',
-        [] => false,
     }
 }
 
