@@ -30,8 +30,10 @@ pub(crate) fn check(name: &str, text: &str) {
             continue;
         }
         let whole = lines[start - 1..end].concat();
-        let whole = whole.strip_suffix('\n').unwrap_or(&whole);
-        assert_eq!(own, whole.strip_suffix('\r').unwrap_or(whole), "{name}: {start}-{end}");
+        // A carriage return ends a line only together with a line feed.
+        let end_of_line = ["\r\n", "\n"].into_iter().find(|end| whole.ends_with(end));
+        let whole = whole.strip_suffix(end_of_line.unwrap_or_default()).unwrap_or(&whole);
+        assert_eq!(own, whole, "{name}: {start}-{end}");
         for (line, covered) in lines[start - 1..end].iter().zip(&mut covered[start - 1..end]) {
             covered.push_str(line);
         }
