@@ -51,9 +51,15 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
     let mut failed = BTreeSet::new();
     for root in roots {
         let (id, name) = (root.id, root.name.clone());
+        // Another process of the same server is at it.
+        if shared.tools.store.is_leased(id).await.unwrap_or(true) {
+            failed.insert(id);
+            continue;
+        }
         info!(root.name = %name, "completing what is damaged or incomplete");
         let ended = repair(shared, root).await;
-        if !matches!(ended, Ok(State::Completed | State::Skipped)) {
+        // One that a user cancels is not begun again.
+        if !matches!(ended, Ok(State::Completed | State::Skipped | State::Cancelled)) {
             warn!(root.name = %name, ?ended, "a damaged or incomplete repository could not be completed; trying again");
             failed.insert(id);
         }
