@@ -327,6 +327,17 @@ fn of_what_is_ignored_the_start_is_searched_for_secrets() {
     assert_eq!(found(&root), [""; 0]);
 }
 
+#[test]
+fn the_git_folder_of_a_repository_inside_the_root_is_a_secret() {
+    let root = repository();
+    for folder in [".git", "sub/.git", ".hidden/other/.git"] {
+        fs::create_dir_all(root.path().join(folder)).unwrap();
+        fs::write(root.path().join(folder).join("config"), "[remote]\n").unwrap();
+    }
+    let found: Vec<String> = look(root.path()).private.into_iter().collect();
+    assert_eq!(found, [".hidden/other/.git", "sub/.git"]);
+}
+
 #[tokio::test]
 async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
     const KEY: &str = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";

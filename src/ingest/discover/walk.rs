@@ -146,7 +146,7 @@ impl Walk<'_> {
             match entry.kind {
                 Kind::Other => {}
                 Kind::File => self.file(&opened, entry, next),
-                Kind::Folder if entry.name == GIT => {}
+                Kind::Folder if entry.name == GIT => self.nested_git(step, next),
                 Kind::Folder if vendored::is_proved(&next.path, is_inside) => {}
                 Kind::Folder if secret::is_private_folder(&next.path) => self.keep_private(next),
                 Kind::Folder if is_left_out(&next, entry, Kind::Folder) => {
@@ -262,6 +262,14 @@ impl Walk<'_> {
         self.found.skipped.push(Skipped { path, reason });
     }
 
+    /// Notes the `.git` of a repository in the root, whose configuration may hold the password of a remote.
+    /// That of the root itself is judged by its content where the fence of the model's shell is made.
+    fn nested_git(&mut self, around: &Step, git: Step) {
+        if !around.is_root() {
+            self.keep_private(git);
+        }
+    }
+
     /// Notes a secret. A name that is not UTF-8 cannot be noted.
     fn keep_private(&mut self, next: Step) {
         if next.is_utf8 {
@@ -331,9 +339,8 @@ impl Walk<'_> {
                     Kind::Folder if secret::is_private_folder(&next.path) => {
                         self.keep_private(next);
                     }
-                    Kind::Folder
-                        if entry.name != GIT && !vendored::is_proved(&next.path, is_inside) =>
-                    {
+                    Kind::Folder if entry.name == GIT => self.nested_git(&step, next),
+                    Kind::Folder if !vendored::is_proved(&next.path, is_inside) => {
                         left_out.push_back(next);
                     }
                     _ => {}
