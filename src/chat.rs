@@ -120,7 +120,7 @@ impl Chat {
         self.conversations.taken()
     }
 
-    /// Returns whether Codex can be asked now. Waits for a look at Codex only while Codex is not known
+    /// Returns whether Codex can be asked now. Waits for a check of Codex only while Codex is not known
     /// to be usable.
     pub async fn presence(&self) -> Presence {
         self.codex.usable().await

@@ -59,7 +59,7 @@ const WORDS: [&str; 36] = [
 pub(super) struct Scope {
     /// The only repository that may be searched.
     only: Option<Root>,
-    /// What the model is told before the question.
+    /// What the model reads before the question.
     note: Option<String>,
 }
 
@@ -117,7 +117,7 @@ impl Scope {
         reach::readable(roots, question)
     }
 
-    /// Returns what the model is told before the question.
+    /// Returns what the model reads before the question.
     pub(super) fn note(&self) -> Option<String> {
         self.note.clone()
     }

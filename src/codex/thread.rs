@@ -47,7 +47,7 @@ pub struct Opening {
     pub prompt: String,
     /// Address of the MCP endpoint that searches.
     pub search_url: String,
-    /// What the model is told before the question.
+    /// What the model reads before the question.
     pub note: Option<String>,
     /// What the model's shell may read. Nothing else of the user's is there for it.
     pub readable: Vec<Readable>,

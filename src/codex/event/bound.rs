@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Event, Tool};
 
-/// Most bytes of the text of one event. It is cut without a mark: whoever shows texts bounds them
+/// Most bytes of the text of one event. It is cut without a mark: what shows texts bounds them
 /// lower, and so sees that there was more.
 pub const MAX_TEXT_BYTES: usize = 2 * 1024 * 1024;
 /// Most bytes that are kept of the parameters of a tool call, and of its result: more than the model

@@ -1,4 +1,4 @@
-//! Moves what is damaged out of the way, and keeps a little of it for whoever wants to see why.
+//! Moves what is damaged out of the way, and keeps a little of it for people who want to see why.
 
 use std::{
     fs,
