@@ -1,5 +1,5 @@
 //! Notices file systems that do not answer. A system call on a lost mount may never return, and
-//! nothing can end it; so whoever waits for it stops waiting, and the thread is left to itself.
+//! nothing can end it; so the caller stops waiting, and the thread is left to itself.
 
 use std::{
     collections::HashMap,

@@ -373,3 +373,21 @@ async fn searches_that_cannot_work_say_why() {
 async fn stopping_ends_everything_within_the_grace_period() {
     assert!(with_demo().await.stop().await);
 }
+
+#[tokio::test]
+async fn folders_of_codeinfo_and_of_codex_are_not_indexed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("codex-home");
+    std::fs::create_dir_all(home.join("sessions")).unwrap();
+    let server = Listeners::start_with(&[("CODEX_HOME", home.to_str().unwrap())]).await;
+    let data = server.folder.path().join("data");
+    for path in [data.clone(), data.join("store"), home.clone(), home.join("sessions")] {
+        let body = serde_json::json!({ "path": path }).to_string();
+        let refused = post(server.main, "/ingest/start", &body).await;
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(refused.shown().contains("`DATA_DIR` or `CODEX_HOME`"), "{}", refused.shown());
+    }
+    // The folder around them is a repository like any other.
+    let body = serde_json::json!({ "path": folder.path() }).to_string();
+    assert_eq!(post(server.main, "/ingest/start", &body).await.status, 202);
+}

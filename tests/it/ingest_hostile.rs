@@ -440,7 +440,7 @@ fn skipped(discovered: &Discovered) -> Vec<String> {
     discovered.skipped.iter().map(|file| format!("{}: {}", file.path, file.reason)).collect()
 }
 
-/// Runs Git without the settings of whoever runs the test.
+/// Runs Git without the settings of the user who runs the test.
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .current_dir(folder)

@@ -40,7 +40,7 @@ pub(crate) enum Reply {
     Cut(Vec<Item>),
     /// Streams the items, then stays silent until the client goes away.
     Silent(Vec<Item>),
-    /// Streams the items and completes, once it is told to.
+    /// Streams the items, and completes when the test says so.
     Held(Arc<Notify>, Vec<Item>),
     /// Answers with an error status and body.
     Status(u16, Value),
