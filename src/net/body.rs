@@ -8,9 +8,11 @@ use hyper::body::{Body as _, Incoming};
 
 use super::Fault;
 
-/// How much of an unwanted body is taken in before the refusal. A client that is still sending
-/// would otherwise see a reset instead of the reply; one that sends more than this gets the reset.
+/// How much of an unwanted body is taken in. A client that is still sending would otherwise see a reset
+/// instead of the reply; one that sends more than this gets the reset.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
+/// A client that sends nothing for so long has read the reply, or never will.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// Reads at most `limit` bytes within `timeout`.
 pub(super) async fn read(
@@ -38,17 +40,18 @@ async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, Fault> {
     Ok(whole.freeze())
 }
 
-/// Takes in the rest of the body and forgets it.
-pub(super) async fn discard(body: &mut Incoming, timeout: Duration) {
+/// Takes in the rest of a body and forgets it, while the reply is on its way. The connection ends with
+/// a body that does not.
+pub(super) async fn discard(mut body: Incoming, timeout: Duration) {
     let rest = async {
         let mut discarded = 0;
-        while let Some(Ok(frame)) = body.frame().await {
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, body.frame()).await {
             discarded += frame.data_ref().map_or(0, Bytes::len);
             if MAX_DISCARDED_BYTES < discarded {
                 return;
             }
         }
     };
-    // Running out of time is as good as the end: the refusal follows in either case.
+    // Running out of time is as good as the end.
     drop(tokio::time::timeout(timeout, rest).await);
 }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 use bytes::Bytes;
 use hyper::{
     HeaderMap, Method,
-    body::Incoming,
+    body::{Body as _, Incoming},
     header::{CONTENT_TYPE, EXPECT, HeaderValue},
     http::request::Parts,
 };
@@ -109,14 +109,11 @@ impl Request {
         body
     }
 
-    /// Takes in what the client is still sending, so that it reads the refusal instead of a reset
-    /// connection. A client that waits for `100 Continue` sends nothing and is not waited for.
-    pub(super) async fn discard(&mut self) {
-        if !self.head.headers.contains_key(EXPECT) {
-            self.slot.waits();
-            body::discard(&mut self.body, self.read_timeout).await;
-            self.slot.works().await;
-        }
+    /// Returns what is left of the body, if the client is still sending it. One that waits for `100
+    /// Continue` is not.
+    pub(super) fn rest(self) -> Option<Incoming> {
+        let is_sending = !self.body.is_end_stream() && !self.head.headers.contains_key(EXPECT);
+        is_sending.then_some(self.body)
     }
 }
 

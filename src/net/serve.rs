@@ -15,7 +15,7 @@ use std::{
 use futures_util::FutureExt;
 use hyper::{
     Method,
-    body::Incoming,
+    body::{Body as _, Incoming},
     header::{CONNECTION, HeaderValue, TRANSFER_ENCODING},
     server::conn::http1,
     service::service_fn,
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    Fault, Handler, Request, RequestId, Response,
+    Fault, Handler, Request, RequestId, Response, body,
     framing::MAX_HEAD_BYTES,
     guard::Guard,
     record::{Counts, Record, Recorded},
@@ -67,7 +67,8 @@ pub fn serve<H: Handler>(
     let Listener { socket, name, requests } = listener;
     let counts = Counts { listener: name, requests };
     let port = socket.local_addr().map_or(0, |address| address.port());
-    let server = Server { handler, http: http.clone(), guard: Guard::new(guard, port), counts };
+    let guard = Guard::new(guard, port);
+    let server = Server { handler, http: http.clone(), guard, counts, tasks: tasks.clone() };
     let owner = tasks.clone();
     drop(owner.spawn(accept(socket, Arc::new(server), tasks)));
 }
@@ -77,6 +78,8 @@ struct Server<H> {
     http: Http,
     guard: Guard,
     counts: Counts,
+    /// Own what goes on after a reply.
+    tasks: Tasks,
 }
 
 async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks: Tasks) {
@@ -240,12 +243,22 @@ impl<H: Handler> Server<H> {
             read_timeout: self.http.read_timeout,
             slot,
         };
-        let response = match checked {
+        let mut response = match checked {
             Ok(()) => self.answered(&mut request).await,
             Err(fault) => fault.into(),
         };
-        if response.status().is_client_error() {
-            request.discard().await;
+        if response.status().is_client_error()
+            && let Some(rest) = request.rest()
+        {
+            if rest.size_hint().lower() > self.http.max_body_bytes as u64 {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            // Meanwhile, so that the client reads the refusal instead of a reset connection, and need
+            // not send all of the body before.
+            let discarding = body::discard(rest, self.http.read_timeout);
+            let stopping = self.tasks.stopping().clone();
+            let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
+            drop(self.tasks.spawn(until_stopped));
         }
         response
     }

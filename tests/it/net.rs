@@ -414,3 +414,42 @@ async fn a_body_at_the_bound_is_read_and_one_over_it_is_refused() {
     let streamed = wire::send(server.address, (chunked.to_owned() + &chunks).as_bytes()).await;
     assert_eq!(streamed.status, 413);
 }
+
+#[tokio::test]
+async fn a_refusal_does_not_wait_for_the_body() {
+    let server = Server::start(|http| http.read_timeout = Duration::from_hours(1)).await;
+    for (path, length, status, closes) in
+        [("/fast", 99_999_999, 413, true), ("/fast", 1025, 413, true), ("/fast", 5, 415, false)]
+    {
+        let kind = if status == 413 { "application/json" } else { "text/plain" };
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\n\
+             content-length: {length}\r\n\r\n"
+        );
+        let mut client = server.connect(&head).await;
+        let mut bytes = Vec::new();
+        let read = client.read_to_end(&mut bytes);
+        tokio::time::timeout(PATIENCE, read).await.expect("closed").unwrap();
+        let reply = wire::parsed(&bytes);
+        assert_eq!(reply.status, status);
+        assert_eq!(reply.header("connection"), closes.then_some("close"), "{length}");
+        assert!(reply.json()["error"].is_string(), "{reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_after_a_refusal_whose_body_is_short() {
+    let server = Server::start(|_| {}).await;
+    let refused = keep_alive("POST", "/fast", "{}").replace("application/json", "text/plain");
+    let mut client = server.connect(&refused).await;
+    let mut text = String::new();
+    while !text.contains('}') {
+        let mut piece = [0; 1024];
+        let read = client.read(&mut piece).await.unwrap();
+        assert_ne!(read, 0, "{text}");
+        text.push_str(&String::from_utf8_lossy(&piece[..read]));
+    }
+    assert!(text.starts_with("HTTP/1.1 415"), "{text}");
+    client.write_all(keep_alive("POST", "/fast", "{}").as_bytes()).await.unwrap();
+    answered(&mut client).await;
+}
