@@ -99,13 +99,13 @@ impl Server {
         make_private(&config.data_dir)
             .await
             .map_err(|source| StartError::Folder { path: config.data_dir.clone(), source })?;
-        let mut lock = Lock::acquire(&config.data_dir)?;
+        let groups = Groups::default();
+        let mut lock = lock(&config.data_dir, &groups.adapters).await?;
         let main = listen(config.main_address(), "PORT").await?;
         let mcp = listen(config.mcp_address(), "MCP_PORT").await?;
         let bound = (bound(&main, config)?, bound(&mcp, config)?);
         let (main_address, mcp_address) = (reachable(bound.0), reachable(bound.1));
 
-        let groups = Groups::default();
         let store = open(config, on_mismatch, visibility, &groups).await?;
         let services = services(config, &store, (main_address, mcp_address), &groups);
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
@@ -256,6 +256,17 @@ async fn make_private(folder: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
     builder.mode(0o700);
     builder.create(folder).await
+}
+
+/// Takes the lock of the data folder. A folder that does not answer keeps no signal waiting.
+async fn lock(folder: &Path, tasks: &Tasks) -> Result<Lock, StartError> {
+    let own = folder.to_owned();
+    let acquired = tasks.spawn_blocking(move || Lock::acquire(&own)).await;
+    let failed = |error| StartError::Folder {
+        path: folder.to_owned(),
+        source: std::io::Error::other(error),
+    };
+    Ok(acquired.map_err(failed)??)
 }
 
 async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListener, StartError> {

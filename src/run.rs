@@ -1,6 +1,8 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
-use std::{error::Error, net::Ipv4Addr, time::Duration};
+use std::{error::Error, net::Ipv4Addr, pin::pin, time::Duration};
+
+use tracing::warn;
 
 use crate::{
     app::{Server, StartError, Visibility},
@@ -77,7 +79,9 @@ async fn place(config: &Config, visibility: Visibility, repairs: bool) -> Result
 
 async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), Failure> {
     let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
-    let server = Server::start(config, on_mismatch, Visibility::Announced).await?;
+    // Before there is anything that a signal could leave half made.
+    let mut signals = Signals::listen()?;
+    let Some(server) = start(config, on_mismatch, &mut signals).await? else { return Ok(()) };
     let client = Client::new(&server.main_url())?;
     let mcp_url = server.mcp_url();
     let working = async {
@@ -88,7 +92,6 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
         cli::banner(&client, &mcp_url, config.watch).await?;
         std::future::pending::<Result<(), Failure>>().await
     };
-    let mut signals = Signals::listen()?;
     let ended = tokio::select! {
         ended = working => ended,
         told = signals.next() => {
@@ -98,8 +101,40 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
             Ok(told?)
         }
     };
+    stop(server, &mut signals).await.and(ended)
+}
+
+/// Starts the server. One that is told to stop meanwhile comes up first, so that nothing is left half
+/// made, and is stopped then: `None`.
+async fn start(
+    config: &Config,
+    on_mismatch: OnMismatch,
+    signals: &mut Signals,
+) -> Result<Option<Server>, Failure> {
+    let mut starting = pin!(Server::start(config, on_mismatch, Visibility::Announced));
     tokio::select! {
-        _ = server.stop() => ended,
+        started = starting.as_mut() => return Ok(Some(started?)),
+        told = signals.next() => told?,
+    }
+    let grace = config.shutdown_grace;
+    drop(cli::stopping(0, 0, grace));
+    tokio::select! {
+        started = tokio::time::timeout(grace, starting) => match started {
+            Ok(started) => stop(started?, signals).await?,
+            Err(_) => warn!("stopped before the server was up; the next start completes it"),
+        },
+        told = signals.next() => {
+            told?;
+            return Err(EndedAtOnce.into());
+        }
+    }
+    Ok(None)
+}
+
+/// Stops the server, at once when a further signal comes.
+async fn stop(server: Server, signals: &mut Signals) -> Result<(), Failure> {
+    tokio::select! {
+        _ = server.stop() => Ok(()),
         told = signals.next() => {
             told?;
             Err(EndedAtOnce.into())

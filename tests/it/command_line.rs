@@ -1,10 +1,13 @@
 //! The program as a person runs it: usage, exit codes, commands with and without a server.
 
-use std::{fs, path::Path, process::Output};
+use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::Output, time::Duration};
 
 use serde_json::Value;
 
-use crate::support::process::{Environment, Program, fresh, run, signal};
+use crate::support::{
+    codex,
+    process::{Environment, Program, begin, fresh, run, signal},
+};
 
 /// No Codex anywhere, so that nothing of this machine's user is touched.
 fn without_codex() -> Environment {
@@ -169,6 +172,63 @@ async fn a_second_signal_ends_a_server_at_once() {
     assert_eq!(status.code(), Some(1));
     let said = log.next_line().await.unwrap().unwrap();
     assert!(said.starts_with("codeinfo: ended at once by a second signal"), "{said}");
+}
+
+/// Files below a folder, by their paths in it.
+fn files_below(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() {
+            found.extend(
+                files_below(&entry.path()).into_iter().map(|path| format!("{name}/{path}")),
+            );
+        } else {
+            found.push(name);
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
+    let repo = repository();
+    let stopped_at = async |moment: Duration| {
+        let (data, codex) = (fresh(), fresh());
+        // No model is asked.
+        let environment = codex::environment(codex.path(), "http://127.0.0.1:9/v1");
+        let path = repo.path().to_str().unwrap();
+        let child = begin(data.path(), &environment, &["serve", path]);
+        let pid = child.id().unwrap();
+        tokio::time::sleep(moment).await;
+        signal("TERM", pid).await;
+        let output = child.wait_with_output().await.unwrap();
+        let said = text(&output);
+        let left: Vec<String> = files_below(data.path())
+            .into_iter()
+            .filter(|file| file == "lock.json" || file.contains("tmp"))
+            .collect();
+        assert_eq!(left, [""; 0], "{moment:?}: {said:?}");
+        // Nobody can handle a signal before `main` begins.
+        let is_early = output.status.signal() == Some(15) && files_below(data.path()).is_empty();
+        let is_clean =
+            said.0 == Some(0) && said.2.starts_with("stopping") && said.2.lines().count() == 1;
+        assert!(is_clean || is_early, "{moment:?}: {:?} {said:?}", output.status);
+        let home = codex.path().to_str().unwrap();
+        for process in fs::read_dir("/proc").unwrap().flatten() {
+            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
+            let environment = String::from_utf8_lossy(&environment);
+            assert!(!environment.contains(home), "{moment:?}: {:?} is left", process.path());
+        }
+        is_clean
+    };
+    let mut clean = 0;
+    for group in 0..5 {
+        let moments = (0..4).map(|number| Duration::from_millis(100 * (4 * group + number)));
+        let ended = futures_util::future::join_all(moments.map(stopped_at)).await;
+        clean += ended.into_iter().filter(|is_clean| *is_clean).count();
+    }
+    assert!(clean >= 10, "{clean}");
 }
 
 #[tokio::test]
