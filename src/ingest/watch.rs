@@ -28,6 +28,7 @@ use super::{
     error::IngestError,
     pipeline::{self, Job, Origin},
     plan::Mode,
+    pulse::Watchdog,
     scope::Scope,
 };
 use crate::domain::{Root, RootId};
@@ -42,7 +43,9 @@ const RETRY: Duration = Duration::from_millis(250);
 /// Watches until the process stops.
 pub(super) async fn watch(shared: Arc<Shared>) {
     let stopping = shared.tools.tasks.stopping().clone();
-    let mut watch = Watch { eyes: Eyes::open(), roots: HashMap::new(), shared };
+    // Its own, so that what hangs in the system's watcher keeps no run from a root.
+    let eyes = Eyes::open(Watchdog::new(shared.tools.tasks.clone()));
+    let mut watch = Watch { eyes, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
     while !stopping.is_cancelled() {
         if sync_at <= Instant::now() {
@@ -80,7 +83,7 @@ impl Watch {
             self.roots.extract_if(|id, _| !ids.contains(id)).map(|(_, root)| root).collect();
         for Watched { root, folders, .. } in removed {
             debug!(root.name = %root.name, "root is no longer watched");
-            self.eyes.forget(folders);
+            self.eyes.forget(&self.shared.tools, folders).await;
             let shares = |other: &&mut Watched| {
                 let path = &other.root.path;
                 path.starts_with(&root.path) || root.path.starts_with(path)
@@ -103,7 +106,8 @@ impl Watch {
             let is_back = place.is_some() && place != watched.place;
             if place.is_none() && watched.place.is_some() {
                 info!(root.name = %root.name, "folder of a watched root is gone");
-                self.eyes.forget(std::mem::take(&mut watched.folders));
+                let folders = std::mem::take(&mut watched.folders);
+                self.eyes.forget(tools, folders).await;
             }
             watched.root = root;
             watched.place = place;
@@ -148,7 +152,7 @@ impl Watch {
                 continue;
             }
             let what = watched.pending.take();
-            match bring_up(&self.shared, &mut self.eyes, watched, &what).await {
+            match bring_up(&self.shared, &self.eyes, watched, &what).await {
                 Ok(()) => {}
                 Err(IngestError::Cancelled) => return,
                 Err(error @ IngestError::Stalled { .. }) => {
@@ -168,7 +172,7 @@ impl Watch {
 /// Watches what is new, and asks for a run if there is something to do.
 async fn bring_up(
     shared: &Shared,
-    eyes: &mut Eyes,
+    eyes: &Eyes,
     watched: &mut Watched,
     what: &What,
 ) -> Result<(), IngestError> {

@@ -15,12 +15,21 @@ use notify::{
     event::{AccessKind, AccessMode},
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{folders, watched::Watched};
 use crate::ingest::{
-    discover::Way, error::IngestError, pipeline::Tools, pulse::Pulse, scope::Scope,
+    discover::Way,
+    error::IngestError,
+    pipeline::Tools,
+    pulse::{Pulse, Watchdog},
+    scope::Scope,
 };
 
+/// What the work of the system's watcher is done at. It does all of it on one thread.
+const PLACE: &str = "the system's watcher";
+const HANGS: &str = "the system's watcher hangs in a folder that does not answer, so changes are looked \
+                     for at intervals until it does";
 /// How many events may wait. When more come, they are lost, and everything is compared.
 const MAX_EVENTS: usize = 4096;
 
@@ -33,9 +42,14 @@ pub(super) enum Seen {
     Lost,
 }
 
+/// A watcher, or why there is none.
+type Found = Result<RecommendedWatcher, notify::Error>;
+
 /// The system's watcher and its events.
 pub(super) struct Eyes {
-    watcher: Arc<Mutex<Result<RecommendedWatcher, notify::Error>>>,
+    watcher: Arc<Mutex<Found>>,
+    /// Gives it up while it hangs, so that nothing else waits for it.
+    watchdog: Watchdog,
     events: mpsc::Receiver<Vec<PathBuf>>,
     lost: Arc<AtomicBool>,
     /// Keeps `events` open where there is no watcher.
@@ -44,7 +58,7 @@ pub(super) struct Eyes {
 
 impl Eyes {
     /// Asks the system for a watcher. Where there is none, [`Eyes::look_into`] says why.
-    pub(super) fn open() -> Self {
+    pub(super) fn open(watchdog: Watchdog) -> Self {
         let (sender, events) = mpsc::channel(MAX_EVENTS);
         let lost = Arc::new(AtomicBool::new(false));
         let (to, flag) = (sender.clone(), Arc::clone(&lost));
@@ -61,7 +75,7 @@ impl Eyes {
                 flag.store(true, Ordering::Release);
             }
         });
-        Self { watcher: Arc::new(Mutex::new(watcher)), events, lost, _sender: sender }
+        Self { watcher: Arc::new(Mutex::new(watcher)), watchdog, events, lost, _sender: sender }
     }
 
     /// Waits for the next changes.
@@ -83,20 +97,21 @@ impl Eyes {
         of: &mut Watched,
         scope: Option<&Arc<Scope>>,
     ) -> Result<Option<String>, IngestError> {
-        let (watcher, root) = (Arc::clone(&self.watcher), of.root.path.clone());
-        let (scope, former) = (scope.cloned(), std::mem::take(&mut of.folders));
-        let stopping = tools.tasks.stopping().clone();
-        let work = move |pulse: &Pulse| {
-            let (scope, cancel) = (scope.as_deref(), &stopping);
-            // Before the watcher is locked, as this may hang. A root that is gone has no folders.
-            let way = Way { place: &root, scope, cancel, pulse };
-            let wanted = folders::to_watch(way).unwrap_or_default();
-            let mut watcher = watcher.lock().unwrap_or_else(PoisonError::into_inner);
-            let watcher = match &mut *watcher {
+        let (root, stopping) = (of.root.path.clone(), tools.tasks.stopping());
+        let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
+        let look = move |pulse: &Pulse| {
+            let way = Way { place: &place, scope: part.as_deref(), cancel: &cancel, pulse };
+            // A root that is gone has no folders.
+            folders::to_watch(way).unwrap_or_default()
+        };
+        let wanted = tools.watchdog.run(&of.root.path, stopping, look).await?;
+        let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut of.folders));
+        let cancel = stopping.clone();
+        let watch = move |watcher: &mut Found, pulse: &Pulse| {
+            let watcher = match watcher {
                 Ok(watcher) => watcher,
-                Err(error) => return (former, Some(limit(error))),
+                Err(error) => return (folders, Some(limit(error))),
             };
-            let mut folders = former;
             let top = |path: &String| root.join(path);
             match scope {
                 None => unwatch(watcher, std::mem::take(&mut folders)),
@@ -108,7 +123,7 @@ impl Eyes {
             }
             for folder in wanted {
                 pulse.beat();
-                if stopping.is_cancelled() {
+                if cancel.is_cancelled() {
                     break;
                 }
                 match watcher.watch(&folder, mode()) {
@@ -120,16 +135,43 @@ impl Eyes {
             }
             (folders, None)
         };
-        let (folders, limit) =
-            tools.watchdog.run(&of.root.path, tools.tasks.stopping(), work).await?;
+        let Some((folders, limit)) = self.ask(stopping, watch).await? else {
+            return Ok(Some(HANGS.to_owned()));
+        };
         of.folders = folders;
         Ok(limit)
     }
 
     /// Lets go of folders.
-    pub(super) fn forget(&self, folders: BTreeSet<PathBuf>) {
-        if let Ok(watcher) = &mut *self.watcher.lock().unwrap_or_else(PoisonError::into_inner) {
-            unwatch(watcher, folders);
+    pub(super) async fn forget(&self, tools: &Tools, folders: BTreeSet<PathBuf>) {
+        let forget = |watcher: &mut Found, _: &Pulse| {
+            if let Ok(watcher) = watcher {
+                unwatch(watcher, folders);
+            }
+        };
+        // A watcher that hangs says too much later, of which nobody takes note.
+        drop(self.ask(tools.tasks.stopping(), forget).await);
+    }
+
+    /// Has the system's watcher do something. While it hangs, nothing is done: `None`.
+    async fn ask<T: Send + 'static>(
+        &self,
+        cancel: &CancellationToken,
+        work: impl FnOnce(&mut Found, &Pulse) -> T + Send + 'static,
+    ) -> Result<Option<T>, IngestError> {
+        let place = Path::new(PLACE);
+        // One thing is asked after the other, so this one was given up.
+        if self.watchdog.is_held(place) {
+            return Ok(None);
+        }
+        let watcher = Arc::clone(&self.watcher);
+        let work = move |pulse: &Pulse| {
+            work(&mut watcher.lock().unwrap_or_else(PoisonError::into_inner), pulse)
+        };
+        match self.watchdog.run(place, cancel, work).await {
+            Ok(done) => Ok(Some(done)),
+            Err(IngestError::Stalled { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }
@@ -182,4 +224,35 @@ fn limit(error: &notify::Error) -> String {
         "the system cannot watch every folder ({error}), so changes are looked for at intervals; \
          raise `fs.inotify.{sysctl}` (sysctl) and restart"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use super::*;
+    use crate::task::Tasks;
+
+    #[tokio::test]
+    async fn a_watcher_that_hangs_keeps_nobody_waiting_and_is_asked_again_when_it_answers() {
+        let watchdog = Watchdog::with_patience(Tasks::default(), Duration::from_secs(2));
+        let (eyes, cancel) = (Eyes::open(watchdog), CancellationToken::new());
+        let (answer, asked) = mpsc::channel::<()>();
+        let hang = move |_: &mut Found, _: &Pulse| asked.recv().is_err();
+        assert_eq!(eyes.ask(&cancel, hang).await.unwrap(), None);
+        // At once: all of them together take no longer than the first did.
+        let more = async {
+            for _ in 0..100 {
+                assert_eq!(eyes.ask(&cancel, |_, _| ()).await.unwrap(), None);
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(2), more).await.unwrap();
+        drop(answer);
+        let answered = async {
+            while eyes.ask(&cancel, |_, _| ()).await.unwrap().is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), answered).await.unwrap();
+    }
 }
