@@ -291,21 +291,68 @@ mod tests {
     #[tokio::test]
     async fn waiting_for_a_place_lasts_as_long_as_the_work_there_gets_answers() {
         let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/slow"));
-        let (entered, has_entered) = tokio::sync::oneshot::channel();
+        // Each waits for those before it; what is over hangs no more.
         let slow = |pulse: &Pulse| {
-            entered.send(()).unwrap();
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(4) {
                 pulse.beat();
                 std::thread::yield_now();
             }
         };
-        let next = async {
-            has_entered.await.unwrap();
-            dog.run(place, &cancel, |_| ()).await
+        let ended = tokio::join!(
+            dog.run(place, &cancel, slow),
+            dog.run(place, &cancel, slow),
+            dog.run(place, &cancel, |_| ()),
+        );
+        ended.0.and(ended.1).and(ended.2).unwrap();
+    }
+
+    #[tokio::test]
+    async fn work_that_asks_for_nothing_may_take_as_long_as_it_needs() {
+        let (dog, cancel) = (watchdog(500), CancellationToken::new());
+        let (answer, asked) = mpsc::channel::<()>();
+        let idle = dog.run(Path::new("/idle"), &cancel, move |pulse| {
+            pulse.rest();
+            asked.recv().is_err()
+        });
+        let other = async {
+            sleep(Duration::from_secs(2)).await;
+            drop(answer);
         };
-        let (first, next) = tokio::join!(dog.run(place, &cancel, slow), next);
-        first.and(next).unwrap();
+        assert!(tokio::join!(idle, other).0.unwrap());
+    }
+
+    #[tokio::test]
+    async fn so_many_places_may_be_at_work_and_no_more() {
+        let (dog, cancel) = (watchdog(1_000), CancellationToken::new());
+        let (dog, cancel) = (&dog, &cancel);
+        let (mut answers, mut busy) = (Vec::new(), Vec::new());
+        let (entered, mut has_entered) = tokio::sync::mpsc::unbounded_channel();
+        for number in 0..MAX_AT_WORK {
+            let (answer, asked) = mpsc::channel::<()>();
+            answers.push(answer);
+            let entered = entered.clone();
+            busy.push(async move {
+                let place = PathBuf::from(format!("/well/{number}"));
+                dog.run(&place, cancel, move |pulse| {
+                    pulse.rest();
+                    entered.send(()).unwrap();
+                    asked.recv().is_err()
+                })
+                .await
+            });
+        }
+        let more = async {
+            for _ in 0..MAX_AT_WORK {
+                has_entered.recv().await.unwrap();
+            }
+            let more = dog.run(Path::new("/more"), cancel, |_| ()).await;
+            assert!(matches!(more, Err(IngestError::Crowded { .. })), "{more:?}");
+            drop(answers);
+        };
+        let (ended, ()) = tokio::join!(futures_util::future::join_all(busy), more);
+        assert!(ended.into_iter().all(|ended| ended.is_ok()));
+        dog.run(Path::new("/more"), cancel, |_| ()).await.unwrap();
     }
 
     #[tokio::test]
