@@ -2,9 +2,13 @@
 //! twice, and nothing is taken for damage.
 
 use std::{
-    env, fs,
+    cell::RefCell,
+    env,
+    fmt::Write as _,
+    fs,
+    io::{self, Write as _},
     path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use serde_json::{Value, json};
@@ -50,20 +54,55 @@ fn edit(tree: &Path, state: &mut u64, round: u64) {
     drop(fs::remove_file(tree.join(format!("new{}.rs", round.wrapping_sub(2)))));
 }
 
-/// Starts to do something and kills the server on the way.
-async fn kill_at(deed: &str, tree: &Path, server: Program, pause: Duration) {
-    let started = async {
-        match deed {
-            "ingest" => drop(server.api("/ingest/start", &json!({ "path": tree })).await),
-            "re-embed" => drop(server.api("/ingest/reembed/tree", &json!({})).await),
-            "remove" => drop(server.api("/ingest/remove/tree", &json!({})).await),
-            // The watcher sees what was edited.
-            _ => {}
+/// Does something to its end, and notes how far it was last seen to be.
+async fn work(deed: &str, tree: &Path, server: &Program, seen: &RefCell<String>) {
+    let note = |state: &Value| seen.replace(state.as_str().unwrap_or_default().to_owned());
+    let run = match deed {
+        "ingest" => server.api("/ingest/start", &json!({ "path": tree })).await,
+        "re-embed" => server.api("/ingest/reembed/tree", &json!({})).await,
+        "remove" => {
+            note(&json!("removing"));
+            server.api("/ingest/remove/tree", &json!({})).await;
+            return;
         }
-        std::future::pending::<()>().await;
+        // The watcher sees what was edited.
+        _ => {
+            let before = root(server).await["lastIngestAt"].clone();
+            loop {
+                let root = root(server).await;
+                note(&root["state"]);
+                if root["lastIngestAt"] != before {
+                    return;
+                }
+            }
+        }
     };
-    drop(tokio::time::timeout(pause, started).await);
-    server.kill().await;
+    let run = run["runId"].as_str().unwrap_or_else(|| panic!("{deed}: {run}")).to_owned();
+    loop {
+        let status = server.read(&format!("/ingest/status/{run}")).await;
+        note(&status["state"]);
+        if !["queued", "scanning", "embedding"].contains(&status["state"].as_str().unwrap()) {
+            return;
+        }
+    }
+}
+
+/// What the server says of the changing repository.
+async fn root(server: &Program) -> Value {
+    let roots = server.read("/ingest/roots").await;
+    let mut roots = roots["roots"].as_array().unwrap().iter();
+    roots.find(|root| root["name"] == "tree").unwrap().clone()
+}
+
+/// A server that has something to do, and that is known to have nothing else to do.
+async fn ready(deed: &str, data: &Path, edit: impl FnOnce()) -> Program {
+    if deed != "watch" {
+        edit();
+        return Program::serve(data, &[], &without_codex(false)).await;
+    }
+    let server = Program::serve(data, &[], &without_codex(true)).await;
+    edit();
+    server
 }
 
 /// What somebody sees of both repositories.
@@ -89,8 +128,8 @@ async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let seed = number(SEED).unwrap_or(now);
     let mut state = seed;
-    let (data, work) = (fresh(), fresh());
-    let (tree, calm) = (work.path().join("tree"), work.path().join("calm"));
+    let (data, folder) = (fresh(), fresh());
+    let (tree, calm) = (folder.path().join("tree"), folder.path().join("calm"));
     fs::create_dir(&tree).unwrap();
     for entry in fs::read_dir(crate_source("ignore").await.join("src")).unwrap().flatten() {
         fs::copy(entry.path(), tree.join(entry.file_name())).unwrap();
@@ -99,13 +138,33 @@ async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
     fs::write(calm.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
     let first = Program::serve(data.path(), &[&tree, &calm], &without_codex(false)).await;
     first.kill().await;
+    // How long each takes, so that the kills are spread over all of it.
+    let mut lasts = Vec::new();
+    for (deed, round) in DEEDS.into_iter().zip(kills..) {
+        let server = ready(deed, data.path(), || edit(&tree, &mut state, round)).await;
+        let begun = Instant::now();
+        work(deed, &tree, &server, &RefCell::default()).await;
+        lasts.push(begun.elapsed());
+        server.ingest(&tree).await;
+        server.kill().await;
+    }
+    let mut hits = String::new();
+    let deeds = DEEDS.len() as u64;
     for round in 0..kills {
-        let deed = DEEDS[usize::try_from(round).unwrap() % DEEDS.len()];
-        let pause = Duration::from_millis(next(&mut state) % 900);
+        let number = usize::try_from(round % deeds).unwrap();
+        let deed = DEEDS[number];
+        // One in each of as many parts as there are kills.
+        let part = lasts[number] / u32::try_from(kills.div_ceil(deeds)).unwrap();
+        let pause = part * u32::try_from(round / deeds).unwrap()
+            + part.mul_f64((next(&mut state) % 1000) as f64 / 1000.0);
         let what = format!("{deed} after {pause:?} in round {round}; {SEED}={seed}");
-        edit(&tree, &mut state, round);
-        let server = Program::serve(data.path(), &[], &without_codex(deed == "watch")).await;
-        kill_at(deed, &tree, server, pause).await;
+        let server = ready(deed, data.path(), || edit(&tree, &mut state, round)).await;
+        let seen = RefCell::default();
+        let ended = tokio::time::timeout(pause, work(deed, &tree, &server, &seen)).await;
+        server.kill().await;
+        let how = if ended.is_ok() { "after its end" } else { "at work" };
+        writeln!(hits, "{deed} of {:?} after {pause:?}: {how}, {:?}", lasts[number], seen.borrow())
+            .unwrap();
 
         let server = Program::serve(data.path(), &[], &without_codex(false)).await;
         let health = server.read("/health").await;
@@ -122,5 +181,11 @@ async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
             fresh.kill().await;
         }
         server.kill().await;
+    }
+    // For those who run many: `cargo test killed_at_any -- --nocapture`.
+    writeln!(io::stdout(), "{hits}").unwrap();
+    for deed in DEEDS {
+        let is_hit = |line: &str| line.starts_with(deed) && line.contains("at work");
+        assert!(kills < 40 || hits.lines().any(is_hit), "{deed} was never hit: {hits}");
     }
 }
