@@ -2,7 +2,7 @@
 //! real embedder, and repositories in folders of their own.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -167,6 +167,8 @@ pub(crate) fn request(path: &Path) -> Request {
 pub(crate) struct Faults {
     /// How many more writes work; `None` for all.
     left: Mutex<Option<usize>>,
+    /// Roots of which somebody is told once that another process has them.
+    leased: Mutex<BTreeSet<RootId>>,
     is_holding: watch::Sender<bool>,
     held: watch::Sender<bool>,
 }
@@ -179,6 +181,16 @@ impl Faults {
 
     pub(crate) fn fail_never(&self) {
         *self.left.lock().unwrap() = None;
+    }
+
+    /// Has another process hold a root when that is asked next.
+    pub(crate) fn lease_once(&self, root: RootId) {
+        self.leased.lock().unwrap().insert(root);
+    }
+
+    /// Whether another process holds a root, which it lets go of then.
+    pub(crate) fn is_leased(&self, root: RootId) -> bool {
+        self.leased.lock().unwrap().remove(&root)
     }
 
     /// Holds writes of chunks until [`Faults::release`].
@@ -285,6 +297,9 @@ impl VectorStore for Faulty {
     }
 
     fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
+        if self.faults.is_leased(root) {
+            return async { Ok(true) }.boxed();
+        }
         self.inner.is_leased(root)
     }
 

@@ -27,6 +27,7 @@ mod ingest_bench;
 mod ingest_chunk;
 mod ingest_discover;
 mod ingest_hostile;
+mod ingest_mend;
 mod ingest_qdrant;
 mod ingest_runs;
 mod ingest_secrets;

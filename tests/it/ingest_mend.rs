@@ -1,0 +1,94 @@
+//! Which indexes are completed by themselves, and what becomes of those that cannot be.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use codeinfo::{domain::Root, store::Catalog};
+
+use crate::ingest_bench::{Bench, Repo};
+
+/// What a root says whose last run was killed.
+const INTERRUPTED: &str = "the last run was interrupted; ingest again to complete it";
+/// Longer than a repair that failed waits to be tried again.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Indexes a folder, has the store say something else of it, and adds a file.
+async fn changed(bench: &Bench, name: &str, change: impl Fn(Root) -> Root) -> Repo {
+    let repo = bench.repo(name, &[("a.rs", "fn a() {}\n")]);
+    bench.ingest(&repo).await;
+    let root = root(bench, name).await;
+    Catalog::new(Arc::clone(&bench.store)).put_root(&change(root)).await.unwrap();
+    repo.write("b.rs", "fn b() {}\n");
+    repo
+}
+
+fn saying(error: &str) -> impl Fn(Root) -> Root {
+    move |root| Root { last_error: Some(error.to_owned()), ..root }
+}
+
+async fn root(bench: &Bench, name: &str) -> Root {
+    let roots = Catalog::new(Arc::clone(&bench.store)).roots().await.unwrap();
+    roots.into_iter().find(|root| root.name == name).unwrap()
+}
+
+/// Waits for the end of all repairs.
+async fn repaired(bench: &Bench) {
+    tokio::time::timeout(PATIENCE, bench.ingest.repair()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_not_whole_is_completed_by_itself_and_nothing_else() {
+    let bench = Bench::new().await;
+    changed(&bench, "killed", saying(INTERRUPTED)).await;
+    changed(&bench, "damaged", saying(Root::DAMAGED)).await;
+    changed(&bench, "former", |root| Root { private_files: None, ..root }).await;
+    changed(&bench, "unreadable", saying("it is not readable")).await;
+    changed(&bench, "well", |root| root).await;
+    repaired(&bench).await;
+    for name in ["killed", "damaged", "former"] {
+        let root = root(&bench, name).await;
+        assert_eq!((root.counts.files, &root.last_error), (2, &None), "{name}");
+        assert_eq!(root.private_files, Some(Vec::new()), "{name}");
+    }
+    for name in ["unreadable", "well"] {
+        assert_eq!(root(&bench, name).await.counts.files, 1, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_could_not_be_completed_is_tried_again() {
+    let bench = Bench::new().await;
+    changed(&bench, "leased", saying(INTERRUPTED)).await;
+    let away = changed(&bench, "away", saying(INTERRUPTED)).await;
+    let elsewhere = away.0.with_extension("elsewhere");
+    fs::rename(&away.0, &elsewhere).unwrap();
+    bench.faults.lease_once(root(&bench, "leased").await.id);
+    let mending = repaired(&bench);
+    let coming_back = async {
+        while root(&bench, "away").await.last_error.as_deref() == Some(INTERRUPTED) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        fs::rename(&elsewhere, &away.0).unwrap();
+    };
+    tokio::join!(mending, coming_back);
+    assert!(!bench.faults.is_leased(root(&bench, "leased").await.id), "nobody asked");
+    for name in ["leased", "away"] {
+        let root = root(&bench, name).await;
+        assert_eq!((root.counts.files, &root.last_error), (2, &None), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_repair_that_is_cancelled_is_not_begun_again() {
+    let bench = Bench::new().await;
+    changed(&bench, "killed", saying(INTERRUPTED)).await;
+    bench.faults.hold();
+    let cancelling = async {
+        bench.faults.held().await;
+        let roots = bench.ingest.roots().await.unwrap();
+        let run = roots[0].run_id.expect("a run is at work");
+        bench.ingest.cancel(run).unwrap();
+        bench.faults.release();
+    };
+    let soon = tokio::time::timeout(Duration::from_secs(30), repaired(&bench));
+    tokio::join!(soon, cancelling).0.unwrap();
+}
