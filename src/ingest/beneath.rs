@@ -149,5 +149,38 @@ mod tests {
         symlink(&other, &root).unwrap();
         let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
         assert_eq!(read(file, 100, &Pulse::default()).unwrap(), b"own");
+        // It may have grown since it was looked at.
+        let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
+        assert_eq!(read(file, 2, &Pulse::default()).unwrap(), b"ow");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_read_slowly_shows_that_it_gets_on() {
+        use std::{io::Write, time::Duration};
+
+        use tokio_util::sync::CancellationToken;
+
+        use crate::{ingest::pulse::Watchdog, task::Tasks};
+
+        let dog = Watchdog::with_patience(Tasks::default(), Duration::from_secs(4));
+        let (content, mut disk) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(content));
+        let reading = async {
+            let cancel = CancellationToken::new();
+            dog.run(Path::new("/slow"), &cancel, move |pulse| read(file, 1 << 30, pulse)).await
+        };
+        let writing = async {
+            for _ in 0..3 {
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                let piece = vec![0; usize::try_from(PIECE).unwrap()];
+                disk = tokio::task::spawn_blocking(move || disk.write_all(&piece).map(|()| disk))
+                    .await
+                    .unwrap()
+                    .unwrap();
+            }
+            drop(disk);
+        };
+        let (read, ()) = tokio::join!(reading, writing);
+        assert_eq!(read.unwrap().unwrap().len() as u64, 3 * PIECE);
     }
 }

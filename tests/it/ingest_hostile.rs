@@ -153,6 +153,51 @@ fn walk_what_is_broad() {
     writeln!(io::stdout(), "skipped={skipped} files={files} peak_kib={peak} ").unwrap();
 }
 
+/// Names the folder that the children of [`a_kernel_without_openat2_will_do`] walk.
+const OLDER: &str = "CODEINFO_TEST_OLDER";
+
+#[test]
+fn a_kernel_without_openat2_will_do() {
+    /// Has a call of the system fail with an error, and then runs a command.
+    const SCRIPT: &str = "
+import ctypes, os, struct, sys
+call, error = int(sys.argv[1]), int(sys.argv[2])
+filter = struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, call,
+                     0x06, 0, 0, 0x50000 | error, 0x06, 0, 0, 0x7fff0000)
+class Program(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('filter', ctypes.c_char_p)]
+program, libc = Program(4, filter), ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+os.execv(sys.argv[3], sys.argv[3:])
+";
+    let root = repository();
+    fs::write(at(&root, "src/deep/c.rs"), "").unwrap();
+    symlink("src", root.path().join("link")).unwrap();
+    // What a kernel before 5.6 says, and a container's filter that does not know the call.
+    for error in [rustix::io::Errno::NOSYS, rustix::io::Errno::PERM] {
+        let child = Command::new("python3")
+            .args(["-c", SCRIPT, "437", &error.raw_os_error().to_string()])
+            .arg(env::current_exe().unwrap())
+            .args(["--exact", "ingest_hostile::walk_without_openat2", "--nocapture"])
+            .env(OLDER, root.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success(), "{said}{}", String::from_utf8_lossy(&child.stderr));
+        assert!(said.contains(&format!("openat2 fails: {error:?}")), "{said}");
+    }
+}
+
+/// The child of the test above; as a test of its own it does nothing.
+#[test]
+fn walk_without_openat2() {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let Some(root) = env::var_os(OLDER).map(PathBuf::from) else { return };
+    let opened = openat2(CWD, &root, OFlags::RDONLY, Mode::empty(), ResolveFlags::empty());
+    writeln!(io::stdout(), "openat2 fails: {:?}", opened.unwrap_err()).unwrap();
+    assert_eq!(files(&look(&root)), ["a.rs", "src/b.rs", "src/deep/c.rs"]);
+}
+
 #[test]
 fn the_git_folder_of_a_worktree_or_of_a_link_is_not_followed() {
     let elsewhere = TempDir::new().unwrap();

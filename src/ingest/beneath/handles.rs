@@ -160,5 +160,11 @@ mod tests {
         let metadata = root.path().join("a.rs").metadata().unwrap();
         let modified_ns = crate::domain::modified_ns(&metadata);
         assert_eq!(facts, Facts { size: 4, modified_ns });
+        // Whatever it was when the folder was listed.
+        symlink("a.rs", root.path().join("link")).unwrap();
+        fs::create_dir(root.path().join("folder")).unwrap();
+        for name in ["link", "folder"] {
+            assert_eq!(folder.facts(OsStr::new(name)).unwrap(), None, "{name}");
+        }
     }
 }
