@@ -394,6 +394,8 @@ mod tests {
         }
         let more = dog.run(Path::new("/well"), cancel, |_| ()).await;
         assert!(matches!(more, Err(IngestError::Crowded { .. })), "{more:?}");
+        let again = dog.run(Path::new("/lost/0"), cancel, |_| ()).await;
+        assert!(matches!(again, Err(IngestError::Stalled { .. })), "{again:?}");
         answers.pop();
         let place = PathBuf::from(format!("/lost/{}", MAX_PLACES - 1));
         dog.run(&place, cancel, |_| ()).await.unwrap();

@@ -123,6 +123,17 @@ mod tests {
         let mut many = few.clone();
         many.extend(["a/.env", "a/b/.env", ".env"].map(str::to_owned));
         assert_eq!(named(&many), [".env", "a/.env", "a/b/.env", "z"]);
+        many.insert("a/key.pem".to_owned());
+        assert_eq!(named(&many), [".env", "a/.env", "a/b/.env", "a/key.pem", "z"]);
+
+        // What a folder above stands for is not named once more.
+        let mut deep: BTreeSet<String> = (0..MAX).map(|number| format!("{number}/.env")).collect();
+        for (folder, count) in [("p", 800), ("p/q", 300)] {
+            deep.extend((0..count).map(|number| format!("{folder}/{number}.pem")));
+        }
+        deep.extend(["x/1.pem", "x/2.pem"].map(str::to_owned));
+        let folders = named(&deep);
+        assert!(folders.len() <= MAX && !folders.contains(&"p/q".to_owned()), "{folders:?}");
 
         // None beside another.
         let apart: BTreeSet<String> =
@@ -138,6 +149,22 @@ mod tests {
 
         let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
         assert_eq!(named(&top).len(), MAX);
+    }
+
+    #[test]
+    fn only_secrets_that_would_be_named_have_changed() {
+        let changed = |before: &[String], found: &str| {
+            let found = BTreeSet::from([found.to_owned()]);
+            let scope = Scope::new(found.clone());
+            have_changed(before, &scope, &Discovered { private: found, ..Discovered::default() })
+        };
+        assert!(changed(&[], "new.pem"));
+        assert!(changed(&["zoo".to_owned()], "z/new.pem"));
+        // A folder stands for it already.
+        assert!(!changed(&["z".to_owned()], "z/new.pem"));
+        // There is no room for it.
+        let full: Vec<String> = (0..MAX).map(|number| format!("{number}.pem")).collect();
+        assert!(!changed(&full, "new.pem"));
     }
 
     #[test]

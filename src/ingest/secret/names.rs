@@ -188,6 +188,8 @@ mod tests {
         ] {
             assert!(is_secret_path(path), "{path}");
         }
+        assert!(is_private_folder(Path::new("home/.SSH/keys")));
+        assert!(!is_private_folder(Path::new("home/ssh")));
     }
 
     #[test]

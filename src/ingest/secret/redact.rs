@@ -206,6 +206,30 @@ mod tests {
         assert_eq!(redact("a.rs", Some("rust"), &once.text).count, 0, "{once:?}");
     }
 
+    #[test]
+    fn a_token_is_no_part_of_a_word_but_may_follow_an_escape() {
+        let key = concat!("AK", "IA", "Q7RZ2MX4LD9TB6WK");
+        let signed =
+            concat!("ey", "JhbGciOiJIUzI1NiJ9", ".eyJ", "zdWIiOiJhbGljZSJ9", ".c2lnbmF0dXJl");
+        for (token, before, count) in [
+            (key, "", 1),
+            (key, "-", 1),
+            (key, "\\n", 1),
+            (key, "%3D", 1),
+            (key, "%zD", 0),
+            (key, "_", 0),
+            (key, "x", 0),
+            (key, "9", 0),
+            (signed, " ", 1),
+            (signed, "\\t", 1),
+            (signed, "-", 0),
+            (signed, "_", 0),
+        ] {
+            let text = format!("({before}{token})");
+            assert_eq!(redact("a.md", Some("markdown"), &text).count, count, "{text}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig {
             cases: 4_096,
