@@ -253,19 +253,29 @@ async fn a_new_connection_says_something_soon() {
 async fn answered(client: &mut TcpStream) {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\"done\"") {
-        assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0, "{bytes:?}");
+        let read = tokio::time::timeout(PATIENCE, client.read_buf(&mut bytes)).await;
+        assert_ne!(read.expect("answered").unwrap(), 0, "{bytes:?}");
+    }
+}
+
+/// Has a server so many slots, of which none is freed by the end of a time.
+fn crowded(slots: usize) -> impl FnOnce(&mut Http) {
+    move |http| {
+        http.max_connections = slots;
+        (http.first_byte_timeout, http.read_timeout) = (PATIENCE * 100, PATIENCE * 100);
     }
 }
 
 /// Reads until the server closes; returns whether it did so without a word.
 async fn closed(client: &mut TcpStream) -> bool {
     // With bytes left unread, the end of a connection is a reset.
-    client.read(&mut [0]).await.unwrap_or_default() == 0
+    let read = tokio::time::timeout(PATIENCE, client.read(&mut [0])).await;
+    read.expect("closed").unwrap_or_default() == 0
 }
 
 #[tokio::test]
 async fn the_longest_idle_connection_gives_way_to_a_new_client() {
-    let mut server = Server::start(|http| http.max_connections = 5).await;
+    let mut server = Server::start(crowded(5)).await;
     let mut kept = server.connect(&keep_alive("GET", "/fast", "")).await;
     answered(&mut kept).await;
     let mut busy = server.connect(&keep_alive("GET", "/plain", "")).await;
@@ -289,7 +299,7 @@ async fn the_longest_idle_connection_gives_way_to_a_new_client() {
 
 #[tokio::test]
 async fn a_connection_gives_way_when_its_request_is_done_and_not_before() {
-    let mut server = Server::start(|http| http.max_connections = 1).await;
+    let mut server = Server::start(crowded(1)).await;
     let mut first = server.connect(&keep_alive("GET", "/plain", "")).await;
     server.hears("begun").await;
     let mut second = server.connect(&keep_alive("GET", "/fast", "")).await;
@@ -303,7 +313,7 @@ async fn a_connection_gives_way_when_its_request_is_done_and_not_before() {
 
 #[tokio::test]
 async fn a_connection_gives_way_when_its_reply_is_sent_and_not_when_it_is_written() {
-    let server = Server::start(|http| http.max_connections = 1).await;
+    let server = Server::start(crowded(1)).await;
     let mut slow = server.connect(&keep_alive("GET", "/large", "")).await;
     // Its reply has begun.
     let mut bytes = vec![0];
