@@ -174,7 +174,10 @@ mod tests {
 
     #[test]
     fn a_length_that_could_be_read_in_two_ways_is_noted() {
-        let padded = format!("content-length:{}1", " ".repeat(300));
+        let spaces = " ".repeat(300);
+        let padded = format!("content-length:{spaces}1");
+        let cut = format!("content-length: 1{spaces}2");
+        let coded = format!("transfer-encoding: chunked{spaces}, identity");
         for lines in [
             "content-length: 1\r\ntransfer-encoding: chunked",
             "transfer-encoding: chunked\r\ncontent-length: 1",
@@ -184,6 +187,8 @@ mod tests {
             "content-length: -1",
             "content-length:",
             padded.as_str(),
+            cut.as_str(),
+            coded.as_str(),
             "transfer-encoding: chunked, identity",
             "transfer-encoding: identity, chunked",
             "transfer-encoding: chunked\r\ntransfer-encoding: chunked",
@@ -209,5 +214,7 @@ mod tests {
         assert_eq!(framing.room(), 3);
         framing.read(b"\n\r\n");
         assert_eq!((framing.heads, framing.room()), (1, MAX_HEAD_BYTES));
+        framing.read(b"POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\n12");
+        assert_eq!(framing.room(), 3 + MAX_HEAD_BYTES);
     }
 }

@@ -152,3 +152,40 @@ impl Drop for Slot {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_that_has_to_go_begins_no_more_work() {
+        let slots = Slots::new(2);
+        let (first, second) = (slots.take().await.unwrap(), slots.take().await.unwrap());
+        first.waits();
+        second.waits();
+        // Asked again, it has waited for less long, and is not there twice.
+        first.waits();
+        second.works().now_or_never().unwrap();
+        second.waits();
+        assert!(slots.close_longest_idle());
+        assert_eq!(first.works().now_or_never(), None);
+        first.gives_way().now_or_never().unwrap();
+        assert_eq!(second.works().now_or_never(), Some(()));
+        assert!(!slots.close_longest_idle());
+        assert_eq!(second.gives_way().now_or_never(), None);
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ended_gives_way_to_nobody() {
+        let slots = Slots::new(2);
+        let (gone, there) = (slots.take().await.unwrap(), slots.take().await.unwrap());
+        gone.waits();
+        there.waits();
+        drop(gone);
+        assert!(slots.close_longest_idle());
+        there.gives_way().now_or_never().unwrap();
+        assert!(!slots.close_longest_idle());
+    }
+}

@@ -365,6 +365,19 @@ async fn requests_sent_ahead_are_answered_in_order() {
     assert_eq!(statuses.collect::<Vec<_>>(), [Some("200"), Some("500")]);
 }
 
+#[tokio::test]
+async fn a_request_whose_length_is_not_clear_spoils_none_before_it() {
+    let server = Server::start(|_| {}).await;
+    let unclear = "POST /fast HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n\
+                   transfer-encoding: chunked\r\n\r\n0\r\n\r\n";
+    let ahead = keep_alive("POST", "/fast", "{}") + &keep_alive("GET", "/fast", "") + unclear;
+    let mut client = server.connect(&ahead).await;
+    let mut text = String::new();
+    client.read_to_string(&mut text).await.unwrap();
+    let statuses = text.split("HTTP/1.1 ").skip(1).map(|reply| reply.split(' ').next());
+    assert_eq!(statuses.collect::<Vec<_>>(), [Some("200"), Some("200"), Some("400")]);
+}
+
 /// What waits to be read hides the end of the client; the next sign of life finds it.
 #[tokio::test]
 async fn work_ends_too_when_the_client_left_behind_a_further_request() {
