@@ -116,7 +116,8 @@ fn show(client: &Client, event: &Event, as_json: bool) -> Result<Next, CliError>
         "answer" => print::line(&text(client, event)?)?,
         "tool-request" => {
             let request: Value = parsed(client, &event.data)?;
-            let query = request.pointer("/parameters/query").and_then(Value::as_str);
+            let parameter = |name: &str| request.get("parameters")?.get(name)?.as_str();
+            let query = parameter("query").or_else(|| parameter("command"));
             let name = request.get("name").and_then(Value::as_str).unwrap_or("tool");
             let query = query.map_or_else(|| "…".to_owned(), print::name);
             print::note(&format!("{}: {query}", print::name(name)))?;

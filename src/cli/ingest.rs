@@ -183,8 +183,13 @@ async fn follow(
         bar.set_prefix(status.state.clone());
         let now = status.message.as_ref().or(status.current_file.as_ref());
         bar.set_message(now.map(|now| print::name(now)).unwrap_or_default());
-        if !matches!(status.state.as_str(), "queued" | "scanning" | "embedding") {
-            return Ok(status);
+        match status.state.as_str() {
+            "queued" | "scanning" | "embedding" => {}
+            // Said already.
+            "completed" | "skipped" if told.is_some() && status.message == told => {
+                return Ok(Status { message: None, ..status });
+            }
+            _ => return Ok(status),
         }
         if bar.is_hidden() && status.message.is_some() && status.message != told {
             told = status.message;
