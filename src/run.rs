@@ -1,6 +1,6 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
-use std::{error::Error, net::Ipv4Addr, pin::pin, time::Duration};
+use std::{error::Error, net::Ipv4Addr, time::Duration};
 
 use tracing::warn;
 
@@ -30,7 +30,7 @@ pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
     if let Command::Serve { reembed, watch, no_repair, .. } = command {
         let mut config = Config { watch: watch || config.watch, ..config };
         config.store.repairs = !no_repair;
-        return serve(command, &config, reembed).await;
+        return Box::pin(serve(command, &config, reembed)).await;
     }
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
     let visibility = match command {
@@ -111,7 +111,7 @@ async fn start(
     on_mismatch: OnMismatch,
     signals: &mut Signals,
 ) -> Result<Option<Server>, Failure> {
-    let mut starting = pin!(Server::start(config, on_mismatch, Visibility::Announced));
+    let mut starting = Box::pin(Server::start(config, on_mismatch, Visibility::Announced));
     tokio::select! {
         started = starting.as_mut() => return Ok(Some(started?)),
         told = signals.next() => told?,
@@ -119,10 +119,13 @@ async fn start(
     let grace = config.shutdown_grace;
     drop(cli::stopping(0, 0, grace));
     tokio::select! {
-        started = tokio::time::timeout(grace, starting) => match started {
-            Ok(started) => stop(started?, signals).await?,
-            Err(_) => warn!("stopped before the server was up; the next start completes it"),
-        },
+        started = tokio::time::timeout(grace, starting) => {
+            if let Ok(started) = started {
+                stop(started?, signals).await?;
+            } else {
+                warn!("stopped before the server was up; the next start completes it");
+            }
+        }
         told = signals.next() => {
             told?;
             return Err(EndedAtOnce.into());

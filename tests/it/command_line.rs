@@ -1,6 +1,12 @@
 //! The program as a person runs it: usage, exit codes, commands with and without a server.
 
-use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::Output, time::Duration};
+use std::{
+    fs,
+    os::unix::process::ExitStatusExt,
+    path::{Path, PathBuf},
+    process::Output,
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -190,6 +196,17 @@ fn files_below(folder: &Path) -> Vec<String> {
     found
 }
 
+/// Returns the commands of processes that have a text in their environment.
+fn started_with(text: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let read =
+        |file: PathBuf| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned();
+    processes
+        .filter(|process| read(process.path().join("environ")).contains(text))
+        .map(|process| read(process.path().join("cmdline")))
+        .collect()
+}
+
 #[tokio::test]
 async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
     let repo = repository();
@@ -215,11 +232,14 @@ async fn a_server_is_stopped_cleanly_at_any_moment_of_its_start() {
             said.0 == Some(0) && said.2.starts_with("stopping") && said.2.lines().count() == 1;
         assert!(is_clean || is_early, "{moment:?}: {:?} {said:?}", output.status);
         let home = codex.path().to_str().unwrap();
-        for process in fs::read_dir("/proc").unwrap().flatten() {
-            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            let environment = String::from_utf8_lossy(&environment);
-            assert!(!environment.contains(home), "{moment:?}: {:?} is left", process.path());
-        }
+        let none_left = async {
+            while !started_with(home).is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        // What was killed last may take a moment to end.
+        let ended = tokio::time::timeout(Duration::from_secs(10), none_left).await;
+        assert!(ended.is_ok(), "{moment:?}: {:?}", started_with(home));
         is_clean
     };
     let mut clean = 0;

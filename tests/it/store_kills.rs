@@ -172,15 +172,20 @@ async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
         // One in each of as many parts as there are kills.
         let part = lasts[number] / u32::try_from(kills.div_ceil(deeds)).unwrap();
         let pause = part * u32::try_from(round / deeds).unwrap()
-            + part.mul_f64((next(&mut state) % 1000) as f64 / 1000.0);
+            + part * u32::try_from(next(&mut state) % 1000).unwrap() / 1000;
         let what = format!("{deed} after {pause:?} in round {round}; {SEED}={seed}");
         let server = ready(deed, data.path(), || edit(&tree, &mut state, round)).await;
-        let seen = RefCell::default();
-        let ended = tokio::time::timeout(pause, work(deed, &tree, &server, &seen)).await;
+        let progress = RefCell::default();
+        let ended = tokio::time::timeout(pause, work(deed, &tree, &server, &progress)).await;
         server.kill().await;
         let how = if ended.is_ok() { "after its end" } else { "at work" };
-        writeln!(hits, "{deed} of {:?} after {pause:?}: {how}, {:?}", lasts[number], seen.borrow())
-            .unwrap();
+        writeln!(
+            hits,
+            "{deed} of {:?} after {pause:?}: {how}, {:?}",
+            lasts[number],
+            progress.borrow()
+        )
+        .unwrap();
 
         let server = Program::serve(data.path(), &[], &without_codex(false)).await;
         let health = server.read("/health").await;
