@@ -7,6 +7,7 @@
 
 pub mod ignored;
 mod names;
+mod search;
 mod vendored;
 mod walk;
 

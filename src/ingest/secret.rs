@@ -4,6 +4,7 @@
 mod address;
 mod assigned;
 mod content;
+mod fold;
 mod judge;
 mod manifest;
 mod names;
@@ -13,7 +14,8 @@ mod token;
 
 pub(in crate::ingest) use self::{
     content::holds_secret,
-    names::{is_private_folder, is_secret_path},
+    fold::fold,
+    names::{is_private_folder, is_published, is_secret_path},
     redact::redact,
 };
 

@@ -2,9 +2,11 @@
 //! that turn into links, and secrets in all places.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{self, Write as _},
-    os::unix::fs::symlink,
+    os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicBool, Ordering},
@@ -334,42 +336,58 @@ fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
         ("made/.aws/config", ""),
         (".git/.env", ""),
         ("node_modules/x/.env", ""),
+        ("node_modules/x/.ssh/config", ""),
+        ("node_modules/.pnpm/x@1/node_modules/x/.git/config", ""),
         ("made/node_modules/x/.env", ""),
+        ("app/package.json", ""),
+        ("app/dist/.env.production", ""),
+        ("app/dist/credentials.js.map", ""),
+        ("target/CACHEDIR.TAG", ""),
+        ("target/classes/keystore.p12", ""),
+        ("env/pyvenv.cfg", ""),
+        ("env/lib/python3/site-packages/own/.netrc", ""),
+        ("vendor/modules.txt", ""),
+        ("vendor/host/x/id_rsa", ""),
     ] {
         fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
         fs::write(root.path().join(path), text).unwrap();
     }
     let outside = TempDir::new().unwrap();
     fs::write(outside.path().join("id_rsa"), "").unwrap();
-    symlink(outside.path(), root.path().join("made/link")).unwrap();
+    for link in ["made/link", "node_modules/link"] {
+        symlink(outside.path(), root.path().join(link)).unwrap();
+    }
     let private: Vec<String> = look(root.path()).private.into_iter().collect();
     let expected = [
         ".env",
         ".github/deploy.key",
         ".ssh",
+        "app/dist/.env.production",
+        "env/lib/python3/site-packages/own/.netrc",
         "ignored.pem",
         "made/.aws",
         "made/deep/.env",
+        "made/node_modules/x/.env",
+        "node_modules/.pnpm/x@1/node_modules/x/.git",
+        "node_modules/x/.env",
+        "node_modules/x/.ssh",
         "src/server.key",
+        "target/classes/keystore.p12",
+        "vendor/host/x/id_rsa",
     ];
     assert_eq!(private, expected);
 }
 
 #[test]
-fn of_what_is_ignored_the_start_is_searched_for_secrets() {
+fn a_folder_whose_name_cannot_be_noted_is_a_secret_if_it_holds_one() {
     let root = repository();
-    fs::write(root.path().join(".gitignore"), "made/\n").unwrap();
-    for folder in ["made/0", "made/1"] {
-        fs::create_dir_all(root.path().join(folder)).unwrap();
-        fs::write(root.path().join(folder).join(".env"), "KEY=1").unwrap();
+    for folder in ["src", ".hidden", "node_modules/x"] {
+        let odd = root.path().join(folder).join(OsStr::from_bytes(b"\xff"));
+        fs::create_dir_all(&odd).unwrap();
+        fs::write(odd.join(".env"), "KEY=1").unwrap();
     }
-    let found = |root: &TempDir| look(root.path()).private.into_iter().collect::<Vec<_>>();
-    assert_eq!(found(&root), ["made/0/.env", "made/1/.env"]);
-    fs::remove_file(root.path().join("made/0/.env")).unwrap();
-    for number in 0..20_000 {
-        fs::File::create(root.path().join(format!("made/0/{number}"))).unwrap();
-    }
-    assert_eq!(found(&root), [""; 0]);
+    let private: Vec<String> = look(root.path()).private.into_iter().collect();
+    assert_eq!(private, [".hidden", "node_modules/x", "src"]);
 }
 
 #[test]

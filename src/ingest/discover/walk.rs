@@ -2,7 +2,6 @@
 //! ignore files, so that none of them can cost more than a bound.
 
 use std::{
-    collections::VecDeque,
     io,
     path::{Path, PathBuf},
 };
@@ -10,9 +9,11 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Discovered, Found, MAX_FILES,
+    Discovered, Found, MAX_FILES, below,
     ignored::{self, Fault, Rules, Spent, Verdict},
-    names, vendored,
+    names,
+    search::{self, LeftOut, Whose},
+    vendored,
 };
 use crate::ingest::{
     beneath::{self, Beneath, Entry, Folder, Kind},
@@ -25,11 +26,8 @@ use crate::ingest::{
 
 /// The most entries one walk goes through, those left out included.
 const MAX_ENTRIES: usize = 4 * MAX_FILES;
-/// The most entries of folders that are not walked which are searched for the names of secrets. Build
-/// outputs may have millions; secrets lie near the top.
-const MAX_SEARCHED: usize = 20_000;
 /// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
-const GIT: &str = ".git";
+pub(super) const GIT: &str = ".git";
 
 /// What a walk is to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +61,15 @@ pub(super) fn walk(
         found: Discovered::default(),
         entries: 0,
         spent: Spent::default(),
+        left_out: Vec::new(),
     };
     let mut pending = vec![Step::default()];
-    let mut left_out = VecDeque::new();
     while let Some(step) = pending.pop() {
-        walk.folder(&step, &mut pending, &mut left_out)?;
+        walk.folder(step, &mut pending)?;
     }
     if wanted != Wanted::Folders {
-        walk.search(left_out)?;
+        let secrets = search::search(root, way, std::mem::take(&mut walk.left_out))?;
+        walk.found.private.extend(secrets);
     }
     way.pulse.rest();
     let mut found = walk.found;
@@ -80,18 +79,37 @@ pub(super) fn walk(
 
 /// A folder on the way.
 #[derive(Debug, Clone, Default)]
-struct Step {
-    path: PathBuf,
+pub(super) struct Step {
+    pub(super) path: PathBuf,
     /// The path with `/` between parts, and what is not UTF-8 replaced.
-    text: String,
+    pub(super) text: String,
     is_utf8: bool,
     /// The rules of the folder above.
     rules: Rules,
 }
 
 impl Step {
+    #[cfg(test)]
+    pub(super) fn at(text: &str) -> Self {
+        Self { path: text.into(), text: text.to_owned(), is_utf8: true, rules: Rules::default() }
+    }
+
     fn is_root(&self) -> bool {
         self.path.as_os_str().is_empty()
+    }
+
+    /// Goes to an entry that no rules are asked about.
+    pub(super) fn to_entry(&self, entry: &Entry) -> Self {
+        self.to(entry, &Rules::default())
+    }
+
+    /// Returns the path as a secret is named by, or the nearest folder above that has such a name.
+    pub(super) fn nearest_utf8(&self) -> Option<String> {
+        if self.is_utf8 {
+            return Some(self.text.clone());
+        }
+        let folder = self.path.ancestors().find(|path| path.to_str().is_some())?;
+        below(Path::new(""), folder).filter(|path| !path.is_empty())
     }
 
     /// Goes to an entry.
@@ -115,22 +133,19 @@ struct Walk<'a> {
     entries: usize,
     /// What the patterns of all folders cost.
     spent: Spent,
+    left_out: Vec<LeftOut>,
 }
 
 impl Walk<'_> {
     /// Goes through one folder: notes its files, and which folders come next.
-    fn folder(
-        &mut self,
-        step: &Step,
-        pending: &mut Vec<Step>,
-        left_out: &mut VecDeque<Step>,
-    ) -> Result<(), IngestError> {
-        let Some((opened, entries)) = self.open(step)? else { return Ok(()) };
+    fn folder(&mut self, step: Step, pending: &mut Vec<Step>) -> Result<(), IngestError> {
+        let Some((opened, entries)) = self.open(&step)? else { return Ok(()) };
         let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
         if !step.is_root() && vendored::is_marked(&step.path, is_inside) {
+            self.leave_out(step, Whose::Vendored);
             return Ok(());
         }
-        let rules = self.rules(step, &entries);
+        let rules = self.rules(&step, &entries);
         if self.wanted == Wanted::Folders && step.is_utf8 | step.is_root() {
             let is_covered = |scope: &Scope| scope.covers(&step.text);
             if self.way.scope.is_none_or(is_covered) {
@@ -146,18 +161,24 @@ impl Walk<'_> {
             match entry.kind {
                 Kind::Other => {}
                 Kind::File => self.file(&opened, entry, next),
-                Kind::Folder if entry.name == GIT => self.nested_git(step, next),
-                Kind::Folder if vendored::is_proved(&next.path, is_inside) => {}
-                Kind::Folder if secret::is_private_folder(&next.path) => self.keep_private(next),
+                Kind::Folder if entry.name == GIT => self.nested_git(&step, &next),
+                Kind::Folder if vendored::is_proved(&next.path, is_inside) => {
+                    self.leave_out(next, Whose::Vendored);
+                }
+                Kind::Folder if secret::is_private_folder(&next.path) => self.keep_private(&next),
                 Kind::Folder if is_left_out(&next, entry, Kind::Folder) => {
-                    // Nothing asks what its rules say, and the patterns of all such folders would
-                    // stay in memory.
-                    left_out.push_back(Step { rules: Rules::default(), ..next });
+                    self.leave_out(next, Whose::Own);
                 }
                 Kind::Folder => pending.push(next),
             }
         }
         Ok(())
+    }
+
+    /// Notes a folder that is not walked. Nothing asks what its rules say, and the patterns of all such
+    /// folders would stay in memory.
+    fn leave_out(&mut self, step: Step, whose: Whose) {
+        self.left_out.push(LeftOut { step: Step { rules: Rules::default(), ..step }, whose });
     }
 
     /// Opens and lists a folder, unless it cannot be read.
@@ -264,24 +285,21 @@ impl Walk<'_> {
 
     /// Notes the `.git` of a repository in the root, whose configuration may hold the password of a remote.
     /// That of the root itself is judged by its content where the fence of the model's shell is made.
-    fn nested_git(&mut self, around: &Step, git: Step) {
+    fn nested_git(&mut self, around: &Step, git: &Step) {
         if !around.is_root() {
             self.keep_private(git);
         }
     }
 
-    /// Notes a secret. A name that is not UTF-8 cannot be noted.
-    fn keep_private(&mut self, next: Step) {
-        if next.is_utf8 {
-            self.found.private.insert(next.text);
-        }
+    fn keep_private(&mut self, secret: &Step) {
+        self.found.private.extend(secret.nearest_utf8());
     }
 
     /// Puts a file where it belongs: among the files, the secrets, the skipped, or nowhere.
     fn file(&mut self, folder: &Folder, entry: &Entry, next: Step) {
         let Wanted::Files { max_bytes } = self.wanted else { return };
         if secret::is_secret_path(&next.text) {
-            self.keep_private(next);
+            self.keep_private(&next);
             return;
         }
         if is_left_out(&next, entry, Kind::File) {
@@ -306,48 +324,6 @@ impl Walk<'_> {
             Ok(None) => {}
             Err(_) => self.skip(path, Reason::Unreadable),
         }
-    }
-
-    /// Looks for the names of secrets in folders that are not walked, those near the root first.
-    fn search(&mut self, mut left_out: VecDeque<Step>) -> Result<(), IngestError> {
-        left_out.make_contiguous().sort_by(|a, b| a.path.cmp(&b.path));
-        let mut searched = 0;
-        while searched < MAX_SEARCHED
-            && let Some(step) = left_out.pop_front()
-        {
-            let Ok(mut folder) = self.root.folder(&step.path) else { continue };
-            let mut entries = Vec::new();
-            for entry in folder.entries().map_while(Result::ok) {
-                self.way.pulse.beat();
-                searched += 1;
-                if self.way.cancel.is_cancelled() {
-                    return Err(IngestError::Cancelled);
-                }
-                entries.push(entry);
-                if searched == MAX_SEARCHED {
-                    break;
-                }
-            }
-            let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
-            if vendored::is_marked(&step.path, is_inside) {
-                continue;
-            }
-            for entry in &entries {
-                let next = step.to(entry, &Rules::default());
-                match entry.kind {
-                    Kind::File if secret::is_secret_path(&next.text) => self.keep_private(next),
-                    Kind::Folder if secret::is_private_folder(&next.path) => {
-                        self.keep_private(next);
-                    }
-                    Kind::Folder if entry.name == GIT => self.nested_git(&step, next),
-                    Kind::Folder if !vendored::is_proved(&next.path, is_inside) => {
-                        left_out.push_back(next);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,10 +1,7 @@
 //! The secrets of a root, which are kept from the model's shell: by name as a walk finds them, by
 //! content as reading does.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::BTreeSet;
 
 use super::batch::Embedded;
 use crate::ingest::{discover::Discovered, scope::Scope, secret, skip::Reason};
@@ -17,49 +14,8 @@ const MAX: usize = 1_000;
 /// the fullest first. Only those that lie in the root itself may be more, of which the first are named.
 pub(super) fn named(private: &BTreeSet<String>) -> Vec<String> {
     let mut named = private.clone();
-    while MAX < named.len() && fold(&mut named) {}
+    secret::fold(&mut named, MAX, |_| true);
     named.into_iter().take(MAX).collect()
-}
-
-/// Puts folders in place of what lies in them, until few enough are left or those of several are all
-/// folded; returns whether there were any. Folds the deepest ones where none has several.
-fn fold(named: &mut BTreeSet<String>) -> bool {
-    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
-    for (folder, _) in named.iter().filter_map(|path| path.rsplit_once('/')) {
-        *folders.entry(folder).or_default() += 1;
-    }
-    let depth = |folder: &str| folder.split('/').count();
-    let mut fullest: Vec<(usize, String)> = folders
-        .iter()
-        .filter(|(_, count)| 1 < **count)
-        .map(|(f, n)| (*n, (*f).to_owned()))
-        .collect();
-    if fullest.is_empty() {
-        let deepest = folders.keys().map(|folder| depth(folder)).max();
-        let deepest = folders.keys().filter(|folder| Some(depth(folder)) == deepest);
-        fullest = deepest.map(|folder| (1, (*folder).to_owned())).collect();
-    }
-    fullest.sort_by_key(|(count, folder)| Reverse((*count, depth(folder))));
-    let has_any = !fullest.is_empty();
-    for (_, folder) in fullest {
-        if named.len() <= MAX {
-            break;
-        }
-        let inside = format!("{folder}/");
-        let within: Vec<String> = named
-            .range(inside.clone()..)
-            .take_while(|path| path.starts_with(&inside))
-            .cloned()
-            .collect();
-        for path in &within {
-            named.remove(path);
-        }
-        // A folder above may stand for it already.
-        if !within.is_empty() {
-            named.insert(folder);
-        }
-    }
-    has_any
 }
 
 /// Returns the secrets of a root after a walk of it, or of the part in scope. What had a secret in it
@@ -96,17 +52,18 @@ pub(super) fn read(private: &mut BTreeSet<String>, batch: &Embedded) {
 
 /// Whether names in a part of a root show other secrets than are known of it.
 pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discovered) -> bool {
-    let known: BTreeSet<&String> = before
-        .iter()
-        .filter(|path| scope.covers(path))
-        .filter(|path| secret::is_secret_path(path) || secret::is_private_folder(path.as_ref()))
-        .collect();
+    let is_secret =
+        |path: &str| secret::is_secret_path(path) || secret::is_private_folder(path.as_ref());
+    let known: BTreeSet<&String> =
+        before.iter().filter(|path| scope.covers(path) && is_secret(path)).collect();
     // A folder that stands for what lies in it.
     let is_named = |path: &&String| {
         let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
         above.any(|folder| before.iter().any(|named| named == folder))
     };
-    let found = discovered.private.iter().filter(|path| !is_named(path));
+    // One that stands for others has no name of a secret.
+    let is_new = |path: &&String| !is_named(path) && (is_secret(path) || !before.contains(path));
+    let found = discovered.private.iter().filter(is_new);
     before.len() < MAX && !known.into_iter().eq(found)
 }
 
@@ -116,39 +73,29 @@ mod tests {
     use crate::ingest::{pipeline::ledger::Redacted, skip::Skipped};
 
     #[test]
-    fn folders_stand_for_secrets_that_are_too_many_and_none_is_left_out() {
-        let few: BTreeSet<String> = (0..MAX).map(|number| format!("z/{number}.pem")).collect();
-        assert!(named(&few).iter().eq(&few));
-
-        let mut many = few.clone();
-        many.extend(["a/.env", "a/b/.env", ".env"].map(str::to_owned));
-        assert_eq!(named(&many), [".env", "a/.env", "a/b/.env", "z"]);
-        many.insert("a/key.pem".to_owned());
-        assert_eq!(named(&many), [".env", "a/.env", "a/b/.env", "a/key.pem", "z"]);
-
-        // What a folder above stands for is not named once more.
-        let mut deep: BTreeSet<String> = (0..MAX).map(|number| format!("{number}/.env")).collect();
-        for (folder, count) in [("p", 800), ("p/q", 300)] {
-            deep.extend((0..count).map(|number| format!("{folder}/{number}.pem")));
-        }
-        deep.extend(["x/1.pem", "x/2.pem"].map(str::to_owned));
-        let folders = named(&deep);
-        assert!(folders.len() <= MAX && !folders.contains(&"p/q".to_owned()), "{folders:?}");
-
-        // None beside another.
-        let apart: BTreeSet<String> =
-            (0..=MAX).map(|number| format!("{}/{number}/.env", number % 7)).collect();
-        let folders = named(&apart);
-        assert!(folders.len() <= MAX);
-        let is_named = |path: &String| {
-            folders
-                .iter()
-                .any(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')))
-        };
-        assert!(apart.iter().all(|path| is_named(path) || folders.contains(path)), "{folders:?}");
-
+    fn a_root_names_no_more_secrets_than_a_bound() {
         let top: BTreeSet<String> = (0..=MAX).map(|number| format!("{number}.pem")).collect();
         assert_eq!(named(&top).len(), MAX);
+        let together = top.iter().map(|name| format!("certs/{name}")).collect();
+        assert_eq!(named(&together), ["certs"]);
+    }
+
+    #[test]
+    fn secrets_that_folders_stand_for_are_no_change() {
+        let names = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        let changed = |before: &[&str], found: &[&str]| {
+            let private = names(found).into_iter().collect();
+            let discovered = Discovered { private, ..Discovered::default() };
+            let scope = Scope::new(names(&["a"]).into_iter().collect());
+            have_changed(&names(before), &scope, &discovered)
+        };
+        let before = [".env", "a/.env", "a/sub/.git", "a/vendor", "b/.env"];
+        assert!(!changed(&before, &["a/.env", "a/sub/.git", "a/vendor"]));
+        assert!(!changed(&before, &["a/.env", "a/sub/.git", "a/vendor/x/.env"]));
+        assert!(changed(&before, &["a/sub/.git", "a/vendor"]));
+        assert!(changed(&before, &["a/.env", "a/build", "a/sub/.git", "a/vendor"]));
     }
 
     #[test]

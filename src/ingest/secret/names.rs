@@ -79,12 +79,47 @@ const EXTENSIONS: &[&str] = &[
     "truststore",
 ];
 
-/// Extensions of source code. `server.key.ts` is code about keys.
+/// Extensions of source code, and of what compilers make of it. `server.key.ts` is code about keys.
 const CODE: &[&str] = &[
-    "c", "cc", "clj", "cpp", "cs", "css", "dart", "ex", "exs", "go", "h", "hpp", "hs", "html",
-    "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml", "php", "pl", "proto", "py",
-    "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts", "tsx", "vue", "zig",
+    "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "ex", "exs", "go", "h", "hpp",
+    "hs", "html", "java", "js", "jsx", "kt", "kts", "lua", "m", "map", "md", "mjs", "ml", "o",
+    "php", "pl", "proto", "py", "pyc", "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts",
+    "tsx", "vue", "zig",
 ];
+
+/// Folders of what packages show or test with, lower case.
+const SHOWN: &[&str] = &[
+    "__tests__",
+    "bench",
+    "benchmark",
+    "demo",
+    "doc",
+    "docs",
+    "example",
+    "examples",
+    "fixture",
+    "fixtures",
+    "mock",
+    "mocks",
+    "sample",
+    "samples",
+    "spec",
+    "specs",
+    "test",
+    "test-data",
+    "test_data",
+    "testdata",
+    "testing",
+    "tests",
+];
+
+/// Certificates of authorities, which packages bring along, lower case.
+const AUTHORITIES: &[&str] =
+    &["ca-bundle.pem", "ca-certificates.pem", "cacert.pem", "cacerts.pem", "roots.pem"];
+
+/// Extensions of certificates, and last parts of the names of examples, lower case.
+const PUBLIC: &[&str] =
+    &["cer", "crt", "csr", "default", "dist", "example", "sample", "schema", "template", "tpl"];
 
 /// First words of data files that hold secrets, such as `credentials.json` or `secrets.prod.yaml`.
 const STEMS: &[&str] = &[
@@ -119,6 +154,18 @@ pub(in crate::ingest) fn is_secret_path(path: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
     parts.any(|folder| FOLDERS.contains(&folder)) || is_secret_name(name)
+}
+
+/// Whether a secret among other people's code is most likely one that they published with it: a key of a
+/// test, a certificate, an example. `path` is below the root.
+pub(in crate::ingest) fn is_published(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let last = name.rsplit('.').next().unwrap_or_default();
+    AUTHORITIES.contains(&name)
+        || PUBLIC.contains(&last)
+        || parts.any(|folder| SHOWN.contains(&folder))
 }
 
 fn is_secret_name(name: &str) -> bool {
