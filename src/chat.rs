@@ -10,6 +10,7 @@ mod scope;
 mod turn;
 
 use std::{
+    path::Path,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -46,6 +47,13 @@ pub struct Chat {
     conversations: Conversations,
     turns: Timed<telemetry::Outcome>,
     tasks: Tasks,
+}
+
+/// A repository that the model's shell does not read, although search finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    pub name: String,
+    pub reason: &'static str,
 }
 
 /// A question and how to answer it.
@@ -129,6 +137,21 @@ impl Chat {
     /// Refuses while there is nothing to ask about.
     pub async fn indexed(&self) -> Result<(), ChatError> {
         self.scope("", None).await.map(drop)
+    }
+
+    /// Returns the repositories that the model's shell would not read for a question that names none,
+    /// except where there are too many. To be asked while Codex can be used.
+    pub async fn unread(&self) -> Result<Vec<Unread>, ChatError> {
+        let roots = self.catalog.roots().await?;
+        let readable = reach::readable(roots.clone(), "");
+        let unread = self.codex.unread(readable).await;
+        let unread = unread.map_err(|error| ChatError::open(error, None))?;
+        let named = |folder: &Path| roots.iter().find(|root| root.path == folder);
+        let unread = unread.into_iter().filter_map(|unread| {
+            let name = named(&unread.folder)?.name.clone();
+            Some(Unread { name, reason: unread.reason })
+        });
+        Ok(unread.collect())
     }
 
     async fn scope(&self, question: &str, repository: Option<&str>) -> Result<Scope, ChatError> {

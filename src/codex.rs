@@ -40,7 +40,7 @@ pub use self::{
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     fault::{Fault, FaultKind},
-    fence::Readable,
+    fence::{Readable, Unread},
     presence::{Presence, Unavailable},
     protocol::Model,
     settings::is_search,
@@ -78,6 +78,8 @@ struct Inner {
     /// Made on first need.
     scratches: OnceCell<Scratches>,
     sight: Sight,
+    /// What the shell did not read of what was given, and when.
+    unread: Mutex<Option<(Vec<Readable>, Vec<Unread>, Instant)>>,
     /// Held while looking, so that many callers cost one look.
     looking: Mutex<()>,
     /// Whether a look in the background is under way.
@@ -117,6 +119,7 @@ impl Codex {
                 confinement: std::sync::Mutex::default(),
                 scratches: OnceCell::new(),
                 sight: Sight::default(),
+                unread: Mutex::default(),
                 looking: Mutex::new(()),
                 refreshing: AtomicBool::new(false),
             }
@@ -179,6 +182,27 @@ impl Codex {
     /// Returns how the model's shell is confined, once a process was asked.
     pub fn confinement(&self) -> Option<Confinement> {
         self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns which of `readable` the model's shell does not read. To be asked while Codex can be used.
+    pub async fn unread(&self, readable: Vec<Readable>) -> Result<Vec<Unread>, CodexError> {
+        let settings = &self.0.settings;
+        if settings.sandbox == config::Sandbox::DangerFullAccess {
+            return Ok(Vec::new());
+        }
+        let mut known = self.0.unread.lock().await;
+        if let Some((of, unread, since)) = &*known
+            && *of == readable
+            && since.elapsed() < settings.presence_ttl
+        {
+            return Ok(unread.clone());
+        }
+        let server = self.0.slot.server(Need::Any).await?;
+        let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
+        let place = Place { server, settings, scratches, sight: &self.0.sight };
+        let (_, unread) = place.fence(readable.clone()).await?;
+        *known = Some((readable, unread.clone(), Instant::now()));
+        Ok(unread)
     }
 
     async fn scratches(&self) -> Result<Scratches, CodexError> {

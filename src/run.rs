@@ -157,8 +157,8 @@ async fn alone(command: Command, server: Server) -> Result<(), Failure> {
     Ok(ended?)
 }
 
-/// Says whether the configured ports can be had, or that our own server has them; returns whether
-/// all is well.
+/// Says whether the configured ports can be had, or that the server of this data folder has them; returns
+/// whether all is well.
 async fn ports(config: &Config) -> Result<bool, Failure> {
     let held = store::holder(&config.data_dir)?;
     let mut well = true;
@@ -169,11 +169,14 @@ async fn ports(config: &Config) -> Result<bool, Failure> {
             let mut urls = holder.main_url.iter().chain(&holder.mcp_url);
             urls.any(|url| url.ends_with(&port))
         });
-        let ours = ours.map(|holder| format!("in use by process {}", holder.pid));
+        let ours = ours.map(|holder| format!("this server, process {}", holder.pid));
         let free = tokio::net::TcpListener::bind(address).await;
         let (ok, detail) = match (&ours, &free) {
             (Some(ours), _) => (true, ours.clone()),
             (None, Ok(_)) => (true, "free".to_owned()),
+            (None, Err(error)) if error.kind() == std::io::ErrorKind::AddrInUse => {
+                (false, "in use by another program".to_owned())
+            }
             (None, Err(error)) => (false, error.to_string()),
         };
         let trouble = format!("{detail}; set `{variable}` to another port, or stop its user");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::{Parts, Services, fault::Fault};
 use crate::{
@@ -56,6 +56,15 @@ struct SandboxHealth {
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// Repositories that the shell does not read, although search finds them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<Unread>,
+}
+
+#[derive(Serialize)]
+struct Unread {
+    repo: String,
+    reason: &'static str,
 }
 
 #[derive(Serialize)]
@@ -96,8 +105,8 @@ impl Parts {
     /// Answers 200 while the process lives; `status` is `degraded` when any part fails.
     pub(super) async fn health(&self) -> Response {
         let services = &*self.services;
-        let (store, embedder) = tokio::join!(store(services), embedder(services));
-        let codex = codex(services);
+        let (store, embedder, codex) =
+            tokio::join!(store(services), embedder(services), codex(services));
         let runs_commands = codex.sandbox.as_ref().is_none_or(|sandbox| sandbox.ok);
         let is_whole = codex.available && runs_commands && store.ok && embedder.ok;
         let health = Health {
@@ -128,10 +137,13 @@ pub(super) async fn ready(services: &Services) -> Result<Response, Fault> {
     })
 }
 
-fn codex(services: &Services) -> CodexHealth {
+async fn codex(services: &Services) -> CodexHealth {
     match services.codex.presence() {
         Presence::Available { version, model } => {
-            let sandbox = services.codex.confinement().map(sandbox);
+            let sandbox = match services.codex.confinement() {
+                Some(confinement) => Some(sandbox(confinement, unread(services).await)),
+                None => None,
+            };
             CodexHealth { available: true, reason: None, version: Some(version), model, sandbox }
         }
         Presence::Unavailable(why) => {
@@ -141,7 +153,22 @@ fn codex(services: &Services) -> CodexHealth {
     }
 }
 
-fn sandbox(confinement: Confinement) -> SandboxHealth {
+/// What fails here is a fault of the store or of Codex, and said there.
+async fn unread(services: &Services) -> Vec<Unread> {
+    let unread = match tokio::time::timeout(PATIENCE, services.chat.unread()).await {
+        Ok(Ok(unread)) => unread,
+        Ok(Err(error)) => {
+            debug!(error = %chain(&error), "what the model's shell reads is not known");
+            return Vec::new();
+        }
+        Err(_) => return Vec::new(),
+    };
+    let shown =
+        unread.into_iter().map(|unread| Unread { repo: unread.name, reason: unread.reason });
+    shown.collect()
+}
+
+fn sandbox(confinement: Confinement, unread: Vec<Unread>) -> SandboxHealth {
     let (reason, hint) = confinement.fault.map(|fault| (fault.reason, fault.hint)).unzip();
     SandboxHealth {
         mode: match confinement.sandbox {
@@ -158,6 +185,7 @@ fn sandbox(confinement: Confinement) -> SandboxHealth {
         ok: reason.is_none(),
         reason,
         hint,
+        unread,
     }
 }
 

@@ -73,6 +73,14 @@ fn sandbox(health: &Value) -> Result<bool, CliError> {
              for it: `npm install -g @openai/codex`",
         )?;
     }
+    for unread in sandbox.get("unread").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| unread.get(name).and_then(Value::as_str).unwrap_or_default();
+        print::line(&format!(
+            "note  sandbox: the model's shell does not read {}, which search still finds: {}",
+            print::name(text("repo")),
+            text("reason")
+        ))?;
+    }
     let trouble = format!("{}; {}", text("reason"), text("hint"));
     let detail = format!("{}, network {}", text("mode"), text("network"));
     check("sandbox", is_true(sandbox, "/ok"), &detail, &trouble)

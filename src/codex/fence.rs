@@ -11,7 +11,6 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use tracing::warn;
 
 use self::narrow::narrow;
 pub(super) use self::sight::Sight;
@@ -23,6 +22,20 @@ pub struct Readable {
     /// Absolute paths of files in it that are secrets.
     pub private_files: Vec<PathBuf>,
 }
+
+/// An indexed folder that the model's shell does not read, although search finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    pub folder: PathBuf,
+    pub reason: &'static str,
+}
+
+/// Codex takes such a path for a pattern, and grants nothing by patterns.
+const PATTERN: &str = "its path has one of `*?[`";
+const TOO_MANY: &str = "its secrets lie in too many places; index folders of it instead, or put \
+                        them into fewer folders";
+const INSIDE: &str = "it lies in a folder of another repository that is kept from the shell for its \
+                      secrets";
 
 /// What else a fence is built from.
 #[derive(Debug, Clone, Default)]
@@ -91,15 +104,17 @@ const HOME_SECRETS: [&str; 20] = [
 ];
 
 impl Fence {
-    /// Builds the fence around `readable`, of which [`Sight`] knows the secrets. Looks at the file
-    /// system, but not at theirs.
-    pub(super) fn around(readable: &[Readable], surroundings: &Surroundings) -> Self {
+    /// Builds the fence around `readable`, of which [`Sight`] knows the secrets, and returns those that
+    /// it leaves out. Looks at the file system, but not at theirs.
+    pub(super) fn around(
+        readable: &[Readable],
+        surroundings: &Surroundings,
+    ) -> (Self, Vec<Unread>) {
         let (open, closed): (Vec<&Readable>, Vec<&Readable>) =
             readable.iter().partition(|readable| is_plain(&readable.folder));
-        for readable in closed {
-            // Codex takes such a path for a pattern, and grants nothing by patterns.
-            warn!(root.path = %readable.folder.display(), "a root whose path has one of `*?[` is searched, but not read by the model's shell");
-        }
+        let unread = |folder: &Path, reason| Unread { folder: folder.to_owned(), reason };
+        let mut left_out: Vec<Unread> =
+            closed.iter().map(|readable| unread(&readable.folder, PATTERN)).collect();
         let (mut roots, mut private) = (BTreeSet::new(), BTreeSet::new());
         for readable in open {
             roots.insert(readable.folder.clone());
@@ -115,26 +130,25 @@ impl Fence {
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
         // What nothing grants need not be denied, and must not: a root below it could not be read.
-        let mut hidden: BTreeSet<PathBuf> = hidden
-            .filter_map(|path| path.canonicalize().ok())
-            .filter(is_granted)
-            .flat_map(|path| beside(path, &surroundings.program))
-            .collect();
-        // The sandbox cannot make the place of one inside another. In order, a folder comes first.
-        let mut outer: Option<PathBuf> = None;
-        hidden.retain(|path| {
-            let is_inside = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
-            if !is_inside {
-                outer = Some(path.clone());
+        let hidden = outermost(
+            hidden
+                .filter_map(|path| path.canonicalize().ok())
+                .filter(is_granted)
+                .flat_map(|path| beside(path, &surroundings.program))
+                .collect(),
+        );
+        private.retain(|path| !hidden.iter().any(|above| path.starts_with(above)));
+        let private = outermost(private);
+        let room = MAX_DENIED.saturating_sub(hidden.len());
+        roots.retain(|root| {
+            let is_inside = private.iter().any(|above| root.starts_with(above));
+            if is_inside {
+                left_out.push(unread(root, INSIDE));
             }
             !is_inside
         });
-        private.retain(|path| !hidden.iter().any(|above| path.starts_with(above)));
-        let room = MAX_DENIED.saturating_sub(hidden.len());
         let (private, lost) = narrow(private, &roots, room);
-        for root in &lost {
-            warn!(root.path = %root.display(), "a root with too many secrets is searched, but not read by the model's shell");
-        }
+        left_out.extend(lost.iter().map(|root| unread(root, TOO_MANY)));
         let mut rules = BTreeMap::from([(SYSTEM.to_owned(), Access::Read)]);
         let mut rule = |path: &Path, access| {
             rules.insert(path.to_string_lossy().into_owned(), access);
@@ -142,7 +156,7 @@ impl Fence {
         surroundings.program.iter().for_each(|path| rule(path, Access::Read));
         roots.difference(&lost).for_each(|root| rule(root, Access::Read));
         hidden.iter().chain(&private).for_each(|path| rule(&literal(path), Access::Deny));
-        Self(rules)
+        (Self(rules), left_out)
     }
 
     /// Denies `folder`, if it is there, although nothing may grant it.
@@ -158,14 +172,20 @@ impl Fence {
         let own = scratch.map(|path| (path.to_string_lossy().into_owned(), Access::Write.json()));
         rules.chain(own).collect()
     }
+}
 
-    /// Returns the rules as Codex takes them on its command line.
-    pub(super) fn toml(&self) -> String {
-        let quoted = |text: &str| Value::from(text).to_string();
-        let rules =
-            self.0.iter().map(|(path, access)| format!("{}={}", quoted(path), access.json()));
-        format!("{{{}}}", rules.collect::<Vec<_>>().join(","))
-    }
+/// Drops what lies in another one of `paths`: the sandbox cannot make the place of one inside another.
+fn outermost(mut paths: BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    // In order, a folder comes first.
+    let mut outer: Option<PathBuf> = None;
+    paths.retain(|path| {
+        let is_inside = outer.as_ref().is_some_and(|outer| path.starts_with(outer));
+        if !is_inside {
+            outer = Some(path.clone());
+        }
+        !is_inside
+    });
+    paths
 }
 
 /// Returns `folder`, or what is in it beside `program`, if that is in it: Codex may be installed in its

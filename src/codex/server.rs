@@ -24,7 +24,7 @@ use tracing::warn;
 use self::shared::{Forget, Queue, line};
 pub(super) use self::shared::{Heard, OnEnd, Shared};
 use super::{
-    confinement::{self, Confinement},
+    confinement::{self, Confinement, Network},
     error::CodexError,
     fence::{Fence, Surroundings},
     files::Stamp,
@@ -102,7 +102,7 @@ impl Server {
             gone: CancellationToken::new(),
         });
         let program = program(&binary, tasks).await;
-        let base = base(program.as_deref(), &settings.data_dir);
+        let base = base(program.as_deref(), settings);
         let variables = inherit::variables(settings).await;
         let names = variables.keys().cloned().collect();
         let start = pipes::Start {
@@ -264,11 +264,14 @@ impl Server {
 }
 
 /// Builds what a process may do that no thread says otherwise of.
-fn base(program: Option<&[PathBuf]>, data_dir: &Path) -> Base {
+fn base(program: Option<&[PathBuf]>, settings: &config::Codex) -> Base {
     let program = program.unwrap_or_default().to_owned();
-    let mut fence = Fence::around(&[], &Surroundings { program, ..Surroundings::default() });
-    fence.deny(data_dir);
-    Base { profile: confinement::profile_name(), fence }
+    let surroundings = Surroundings { program, ..Surroundings::default() };
+    let (mut fence, _) = Fence::around(&[], &surroundings);
+    fence.deny(&settings.data_dir);
+    // What turns have, as the sandbox is tried with it.
+    let network = if settings.network { Network::Proxied } else { Network::Off };
+    Base { profile: confinement::profile_name(), fence, network }
 }
 
 /// Finds the files of Codex beside `binary`.

@@ -67,8 +67,8 @@ pub(super) fn arguments(settings: &config::Codex, base: &Base) -> Vec<String> {
     set("features.network_proxy", settings.network.to_string());
     if settings.sandbox != Sandbox::DangerFullAccess {
         let profile = format!("permissions.{}", base.profile);
-        set(&format!("{profile}.filesystem"), base.fence.toml());
-        set(&format!("{profile}.network"), "{enabled=false}".to_owned());
+        set(&format!("{profile}.filesystem"), toml(&Value::Object(base.fence.with_scratch(None))));
+        set(&format!("{profile}.network"), toml(&network(base.network)));
         set("default_permissions", quoted(&base.profile));
     }
     let mut arguments = vec!["app-server".to_owned()];
@@ -84,11 +84,19 @@ pub(super) struct Base {
     /// A name that is in nobody's configuration, since Codex would merge the two.
     pub(super) profile: String,
     pub(super) fence: Fence,
+    /// As far as Codex has the proxy.
+    pub(super) network: Network,
 }
 
 /// JSON's strings and arrays of strings are also TOML's.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
+}
+
+fn toml(value: &Value) -> String {
+    let Value::Object(members) = value else { return value.to_string() };
+    let members = members.iter().map(|(name, value)| format!("{}={}", quoted(name), toml(value)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 fn namespace(server: &str) -> String {
@@ -181,17 +189,27 @@ pub(super) struct Given {
     pub(super) network: Network,
 }
 
+/// Addresses that stand for IPv4 ones, those of this machine and its surroundings included: NAT64
+/// (64:ff9b::/96 and 64:ff9b:1::/48), 6to4 (2002::/16), and translated ones. Codex's proxy knows only
+/// mapped and compatible ones for what they are; what is denied, it compares with what names resolve to.
+const EMBEDDING: [&str; 3] = ["64:ff9b:*:*", "2002:*:*", "::ffff:0:*"];
+
 /// The network of the shell. Domains alone keep nothing out: only the proxy, which Codex starts where
 /// its feature is on, refuses this machine's own addresses and those of its surroundings.
 fn network(network: Network) -> Value {
     match network {
         Network::Off | Network::Unavailable => json!({ "enabled": false }),
-        Network::Proxied | Network::Open => json!({
-            "enabled": true,
-            "mode": "full",
-            "allow_local_binding": false,
-            "domains": { "*": "allow" },
-        }),
+        Network::Proxied | Network::Open => {
+            let denied = EMBEDDING.map(|addresses| (addresses.to_owned(), json!("deny")));
+            let mut domains = Map::from_iter(denied);
+            domains.insert("*".to_owned(), json!("allow"));
+            json!({
+                "enabled": true,
+                "mode": "full",
+                "allow_local_binding": false,
+                "domains": domains,
+            })
+        }
     }
 }
 

@@ -7,14 +7,14 @@ use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
 };
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::{
     confinement::Cell,
     error::CodexError,
     event::{Ending, Event, Usage},
     fault::FaultKind,
-    fence::{self, Fence, Readable, Sight, Surroundings},
+    fence::{self, Fence, Readable, Sight, Surroundings, Unread},
     idle::Loaded,
     protocol::{
         ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
@@ -382,6 +382,26 @@ impl Place<'_> {
             let fault = "every name for the search server is taken in mcp_servers";
             CodexError::Configuration(fault.to_owned())
         })?;
+        let (fence, unread) = self.fence(opening.readable).await?;
+        for Unread { folder, reason } in unread {
+            warn!(root.path = %folder.display(), reason, "a root is searched, but not read by the model's shell");
+        }
+        Ok(Given {
+            theirs: theirs.into_keys().collect(),
+            search: (name, opening.search_url),
+            model,
+            prompt: opening.prompt,
+            fence,
+            network,
+        })
+    }
+
+    /// Builds the fence around `readable`; returns also what is left out of it.
+    pub(super) async fn fence(
+        &self,
+        readable: Vec<Readable>,
+    ) -> Result<(Fence, Vec<Unread>), CodexError> {
+        let Self { server, settings, .. } = self;
         let surroundings = Surroundings {
             program: server.program().unwrap_or_default().to_owned(),
             hidden: vec![
@@ -391,16 +411,11 @@ impl Place<'_> {
             ],
             home: settings.environment.get("HOME").map(PathBuf::from),
         };
-        let readable = self.sight.of(opening.readable, &server.tasks).await;
+        let (readable, mut unread) = self.sight.of(readable, &server.tasks).await;
         let fence = server.tasks.spawn_blocking(move || Fence::around(&readable, &surroundings));
-        Ok(Given {
-            theirs: theirs.into_keys().collect(),
-            search: (name, opening.search_url),
-            model,
-            prompt: opening.prompt,
-            fence: fence.await.map_err(|_| CodexError::Stopping)?,
-            network,
-        })
+        let (fence, left_out) = fence.await.map_err(|_| CodexError::Stopping)?;
+        unread.extend(left_out);
+        Ok((fence, unread))
     }
 }
 

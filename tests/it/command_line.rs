@@ -271,6 +271,27 @@ async fn doctor_fails_and_says_what_to_do_when_codex_is_missing() {
 }
 
 #[tokio::test]
+async fn doctor_says_whose_the_ports_are() {
+    let data = fresh();
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = |url: &str| {
+        url.trim_start_matches("http://").trim_end_matches("/mcp").trim_end_matches('/').to_owned()
+    };
+    let (ours, theirs) = (address(&server.main), other.local_addr().unwrap().to_string());
+    let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
+    let mut environment = without_codex();
+    environment.push(("PORT".to_owned(), port(&ours)));
+    environment.push(("MCP_PORT".to_owned(), port(&theirs)));
+    let (_, said, _) = text(&run(data.path(), &environment, &["doctor"]).await);
+    let first = format!("ok    PORT {ours}: this server, process {}", server.pid());
+    let second =
+        format!("FAIL  MCP_PORT {theirs}: in use by another program; set `MCP_PORT` to another");
+    assert!(said.contains(&first) && said.contains(&second), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
 async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
     let (data, repository) = (fresh(), repository());
     let path = repository.path().to_str().unwrap();

@@ -1,7 +1,7 @@
 //! What the real program says of the fence around the model's shell: that it holds, that it cannot work
 //! here, or that there is none.
 
-use std::{path::Path, process::Output};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Output};
 
 use serde_json::{Value, json};
 
@@ -72,4 +72,54 @@ async fn where_namespaces_are_forbidden_doctor_says_so_and_what_to_do() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.starts_with("FAIL  sandbox: the sandbox of the model's shell does not"), "{said}");
     assert!(said.contains("namespace") && said.contains("Containers in README.md"), "{said}");
+}
+
+#[tokio::test]
+async fn a_repository_with_too_many_secrets_is_said_not_to_be_read() {
+    let (folder, _model, environment) = world().await;
+    let (data, repo) = (folder.path().join("data"), folder.path().join("careless"));
+    fs::create_dir(&repo).unwrap();
+    fs::write(repo.join("main.rs"), "fn main() {}\n").unwrap();
+    for number in 0..120 {
+        fs::write(repo.join(format!("{number}.pem")), "").unwrap();
+    }
+    let program = Program::serve(&data, &[&repo], &environment).await;
+    program.read("/ready").await;
+    let sandbox = program.read("/health").await["codex"]["sandbox"].clone();
+    let reason = "its secrets lie in too many places; index folders of it instead, or put them into \
+                  fewer folders";
+    let unread = json!([{ "repo": "careless", "reason": reason }]);
+    let expected =
+        json!({ "mode": "workspace-write", "network": "proxied", "ok": true, "unread": unread });
+    assert_eq!(sandbox, expected);
+    let output = run(&data, &environment, &["doctor"]).await;
+    let note =
+        "note  sandbox: the model's shell does not read careless, which search still finds: ";
+    assert_eq!(doctor(&output), (Some(0), format!("{note}{reason}")));
+    program.terminate().await;
+}
+
+#[tokio::test]
+async fn the_sandbox_is_tried_with_the_network_that_turns_have() {
+    let (folder, _model, environment) = world().await;
+    let bin = folder.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let real = codex::binary().ancestors().nth(2).unwrap().join("codex-resources/bwrap");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    // Only the form with the proxy, or only that without a network, works here.
+    for (broken, network, code) in
+        [("-n", "on", 1), ("-n", "off", 0), ("-z", "on", 0), ("-z", "off", 1)]
+    {
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" != --help ] && [ {broken} \"$HTTP_PROXY\" ] && exit 1\nexec {} \"$@\"\n",
+            real.display()
+        );
+        fs::write(bin.join("bwrap"), script).unwrap();
+        fs::set_permissions(bin.join("bwrap"), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut environment = environment.clone();
+        environment.push(("PATH".to_owned(), path.clone()));
+        environment.push(("CODEX_NETWORK".to_owned(), network.to_owned()));
+        let output = run(&folder.path().join("data"), &environment, &["doctor"]).await;
+        assert_eq!(doctor(&output).0, Some(code), "{broken} {network}: {output:?}");
+    }
 }

@@ -7,8 +7,10 @@ use codeinfo::{
     config::{Environment, Sandbox},
     domain::ConversationId,
     error::Code,
+    ingest::discover::discover,
 };
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{
     codex::{binary, wrapped},
@@ -154,6 +156,95 @@ async fn the_shell_reads_the_indexed_repositories_and_nothing_else_of_the_users(
         assert!(!house.repo().join("new").try_exists().unwrap());
         assert_eq!(fs::read_to_string(house.home().join("config.toml")).unwrap(), before);
     }
+}
+
+#[tokio::test]
+async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the_rest_is_not() {
+    let house = House::with(obedient().await, "", |_| ()).await;
+    let repo = house.repo();
+    let secrets = [
+        ".venv/lib/python3/site-packages/ours/.netrc",
+        "app/dist/.env.production",
+        "env/lib/python3/.pypirc",
+        "node_modules/ours/.env",
+        "node_modules/ours/.git/config",
+        "node_modules/ours/test/fixtures/key.pem",
+        "target/classes/keystore.p12",
+        "vendor/host/ours/id_rsa",
+    ];
+    let plain = [
+        "app/dist/index.js",
+        "node_modules/ours/index.js",
+        "node_modules/ours/test/index.js",
+        "target/classes/a.txt",
+        "vendor/host/ours/a.go",
+    ];
+    secrets.iter().for_each(|path| put(&repo.join(path), "SECRET\n"));
+    plain.iter().for_each(|path| put(&repo.join(path), "PLAIN\n"));
+    for proof in ["app/package.json", "env/pyvenv.cfg", "target/CACHEDIR.TAG", "go.mod"] {
+        put(&repo.join(proof), "");
+    }
+    let mut root = root(&repo);
+    let found = discover(&root.path, 1 << 20, &CancellationToken::new()).unwrap();
+    root.private_files = Some(found.private.into_iter().collect());
+    house.catalog.put_root(&root).await.unwrap();
+    let (conversation, got) =
+        first(&house, &format!("cat $(find {} -type f)", repo.display())).await;
+    assert_eq!(got.matches("PLAIN").count(), plain.len(), "{got}");
+    assert!(!got.contains("SECRET"), "{got}");
+    for secret in secrets {
+        let got = next(&house, conversation, &format!("cat {}/{secret}", repo.display())).await;
+        assert!(!got.contains("SECRET"), "{secret}: {got}");
+    }
+}
+
+#[tokio::test]
+async fn a_root_in_a_folder_that_is_kept_from_the_shell_is_not_read_and_all_others_are() {
+    let house = House::with(obedient().await, "", |_| ()).await;
+    let repo = house.repo();
+    put(&repo.join("code"), "the code\n");
+    put(&repo.join("vendor/.env"), "SECRET\n");
+    put(&repo.join("vendor/in/code"), "SECRET\n");
+    let mut outer = root(&repo);
+    // One lies in the other, as a run may leave them.
+    outer.private_files = Some(vec!["vendor".to_owned(), "vendor/.env".to_owned()]);
+    house.catalog.put_root(&outer).await.unwrap();
+    house.catalog.put_root(&root(&repo.join("vendor/in"))).await.unwrap();
+    let at = repo.display();
+    let (_, got) =
+        first(&house, &format!("cat {at}/code {at}/vendor/in/code {at}/vendor/.env")).await;
+    assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
+    let unread = house.chat.unread().await.unwrap();
+    let unread: Vec<&str> = unread.iter().map(|unread| unread.name.as_str()).collect();
+    assert_eq!(unread, ["in"]);
+}
+
+#[tokio::test]
+async fn addresses_that_stand_for_those_of_this_machine_and_its_network_are_refused() {
+    let house = House::with(obedient().await, "", |_| ()).await;
+    let (conversation, _) = first(&house, "true").await;
+    let asked = async |host: &str| {
+        let ask = format!("curl -sS -g -m 10 http://{host}:9/; echo");
+        next(&house, conversation, &ask).await
+    };
+    for host in [
+        "[::ffff:10.0.0.1]",
+        "[::192.168.0.1]",
+        "[::ffff:0:127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "[64:FF9B:0:0:0:0:a9fe:a9fe]",
+        "[64:ff9b:1::7f00:1]",
+        "[2002:7f00:1::1]",
+        "[2002:c0a8:1:2:3:4:5:6]",
+        "[fe80::1]",
+        "[fd00::1]",
+    ] {
+        let got = asked(host).await;
+        assert!(got.contains("was blocked"), "{host}: {got}");
+    }
+    // Others are tried, whether or not they can be reached from here.
+    let got = asked("[2001:db8::1]").await;
+    assert!(!got.contains("was blocked"), "{got}");
 }
 
 #[tokio::test]

@@ -8,13 +8,14 @@ use std::{
 };
 
 use tokio::time::{Instant, timeout_at};
-use tracing::warn;
 
-use super::{Readable, git};
+use super::{Readable, Unread, git};
 use crate::task::Tasks;
 
 /// How long a file system may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+const SILENT: &str = "its file system does not answer";
 
 /// Folders that are being looked at, with the time since when their file system has not answered. One
 /// that takes too long is not looked at again until it does: each look holds a thread.
@@ -22,12 +23,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(in crate::codex) struct Sight(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
 
 impl Sight {
-    /// Returns those of `readable` that can be looked at, with all their secrets that are there.
+    /// Returns those of `readable` that can be looked at, with all their secrets that are there, and
+    /// those that cannot.
     pub(in crate::codex) async fn of(
         &self,
         readable: Vec<Readable>,
         tasks: &Tasks,
-    ) -> Vec<Readable> {
+    ) -> (Vec<Readable>, Vec<Unread>) {
         self.through(readable, tasks, secrets).await
     }
 
@@ -36,7 +38,7 @@ impl Sight {
         readable: Vec<Readable>,
         tasks: &Tasks,
         secrets: fn(&Readable) -> Vec<PathBuf>,
-    ) -> Vec<Readable> {
+    ) -> (Vec<Readable>, Vec<Unread>) {
         let began = Instant::now();
         let mut looks = Vec::new();
         for readable in readable {
@@ -60,17 +62,16 @@ impl Sight {
             };
             match looked {
                 Some(readable) => seen.push(readable),
-                None => unseen.push(folder),
+                None => unseen.push(Unread { folder, reason: SILENT }),
             }
         }
-        for folder in unseen {
-            warn!(root.path = %folder.display(), "a root whose file system does not answer is not read by the model's shell");
+        for Unread { folder, .. } in &unseen {
             // One around it would grant it.
             for around in seen.iter_mut().filter(|around| folder.starts_with(&around.folder)) {
                 around.private_files.push(folder.clone());
             }
         }
-        seen
+        (seen, unseen)
     }
 
     fn waits(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Instant>> {
@@ -114,7 +115,8 @@ mod tests {
     async fn a_root_that_does_not_answer_is_denied_until_it_does() {
         let (sight, tasks) = (Sight::default(), Tasks::default());
         let all = || vec![readable("/r", &[]), readable("/r/dead", &[]), readable("/s", &[])];
-        let without = [readable("/r", &["/r/dead"]), readable("/s", &[])];
+        let dead_one = Unread { folder: "/r/dead".into(), reason: SILENT };
+        let without = (vec![readable("/r", &["/r/dead"]), readable("/s", &[])], vec![dead_one]);
         let dead = DEAD.write().unwrap();
         assert_eq!(sight.through(all(), &tasks, look).await, without);
         let began = Instant::now();
@@ -122,6 +124,6 @@ mod tests {
         assert!(began.elapsed() < PATIENCE, "waited again");
         drop(dead);
         assert!(tasks.stop(Duration::from_secs(20)).await);
-        assert_eq!(sight.through(all(), &tasks, look).await, all());
+        assert_eq!(sight.through(all(), &tasks, look).await, (all(), Vec::new()));
     }
 }
