@@ -1,4 +1,4 @@
-//! The threads that Codex keeps loaded between turns, so that a follow-up starts at once.
+//! The threads between two turns: what they were opened with, and their scratch folders.
 
 use std::{
     collections::VecDeque,
@@ -8,10 +8,11 @@ use std::{
 use super::{confinement::Cell, protocol::ThreadSettings};
 use crate::domain::ConversationId;
 
-/// Most idle threads kept loaded; each costs Codex about 4 MB and a connection to our search.
+/// Most idle threads kept; each has a scratch folder, and one that had no turn yet is loaded, which costs
+/// Codex about 4 MB and a connection to our search.
 const MAX_IDLE: usize = 16;
 
-/// A loaded thread without a turn.
+/// A thread without a turn, loaded if it had none yet.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) thread: ConversationId,
@@ -22,12 +23,12 @@ pub(super) struct Loaded {
     pub(super) tokens: Option<u64>,
 }
 
-/// Loaded threads without a turn, oldest first.
+/// Threads without a turn, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Idle(Mutex<VecDeque<Loaded>>);
 
 impl Idle {
-    /// Takes `thread` for a turn, if it is loaded.
+    /// Takes `thread` for a turn, if it is one of these.
     pub(super) fn take(&self, thread: ConversationId) -> Option<Loaded> {
         let mut idle = self.lock();
         let at = idle.iter().position(|loaded| loaded.thread == thread)?;

@@ -1,6 +1,6 @@
-//! Threads of Codex: opened for a question, run for one turn, kept loaded afterwards.
+//! Threads of Codex: opened for a question, run for one turn, kept for a follow-up.
 
-use std::{collections::BTreeSet, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::{
@@ -196,10 +196,7 @@ impl Thread {
             sandbox_policy: settings::sandbox_policy(&self.settings),
         };
         match self.begin(&start).await {
-            Ok(started) => {
-                let (turn, commands) = (started.turn.id, BTreeSet::new());
-                Ok(Running { thread: self, turn, retried: false, commands })
-            }
+            Ok(started) => Ok(Running { thread: self, turn: started.turn.id, retried: false }),
             Err(error) => {
                 // A process that did not answer is replaced, and its threads end with it.
                 if matches!(error, CodexError::Refused { .. }) {
@@ -220,7 +217,7 @@ impl Thread {
         self.server.call("turn/start", start).await
     }
 
-    /// Keeps the thread loaded for a follow-up. No turn of it may be under way.
+    /// Keeps the thread, loaded or not, for a follow-up. No turn of it may be under way.
     pub async fn keep(self) {
         let server = Arc::clone(&self.server);
         let (thread, tokens) = (self.id, self.tokens);
@@ -246,8 +243,6 @@ pub struct Running {
     turn: String,
     /// Whether the present response was asked for again.
     retried: bool,
-    /// Commands that have begun and not ended.
-    commands: BTreeSet<String>,
 }
 
 impl Running {
@@ -273,10 +268,6 @@ impl Running {
     fn note(&mut self, event: Event) -> Event {
         match event {
             Event::Retrying => self.retried = true,
-            Event::ToolStarted(ref tool) if tool.is_command() => {
-                self.commands.insert(tool.call_id.clone());
-            }
-            Event::ToolEnded(ref tool) => drop(self.commands.remove(&tool.call_id)),
             Event::Counted { thread_total, .. } => {
                 self.retried &= self.thread.tokens == Some(thread_total);
                 self.thread.tokens = Some(thread_total);
@@ -304,19 +295,21 @@ impl Running {
         }
     }
 
-    /// Keeps the thread loaded for a follow-up. To be called once the turn has ended. A command that
-    /// still runs, which neither the end of the turn nor an interruption ends, is ended by letting go of
-    /// the thread.
+    /// Keeps what the thread has for a follow-up. To be called once the turn has ended.
     pub async fn keep(self) {
-        if self.commands.is_empty() {
-            self.thread.keep().await;
-        } else {
-            self.leave().await;
-        }
+        self.end_work().await;
+        self.thread.keep().await;
     }
 
-    /// Lets go of the thread, and so ends its commands.
+    /// Lets go of the thread.
     pub async fn leave(self) {
+        self.end_work().await;
+    }
+
+    /// Unloads the thread, and so ends its commands, and scripts of a model that calls its tools by
+    /// program. Neither the end of the turn nor an interruption ends them, and nothing says that such a
+    /// script still runs: in a later turn it would go on, unseen.
+    async fn end_work(&self) {
         if self.thread.server.is_running() {
             self.thread.server.leave(self.thread.id).await;
         }

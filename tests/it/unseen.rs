@@ -1,7 +1,14 @@
 //! No work that nobody sees: whichever model answers, it has no tool that starts work of its own, and work
 //! of another agent ends the turn.
 
-use std::{collections::BTreeSet, fs, path::Path, process::Command, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::Command,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use codeinfo::chat::{Ask, collect};
 use serde_json::{Value, json};
@@ -191,3 +198,43 @@ const HELD: &str = "86398.7316";
 const UNLOCKED: &str = "set -- \"${@/agents.enabled=false/agents.enabled=true}\"
 set -- \"${@/sleep_tool=false/sleep_tool=true}\"
 exec \"$REAL\" \"$@\"";
+
+#[tokio::test]
+async fn no_script_outlives_its_turn() {
+    // It yields at once and goes on after a second, which only a later turn lets it do.
+    let mark = format!("86397.{}", Uuid::new_v4().as_u128());
+    let script = format!(
+        "// @exec: {{\"yield_time_ms\": 1}}\nawait new Promise(done => setTimeout(done, 1000));\n\
+         await tools.exec_command({{ cmd: \"exec sleep {mark}\" }});\n"
+    );
+    let pause = "// @exec: {\"yield_time_ms\": 20000}\n\
+                 await new Promise(done => setTimeout(done, 4000));\ntext(\"paused\");\n";
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let (sought, seen) = (mark.clone(), Arc::clone(&found));
+    let model = Model::answer(move |request| {
+        let last = request["input"].as_array().unwrap().last().unwrap();
+        let scripts = |text: &str| Reply::Items(vec![Item::Scripts(text.to_owned())]);
+        match last["content"][0]["text"].as_str() {
+            Some("Begin.") => scripts(&script),
+            Some(_) => scripts(pause),
+            None => {
+                let output = last["output"].to_string();
+                let is_paused = output.contains("paused");
+                assert!(is_paused || output.contains("running with cell ID"), "{last}");
+                seen.lock().unwrap().push((is_paused, runs(&sought)));
+                Reply::Items(vec![says("Done.")])
+            }
+        }
+    })
+    .await;
+    let house = House::with(model, "", |settings| {
+        settings.model = Some("gpt-6.1-sol".to_owned());
+    })
+    .await;
+    let outcome = house.ask("Begin.").await;
+    assert_eq!(shown(&outcome), "answer: Done.");
+    let again = house.follow_up(outcome.conversation, "Go on.").await;
+    assert_eq!(shown(&again), "answer: Done.");
+    assert_eq!(*found.lock().unwrap(), [(false, false), (true, false)]);
+    assert!(!runs(&mark));
+}

@@ -10,13 +10,6 @@ const OWN: &str = "codex";
 /// The name of those that are commands.
 const SHELL: &str = "shell";
 
-impl Tool {
-    /// Whether the call is a command of the shell.
-    pub(in crate::codex) fn is_command(&self) -> bool {
-        self.source == OWN && self.name == SHELL
-    }
-}
-
 /// Reads an item; `None` for a kind of no interest.
 pub(super) fn read(params: &Value) -> Result<Option<Event>, Unknown> {
     let item = params.get("item").ok_or(Unknown)?;
