@@ -78,13 +78,16 @@ struct Inner {
     /// Made on first need.
     scratches: OnceCell<Scratches>,
     sight: Sight,
-    /// What the shell did not read of what was given, and when.
-    unread: Mutex<Option<(Vec<Readable>, Vec<Unread>, Instant)>>,
+    /// What was asked last of what the shell does not read.
+    unread: Mutex<Option<Asked>>,
     /// Held while looking, so that many callers cost one look.
     looking: Mutex<()>,
     /// Whether a look in the background is under way.
     refreshing: AtomicBool,
 }
+
+/// What was given to be read, what of it is not, and when that was found out.
+type Asked = (Vec<Readable>, Vec<Unread>, Instant);
 
 /// What was counted since the start, for `/metrics`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

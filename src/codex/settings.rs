@@ -190,7 +190,7 @@ pub(super) struct Given {
 }
 
 /// Addresses that stand for IPv4 ones, those of this machine and its surroundings included: NAT64
-/// (64:ff9b::/96 and 64:ff9b:1::/48), 6to4 (2002::/16), and translated ones. Codex's proxy knows only
+/// (`64:ff9b::/96`, `64:ff9b:1::/48`), 6to4 (`2002::/16`), and translated ones. Codex's proxy knows only
 /// mapped and compatible ones for what they are; what is denied, it compares with what names resolve to.
 const EMBEDDING: [&str; 3] = ["64:ff9b:*:*", "2002:*:*", "::ffff:0:*"];
 

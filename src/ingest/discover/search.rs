@@ -74,11 +74,11 @@ fn within(
     let mut too_large: Vec<String> = Vec::new();
     while let Some(LeftOut { step, whose }) = search.left_out.pop() {
         let folder = step.nearest_utf8();
-        let room = bounds.each.min(bounds.all.saturating_sub(search.entries));
+        let left = bounds.each.min(bounds.all.saturating_sub(search.entries));
         if whose == Whose::Vendored {
             search.found.vendored.extend(folder.clone());
         }
-        if !search.folder(step, whose, room)? {
+        if !search.folder(step, whose, left)? {
             search.found.secrets.extend(folder.clone());
             too_large.extend(folder);
         }
