@@ -179,8 +179,12 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
         "target/classes/a.txt",
         "vendor/host/ours/a.go",
     ];
-    secrets.iter().for_each(|path| put(&repo.join(path), "SECRET\n"));
-    plain.iter().for_each(|path| put(&repo.join(path), "PLAIN\n"));
+    for path in secrets {
+        put(&repo.join(path), "SECRET\n");
+    }
+    for path in plain {
+        put(&repo.join(path), "PLAIN\n");
+    }
     for proof in ["app/package.json", "env/pyvenv.cfg", "target/CACHEDIR.TAG", "go.mod"] {
         put(&repo.join(proof), "");
     }
