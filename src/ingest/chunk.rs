@@ -7,6 +7,7 @@ mod grammar;
 mod hollow;
 mod layout;
 mod lines;
+mod merge;
 mod outline;
 mod pack;
 mod page;
@@ -56,10 +57,12 @@ pub struct Chunked<'a> {
 pub fn chunks<'a>(language: Option<&str>, text: &'a str) -> Chunked<'a> {
     let lines = Lines::of(text);
     let Some(outline) = language.and_then(|language| outlined(language, text, &lines)) else {
-        return Chunked { chunks: numbered(&lines, window::windows(&lines)), gave_up: false };
+        let packed = merge::merged(&lines, window::windows(&lines));
+        return Chunked { chunks: numbered(&lines, packed), gave_up: false };
     };
     let gave_up = outline.gave_up;
-    Chunked { chunks: numbered(&lines, pack::pack(&lines, outline)), gave_up }
+    let packed = merge::merged(&lines, pack::pack(&lines, outline));
+    Chunked { chunks: numbered(&lines, packed), gave_up }
 }
 
 /// The structure of a text.

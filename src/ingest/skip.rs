@@ -50,15 +50,26 @@ const NAMED: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct Skips {
     pub(super) count: u64,
-    named: Vec<Skipped>,
+    named: Vec<(String, Vec<Reason>)>,
+    /// The file that was added last, which may have several reasons.
+    last: String,
 }
 
 impl Skips {
-    pub(super) fn add(&mut self, skipped: Skipped) {
+    /// Adds a file and a reason. Several reasons of one file come one after the other.
+    pub(super) fn add(&mut self, Skipped { path, reason }: Skipped) {
+        if let Some((_, reasons)) = self.named.iter_mut().find(|(named, _)| *named == path) {
+            reasons.push(reason);
+            return;
+        }
+        if self.count > 0 && self.last == path {
+            return;
+        }
         self.count += 1;
-        self.named.push(skipped);
+        self.last.clone_from(&path);
+        self.named.push((path, vec![reason]));
         // Readers run side by side; the same files make the same message.
-        self.named.sort_by(|a, b| a.path.cmp(&b.path));
+        self.named.sort_by(|(a, _), (b, _)| a.cmp(b));
         self.named.truncate(NAMED);
     }
 
@@ -67,8 +78,11 @@ impl Skips {
         if self.count == 0 {
             return None;
         }
-        let named: Vec<String> =
-            self.named.iter().map(|file| format!("{} ({})", file.path, file.reason)).collect();
+        let name = |(path, reasons): &(String, Vec<Reason>)| {
+            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+            format!("{path} ({})", reasons.join("; "))
+        };
+        let named: Vec<String> = self.named.iter().map(name).collect();
         let files = if self.count == 1 { "file" } else { "files" };
         let rest = self.count - self.named.len() as u64;
         let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
@@ -86,9 +100,29 @@ mod tests {
         assert_eq!(skips.message(), None);
         skips.add(Skipped { path: "a".to_owned(), reason: Reason::NotUtf8 });
         assert_eq!(skips.message().unwrap(), "skipped 1 file: a (not UTF-8)");
-        for _ in 0..NAMED {
-            skips.add(Skipped { path: "b".to_owned(), reason: Reason::TooLarge });
+        for at in 0..NAMED {
+            skips.add(Skipped { path: format!("b{at}"), reason: Reason::TooLarge });
         }
-        assert!(skips.message().unwrap().ends_with("b (too large) and 1 more"));
+        assert!(skips.message().unwrap().ends_with("b8 (too large) and 1 more"));
+    }
+
+    #[test]
+    fn a_file_with_two_reasons_is_named_and_counted_once() {
+        let mut skips = Skips::default();
+        for path in ["b", "a"] {
+            skips.add(Skipped { path: path.to_owned(), reason: Reason::TooLarge });
+            skips.add(Skipped { path: path.to_owned(), reason: Reason::NotUtf8 });
+        }
+        let all = "skipped 2 files: a (too large; not UTF-8), b (too large; not UTF-8)";
+        assert_eq!(skips.message().unwrap(), all);
+        // Also when it is not named.
+        for _ in 0..2 {
+            for at in 0..NAMED {
+                skips.add(Skipped { path: format!("A{at}"), reason: Reason::TooLarge });
+            }
+            skips.add(Skipped { path: "z".to_owned(), reason: Reason::TooLarge });
+        }
+        skips.add(Skipped { path: "z".to_owned(), reason: Reason::NotUtf8 });
+        assert_eq!(skips.count, 13);
     }
 }

@@ -7,6 +7,8 @@ use codeinfo::ingest::{
 
 /// No chunk is larger, in lines and bytes.
 const LARGEST: (usize, usize) = (120, 6000);
+/// Except that lines may be more in what is put together of a file of very many short ones.
+const MERGED_BYTES: usize = 2000;
 
 /// Every line that is not blank stands in exactly one chunk, in order; only a line too long for
 /// one chunk may stand in several, a piece in each.
@@ -19,7 +21,8 @@ pub(crate) fn check(name: &str, text: &str) {
         let (start, end) = (start_line as usize, end_line as usize);
         assert!(!own.trim().is_empty(), "{name}: blank chunk {start}-{end}");
         assert!(start <= end && end <= lines.len(), "{name}: {start}-{end} of {}", lines.len());
-        assert!(own.len() <= LARGEST.1 && end - start < LARGEST.0, "{name}: {start}-{end}");
+        let is_short = end - start < LARGEST.0 || own.len() <= MERGED_BYTES;
+        assert!(own.len() <= LARGEST.1 && is_short, "{name}: {start}-{end}");
         assert!(symbol.as_deref() != Some(""), "{name}: empty symbol");
         let is_piece =
             start == end && own.len() < lines[start - 1].trim_end_matches(['\r', '\n']).len();
