@@ -3,13 +3,18 @@
 
 mod address;
 mod assigned;
+mod command;
 mod content;
 mod fold;
+mod group;
+mod header;
 mod judge;
 mod manifest;
 mod names;
 mod redact;
+mod service;
 mod shape;
+mod table;
 mod token;
 
 pub(in crate::ingest) use self::{

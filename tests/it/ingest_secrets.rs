@@ -1,7 +1,10 @@
 //! What is kept out of the index: secrets planted in files of many kinds, with the real store.
 
+mod attacked;
+
 use std::{collections::BTreeMap, sync::Arc};
 
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo::{
     config::PathMap,
     embed::{Builtin, Embedder},
@@ -13,7 +16,8 @@ use codeinfo::{
 use crate::ingest_bench::Bench;
 
 /// Where a secret is planted, the line with `@` in its place, and how it is made: `~` keeps this file
-/// from looking like it holds keys, and `{A36}` is 36 letters and digits drawn by lot.
+/// from looking like it holds keys, and `{A36}` is 36 letters and digits drawn by lot. `{l9}` are lower-case
+/// letters, `{n18}` a number of 18 digits in base64, `{B9}` so many letters as the password of a login in base64.
 type Planted = (&'static str, &'static str, &'static str);
 
 const PLANTED: &[Planted] = &[
@@ -109,7 +113,8 @@ const PLANTED: &[Planted] = &[
     ("docs/handover.md", "The staging password is @ and it never expires.", "{A12}"),
 ];
 
-/// Written after the rules were done, to see what they are worth on secrets that they were not made for.
+/// A second list, of ways that the first one lacks. It was made to see what the first rules miss, and the rules
+/// were mended by it since: it shows that they find these, not how they do on others.
 const HELD_OUT: &[Planted] = &[
     ("app/settings.py", "DATABASES = {'default': {'USER': 'x', 'PASSWORD': '@'}}", "{A9}!x1A"),
     ("app/settings.py", "SECRET_KEY = 'django-insecure-@'", "{A50}"),
@@ -263,11 +268,18 @@ impl Lot {
                 "U" => [UPPER, "234567"].concat(),
                 "u" => [DIGITS, LOWER, UPPER, "_-"].concat(),
                 "b" => [DIGITS, LOWER, UPPER, "+/"].concat(),
-                "d" => DIGITS.to_owned(),
+                "d" | "n" => DIGITS.to_owned(),
+                "l" | "B" => LOWER.to_owned(),
                 _ => unreachable!("{kind}"),
             };
             let letters: Vec<char> = alphabet.chars().collect();
-            made.extend((0..count.parse().unwrap()).map(|_| letters[self.below(letters.len())]));
+            let draw = (0..count.parse().unwrap()).map(|_| letters[self.below(letters.len())]);
+            let drawn: String = draw.collect();
+            match kind {
+                "n" => made.push_str(&STANDARD_NO_PAD.encode(drawn)),
+                "B" => made.push_str(&STANDARD_NO_PAD.encode(format!("deploy:7{drawn}"))),
+                _ => made.push_str(&drawn),
+            }
             rest = after;
         }
         made.push_str(rest);
@@ -331,7 +343,7 @@ async fn planted_secrets_are_neither_stored_nor_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn secrets_that_the_rules_were_not_made_for_are_kept_out_as_well() {
+async fn secrets_of_a_second_list_are_kept_out_as_well() {
     assert_eq!(HELD_OUT.len(), 36);
     assert!(leaks(HELD_OUT, 1).await.is_empty());
 }

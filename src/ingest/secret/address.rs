@@ -10,8 +10,15 @@ use super::{
 /// Longest name and password together, in bytes.
 const NEAR: usize = 512;
 
-/// Returns where the password stands of `-u name:password`, whose name starts at `start`.
-pub(super) fn login(text: &str, start: usize) -> Option<Range<usize>> {
+/// Returns where the password stands of `-u name:password`, whose option is given.
+pub(super) fn login(text: &str, option: Range<usize>, reading: Reading) -> Option<Range<usize>> {
+    let before = option.start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+    if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte)) {
+        return None;
+    }
+    let start = option.end;
+    let is_lead = |byte: &&u8| b" \\\"'`".contains(byte);
+    let start = start + text.as_bytes().get(start..)?.iter().take(4).take_while(is_lead).count();
     let rest = text.as_bytes().get(start..)?;
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\|".contains(byte);
     let length = rest.iter().take(NEAR).position(ends).unwrap_or(rest.len().min(NEAR));
@@ -20,8 +27,15 @@ pub(super) fn login(text: &str, start: usize) -> Option<Range<usize>> {
     let end = start + login.len();
     // An address is looked at as one.
     let is_address = password.starts_with("//");
-    let is_login = !is_address && is_secret(password, Family::Password, Reading::Loose);
+    let is_login = !is_address
+        && is_secret(password, Family::Password, reading.of_argument())
+        && !is_number(password);
     is_login.then_some(end - password.len()..end)
+}
+
+/// Whether a value is the number of a group, as in `docker run -u 1000:1000`.
+fn is_number(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns where the password stands of the address whose `://` starts at `at`.
@@ -48,7 +62,7 @@ pub(super) fn password(text: &str, at: usize, reading: Reading) -> Option<Range<
         !password.contains(['{', '}', '(', ')', '[', ']']) && !password.starts_with('%');
     let is_long_enough = match reading {
         Reading::Data => password.len() >= 4,
-        Reading::Loose => password.len() >= 6 && is_made,
+        Reading::Script | Reading::Loose => password.len() >= 6 && is_made,
         Reading::Code => password.len() >= 8 && is_made,
     };
     (is_literal && is_long_enough && !is_placeholder(password))

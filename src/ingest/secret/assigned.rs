@@ -1,120 +1,20 @@
 //! Secrets that are known by the name of what they are assigned to, such as `password: hunter2`.
 
+mod cursor;
+mod words;
+
 use std::ops::Range;
 
+pub(super) use self::words::WORDS;
+use self::{
+    cursor::Cursor,
+    words::{HARMLESS, STATEMENTS, TAILS, VARIABLES},
+};
 use super::{
     MARK,
-    judge::{Family, Reading, is_secret},
+    judge::{Family, Reading},
     shape::is_placeholder,
 };
-
-/// Words that names of secrets end with.
-pub(super) const WORDS: &[(&str, Family)] = &[
-    ("password", Family::Password),
-    ("passwd", Family::Password),
-    ("passphrase", Family::Password),
-    ("passwort", Family::Password),
-    ("pwd", Family::Password),
-    ("pass", Family::Password),
-    ("requirepass", Family::Password),
-    ("identified by", Family::Password),
-    ("masterauth", Family::Password),
-    ("secret", Family::Token),
-    ("token", Family::Token),
-    ("api_key", Family::Token),
-    ("apikey", Family::Token),
-    ("api-key", Family::Token),
-    ("access_key", Family::Token),
-    ("accesskey", Family::Token),
-    ("access-key", Family::Token),
-    ("account_key", Family::Token),
-    ("accountkey", Family::Token),
-    ("app_key", Family::Token),
-    ("auth_key", Family::Token),
-    ("authkey", Family::Token),
-    ("encryption_key", Family::Token),
-    ("encryptionkey", Family::Token),
-    ("license_key", Family::Token),
-    ("master_key", Family::Token),
-    ("masterkey", Family::Token),
-    ("private_key", Family::Token),
-    ("privatekey", Family::Token),
-    ("private-key", Family::Token),
-    ("shared_key", Family::Token),
-    ("sharedkey", Family::Token),
-    ("signing_key", Family::Token),
-    ("signingkey", Family::Token),
-    ("storage_key", Family::Token),
-    ("credential", Family::Token),
-    ("_auth", Family::Token),
-];
-
-/// What may follow such a word in a name, without its separators, lower case.
-const TAILS: &[&str] = &[
-    "",
-    "base",
-    "key",
-    "keybase",
-    "accesskey",
-    "value",
-    "string",
-    "text",
-    "plain",
-    "plaintext",
-    "data",
-    "raw",
-    "hash",
-    "prod",
-    "production",
-    "dev",
-    "development",
-    "stage",
-    "staging",
-    "test",
-    "live",
-    "old",
-    "new",
-    "current",
-    "previous",
-    "next",
-    "primary",
-    "secondary",
-    "default",
-    "master",
-    "admin",
-    "root",
-    "user",
-    "db",
-    "pepper",
-    "salt",
-    "seed",
-    "encrypted",
-];
-
-/// What tokens are called that are no secrets: places in lists, numbers of requests and versions.
-const HARMLESS: &[&str] = &[
-    "cancellation",
-    "change",
-    "client",
-    "continuation",
-    "idempotency",
-    "lock",
-    "next",
-    "page",
-    "purchase",
-    "request",
-    "session_start",
-    "sync",
-    "update",
-    "nextpage",
-    "backward",
-    "forward",
-    "creator",
-    "starting",
-];
-
-/// Names of values, in lists of names and values.
-const PAIRED: &[&str] = &["value", "Value", "default", "defaultValue"];
 
 /// How far names, types and spaces are gone over, in bytes.
 const NEAR: usize = 48;
@@ -140,23 +40,80 @@ pub(super) fn find(
     if (is_auth && reading != Reading::Data) || is_harmless(text, &name) {
         return;
     }
-    // Connection strings and queries have literal values wherever they stand.
-    let is_query = byte(bytes, name.end) == b'='
-        && name.start.checked_sub(1).is_some_and(|before| b";?&".contains(&byte(bytes, before)));
-    let reading = if is_query { Reading::Loose } else { reading };
     let mut cursor = Cursor { bytes, at: name.end };
-    if reading == Reading::Code {
-        if let Some(value) = cursor.literal(&name) {
-            into.extend(cursor.judged(text, &value, family, reading));
+    if is_statement(text, &name) {
+        // SQL, in whatever language it is written.
+        if let Some(value) = cursor.sql() {
+            into.extend(cursor.judged(text, &value, family, reading.of_argument()));
         }
         return;
     }
-    let Some(reading) = cursor.separator(text, &name, reading) else { return };
+    // Connection strings and queries have literal values wherever they stand.
+    let is_query = byte(bytes, name.end) == b'='
+        && name.start.checked_sub(1).is_some_and(|before| b";?&".contains(&byte(bytes, before)));
+    let is_argument = is_argument(text, &name) && b"= ".contains(&byte(bytes, name.end));
+    let is_code = reading == Reading::Code;
+    let reading = match reading {
+        _ if is_query => Reading::Loose,
+        _ if is_argument => reading.of_argument(),
+        reading => reading,
+    };
+    if reading == Reading::Code {
+        if let Some(value) = cursor.literal(&name) {
+            into.extend(cursor.literals(text, &value, family));
+        }
+        return;
+    }
+    let Some(reading) = separator(&mut cursor, text, &name, reading) else { return };
     if reading == Reading::Data && cursor.is_block() {
         into.extend(block(text, &name));
-    } else if let Some(value) = cursor.value(is_query) {
-        into.extend(cursor.judged(text, &value, family, reading));
+    } else if let Some(mut value) = cursor.value(is_query) {
+        value.is_argument = is_argument;
+        if is_argument && is_code && cursor.is_joined(&value) {
+            return;
+        }
+        let secret = cursor.judged(text, &value, family, reading);
+        into.extend(secret.filter(|secret| !is_scope(text, &name, secret)));
     }
+}
+
+/// Whether what is called a credential is the scope of a signature: a user, a day and a service.
+fn is_scope(text: &str, name: &Range<usize>, value: &Range<usize>) -> bool {
+    let [name, value] = [name, value].map(|range| text.get(range.clone()).unwrap_or_default());
+    let is_day = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_digit());
+    name.to_ascii_lowercase().ends_with("credential")
+        && value.replace("%2F", "/").split('/').any(is_day)
+}
+
+/// Whether a name is that of an option of a program, or of a variable that only a program reads.
+fn is_argument(text: &str, name: &Range<usize>) -> bool {
+    let name = text.get(name.clone()).unwrap_or_default();
+    let is_option = name.starts_with("--") && name.len() > 2;
+    is_option || VARIABLES.contains(&name)
+}
+
+/// Whether a name is what gives a password in a statement of SQL: `IDENTIFIED BY`, or `PASSWORD` in one
+/// that is about users.
+fn is_statement(text: &str, name: &Range<usize>) -> bool {
+    let is_by = |name: &str| name.to_ascii_lowercase().ends_with("identified by");
+    let named = text.get(name.clone()).unwrap_or_default();
+    if is_by(named) {
+        return true;
+    }
+    let follows = text.as_bytes().get(name.end).copied().unwrap_or_default();
+    if !named.to_ascii_lowercase().ends_with("password") || !b" (".contains(&follows) {
+        return false;
+    }
+    let line = before(text, name.start).to_ascii_lowercase();
+    STATEMENTS.iter().any(|statement| line.contains(statement))
+        || line.ends_with("identified with ")
+}
+
+/// Returns what stands before `at` in its line, as far as that is looked at.
+fn before(text: &str, at: usize) -> &str {
+    let start = text.ceil_char_boundary(at.saturating_sub(4 * NEAR));
+    let before = text.get(start..at).unwrap_or_default();
+    before.rsplit('\n').next().unwrap_or_default()
 }
 
 /// Returns where the name stands that ends with `word` and perhaps a tail.
@@ -195,197 +152,35 @@ fn is_harmless(text: &str, name: &Range<usize>) -> bool {
     what.is_some_and(|what| HARMLESS.iter().any(|harmless| what.ends_with(harmless)))
 }
 
-/// A value, or how it starts.
-struct Value {
-    range: Range<usize>,
-    /// Stands at its end, if it is quoted.
-    quote: Option<u8>,
-}
-
-/// Goes over what follows a name.
-struct Cursor<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl Cursor<'_> {
-    /// Goes over at most [`NEAR`] bytes of a set.
-    fn skip(&mut self, set: &[u8]) -> usize {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let count = rest.iter().take(NEAR).take_while(|byte| set.contains(byte)).count();
-        self.at += count;
-        count
+/// Goes over what stands between a name and its value; returns how the value is to be read.
+fn separator(
+    cursor: &mut Cursor<'_>,
+    text: &str,
+    name: &Range<usize>,
+    reading: Reading,
+) -> Option<Reading> {
+    if cursor.takes("</key>") {
+        // A property list.
+        cursor.skip(b" \t\r\n");
+        return cursor.takes("<string>").then_some(reading);
     }
-
-    fn takes(&mut self, text: &str) -> bool {
-        let is_there =
-            self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
-        self.at += if is_there { text.len() } else { 0 };
-        is_there
+    let is_element = cursor.here() == b'>';
+    let closers = cursor.skip(b"\\\"'`])");
+    if reading == Reading::Data && cursor.here() == b'>' && (is_element || closers > 0) {
+        cursor.at += 1;
+        return Some(reading);
     }
-
-    fn here(&self) -> u8 {
-        byte(self.bytes, self.at)
+    let after_name = cursor.at;
+    let spaces = cursor.skip(b" \t");
+    if cursor.sign() {
+        cursor.skip(b" \t");
+        return Some(reading);
     }
-
-    /// Returns the literal that code gives to a name: what stands between the first quotes after it,
-    /// when types, brackets and signs are all that comes before.
-    fn literal(&mut self, name: &Range<usize>) -> Option<Value> {
-        let closers = self.skip(b"\\\"'`])");
-        let before = name.start.checked_sub(1).map_or(0, |before| byte(self.bytes, before));
-        if closers > 0 && !b"\"'`.([{ ".contains(&before) {
-            return None;
-        }
-        let start = self.at;
-        let rest = self.bytes.get(self.at..)?.iter().take(NEAR);
-        let is_between =
-            |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t&<>[]|?*:=,(+-".contains(byte);
-        self.at += rest.take_while(|byte| is_between(byte)).count();
-        (self.at > start).then(|| self.quoted()).flatten()
+    if closers > 0 || cursor.here() == b'\n' || cursor.here() == b'\r' || cursor.here() == b',' {
+        cursor.at = after_name;
+        return cursor.pair().then_some(reading);
     }
-
-    /// Goes over what stands between a name and its value; returns how the value is to be read.
-    fn separator(&mut self, text: &str, name: &Range<usize>, reading: Reading) -> Option<Reading> {
-        if self.takes("</key>") {
-            // A property list.
-            self.skip(b" \t\r\n");
-            return self.takes("<string>").then_some(reading);
-        }
-        let is_element = self.here() == b'>';
-        let closers = self.skip(b"\\\"'`])");
-        if reading == Reading::Data && self.here() == b'>' && (is_element || closers > 0) {
-            self.at += 1;
-            return Some(reading);
-        }
-        let after_name = self.at;
-        let spaces = self.skip(b" \t");
-        if self.sign() {
-            self.skip(b" \t");
-            return Some(reading);
-        }
-        if closers > 0 || self.here() == b'\n' || self.here() == b'\r' || self.here() == b',' {
-            self.at = after_name;
-            return self.pair().then_some(reading);
-        }
-        (spaces > 0 && closers == 0).then(|| spaced(text, name, reading)).flatten()
-    }
-
-    /// Goes over a sign that assigns; one that compares is none.
-    fn sign(&mut self) -> bool {
-        let start = self.at;
-        let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.takes(sign));
-        if !is_long && !self.takes("=") && !self.takes(":") {
-            return false;
-        }
-        if !is_long && b"=~:".contains(&self.here()) {
-            self.at = start;
-            return false;
-        }
-        true
-    }
-
-    /// Goes over the name of a value, as in `name: X_TOKEN, value: …`.
-    fn pair(&mut self) -> bool {
-        self.skip(b" \t\r\n,;/<{");
-        let is_quoted = self.skip(b"\\\"'") > 0;
-        let is_named = PAIRED.iter().any(|name| self.takes(name));
-        if is_quoted {
-            self.skip(b"\\\"'");
-        }
-        self.skip(b" \t");
-        is_named && (self.sign() || self.takes(">")) && {
-            self.skip(b" \t");
-            true
-        }
-    }
-
-    /// Whether the value stands in the lines below.
-    fn is_block(&self) -> bool {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let line = rest.iter().take(5).take_while(|byte| !b"\r\n".contains(byte));
-        let mut line = line.copied();
-        let is_open = matches!(line.next(), Some(b'|' | b'>'));
-        is_open && line.all(|byte| b"+-0123456789 ".contains(&byte)) && rest.len() > 5
-    }
-
-    /// Returns the value here.
-    fn value(&mut self, is_query: bool) -> Option<Value> {
-        if self.takes("!!str") {
-            self.skip(b" ");
-        }
-        if let Some(value) = self.quoted() {
-            return Some(value);
-        }
-        let start = self.at;
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<".contains(byte);
-        let ends_query = |byte: &u8| is_query && b";&\\)".contains(byte);
-        let rest = self.bytes.get(start..)?.iter().take(FAR + 1);
-        let mut end = start + rest.take_while(|byte| !ends(byte) && !ends_query(byte)).count();
-        let value = self.bytes.get(start..end)?;
-        let next = (1..value.len()).find(|at| starts_next(value, *at));
-        end = next.map_or(end, |next| start + next);
-        while end > start && b",;)}]".contains(&byte(self.bytes, end - 1)) {
-            end -= 1;
-        }
-        Some(Value { range: start..end, quote: None })
-    }
-
-    /// Returns what stands between quotes, if one is here.
-    fn quoted(&mut self) -> Option<Value> {
-        let is_escaped = self.takes("\\");
-        let quote = self.here();
-        if !b"\"'`".contains(&quote) {
-            self.at -= usize::from(is_escaped);
-            return None;
-        }
-        while self.here() == quote {
-            self.at += 1;
-        }
-        let start = self.at;
-        let mut end = start;
-        while end - start <= FAR {
-            match byte(self.bytes, end) {
-                b'\n' | b'\r' | 0 => break,
-                b'\\' if is_escaped => break,
-                b'\\' if quote != b'\'' => end += 2,
-                other if other == quote => break,
-                _ => end += 1,
-            }
-        }
-        Some(Value { range: start..end.min(self.bytes.len()), quote: Some(quote) })
-    }
-
-    /// Returns where the value stands if it is a secret.
-    fn judged(
-        &self,
-        text: &str,
-        value: &Value,
-        family: Family,
-        reading: Reading,
-    ) -> Option<Range<usize>> {
-        let Range { start, end } = value.range.clone();
-        let end = text.floor_char_boundary(end);
-        let read = text.get(start..end)?;
-        if value.quote.is_none() {
-            let is_computed = read.contains(['(', '[']) && !read.starts_with("[secret");
-            let is_word = read.bytes().all(|byte| byte.is_ascii_alphabetic());
-            if is_computed || (is_word && starts_sentence(self.bytes, end)) {
-                return None;
-            }
-        }
-        if !is_secret(read, family, reading) {
-            return None;
-        }
-        if end - start < FAR - 4 {
-            return Some(start..end);
-        }
-        let is_end = |byte: &u8| match value.quote {
-            Some(quote) => *byte == quote || b"\r\n".contains(byte),
-            None => byte.is_ascii_whitespace() || b"\"'`<".contains(byte),
-        };
-        let rest = self.bytes.get(end..).unwrap_or_default();
-        Some(start..end + rest.iter().position(is_end).unwrap_or(rest.len()))
-    }
+    (spaces > 0 && closers == 0).then(|| spaced(text, name, reading)).flatten()
 }
 
 fn byte(bytes: &[u8], at: usize) -> u8 {
@@ -417,25 +212,17 @@ fn starts_sentence(bytes: &[u8], at: usize) -> bool {
 /// Returns how a value is to be read that follows its name after a space, if one may: that of an option of
 /// a command, a setting of a Dockerfile, a directive of a configuration, a login.
 fn spaced(text: &str, name: &Range<usize>, reading: Reading) -> Option<Reading> {
-    let start = text.ceil_char_boundary(name.start.saturating_sub(2 * NEAR));
-    let line = text.get(start..name.start).unwrap_or_default();
-    let line = line.rsplit('\n').next().unwrap_or_default().trim();
-    if line.is_empty() && reading == Reading::Data {
+    let line = before(text, name.start).trim();
+    if is_argument(text, name) || (line.is_empty() && reading == Reading::Data) {
         return Some(reading);
     }
-    let is_option = text.get(name.clone()).is_some_and(|name| {
-        // The other is SQL.
-        name.starts_with("--") || name.ends_with(" by") || name.ends_with(" BY")
-    });
     let is_login = || line.split_whitespace().any(|word| word == "login");
-    (is_option || matches!(line, "ENV" | "ARG") || is_login()).then_some(Reading::Loose)
+    (matches!(line, "ENV" | "ARG") || is_login()).then_some(Reading::Loose)
 }
 
 /// Returns the lines below that of `name` that are indented more, each without its indent.
 fn block(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
-    let near = text.ceil_char_boundary(name.start.saturating_sub(2 * NEAR));
-    let before = text.get(near..name.start).unwrap_or_default();
-    let before = before.rsplit('\n').next().unwrap_or_default();
+    let before = before(text, name.start);
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
     let own = indent(before);
     let begun = line_end(text.as_bytes(), name.end);

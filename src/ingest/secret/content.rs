@@ -21,7 +21,7 @@ pub(in crate::ingest) fn holds_secret(language: Option<&str>, text: &str) -> boo
         || (is_object && has("\"auths\"") && has("\"auth\""))
         || (may_be_yaml && holds_cluster_key(text))
         || (has("PuTTY-User-Key-File-") && has("Private-Lines:"))
-        || (has("kind: Secret") && manifest::is_nothing_else(text))
+        || (may_be_yaml && has("kind: Secret") && manifest::is_nothing_else(text))
         || text.split("-----BEGIN ").skip(1).any(|rest| {
             let Some((label, body)) = rest.split_once("-----") else {
                 return false;
@@ -40,32 +40,27 @@ fn holds_cluster_key(text: &str) -> bool {
         && text.lines().any(|line| KEYS.iter().any(|key| line.trim_start().starts_with(key)))
 }
 
-/// A key continues on the next line (which may be written `\n`) with base64 or with its end, or
-/// wherever a long run of base64 follows.
+/// A key continues on the next line (which may be written `\n`) with base64, or wherever a long run of
+/// base64 follows, unless it stands for a key: cut short by dots, an example by its own words, one letter
+/// over and over.
 fn starts_key_body(body: &str) -> bool {
     let body = body.trim_start_matches([' ', '\t', '\r']);
     let lines = ["\n", "\\n", "\\r\\n", "\\\\n"];
     let next = lines.iter().find_map(|line| body.strip_prefix(line));
     let (body, wanted) = next.map_or((body, LONG_RUN), |body| (body, BODY_RUN));
-    let mut run = 0;
-    for (at, character) in body.char_indices().take_while(|(at, _)| *at < BODY_WINDOW) {
-        run = match character {
-            'A'..='Z' | 'a'..='z' | '0'..='9' | '+' | '/' | '=' => run + 1,
-            '-' if next.is_some()
-                && body.get(at..).is_some_and(|rest| rest.starts_with("-----END ")) =>
-            {
-                return true;
-            }
-            _ => 0,
-        };
-        if run == wanted {
-            let start = at + 1 - run;
-            let run = body.get(start..=at).unwrap_or_default().as_bytes();
-            let has_digit = run.iter().any(u8::is_ascii_digit);
-            return wanted == BODY_RUN || (has_digit && shape::is_random(run));
-        }
+    let end = body.floor_char_boundary(BODY_WINDOW);
+    let body = body.get(..end).unwrap_or_default();
+    let body = body.split("-----END ").next().unwrap_or_default();
+    if body.contains("...") || body.contains("EXAMPLE") {
+        return false;
     }
-    false
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    let runs = body.split(|c: char| !is_base64(c)).filter(|run| run.len() >= wanted);
+    let mut runs = runs.filter_map(|run| run.as_bytes().get(..wanted));
+    runs.any(|run| {
+        let has_digit = run.iter().any(u8::is_ascii_digit);
+        shape::is_varied(run) && (wanted == BODY_RUN || (has_digit && shape::is_random(run)))
+    })
 }
 
 #[cfg(test)]
@@ -76,7 +71,7 @@ mod tests {
     fn private_keys_are_known_by_their_content() {
         for text in [
             "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
-            "x = '''\n-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----'''",
+            "x = '''\n-----BEGIN RSA PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIC29\n-----END RSA PRIVATE KEY-----'''",
             "-----BEGIN OPENSSH PRIVATE KEY-----\r\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmU\r\n",
             "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQOYBF9zV1kBCADDgYxNlFvjZ\n",
             r#"{"key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ"}"#,
@@ -99,6 +94,10 @@ mod tests {
             "-----BEGIN PUBLIC KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
             "format!(\"-----BEGIN PRIVATE KEY-----\\n{}\", body)",
             "-----BEGIN ",
+            "-----BEGIN PRIVATE KEY-----\nleft out for security reasons\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nMIIEowIABAKCAQEAqKpRgnn6yq26...fvY4+te\n-----END",
+            "-----BEGIN PRIVATE KEY-----\nEXAMPLEBAAKCAQEA+AD3qeU2toBy5O5v7wnRL\n",
             "-----BEGIN PRIVATE KEY----- is followed by theBodyOfTheKeyInsteadOfAnotherHeaderLine",
             "kind: Config\nclusters: []\nusers: []\n",
             "apiVersion: v1\nkind: Secret\ndata:\n  a: {{ .Values.a }}\n",

@@ -8,7 +8,9 @@ use super::shape::{is_drawn, is_placeholder, is_random, is_wordy};
 pub(super) enum Reading {
     /// Names and literal values: JSON, YAML, INI, XML, Terraform.
     Data,
-    /// Literal values among others: shell scripts, Dockerfiles, SQL, prose, logs, text of no known language.
+    /// Literal values among others: shell scripts, Dockerfiles, SQL.
+    Script,
+    /// Literal values among words: prose, logs, text of no known language.
     Loose,
     /// Source code.
     Code,
@@ -22,12 +24,23 @@ impl Reading {
         match language {
             Some("json" | "yaml" | "toml" | "ini" | "xml" | "terraform") => Self::Data,
             None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,
+            Some("bash" | "batch" | "dockerfile" | "fish" | "makefile" | "powershell" | "sql") => {
+                Self::Script
+            }
             None
-            | Some(
-                "asciidoc" | "bash" | "batch" | "dockerfile" | "fish" | "html" | "latex"
-                | "makefile" | "markdown" | "powershell" | "restructuredtext" | "sql" | "text",
-            ) => Self::Loose,
+            | Some("asciidoc" | "html" | "latex" | "markdown" | "restructuredtext" | "text") => {
+                Self::Loose
+            }
             Some(_) => Self::Code,
+        }
+    }
+
+    /// Returns how the argument of a command or statement is read: what can be nothing but a value is one in a
+    /// script, and may be in an example of it elsewhere.
+    pub(super) fn of_argument(self) -> Self {
+        match self {
+            Self::Data | Self::Script => Self::Data,
+            Self::Loose | Self::Code => Self::Loose,
         }
     }
 }
@@ -49,14 +62,14 @@ pub(super) fn is_secret(value: &str, family: Family, reading: Reading) -> bool {
     let value = Value::of(value);
     match (reading, family) {
         (Reading::Data, Family::Password) => value.length >= 4 && !value.is_name(),
-        (Reading::Loose, Family::Password) => {
+        (Reading::Script | Reading::Loose, Family::Password) => {
             value.length >= 6
                 && value.letters > 0
                 && (value.mixes() || is_drawn(value.text))
                 && !value.is_name()
         }
         (Reading::Data, Family::Token) => value.length >= 7 && value.is_made(),
-        (Reading::Loose, Family::Token) => value.length >= 10 && value.is_made(),
+        (Reading::Script | Reading::Loose, Family::Token) => value.length >= 10 && value.is_made(),
         (Reading::Code, Family::Password) => value.is_strong() || value.is_key(),
         (Reading::Code, Family::Token) => value.is_key(),
     }

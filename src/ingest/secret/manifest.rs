@@ -1,23 +1,25 @@
-//! Secrets of Kubernetes: documents of YAML whose values are secrets, whatever their names.
+//! Secrets of Kubernetes: objects of YAML or JSON whose values are secrets, whatever their names.
+
+mod json;
 
 use std::ops::Range;
 
 use super::shape::is_placeholder;
 
-/// What every such document has, at the start of a line.
-const KIND: &str = "kind: Secret";
-
-/// Adds where the values of secrets stand.
+/// Adds where the values of secrets stand, alone, among other documents or in a list.
 pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
-    if !text.contains(KIND) {
+    if !text.contains("kind") || !text.contains("Secret") {
         return;
     }
-    let mut start = 0;
-    for document in documents(text) {
-        if is_secret(document) {
-            values(document, start, into);
+    json::find(text, into);
+    let lines = lines(text);
+    let mut next = 0;
+    for (at, line) in lines.iter().enumerate() {
+        if at >= next && line.field() == Some(("kind", "Secret")) {
+            let object = object(&lines, at);
+            next = object.end;
+            values(&lines, object, line.column, into);
         }
-        start += document.len();
     }
 }
 
@@ -25,58 +27,109 @@ pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
 pub(super) fn is_nothing_else(text: &str) -> bool {
     let mut found = Vec::new();
     find(text, &mut found);
-    let has_content = |document: &&str| document.lines().any(|line| line.starts_with("kind:"));
-    !found.is_empty() && documents(text).filter(has_content).all(is_secret)
+    let lines = lines(text);
+    let mut kinds = lines.iter().filter_map(Line::field).filter(|(name, _)| *name == "kind");
+    !found.is_empty() && kinds.all(|(_, kind)| matches!(kind, "Secret" | "SecretList" | "List"))
 }
 
-fn documents(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        let text = rest.take()?;
-        match text.find("\n---") {
-            Some(end) => {
-                let (document, next) = text.split_at(end + 1);
-                // The next one starts with its `---`, which must not be found again.
-                let skip = next.find('\n').map_or(next.len(), |line| line + 1);
-                let (document, next) = text.split_at(document.len() + skip);
-                rest = (!next.is_empty()).then_some(next);
-                Some(document)
-            }
-            None => Some(text),
-        }
-    })
+/// A line of YAML.
+struct Line<'a> {
+    /// Where it starts in the text.
+    start: usize,
+    /// How far it is indented, dashes of lists included, and not included.
+    column: usize,
+    indent: usize,
+    /// What stands there, without its end.
+    content: &'a str,
 }
 
-fn is_secret(document: &str) -> bool {
-    let mut has = [false; 2];
-    for line in document.lines() {
-        has = [has[0] || line.trim_end() == KIND, has[1] || line.starts_with("apiVersion:")];
+impl<'a> Line<'a> {
+    fn is_blank(&self) -> bool {
+        self.content.is_empty() || self.content.starts_with('#')
     }
-    has == [true; 2]
+
+    fn starts_item(&self) -> bool {
+        self.indent < self.column
+    }
+
+    /// Splits `name: value # comment`, both without their quotes.
+    fn field(&self) -> Option<(&'a str, &'a str)> {
+        let (name, value) = self.content.split_once(':')?;
+        let value = value.split(" #").next().unwrap_or_default();
+        let bare = |text: &'a str| text.trim().trim_matches(['"', '\'']);
+        Some((bare(name), bare(value)))
+    }
 }
 
-fn values(document: &str, start: usize, into: &mut Vec<Range<usize>>) {
-    let mut at = start;
-    let mut is_data = false;
-    for line in document.split_inclusive('\n') {
-        let content = line.trim();
-        let is_top = !line.starts_with([' ', '\t', '#']) && !content.is_empty();
-        if is_top {
-            is_data = matches!(content, "data:" | "stringData:");
-        } else if is_data && !content.is_empty() {
-            let value = match content.split_once(':') {
-                Some((_, value)) => value.trim(),
-                // A line of a block.
-                None => content,
-            };
-            let bare = value.trim_matches(['"', '\'']);
-            let is_opening = matches!(bare.trim_end_matches(['-', '+']), "" | "|" | ">");
-            let end = at + line.trim_end().len();
-            let from = end - value.len();
-            if !is_opening && !is_placeholder(bare) && !content.starts_with(['#', '{']) {
-                into.push(from..end);
-            }
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut start = 0;
+    let line = |line: &'_ str| {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let column = line.len() - line.trim_start_matches([' ', '-']).len();
+        // A line of dashes parts documents.
+        let column = if line.starts_with("---") { 0 } else { column };
+        (indent, column)
+    };
+    text.split_inclusive('\n')
+        .map(|whole| {
+            let (indent, column) = line(whole);
+            let content = whole.get(column..).unwrap_or_default().trim_end();
+            let line = Line { start, column, indent, content };
+            start += whole.len();
+            line
+        })
+        .collect()
+}
+
+/// Returns the lines of the object that has the field in line `at`.
+fn object(lines: &[Line<'_>], at: usize) -> Range<usize> {
+    let Some(column) = lines.get(at).map(|line| line.column) else { return at..at };
+    let is_apart = |line: &Line<'_>| line.content.starts_with("---") || line.content == "...";
+    let is_inside = |line: &Line<'_>| line.is_blank() || (line.indent >= column && !is_apart(line));
+    let mut start = at;
+    while let Some(before) = start.checked_sub(1).and_then(|before| lines.get(before)) {
+        let is_first =
+            lines.get(start).is_some_and(|line| line.starts_item() && line.column == column);
+        let leads = before.starts_item() && before.column == column && !is_apart(before);
+        if is_first || !(is_inside(before) || leads) {
+            break;
         }
-        at += line.len();
+        start -= 1;
+    }
+    let after = lines.iter().skip(at + 1).take_while(|line| is_inside(line)).count();
+    start..at + 1 + after
+}
+
+/// Adds the values of `data` and `stringData` of the object in a range of lines.
+fn values(lines: &[Line<'_>], object: Range<usize>, column: usize, into: &mut Vec<Range<usize>>) {
+    let object = lines.get(object).unwrap_or_default();
+    let is_field = |line: &Line<'_>| !line.is_blank() && line.column == column;
+    let has_version = |line: &Line<'_>| matches!(line.field(), Some(("apiVersion", _)));
+    if !object.iter().any(|line| is_field(line) && has_version(line)) {
+        return;
+    }
+    let mut is_data = false;
+    for line in object.iter().filter(|line| !line.is_blank()) {
+        let is_top = is_field(line);
+        if is_top {
+            is_data = matches!(line.field(), Some(("data" | "stringData", _)));
+        }
+        if !is_data {
+            continue;
+        }
+        let value = match line.content.split_once(':') {
+            Some((_, value)) => value.trim(),
+            // A line of a block.
+            None => line.content,
+        };
+        // What is written in one line is a secret as a whole.
+        let value = if is_top { value.trim_matches(['{', '}', ' ']) } else { value };
+        let bare = value.trim_matches(['"', '\'']);
+        let is_opening = matches!(bare.trim_end_matches(['-', '+']), "" | "|" | ">");
+        if !is_opening && !is_placeholder(bare) && !value.starts_with(['#', '{']) {
+            let offset = line.content.rfind(value).unwrap_or_default();
+            let from = line.start + line.column + offset;
+            into.push(from..from + value.len());
+        }
     }
 }

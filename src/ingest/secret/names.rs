@@ -79,12 +79,13 @@ const EXTENSIONS: &[&str] = &[
     "truststore",
 ];
 
-/// Extensions of source code, and of what compilers make of it. `server.key.ts` is code about keys.
+/// Extensions of source code, of templates, and of what compilers make of code. `server.key.ts` is code
+/// about keys.
 const CODE: &[&str] = &[
-    "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "ex", "exs", "go", "h", "hpp",
-    "hs", "html", "java", "js", "jsx", "kt", "kts", "lua", "m", "map", "md", "mjs", "ml", "o",
-    "php", "pl", "proto", "py", "pyc", "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts",
-    "tsx", "vue", "zig",
+    "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
+    "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "map", "md", "mjs",
+    "ml", "o", "php", "pl", "proto", "py", "pyc", "pyi", "rb", "rs", "rst", "scala", "sh", "swift",
+    "tmpl", "ts", "tsx", "tt", "vue", "zig",
 ];
 
 /// Folders of what packages show or test with, lower case.
@@ -253,6 +254,7 @@ mod tests {
             "wp-config-sample.php",
             "environment.yaml",
             "docs/id_rsa.md",
+            "templates/credentials.yml.tt",
             "key.ts",
             "secretary.txt",
         ] {

@@ -7,8 +7,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
 use super::{
     MARK, address,
     assigned::{self, WORDS},
+    command, group, header,
     judge::{Family, Reading},
-    manifest,
+    manifest, service, table,
     token::{self, JOINTS, Joint, TOKENS, Token},
 };
 
@@ -32,12 +33,22 @@ enum Clue {
     Signed,
     /// `://`
     Address,
-    /// `-u `, the option of a login.
+    /// `-u` and `--user`, the options of a login.
     Login,
     /// What stands before the token of a bot.
     Bot,
     /// `Bearer `
     Bearer,
+    /// `Authorization`
+    Authorization,
+    /// `sig=`
+    Signature,
+    /// `Twilio`
+    Twilio,
+    /// ` -p` and other short options that take a password.
+    Option,
+    /// `credentials` and the like, over several values.
+    Group,
 }
 
 /// Every clue, in the order of the literals of the finder.
@@ -45,17 +56,25 @@ static CLUES: LazyLock<Vec<(&'static str, Clue)>> = LazyLock::new(|| {
     let others = [
         ("eyJ", Clue::Signed),
         ("://", Clue::Address),
-        ("-u ", Clue::Login),
+        ("-u", Clue::Login),
         ("--user ", Clue::Login),
+        ("--user=", Clue::Login),
         (".login(", Clue::Bot),
         (".run(", Clue::Bot),
         ("bot ", Clue::Bot),
         ("bearer ", Clue::Bearer),
+        ("authorization", Clue::Authorization),
+        ("sig=", Clue::Signature),
+        ("twilio", Clue::Twilio),
+        (" -p", Clue::Option),
+        (" -w", Clue::Option),
+        (" -a", Clue::Option),
     ];
     let tokens = TOKENS.iter().map(|token| (token.0, Clue::Token(*token)));
     let joints = JOINTS.iter().map(|joint| (joint.0, Clue::Joint(*joint)));
     let words = WORDS.iter().map(|(word, family)| (*word, Clue::Word(*family)));
-    tokens.chain(joints).chain(words).chain(others).collect()
+    let groups = group::WORDS.iter().map(|word| (*word, Clue::Group));
+    tokens.chain(joints).chain(words).chain(groups).chain(others).collect()
 });
 
 /// Finds all literals at once, in time that grows with the text only.
@@ -77,7 +96,7 @@ pub(in crate::ingest) fn redact<'a>(
     let reading = Reading::of(path, language);
     let mut redacted = Redacted { text: Cow::Borrowed(text), count: 0 };
     for _ in 0..MAX_PASSES {
-        let found = secrets(&redacted.text, reading);
+        let found = secrets(path, &redacted.text, reading);
         if found.is_empty() {
             break;
         }
@@ -100,10 +119,16 @@ fn marked(text: &str, secrets: &[Range<usize>]) -> String {
 }
 
 /// Returns where secrets stand, in order and apart from each other.
-fn secrets(text: &str, reading: Reading) -> Vec<Range<usize>> {
+fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
     let mut found = Vec::new();
-    if reading == Reading::Data {
+    service::discord_anywhere(text, &mut found);
+    if reading != Reading::Code {
         manifest::find(text, &mut found);
+        if path.ends_with(".csv") || path.ends_with(".tsv") {
+            table::values(text, &mut found);
+        } else if reading == Reading::Loose {
+            table::tables(text, &mut found);
+        }
     }
     // How far what was found reaches, so that no byte is gone over for each literal in a secret.
     let mut reached = 0;
@@ -140,9 +165,15 @@ fn follow(
         Clue::Joint(joint) => into.extend(token::around(bytes, hit.start, joint)),
         Clue::Signed => into.extend(token::signed(bytes, hit.start)),
         Clue::Address => into.extend(address::password(text, hit.start, reading)),
-        Clue::Login => into.extend(address::login(text, after_quotes())),
-        Clue::Bot => into.extend(token::discord(bytes, after_quotes())),
-        Clue::Bearer => into.extend(token::bearer(bytes, after_quotes())),
+        Clue::Login => into.extend(address::login(text, hit, reading)),
+        Clue::Bot => into.extend(service::discord(bytes, after_quotes())),
+        Clue::Bearer => into.extend(header::bearer(bytes, after_quotes())),
+        Clue::Authorization => into.extend(header::authorization(text, hit.end, reading)),
+        Clue::Signature => into.extend(header::signature(bytes, hit)),
+        Clue::Twilio => service::twilio(bytes, hit.end, into),
+        Clue::Option => into.extend(command::password(text, hit, reading)),
+        Clue::Group if reading == Reading::Data => group::find(text, hit, into),
+        Clue::Group => {}
     }
 }
 
@@ -165,7 +196,7 @@ mod tests {
 
     use super::redact;
 
-    const PIECES: [&str; 30] = [
+    const PIECES: [&str; 40] = [
         "\n",
         " ",
         "password",
@@ -192,6 +223,16 @@ mod tests {
         "(",
         "|\n  ",
         "kind: Secret\napiVersion: v1\ndata:\n",
+        "{\"kind\": \"Secret\", \"data\": {\"a\": \"",
+        "\"}}",
+        "Authorization",
+        "Basic ",
+        "mysql -p",
+        "--password ",
+        "twilio(",
+        "IDENTIFIED BY '",
+        "credentials:\n  ",
+        "| a | password |\n|---|---|\n| b | ",
         "\n---\n",
         "é",
         concat!("gh", "p_"),

@@ -21,7 +21,7 @@ const PLACEHOLDERS: &[&str] = &[
     "yoursecret",
     "yourtoken",
     "****",
-    "....",
+    "...",
     "…",
     "${",
     "$(",
@@ -78,6 +78,7 @@ const WORDS: &[&str] = &[
     "no",
     "none",
     "null",
+    "nothing",
     "number",
     "object",
     "off",
@@ -103,6 +104,7 @@ const WORDS: &[&str] = &[
     "undefined",
     "unset",
     "user",
+    "user@domain",
     "username",
     "value",
     "vault",
@@ -141,6 +143,7 @@ const ELSEWHERE: &[&str] = &[
     "/tmp/",
     "/usr/",
     "/var/",
+    "amzn1.account.",
     "arn:",
     "enc[",
     "env.",
@@ -170,11 +173,20 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         first == lower.chars().next_back().unwrap_or_default() && "%@_".contains(first)
     };
     value.contains(MARK)
+        || is_spelled(lower)
         || is_one_byte()
         || is_variable()
         || WORDS.contains(&lower)
         || PLACEHOLDERS.iter().any(|part| lower.contains(part))
         || ELSEWHERE.iter().any(|start| lower.starts_with(start))
+}
+
+/// Whether a value is only an example of how one is written, such as `pass;auth=NTLM` and `pass%20word`.
+fn is_spelled(lower: &str) -> bool {
+    let Some((first, rest)) = lower.split_once([';', '%']) else { return false };
+    let is_escape = lower.as_bytes().get(first.len()) == Some(&b'%');
+    let rest = rest.get(if is_escape { 2 } else { 0 }..).unwrap_or(rest);
+    WORDS.contains(&first) && is_wordy(rest)
 }
 
 /// Whether each part of a value is a word or a short number, as in `X-Api-Key`, `sha256`, `/etc/key.pem`
@@ -215,23 +227,65 @@ pub(super) fn is_random(value: &[u8]) -> bool {
     is_varied(value) && text.is_some_and(|text| !is_wordy(text))
 }
 
-/// Whether bytes are neither a few repeated ones, nor those of a row, nor a placeholder.
-pub(super) fn is_varied(value: &[u8]) -> bool {
+/// Whether what follows the prefix of a token is one. Prefixes are proof enough, so that words may be part
+/// of it; a sentence, a row of letters and one letter over and over are not.
+pub(super) fn is_token(value: &[u8]) -> bool {
     let value = value.get(..value.len().min(LOOK)).unwrap_or_default();
+    let Ok(text) = str::from_utf8(value) else { return false };
+    let in_rows = rows(value);
+    let lower = text.to_ascii_lowercase();
+    let is_stand_in = PLACEHOLDERS.iter().any(|part| lower.contains(part));
+    let is_word =
+        |part: &str| part.len() < 16 && is_wordy(part) && !is_unsayable(part) && !is_drawn(part);
+    let is_sentence = text.split(['-', '_', '.']).all(is_word);
+    different(value) >= 8.min(value.len().div_ceil(2))
+        && in_rows * 2 < value.len()
+        && !is_stand_in
+        && !is_sentence
+}
+
+/// Whether nobody could say a word: too many consonants in a row, or too few vowels.
+fn is_unsayable(word: &str) -> bool {
+    let is_vowel = |c: char| "aeiouyAEIOUY".contains(c);
+    let consonants = word.split(is_vowel).map(str::len).max().unwrap_or_default();
+    word.len() >= 8 && (consonants >= 5 || word.matches(is_vowel).count() * 5 < word.len())
+}
+
+/// Returns how many bytes stand in rows, such as `12345678`.
+fn rows(value: &[u8]) -> usize {
+    let is_next = |pair: &[u8]| matches!(pair, [a, b] if a.checked_add(1) == Some(*b));
+    let (mut all, mut row) = (0, 1);
+    for pair in value.windows(2).chain([&[0_u8, 0][..]]) {
+        if is_next(pair) {
+            row += 1;
+        } else {
+            all += if row >= ROW { row } else { 0 };
+            row = 1;
+        }
+    }
+    all
+}
+
+fn different(value: &[u8]) -> usize {
     let mut seen = [false; 256];
     for byte in value {
         if let Some(seen) = seen.get_mut(usize::from(*byte)) {
             *seen = true;
         }
     }
-    let different = seen.iter().filter(|seen| **seen).count();
-    let is_next = |pair: &[u8]| matches!(pair, [a, b] if a.checked_add(1) == Some(*b));
-    let is_row = value.windows(8).any(|run| run.windows(2).all(is_next));
+    seen.iter().filter(|seen| **seen).count()
+}
+
+/// Whether bytes are neither a few repeated ones, nor those of a row, nor a placeholder.
+pub(super) fn is_varied(value: &[u8]) -> bool {
+    let value = value.get(..value.len().min(LOOK)).unwrap_or_default();
     let lower = String::from_utf8_lossy(value).to_ascii_lowercase();
-    different >= 8.min(value.len().div_ceil(2))
-        && !is_row
+    different(value) >= 8.min(value.len().div_ceil(2))
+        && rows(value) == 0
         && !PLACEHOLDERS.iter().any(|part| lower.contains(part))
 }
 
+/// So many bytes that follow each other are a row.
+const ROW: usize = 8;
 /// How much of a long value is looked at, in bytes.
 const LOOK: usize = 256;

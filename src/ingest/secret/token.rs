@@ -64,7 +64,8 @@ pub(super) fn starting(
     let value = text.get(start..start + length)?;
     let is_drawn = match body {
         Body::Upper | Body::Hex => shape::is_varied(value),
-        _ => shape::is_random(value),
+        _ if COMMON.contains(&prefix) => shape::is_random(value),
+        _ => shape::is_token(value),
     };
     let is_token = length >= least && is_drawn;
     // Of an address, the host is no secret.
@@ -85,36 +86,6 @@ pub(super) fn around(text: &[u8], at: usize, (joint, left, right): Joint) -> Opt
     let is_token = (least..=most).contains(&head) && near(text, end, after) >= right_least;
     let is_apart = is_token && !follows_word(text, at - head);
     is_apart.then(|| at - head..end + run(text, end, after))
-}
-
-/// Returns where the token of a Discord bot stands, if one does at `at`: its number, a time and a hash.
-pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
-    const PARTS: [(usize, usize); 3] = [(23, 28), (6, 7), (25, 45)];
-    if !matches!(text.get(at)?, b'M' | b'N' | b'O') {
-        return None;
-    }
-    let mut end = at;
-    for (part, (least, most)) in PARTS.into_iter().enumerate() {
-        if part > 0 {
-            end += usize::from(*text.get(end)? == b'.');
-        }
-        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
-        let length = text.get(end..)?.iter().take(most + 1).take_while(is_part).count();
-        if !(least..=most).contains(&length) {
-            return None;
-        }
-        end += length;
-    }
-    Some(at..end)
-}
-
-/// Returns where the token stands that follows `Bearer `, if it is one.
-pub(super) fn bearer(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let length = near(text, at, Body::Tilde);
-    let value = text.get(at..at + length)?;
-    let has_digit = value.iter().any(u8::is_ascii_digit);
-    let is_token = length >= 20 && has_digit && shape::is_random(value);
-    is_token.then(|| at..at + run(text, at, Body::Tilde))
 }
 
 /// Returns where the signed token (JWT) stands that starts at `at`.
@@ -155,6 +126,9 @@ fn follows_word(text: &[u8], at: usize) -> bool {
         [.., before] => before.is_ascii_alphanumeric() || *before == b'_',
     }
 }
+
+/// Prefixes that names in code begin with as well, so that the rest must look drawn by lot.
+const COMMON: &[&str] = &["sk-", "key-", "SG.", "cio", "EAAA", "1//0", "glc_", "tskey-"];
 
 /// Every kind of token that is known by its middle.
 pub(super) const JOINTS: &[Joint] = &[

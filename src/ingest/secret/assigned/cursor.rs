@@ -1,0 +1,235 @@
+//! Goes over what follows a name, up to the value that it is given, and over that.
+
+use std::ops::Range;
+
+use super::{FAR, NEAR, byte, starts_next, starts_sentence, words::PAIRED};
+use crate::ingest::secret::judge::{Family, Reading, is_secret};
+
+/// How many literals in a row are one value at most.
+const LITERALS: usize = 64;
+
+/// A value, or how it starts.
+pub(super) struct Value {
+    range: Range<usize>,
+    /// Stands at its end, if it is quoted.
+    quote: Option<u8>,
+    /// Whether nothing but a value may stand there, so that a word is none of a sentence.
+    pub(super) is_argument: bool,
+}
+
+/// Goes over what follows a name.
+pub(super) struct Cursor<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+}
+
+impl Cursor<'_> {
+    /// Goes over at most [`NEAR`] bytes of a set.
+    pub(super) fn skip(&mut self, set: &[u8]) -> usize {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let count = rest.iter().take(NEAR).take_while(|byte| set.contains(byte)).count();
+        self.at += count;
+        count
+    }
+
+    pub(super) fn takes(&mut self, text: &str) -> bool {
+        let is_there =
+            self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
+        self.at += if is_there { text.len() } else { 0 };
+        is_there
+    }
+
+    pub(super) fn here(&self) -> u8 {
+        byte(self.bytes, self.at)
+    }
+
+    /// Returns the literal that code gives to a name: what stands between the first quotes after it,
+    /// when types, brackets and signs are all that comes before.
+    pub(super) fn literal(&mut self, name: &Range<usize>) -> Option<Value> {
+        let closers = self.skip(b"\\\"'`])");
+        let before = name.start.checked_sub(1).map_or(0, |before| byte(self.bytes, before));
+        if closers > 0 && !b"\"'`.([{ ".contains(&before) {
+            return None;
+        }
+        let start = self.at;
+        let rest = self.bytes.get(self.at..)?.iter().take(NEAR);
+        let is_between =
+            |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-".contains(byte);
+        self.at += rest.take_while(|byte| is_between(byte)).count();
+        let between = self.bytes.get(start..self.at)?;
+        let line = between.iter().position(|byte| *byte == b'\n').unwrap_or(between.len());
+        // A name at the end of a line has nothing to do with the next one, unless a sign says so.
+        let goes_on = between.get(line..)?.is_empty()
+            || between
+                .get(..line)?
+                .trim_ascii_end()
+                .last()
+                .is_some_and(|sign| b"=:(+".contains(sign));
+        (goes_on && self.at > start).then(|| self.quoted()).flatten()
+    }
+
+    /// Returns the literal that a statement of SQL gives, perhaps by a function or a plugin.
+    pub(super) fn sql(&mut self) -> Option<Value> {
+        self.skip(b" (");
+        if self.takes("BY ") || self.takes("by ") || self.takes("AS ") || self.takes("as ") {
+            self.skip(b" ");
+        }
+        if self.takes("= ") || self.takes("=") {
+            self.skip(b" ");
+        }
+        let is_wide = self.here() == b'N' && byte(self.bytes, self.at + 1) == b'\'';
+        self.at += usize::from(is_wide);
+        self.quoted()
+    }
+
+    /// Returns where a secret of code stands, with the literals that go on after its first.
+    pub(super) fn literals(&self, text: &str, value: &Value, family: Family) -> Vec<Range<usize>> {
+        let Some(first) = self.judged(text, value, family, Reading::Code) else {
+            return Vec::new();
+        };
+        let mut found = vec![first.clone()];
+        let mut cursor = Cursor { bytes: self.bytes, at: first.end };
+        while found.len() < LITERALS {
+            cursor.skip(b"\"'`");
+            let start = cursor.at;
+            cursor.skip(b" \t\r\n+.\\");
+            let is_apart = self.bytes.get(start..cursor.at).is_some_and(|gap| gap.contains(&b'\n'));
+            let next = if is_apart { cursor.quoted() } else { None };
+            let Some(range) =
+                next.and_then(|next| cursor.judged(text, &next, Family::Token, Reading::Code))
+            else {
+                break;
+            };
+            cursor.at = range.end;
+            found.push(range);
+        }
+        found
+    }
+
+    /// Goes over a sign that assigns; one that compares is none.
+    pub(super) fn sign(&mut self) -> bool {
+        let start = self.at;
+        let is_long = ["=>", ":=", "?=", "+="].iter().any(|sign| self.takes(sign));
+        if !is_long && !self.takes("=") && !self.takes(":") {
+            return false;
+        }
+        if !is_long && b"=~:".contains(&self.here()) {
+            self.at = start;
+            return false;
+        }
+        true
+    }
+
+    /// Goes over the name of a value, as in `name: X_TOKEN, value: …`.
+    pub(super) fn pair(&mut self) -> bool {
+        self.skip(b" \t\r\n,;/<{");
+        let is_quoted = self.skip(b"\\\"'") > 0;
+        let is_named = PAIRED.iter().any(|name| self.takes(name));
+        if is_quoted {
+            self.skip(b"\\\"'");
+        }
+        self.skip(b" \t");
+        is_named && (self.sign() || self.takes(">")) && {
+            self.skip(b" \t");
+            true
+        }
+    }
+
+    /// Whether the value stands in the lines below.
+    pub(super) fn is_block(&self) -> bool {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let line = rest.iter().take(5).take_while(|byte| !b"\r\n".contains(byte));
+        let mut line = line.copied();
+        let is_open = matches!(line.next(), Some(b'|' | b'>'));
+        is_open && line.all(|byte| b"+-0123456789 ".contains(&byte)) && rest.len() > 5
+    }
+
+    /// Returns the value here.
+    pub(super) fn value(&mut self, is_query: bool) -> Option<Value> {
+        if self.takes("!!str") {
+            self.skip(b" ");
+        }
+        if let Some(value) = self.quoted() {
+            return Some(value);
+        }
+        let start = self.at;
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<".contains(byte);
+        let ends_query = |byte: &u8| is_query && b";&\\)".contains(byte);
+        let rest = self.bytes.get(start..)?.iter().take(FAR + 1);
+        let mut end = start + rest.take_while(|byte| !ends(byte) && !ends_query(byte)).count();
+        let value = self.bytes.get(start..end)?;
+        let next = (1..value.len()).find(|at| starts_next(value, *at));
+        end = next.map_or(end, |next| start + next);
+        while end > start && b",;)}]".contains(&byte(self.bytes, end - 1)) {
+            end -= 1;
+        }
+        Some(Value { range: start..end, quote: None, is_argument: false })
+    }
+
+    /// Returns what stands between quotes, if one is here.
+    pub(super) fn quoted(&mut self) -> Option<Value> {
+        let is_escaped = self.takes("\\");
+        let quote = self.here();
+        if !b"\"'`".contains(&quote) {
+            self.at -= usize::from(is_escaped);
+            return None;
+        }
+        while self.here() == quote {
+            self.at += 1;
+        }
+        let start = self.at;
+        let mut end = start;
+        while end - start <= FAR {
+            match byte(self.bytes, end) {
+                b'\n' | b'\r' | 0 => break,
+                b'\\' if is_escaped => break,
+                b'\\' if quote != b'\'' => end += 2,
+                other if other == quote => break,
+                _ => end += 1,
+            }
+        }
+        Some(Value {
+            range: start..end.min(self.bytes.len()),
+            quote: Some(quote),
+            is_argument: false,
+        })
+    }
+
+    /// Whether the quote before a value ends a string to which code adds another one.
+    pub(super) fn is_joined(&self, value: &Value) -> bool {
+        value.quote.is_some() && b" .+,)]};".contains(&byte(self.bytes, value.range.start))
+    }
+
+    /// Returns where the value stands if it is a secret.
+    pub(super) fn judged(
+        &self,
+        text: &str,
+        value: &Value,
+        family: Family,
+        reading: Reading,
+    ) -> Option<Range<usize>> {
+        let Range { start, end } = value.range.clone();
+        let end = text.floor_char_boundary(end);
+        let read = text.get(start..end)?;
+        if value.quote.is_none() {
+            let is_computed = read.contains(['(', '[']) && !read.starts_with("[secret");
+            let is_word = read.bytes().all(|byte| byte.is_ascii_alphabetic());
+            let is_sentence = || is_word && !value.is_argument && starts_sentence(self.bytes, end);
+            if is_computed || is_sentence() {
+                return None;
+            }
+        }
+        if !is_secret(read, family, reading) {
+            return None;
+        }
+        if end - start < FAR - 4 {
+            return Some(start..end);
+        }
+        let is_end = |byte: &u8| match value.quote {
+            Some(quote) => *byte == quote || b"\r\n".contains(byte),
+            None => byte.is_ascii_whitespace() || b"\"'`<".contains(byte),
+        };
+        let rest = self.bytes.get(end..).unwrap_or_default();
+        Some(start..end + rest.iter().position(is_end).unwrap_or(rest.len()))
+    }
+}

@@ -1,0 +1,109 @@
+//! Secrets in the headers and the addresses of requests: `Authorization: Basic …`, `Bearer …`, `sig=…`.
+
+use std::ops::Range;
+
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+
+use super::{
+    judge::{Family, Reading, is_secret},
+    shape,
+};
+
+/// How far names, signs and schemes are gone over, in bytes.
+const NEAR: usize = 24;
+/// How much of a value is judged, in bytes.
+const FAR: usize = 256;
+/// The shortest signature of an address.
+const SIGNATURE: usize = 40;
+
+/// Returns where the secret stands of the header whose name ends at `at`.
+pub(super) fn authorization(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let count = |from: usize, set: &[u8]| {
+        let rest = bytes.get(from..).unwrap_or_default().iter().take(NEAR);
+        rest.take_while(|byte| set.contains(byte)).count()
+    };
+    let signs = count(at, b"\\\"'`])");
+    let mut start = at + signs;
+    let gap = count(start, b" \t:=>,(\\\"'`+");
+    if !bytes.get(start..start + gap)?.iter().any(|byte| b":=,".contains(byte)) {
+        return None;
+    }
+    start += gap;
+    let scheme =
+        bytes.get(start..)?.iter().take(NEAR).take_while(|byte| byte.is_ascii_alphabetic());
+    let scheme = bytes.get(start..start + scheme.count())?.to_ascii_lowercase();
+    let is_scheme =
+        SCHEMES.contains(&scheme.as_slice()) && bytes.get(start + scheme.len()) == Some(&b' ');
+    if is_scheme {
+        start += scheme.len();
+        start += count(start, b" ");
+        if bytes.get(start..)?.starts_with(b"token=") {
+            start += "token=".len();
+            start += count(start, b"\\\"'");
+        }
+    }
+    let value = value(bytes, start)?;
+    let read = text.get(value.clone())?;
+    let is_known = match scheme.as_slice() {
+        b"basic" => is_login(read),
+        _ => is_token(read, is_scheme, reading),
+    };
+    is_known.then_some(value)
+}
+
+/// What stands before the secret, lower case.
+const SCHEMES: &[&[u8]] =
+    &[b"apikey", b"basic", b"bearer", b"bot", b"key", b"token", b"splunk", b"ssws"];
+
+/// Returns where the value stands that starts at `start`.
+fn value(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(byte);
+    let length = bytes.get(start..)?.iter().take_while(|byte| is_part(byte)).count();
+    Some(start..start + length)
+}
+
+/// Whether a value is a name and a password that is none of an example.
+fn is_login(value: &str) -> bool {
+    let near = value.get(..value.len().min(FAR)).unwrap_or_default();
+    let decoded = STANDARD_NO_PAD.decode(near.trim_end_matches('='));
+    let Some(login) = decoded.ok().and_then(|login| String::from_utf8(login).ok()) else {
+        return value.len() >= 16 && shape::is_random(value.as_bytes());
+    };
+    let password = login.split_once(':').map_or(login.as_str(), |(_, password)| password);
+    is_secret(password, Family::Password, Reading::Loose)
+        || is_secret(password, Family::Token, Reading::Loose)
+}
+
+/// Whether what follows a scheme, or stands in its place, is a token.
+fn is_token(value: &str, has_scheme: bool, reading: Reading) -> bool {
+    let near = value.get(..value.len().min(FAR)).unwrap_or_default();
+    let reading =
+        if reading == Reading::Code || !has_scheme { Reading::Code } else { Reading::Loose };
+    let is_plain = has_scheme && !near.contains(['.', '_', '-', '/']);
+    is_secret(near, Family::Token, reading)
+        || (is_plain && near.len() >= 20 && shape::is_token(near.as_bytes()))
+        || (is_plain && near.len() >= 12 && shape::is_drawn(near) && !shape::is_placeholder(near))
+}
+
+/// Returns where the token stands that follows `Bearer `, if it is one.
+pub(super) fn bearer(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let token = value(text, at)?;
+    let near = text.get(at..token.end.min(at + FAR))?;
+    let has_digit = near.iter().any(u8::is_ascii_digit);
+    (near.len() >= 20 && has_digit && shape::is_random(near)).then_some(token)
+}
+
+/// Returns where the signature stands that follows `sig=` in an address or a connection string.
+pub(super) fn signature(text: &[u8], name: Range<usize>) -> Option<Range<usize>> {
+    let before = name.start.checked_sub(1).and_then(|before| text.get(before));
+    if before.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte)) {
+        return None;
+    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"%+/=_-".contains(byte);
+    let length = text.get(name.end..)?.iter().take_while(|byte| is_part(byte)).count();
+    let near = text.get(name.end..name.end + length.min(FAR))?;
+    let has_digit = near.iter().any(u8::is_ascii_digit);
+    let is_signature = length >= SIGNATURE && has_digit && shape::is_random(near);
+    is_signature.then_some(name.end..name.end + length)
+}

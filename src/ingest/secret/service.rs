@@ -1,0 +1,78 @@
+//! Tokens without a prefix: known by their form (Discord), or by the service that is named before them (Twilio).
+
+use std::ops::Range;
+
+use super::shape;
+
+/// The parts of a token of Discord: the number of a bot, a time, a hash.
+const PARTS: [(usize, usize); 3] = [(23, 28), (6, 7), (25, 45)];
+/// How far after the name of a service its token stands, in bytes.
+const NEAR: usize = 200;
+/// The length of a token of Twilio.
+const TWILIO: usize = 32;
+
+/// Adds where tokens of Discord stand. Only the first part has a form of its own: base64 of digits.
+pub(super) fn discord_anywhere(text: &str, into: &mut Vec<Range<usize>>) {
+    let bytes = text.as_bytes();
+    let is_dot = |at: usize| bytes.get(at) == Some(&b'.');
+    for (dot, _) in text.match_indices('.') {
+        if !is_dot(dot + 7) && !is_dot(dot + 8) {
+            continue;
+        }
+        let before = bytes.get(..dot).unwrap_or_default().iter().rev().take(PARTS[0].1 + 1);
+        let length = before.take_while(|byte| is_part(byte)).count();
+        let start = dot - length;
+        if bytes.get(start..dot).is_some_and(is_encoded_number) {
+            into.extend(discord(bytes, start));
+        }
+    }
+}
+
+/// Whether bytes are base64 of decimal digits: each of them has the same upper half.
+fn is_encoded_number(bytes: &[u8]) -> bool {
+    const FORMS: [&[u8]; 4] = [b"MNO", b"DTjz", b"AEIMQUYcgk", b"wxyz012345"];
+    bytes.iter().zip(FORMS.iter().cycle()).all(|(byte, form)| form.contains(byte))
+}
+
+/// Returns where the token of a Discord bot stands, if one does at `at`.
+pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
+    if !matches!(text.get(at)?, b'M' | b'N' | b'O') {
+        return None;
+    }
+    let mut end = at;
+    for (part, (least, most)) in PARTS.into_iter().enumerate() {
+        if part > 0 {
+            end += usize::from(*text.get(end)? == b'.');
+        }
+        let length =
+            text.get(end..)?.iter().take(most + 1).take_while(|byte| is_part(byte)).count();
+        if !(least..=most).contains(&length) {
+            return None;
+        }
+        end += length;
+    }
+    Some(at..end)
+}
+
+fn is_part(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-".contains(byte)
+}
+
+/// Adds where tokens of Twilio stand soon after its name, which ends at `at`: 32 hexadecimal digits.
+pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+    let end = text.len().min(at + NEAR + TWILIO);
+    let mut from = at;
+    while from < end {
+        let rest = text.get(from..end).unwrap_or_default();
+        let gap = rest.iter().take_while(|byte| !is_part(byte)).count();
+        let word = rest.iter().skip(gap).take_while(|byte| is_part(byte)).count();
+        let start = from + gap;
+        let value = text.get(start..start + word).unwrap_or_default();
+        let is_whole = text.get(start + word).is_none_or(|byte| !is_part(byte));
+        let is_hex = value.iter().all(u8::is_ascii_hexdigit);
+        if is_whole && word == TWILIO && is_hex && shape::is_varied(value) {
+            into.push(start..start + word);
+        }
+        from = start + word.max(1);
+    }
+}

@@ -1,0 +1,120 @@
+//! Columns of tables that are headed by the name of a secret: CSV, and tables of Markdown.
+
+use std::ops::Range;
+
+use super::{
+    assigned::WORDS,
+    judge::{Family, Reading, is_secret},
+};
+
+/// Rows that are read below a heading, so that a hostile text is gone over once.
+const MAX_COLUMNS: usize = 64;
+/// Headings beside which a column of passwords is a list of accounts, and no description of options.
+const ACCOUNTS: &[&str] =
+    &["account", "email", "host", "login", "name", "server", "user", "username"];
+
+/// A column that is headed by the name of a secret.
+struct Column {
+    at: usize,
+    family: Family,
+    reading: Reading,
+}
+
+/// Adds where secrets stand in a file of values between commas, semicolons or tabs.
+pub(super) fn values(text: &str, into: &mut Vec<Range<usize>>) {
+    let mut lines = lines(text);
+    let Some((_, heading)) = lines.find(|(_, line)| !line.trim().is_empty()) else { return };
+    let Some(separator) =
+        [b',', b';', b'\t', b'|'].into_iter().find(|it| heading.as_bytes().contains(it))
+    else {
+        return;
+    };
+    let columns = columns(heading, separator, Reading::Data);
+    if columns.is_empty() {
+        return;
+    }
+    for (start, line) in lines {
+        cells(start, line, separator, &columns, into);
+    }
+}
+
+/// Adds where secrets stand in the tables of a text.
+pub(super) fn tables(text: &str, into: &mut Vec<Range<usize>>) {
+    if !text.contains("--") || !text.contains('|') {
+        return;
+    }
+    let (mut before, mut columns) = ("", Vec::new());
+    for (start, line) in lines(text) {
+        let is_rule = line.contains('|')
+            && line.contains('-')
+            && line.bytes().all(|byte| b"|-: \t\r".contains(&byte));
+        if is_rule {
+            columns = self::columns(before, b'|', Reading::Loose);
+        } else if !line.contains('|') {
+            columns.clear();
+        } else if !columns.is_empty() {
+            cells(start, line, b'|', &columns, into);
+        }
+        before = line;
+    }
+}
+
+/// Returns lines without their ends, and where each starts.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0;
+    text.split('\n').map(move |line| {
+        let start = next;
+        next += line.len() + 1;
+        (start, line)
+    })
+}
+
+fn columns(heading: &str, separator: u8, reading: Reading) -> Vec<Column> {
+    let names = split(heading, separator).map(|(_, name)| bare(name).1.to_ascii_lowercase());
+    let names: Vec<String> = names.take(MAX_COLUMNS).collect();
+    let is_list = names.iter().any(|name| ACCOUNTS.contains(&name.as_str()));
+    let reading = if is_list { Reading::Data } else { reading };
+    let column = |(at, name): (usize, &String)| {
+        let ends = |(word, _): &&(&str, Family)| name.ends_with(word);
+        let (_, family) = WORDS.iter().find(ends)?;
+        let is_name = name.len() <= 32 && !name.contains(char::is_whitespace);
+        is_name.then_some(Column { at, family: *family, reading })
+    };
+    names.iter().enumerate().filter_map(column).collect()
+}
+
+/// Adds the cells of a row that are secrets.
+fn cells(start: usize, row: &str, separator: u8, columns: &[Column], into: &mut Vec<Range<usize>>) {
+    let mut known = columns.iter().peekable();
+    for (at, (from, cell)) in split(row, separator).take(MAX_COLUMNS).enumerate() {
+        let Some(column) = known.next_if(|column| column.at == at) else { continue };
+        let (lead, value) = bare(cell);
+        if is_secret(value, column.family, column.reading) {
+            let from = start + from + lead;
+            into.push(from..from + value.len());
+        }
+    }
+}
+
+/// Splits a row at its separators; those between double quotes are none.
+fn split(row: &str, separator: u8) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = Some(0);
+    std::iter::from_fn(move || {
+        let from = next?;
+        let rest = row.get(from..)?;
+        let mut is_quoted = false;
+        let end = rest.bytes().position(|byte| {
+            is_quoted ^= byte == b'"' && separator != b'|';
+            byte == separator && !is_quoted
+        });
+        next = end.map(|end| from + end + 1);
+        Some((from, rest.get(..end.unwrap_or(rest.len()))?))
+    })
+}
+
+/// Returns a cell without spaces, quotes and marks of code, and how much stands before.
+fn bare(cell: &str) -> (usize, &str) {
+    let is_mark = |c: char| c.is_whitespace() || "\"'`*".contains(c);
+    let value = cell.trim_start_matches(is_mark);
+    (cell.len() - value.len(), value.trim_end_matches(is_mark))
+}
