@@ -38,10 +38,6 @@ pub(super) fn authorization(text: &str, at: usize, reading: Reading) -> Option<R
     if is_scheme {
         start += scheme.len();
         start += count(start, b" ");
-        if bytes.get(start..)?.starts_with(b"token=") {
-            start += "token=".len();
-            start += count(start, b"\\\"'");
-        }
     }
     let value = value(bytes, start)?;
     let read = text.get(value.clone())?;

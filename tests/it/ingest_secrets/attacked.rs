@@ -13,7 +13,8 @@ const ATTACKED: &[Planted] = &[
     (
         "k8s/list.yaml",
         "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  data:\n    \
-         list: visible\n- apiVersion: v1\n  kind: Secret\n  data:\n    db: @\n",
+         list: visible\n- apiVersion: v1\n  kind: Secret\n  data:\n    db: @\n- apiVersion: v1\n  kind: \
+         ConfigMap\n  data:\n    last: visible\n",
         "{b24}",
     ),
     (
@@ -83,6 +84,7 @@ const ATTACKED: &[Planted] = &[
     ("config/d.yaml", "secrets:\n  sentry: @\nnext: visible", "{A24}"),
     ("config/e.toml", "[app.credentials]\nsentry = \"@\"\n[next]\nvalue = \"visible\"", "{A24}"),
     ("config/f.json", "{\"credentials\": {\"sentry\": \"@\"}, \"next\": \"visible\"}", "{A24}"),
+    ("config/g.yaml", "ftp:\n  pw: @\nnext: visible", "{l9}"),
     ("src/far.py", "password = (\n    \"@\"\n)", "{A12}!x1A"),
     ("data/users.csv", "id,user,password,mail\n1,fred,@,visible", "{l9}"),
     ("data/quoted.csv", "user;password\n\"a;b\";\"@\"", "{l9}"),
@@ -113,12 +115,12 @@ const NEIGHBOURS: &[(&str, &str)] = &[
         "ci/a.sh",
         "docker run -u 1000:1000 -p 8080:80 image && mkdir -p build/out && ssh -p 2222 host",
     ),
-    ("ci/a.sh", "mysql -u root -p app; mysql -p\"$PW\" app; sshpass -p \"$PW\" ssh host"),
+    ("ci/a.sh", "mysql -u root -p inventory; mysql -p\"$PW\" app; sshpass -p \"$PW\" ssh host"),
     ("ci/a.sh", "tool --password \"$PW\" --password-file /run/x --password=${PW}"),
     ("ci/a.sh", "PGPASSWORD=\"$DB_PASSWORD\" psql; SSHPASS=$PW sshpass -e ssh host"),
     ("src/a.php", "$options = ['password' => '--password='.$config['password'], 'x' => 'y'];"),
     ("src/a.cs", "var u = \"https://a.test/c?sig=none\"; // What `sig=` is, Azure says."),
-    ("src/b.js", "import settings from \"app.config.module.production\"; a.b.abcdef.ghijkl"),
+    ("src/b.js", "ModuleConfigurationSettings.values.defaultConfigurationOfAllModules();"),
     ("src/c.js", "// Twilio sends 5d41402a to callbacks.\nconst twilio = require('twilio');"),
     ("docs/b.md", "`--password VALUE` sets the password, `--token TOKEN` the token."),
     ("db/a.sql", "CREATE USER app WITH PASSWORD '<password>';"),
@@ -126,7 +128,7 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("config/a.yaml", "secrets:\n  db_password:\n    file: ./db.txt\n  other:\n    external: true"),
     (
         "config/b.yaml",
-        "credentials:\n  secretName: db-credentials-2\n  path: /etc/x\n  id: 5f3e9a8b7c6d",
+        "credentials:\n  secretName: db-credentials-2\n  path: /etc/x\n  id: 5f3e9a8b7c6d\n  digest: 5f3e9a8b7c6d7e8f",
     ),
     ("src/far.py", "password = (\n    get_password(\"main-db-2\")\n)\nname = token\n\"a\""),
     ("data/a.csv", "user,password\nfred,<password>\nann,changeme"),
