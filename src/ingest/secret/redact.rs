@@ -124,7 +124,10 @@ fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
     service::discord_anywhere(text, &mut found);
     if reading != Reading::Code {
         manifest::find(text, &mut found);
-        if path.ends_with(".csv") || path.ends_with(".tsv") {
+        let is_values = |(_, extension): (&str, &str)| {
+            ["csv", "tsv"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+        };
+        if path.rsplit_once('.').is_some_and(is_values) {
             table::values(text, &mut found);
         } else if reading == Reading::Loose {
             table::tables(text, &mut found);

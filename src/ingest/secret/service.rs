@@ -20,7 +20,7 @@ pub(super) fn discord_anywhere(text: &str, into: &mut Vec<Range<usize>>) {
             continue;
         }
         let before = bytes.get(..dot).unwrap_or_default().iter().rev().take(PARTS[0].1 + 1);
-        let length = before.take_while(|byte| is_part(byte)).count();
+        let length = before.take_while(|byte| is_part(**byte)).count();
         let start = dot - length;
         if bytes.get(start..dot).is_some_and(is_encoded_number) {
             into.extend(discord(bytes, start));
@@ -45,7 +45,7 @@ pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
             end += usize::from(*text.get(end)? == b'.');
         }
         let length =
-            text.get(end..)?.iter().take(most + 1).take_while(|byte| is_part(byte)).count();
+            text.get(end..)?.iter().take(most + 1).take_while(|byte| is_part(**byte)).count();
         if !(least..=most).contains(&length) {
             return None;
         }
@@ -54,8 +54,8 @@ pub(super) fn discord(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(at..end)
 }
 
-fn is_part(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_-".contains(byte)
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
 }
 
 /// Adds where tokens of Twilio stand soon after its name, which ends at `at`: 32 hexadecimal digits.
@@ -64,11 +64,11 @@ pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
     let mut from = at;
     while from < end {
         let rest = text.get(from..end).unwrap_or_default();
-        let gap = rest.iter().take_while(|byte| !is_part(byte)).count();
-        let word = rest.iter().skip(gap).take_while(|byte| is_part(byte)).count();
+        let gap = rest.iter().take_while(|byte| !is_part(**byte)).count();
+        let word = rest.iter().skip(gap).take_while(|byte| is_part(**byte)).count();
         let start = from + gap;
         let value = text.get(start..start + word).unwrap_or_default();
-        let is_whole = text.get(start + word).is_none_or(|byte| !is_part(byte));
+        let is_whole = text.get(start + word).is_none_or(|byte| !is_part(*byte));
         let is_hex = value.iter().all(u8::is_ascii_hexdigit);
         if is_whole && word == TWILIO && is_hex && shape::is_varied(value) {
             into.push(start..start + word);

@@ -87,7 +87,7 @@ const ATTACKED: &[Planted] = &[
     ("config/g.yaml", "ftp:\n  pw: @\nnext: visible", "{l9}"),
     ("src/far.py", "password = (\n    \"@\"\n)", "{A12}!x1A"),
     ("data/users.csv", "id,user,password,mail\n1,fred,@,visible", "{l9}"),
-    ("data/quoted.csv", "user;password\n\"a;b\";\"@\"", "{l9}"),
+    ("data/quoted.CSV", "user;password\n\"a;b\";\"@\"", "{l9}"),
     ("data/keys.tsv", "service\ttoken\nci\t@", "{A24}"),
     ("docs/users.md", "| user | password |\n|------|:--------:|\n| visible | `@` |", "{l9}"),
     ("docs/keys.md", "| stage | Token |\n|---|---|\n| visible | @ |", "{A32}"),
