@@ -96,8 +96,13 @@ fn sweep(workdir: &Path) {
         if !is_ours || !is_folder {
             continue;
         }
+        let lock = entry.path().join(LOCK);
+        // A pipe in its place would be waited for.
+        if !lock.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            continue;
+        }
         // Without a lock file the process ended, or is, between two lines of `Scratches::new`.
-        let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
+        let Ok(lock) = File::open(lock) else { continue };
         if lock.try_lock().is_ok() {
             remove(&entry.path());
         }

@@ -7,6 +7,7 @@ mod aside;
 mod audit;
 mod checksums;
 mod convert;
+mod entries;
 mod entry;
 mod journal;
 mod layout;
@@ -38,7 +39,6 @@ use crate::{
 };
 use entry::Entry;
 use layout::Bounds;
-use manifest::Manifest;
 use open::Wanted;
 use optimizer::Optimizer;
 use roster::Roster;
@@ -116,7 +116,7 @@ impl Embedded {
         tasks: &Tasks,
     ) -> Result<Option<(String, usize)>, StoreError> {
         let folder = folder.to_owned();
-        blocking(tasks, "open", move || Manifest::recorded(&folder)).await
+        blocking(tasks, "open", move || open::recorded(&folder)).await
     }
 
     /// Runs a read beside all others.

@@ -80,7 +80,7 @@ impl Drop for Lock {
 /// behind. A lock of this very process counts as held.
 pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     let path = data_dir.join(ALIVE);
-    let alive = match File::open(&path) {
+    let alive = match atomic::open(&path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(StoreError::io(&path, source)),
@@ -95,7 +95,7 @@ pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
 fn open(path: &Path) -> Result<File, StoreError> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
-    options.open(path).map_err(|source| StoreError::io(path, source))
+    atomic::open(path, &mut options).map_err(|source| StoreError::io(path, source))
 }
 
 fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {

@@ -45,6 +45,7 @@ mod store_embedded;
 mod store_kills;
 mod store_limits;
 mod store_qdrant;
+mod store_strange;
 mod store_suite;
 mod support;
 mod tidy;

@@ -6,9 +6,10 @@ use std::{
     env,
     fs::{self, File},
     os::unix::fs::FileExt,
+    panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use codeinfo::{
@@ -20,12 +21,12 @@ use codeinfo::{
     store::{Catalog, Collection, Embedded, Filter, OnMismatch, VectorStore},
     task::Tasks,
 };
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::process::Command;
 
 /// Set to have every file damaged in every way, which takes some minutes.
-const ALL: &str = "STORE_DAMAGE_ALL";
+pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
 /// Set to damage as in an earlier run.
 const SEED: &str = "STORE_DAMAGE_SEED";
 /// How many files of a store are damaged unless all are.
@@ -76,23 +77,23 @@ impl Damage {
 
 /// What somebody sees of a store.
 #[derive(Debug, PartialEq)]
-struct Seen {
-    roots: Vec<Root>,
+pub(crate) struct Seen {
+    pub(crate) roots: Vec<Root>,
     answers: Vec<Vec<String>>,
     /// Paths and versions of all chunks, by id.
     chunks: BTreeMap<String, (String, String)>,
 }
 
 /// A store in use.
-struct House {
-    store: Arc<dyn VectorStore>,
-    ingest: Ingest,
+pub(crate) struct House {
+    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) ingest: Ingest,
     search: Search,
     tasks: Tasks,
 }
 
 impl House {
-    async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
+    pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
         let settings =
             config::Store { hnsw_min_chunks: 200_000, seal_chunks, settles: true, repairs: true };
@@ -108,7 +109,7 @@ impl House {
         Self { store, ingest, search, tasks }
     }
 
-    async fn ingest(&self, path: &Path, name: &str) {
+    pub(crate) async fn ingest(&self, path: &Path, name: &str) {
         let description = Some(format!("the {name} of the boiler"));
         let request = Request { path: path.to_owned(), name: Some(name.to_owned()), description };
         let run = self.ingest.start(request).await.unwrap();
@@ -117,7 +118,7 @@ impl House {
         assert_eq!(ended, State::Completed);
     }
 
-    async fn look(&self) -> Seen {
+    pub(crate) async fn look(&self) -> Seen {
         let mut roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
         for root in &mut roots {
             (root.last_ingest_at, root.counts.embedded) = (None, 0);
@@ -140,14 +141,14 @@ impl House {
         Seen { roots, answers, chunks: chunks.collect() }
     }
 
-    async fn close(self) {
+    pub(crate) async fn close(self) {
         assert!(self.tasks.stop(Duration::from_mins(1)).await);
         self.store.flush().await.unwrap();
     }
 }
 
 /// A store of two repositories, with changes and a deletion, closed.
-async fn build(folder: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Seen {
+pub(crate) async fn build(folder: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Seen {
     let repos = folder.join("repos");
     for (name, word) in [("valves", "valve"), ("pumps", "pump")] {
         fs::create_dir_all(repos.join(name)).unwrap();
@@ -201,7 +202,7 @@ pub(crate) fn next(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     let given = env::var_os(SEED).map(|seed| seed.to_str().unwrap().parse().unwrap());
     given.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs())
 }
@@ -213,16 +214,23 @@ pub(crate) fn aside(data: &Path) -> Vec<String> {
     names.filter(|name| name.starts_with("store.damaged-")).collect()
 }
 
-async fn survives(case: (&Path, &Damage), whole: (&Path, &Seen), house: (&Arc<Builtin>, usize)) {
-    let ((file, damage), (data, before)) = (case, whole);
+/// Damages a file of a copy and has it repaired. Returns how long the longest start took.
+async fn survives(
+    (file, damage): (&Path, &Damage),
+    (data, before): (&Path, &Seen),
+    (embedder, seal_chunks): (&Arc<Builtin>, usize),
+) -> Duration {
     let work = TempDir::new().unwrap();
     let copied = work.path().join("data");
     copy(data, &copied).await;
     damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
     // What is repaired stays so.
     let starts = if env::var_os(ALL).is_some() { 2 } else { 1 };
+    let mut longest = Duration::ZERO;
     for time in 0..starts {
-        let house = House::open(&copied, house.0, house.1).await;
+        let started = Instant::now();
+        let house = House::open(&copied, embedder, seal_chunks).await;
+        longest = longest.max(started.elapsed());
         house.ingest.repair().await.unwrap();
         let what = format!("{damage:?} {}, start {time}", file.display());
         assert_eq!(house.store.damage(), None, "{what}");
@@ -230,6 +238,7 @@ async fn survives(case: (&Path, &Damage), whole: (&Path, &Seen), house: (&Arc<Bu
         house.close().await;
     }
     assert!(aside(&copied).len() <= 1, "{damage:?} {}: {:?}", file.display(), aside(&copied));
+    longest
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,6 +246,7 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
     let mut state = seed();
     let started_with = state;
+    let (mut count, mut failed, mut longest) = (0, Vec::new(), Duration::ZERO);
     for seal_chunks in [4096, 32] {
         let folder = TempDir::new().unwrap();
         let before = build(folder.path(), &embedder, seal_chunks).await;
@@ -256,19 +266,33 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
             cases.sort_by_cached_key(|_| next(&mut state));
             cases.truncate(SOME);
         }
+        count += cases.len();
         let run = |(file, damage): (PathBuf, Damage)| {
             let (embedder, data, before) = (&embedder, &data, &before);
             async move {
-                survives((&file, &damage), (data, before), (embedder, seal_chunks)).await;
+                let case = survives((&file, &damage), (data, before), (embedder, seal_chunks));
+                let ended = AssertUnwindSafe(case).catch_unwind().await;
+                ended.map_err(|_| format!("{damage:?} {}", file.display()))
             }
         };
-        stream::iter(cases).for_each_concurrent(SIDE_BY_SIDE, run).await;
-        if env::var_os(ALL).is_some() {
-            // Otherwise other tests of this process take memory, too.
-            let peak = peak_bytes();
-            assert!(peak < 3 << 30, "{peak} bytes of memory; {SEED}={started_with}");
+        let mut ended = stream::iter(cases).map(run).buffer_unordered(SIDE_BY_SIDE);
+        let mut done = 0;
+        while let Some(ended) = ended.next().await {
+            done += 1;
+            if done % 50 == 0 {
+                println!("{done} of {count}, {failed:?}");
+            }
+            match ended {
+                Ok(took) => longest = longest.max(took),
+                Err(case) => failed.push(case),
+            }
         }
     }
+    let peak = peak_bytes();
+    println!("{count} cases, the longest start {longest:?}, {} MiB of memory", peak >> 20);
+    assert!(failed.is_empty(), "{failed:#?} of {count}; {SEED}={started_with}");
+    // Otherwise other tests of this process take memory, too.
+    assert!(env::var_os(ALL).is_none() || peak < 3 << 30, "{peak} bytes of memory");
 }
 
 /// The most memory that this process had at once.

@@ -23,6 +23,7 @@ use tempfile::TempDir;
 
 use crate::{
     store_damage,
+    store_strange::disturb,
     store_suite::{
         DIMENSIONS, MODEL, Place, Store, a_file, a_root, all, chunk, numbers, put, root,
         store_suite, vector,
@@ -167,7 +168,7 @@ async fn an_index_of_former_versions_goes_when_the_store_is_opened() {
     shard.update(UpdateOperation::FieldIndexOperation(index)).unwrap();
     drop(shard);
     // Former versions kept none.
-    fs::remove_file(folder.path().join("checksums")).unwrap();
+    disturb(folder.path());
     let indexed = || -> Vec<String> {
         let shard = EdgeShard::load(&chunks, None).unwrap();
         shard.info().payload_schema.into_keys().map(|key| key.to_string()).collect()
@@ -240,9 +241,9 @@ async fn a_list_of_points_without_a_checksum_is_not_believed() {
     let store = open(folder.path()).await.unwrap();
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     drop(store);
-    fs::remove_file(folder.path().join("checksums")).unwrap();
+    disturb(folder.path());
     assert_eq!(refusal(folder.path()).await, "");
-    fs::remove_file(folder.path().join("checksums")).unwrap();
+    disturb(folder.path());
     let segments = fs::read_dir(folder.path().join("chunks/segments")).unwrap();
     let list = segments.map(|entry| entry.unwrap().path().join("mutable_id_tracker.mappings"));
     let list = list.into_iter().find(|path| fs::metadata(path).is_ok_and(|it| 0 < it.len()));

@@ -1,7 +1,7 @@
 //! Moves what is damaged out of the way, and keeps a little of it for people who want to see why.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -20,6 +20,14 @@ pub(super) fn whole(folder: &Path, reason: &str) -> Result<(), StoreError> {
     report(folder, &aside, reason)
 }
 
+/// Moves a file beside the folder of the store away.
+pub(super) fn neighbour(folder: &Path, name: &str, reason: &str) -> Result<(), StoreError> {
+    let (from, aside) = (folder.with_file_name(name), place(folder)?);
+    fs::create_dir_all(&aside).map_err(|source| StoreError::io(&aside, source))?;
+    fs::rename(&from, aside.join(name)).map_err(|source| StoreError::io(&from, source))?;
+    report(folder, &aside, reason)
+}
+
 /// Moves some of what is in `folder` away; what is not there any more needs no moving.
 pub(super) fn parts<'a>(
     folder: &Path,
@@ -29,14 +37,20 @@ pub(super) fn parts<'a>(
     let aside = place(folder)?;
     for part in parts {
         let (from, to) = (folder.join(part), aside.join(part));
-        if !from.try_exists().map_err(|source| StoreError::io(&from, source))? {
-            continue;
+        match from.symlink_metadata() {
+            Ok(_) => {}
+            Err(error) if is_gone(&error) => continue,
+            Err(source) => return Err(StoreError::io(&from, source)),
         }
         let above = to.parent().unwrap_or(&aside);
         fs::create_dir_all(above).map_err(|source| StoreError::io(above, source))?;
         fs::rename(&from, &to).map_err(|source| StoreError::io(&from, source))?;
     }
     report(folder, &aside, reason)
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Returns a name that is free, beside the folder of the store.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::{
     super::{Collection, Field, Filter, StoreError, catalog},
     entry::Entry,
+    roster,
     writer::Writer,
 };
 use crate::domain::{Root, RootId};
@@ -23,6 +24,8 @@ struct Counted {
 pub(super) struct Audit {
     /// What is wrong now, if anything is.
     pub(super) damage: Option<String>,
+    /// Whether chunks or files belong to roots of which nothing else is known.
+    pub(super) is_lost: bool,
     /// The roots to repair, those included that were to be repaired before.
     pub(super) roots: Vec<Root>,
 }
@@ -34,9 +37,11 @@ pub(super) fn audit(writer: &Writer, found: Option<String>) -> Result<Audit, Sto
         writer.roots()?.into_iter().map(|root| (root.id, root)).collect();
     let listed = writer.roster().roots();
     let lost = listed.into_iter().filter(|root| !stored.contains_key(&root.id));
+    // A list that was once written names all there ever were.
+    let is_lost = !writer.roster().is_whole() && stored.is_empty() && has_strangers(writer)?;
     if let Some(found) = found {
         let roots = stored.values().cloned().chain(lost).collect();
-        return Ok(Audit { damage: Some(found), roots });
+        return Ok(Audit { damage: Some(found), is_lost, roots });
     }
     let mut records: HashMap<RootId, u64> = HashMap::new();
     writer.shards().files.each(|payload| {
@@ -45,7 +50,7 @@ pub(super) fn audit(writer: &Writer, found: Option<String>) -> Result<Audit, Sto
         }
         Ok(())
     })?;
-    let (mut damage, mut roots) = (None, Vec::new());
+    let (mut damage, mut roots) = (is_lost.then(|| roster::LOST.to_owned()), Vec::new());
     for root in stored.values().cloned().chain(lost) {
         let of_root = Filter::default().with(Field::Root, [root.id.to_string()]);
         let chunks = writer.shards().chunks.count(&of_root)?;
@@ -70,7 +75,28 @@ pub(super) fn audit(writer: &Writer, found: Option<String>) -> Result<Audit, Sto
             roots.push(root);
         }
     }
-    Ok(Audit { damage, roots })
+    Ok(Audit { damage, is_lost, roots })
+}
+
+/// Selects what belongs to no root that is known.
+fn strangers(writer: &Writer) -> Result<Filter, StoreError> {
+    let stored = writer.roots()?.into_iter().chain(writer.roster().roots());
+    Ok(Filter::default().without(Field::Root, stored.map(|root| root.id.to_string())))
+}
+
+fn has_strangers(writer: &Writer) -> Result<bool, StoreError> {
+    let filter = strangers(writer)?;
+    let shards = writer.shards();
+    Ok(0 < shards.files.count(&filter)? + shards.chunks.count(&filter)?)
+}
+
+/// Removes what belongs to no root that is known: nobody could remove it by a name.
+pub(super) fn forget_strangers(writer: &mut Writer) -> Result<(), StoreError> {
+    let filter = strangers(writer)?;
+    for collection in [Collection::Chunks, Collection::Files] {
+        writer.write(Entry::Delete(collection, filter.clone()))?;
+    }
+    writer.flush()
 }
 
 /// Has the store say of the roots that they are to be repaired.

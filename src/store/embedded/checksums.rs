@@ -20,7 +20,6 @@ use std::{
 
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
-use tracing::warn;
 
 use super::{
     super::{Collection, StoreError, atomic},
@@ -28,7 +27,7 @@ use super::{
 };
 
 /// The list, below the folder of the store: a checksum of its own in the first line, then JSON.
-const FILE: &str = "checksums";
+pub(super) const FILE: &str = "checksums";
 /// Where a shard keeps its segments.
 const SEGMENTS: &str = "segments";
 /// What is read of a file at a time, and what is left out where it is all zeros. The engine makes files
@@ -43,6 +42,15 @@ const MAX_THREADS: usize = 4;
 pub(super) struct Checksums {
     folder: PathBuf,
     record: Record,
+    state: State,
+}
+
+/// What was found when a list was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Whole,
+    Missing,
+    Damaged,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -64,14 +72,21 @@ struct Print {
 impl Checksums {
     /// Reads the list of `folder`. One that is missing or damaged itself is empty: it proves nothing.
     pub(super) fn open(folder: &Path) -> Result<Self, StoreError> {
-        let record = match atomic::read(&folder.join(FILE))? {
-            None => Record::default(),
-            Some(bytes) => decode(&bytes).unwrap_or_else(|| {
-                warn!(folder = %folder.display(), "the store's checksums cannot be read");
-                Record::default()
-            }),
+        let (state, record) = match atomic::read(&folder.join(FILE)) {
+            Ok(None) => (State::Missing, Record::default()),
+            Ok(Some(bytes)) => decode(&bytes)
+                .map_or((State::Damaged, Record::default()), |record| (State::Whole, record)),
+            Err(StoreError::Io { source, .. }) if is_no_file(&source) => {
+                (State::Damaged, Record::default())
+            }
+            Err(error) => return Err(error),
         };
-        Ok(Self { folder: folder.to_owned(), record })
+        Ok(Self { folder: folder.to_owned(), record, state })
+    }
+
+    /// Returns what was found in place of the list.
+    pub(super) fn state(&self) -> State {
+        self.state
     }
 
     /// Returns the files that are not what was written, by their paths below the folder of the store.
@@ -239,16 +254,12 @@ fn panicked() -> StoreError {
 }
 
 fn print(path: &Path, buffer: &mut [u8]) -> io::Result<Option<Print>> {
-    let mut file = match File::open(path) {
+    let mut file = match atomic::open(path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if is_no_file(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Ok(None);
-    }
-    let (size, mut hasher, mut at) = (metadata.len(), Hasher::new(), 0);
+    let (size, mut hasher, mut at) = (file.metadata()?.len(), Hasher::new(), 0);
     while let Some(data) = next_data(&file, at, size)? {
         // Whole blocks, wherever the file system begins what it keeps.
         let start = data.start - data.start % BLOCK as u64;
@@ -261,8 +272,8 @@ fn print(path: &Path, buffer: &mut [u8]) -> io::Result<Option<Print>> {
 }
 
 fn is_no_file(error: &io::Error) -> bool {
-    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
+    use io::ErrorKind::{InvalidData, NotADirectory, NotFound};
+    matches!(error.kind(), InvalidData | NotADirectory | NotFound)
 }
 
 /// Adds the blocks that are not all zeros, each with its place.

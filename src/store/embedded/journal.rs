@@ -14,12 +14,15 @@ use std::{
 use tracing::warn;
 
 use super::{
-    super::StoreError,
+    super::{StoreError, atomic},
     entry::{self, Entry},
 };
 
 /// Length and checksum.
 const HEADER: usize = 12;
+
+/// The most bytes of one record: a removal names each point, in 16 bytes.
+const MAX_RECORD: u32 = 1 << 28;
 
 /// An open journal, locked against a second opener.
 #[derive(Debug)]
@@ -45,7 +48,8 @@ impl Journal {
         let path = folder.join("journal");
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(&path).map_err(|source| StoreError::io(&path, source))?;
+        let file =
+            atomic::open(&path, &mut options).map_err(|source| StoreError::io(&path, source))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { path, file, bytes: 0 }),
             Err(TryLockError::WouldBlock) => Err(StoreError::Held {
@@ -84,7 +88,8 @@ impl Journal {
     /// Writes a record; it survives `kill -9` once this returns.
     pub(super) fn append(&mut self, entry: &Entry) -> Result<(), AppendError> {
         let body = entry::encode(entry).map_err(AppendError::Refused)?;
-        let length = u32::try_from(body.len()).map_err(|_| {
+        let length = u32::try_from(body.len()).ok().filter(|length| *length <= MAX_RECORD);
+        let length = length.ok_or_else(|| {
             let reason = format!("one batch has {} bytes", body.len());
             AppendError::Refused(StoreError::Engine { action: "write its journal", reason })
         })?;
@@ -144,7 +149,7 @@ fn record(reader: &mut impl Read, left: u64) -> io::Result<Option<(Vec<u8>, u64)
     reader.read_exact(&mut length)?;
     reader.read_exact(&mut sum)?;
     let length = u32::from_le_bytes(length);
-    if left - header < u64::from(length) {
+    if MAX_RECORD < length || left - header < u64::from(length) {
         return Ok(None);
     }
     let mut body = vec![0; length as usize];

@@ -43,6 +43,9 @@ struct Record {
     /// Chunks and files of a former model are being dropped; to be repeated if interrupted.
     #[serde(default)]
     discarding: bool,
+    /// Whether checksums of the files were ever written: without them, something removed them.
+    #[serde(default)]
+    has_checksums: bool,
 }
 
 /// Stands for the checksum of a manifest while it is computed.
@@ -66,10 +69,12 @@ impl Manifest {
         let path = folder.join("manifest.json");
         let Some(bytes) = atomic::read(&path)? else {
             // It is written before anything else, and the numbers it held cannot be guessed.
-            let chunks = folder.join(shard::folder_name(Collection::Chunks));
-            if chunks.try_exists().map_err(|source| StoreError::io(&chunks, source))? {
-                let reason = "`manifest.json` is missing".to_owned();
-                return Err(StoreError::Damaged { path: folder.to_owned(), reason });
+            for collection in Collection::ALL {
+                let shard = folder.join(shard::folder_name(collection));
+                if shard.try_exists().map_err(|source| StoreError::io(&shard, source))? {
+                    let reason = "`manifest.json` is missing".to_owned();
+                    return Err(StoreError::Damaged { path: folder.to_owned(), reason });
+                }
             }
             let record = Record {
                 sum: String::new(),
@@ -78,6 +83,7 @@ impl Manifest {
                 dimensions,
                 next_operation: 1,
                 discarding: false,
+                has_checksums: false,
             };
             return Ok(Self { path, record, is_new: true });
         };
@@ -155,6 +161,20 @@ impl Manifest {
     /// Notes that they are gone.
     pub(super) fn finish_discarding(&mut self) -> Result<(), StoreError> {
         self.record.discarding = false;
+        self.save()
+    }
+
+    /// Whether the files have had checksums since a former time. Stores of former versions had none.
+    pub(super) fn has_checksums(&self) -> bool {
+        self.record.has_checksums
+    }
+
+    /// Notes that the files have checksums now.
+    pub(super) fn note_checksums(&mut self) -> Result<(), StoreError> {
+        if self.record.has_checksums {
+            return Ok(());
+        }
+        self.record.has_checksums = true;
         self.save()
     }
 

@@ -2,51 +2,77 @@
 //!
 //! The engine makes room for the highest place that the list names: a few flipped bytes took 14 GB.
 
-use std::{fs, io};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, ErrorKind, Read},
+    path::Path,
+};
 
-use super::{super::StoreError, checksums};
+use super::{
+    super::{StoreError, atomic},
+    checksums,
+};
 
 /// The engine's name for the list.
 const NAME: &str = "/mutable_id_tracker.mappings";
 
 /// Returns the lists that the engine cannot have written, by their paths below the folder of the store.
-pub(super) fn implausible(folder: &std::path::Path) -> Result<Vec<String>, StoreError> {
+pub(super) fn implausible(folder: &Path) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
     for path in checksums::files(folder)?.into_iter().filter(|path| path.ends_with(NAME)) {
         let file = folder.join(&path);
-        match fs::read(&file) {
-            Ok(bytes) if is_plausible(&bytes) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Ok(_) => found.push(path),
+        match is_plausible_file(&file) {
+            Ok(true) => {}
+            Ok(false) => found.push(path),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) if error.kind() == ErrorKind::InvalidData => found.push(path),
             Err(source) => return Err(StoreError::io(&file, source)),
         }
     }
     Ok(found)
 }
 
+fn is_plausible_file(path: &Path) -> io::Result<bool> {
+    let file = atomic::open(path, File::options().read(true))?;
+    let length = file.metadata()?.len();
+    is_plausible(BufReader::new(file), length)
+}
+
 /// Whether each whole entry is of a known kind and names a place that so many entries can have reached.
 /// An entry is its kind, an id, and when it adds a point its place; the last one may be cut short.
-fn is_plausible(list: &[u8]) -> bool {
-    let mut rest = list;
-    while let Some((kind, after)) = rest.split_first() {
+fn is_plausible(mut list: impl BufRead, length: u64) -> io::Result<bool> {
+    let mut kind = [0];
+    while is_read(&mut list, &mut kind)? {
         let (id, has_place) = match kind {
-            1 => (8, true),
-            2 => (16, true),
-            3 => (8, false),
-            4 => (16, false),
-            _ => return false,
+            [1] => (8, true),
+            [2] => (16, true),
+            [3] => (8, false),
+            [4] => (16, false),
+            _ => return Ok(false),
         };
-        let Some((_, after)) = after.split_at_checked(id) else { return true };
-        rest = after;
+        let (mut skipped, mut place) = ([0; 16], [0; 4]);
+        if !is_read(&mut list, skipped.get_mut(..id).unwrap_or_default())? {
+            return Ok(true);
+        }
         if has_place {
-            let Some((place, after)) = rest.split_first_chunk() else { return true };
-            if list.len() < u32::from_le_bytes(*place) as usize {
-                return false;
+            if !is_read(&mut list, &mut place)? {
+                return Ok(true);
             }
-            rest = after;
+            if length < u64::from(u32::from_le_bytes(place)) {
+                return Ok(false);
+            }
         }
     }
-    true
+    Ok(true)
+}
+
+/// Fills `bytes`, or finds that the list ends before that.
+fn is_read(list: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
+    match list.read_exact(bytes) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -57,6 +83,7 @@ mod tests {
     fn a_list_is_plausible_until_a_place_is_out_of_reach_or_a_kind_unknown() {
         let entry = |place: u32| [&[2][..], &[7; 16], &place.to_le_bytes()].concat();
         let list = [entry(0), entry(1), vec![4; 17], entry(2)].concat();
+        let is_plausible = |list: &[u8]| is_plausible(list, list.len() as u64).unwrap();
         assert!((0..=list.len()).all(|length| is_plausible(&list[..length])));
         assert!(!is_plausible(&[list.clone(), entry(0xa5a5)].concat()));
         assert!(!is_plausible(&[list, vec![9]].concat()));

@@ -14,7 +14,8 @@ use super::{
     super::{Collection, OnMismatch, StoreError, atomic},
     aside,
     audit::{self, audit},
-    checksums::{self, Checksums},
+    checksums::{self, Checksums, State},
+    entries,
     journal::Journal,
     manifest::Manifest,
     mappings,
@@ -36,15 +37,25 @@ pub(super) struct Wanted {
 
 /// Opens the store in `folder`.
 pub(super) fn open(folder: &Path, wanted: &Wanted) -> Result<Writer, StoreError> {
-    let roster = Roster::open(folder)?;
+    let roster = Roster::open(folder, wanted.repairs)?;
     match open_once(folder, wanted, &roster, None) {
         Err(StoreError::Damaged { reason, .. }) if wanted.repairs => {
+            let is_whole = roster.is_whole();
             roster.mark(Some(&reason), &roster.roots())?;
+            if !is_whole {
+                roster.lose(&reason, &[])?;
+            }
             aside::whole(folder, &reason)?;
             open_once(folder, wanted, &roster, Some(reason))
         }
         opened => opened,
     }
+}
+
+/// Reads which model filled the store in `folder` and how long its vectors are; `None` if there is none
+/// yet.
+pub(super) fn recorded(folder: &Path) -> Result<Option<(String, usize)>, StoreError> {
+    Manifest::recorded(folder).map_err(|error| judged(folder, error))
 }
 
 /// Opens the store, without those of its segments that are damaged. `found` is what was found damaged
@@ -55,7 +66,8 @@ fn open_once(
     roster: &Roster,
     mut found: Option<String>,
 ) -> Result<Writer, StoreError> {
-    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    let create = |source| judged(folder, StoreError::io(folder, source));
+    fs::create_dir_all(folder).map_err(create)?;
     // Locks the folder, so it comes first.
     let journal = Journal::open(folder).map_err(|error| judged(folder, error))?;
     let open = || Manifest::open(folder, &wanted.model, wanted.dimensions);
@@ -69,14 +81,17 @@ fn open_once(
     }
     let is_discarding = discard(folder, wanted, &mut manifest)?;
     let mut checksums = Checksums::open(folder).map_err(|error| judged(folder, error))?;
-    let damaged: Vec<String> =
-        if is_discarding { Vec::new() } else { compare(folder, &checksums)? };
+    let damaged = damaged(folder, &manifest, &checksums).map_err(|error| judged(folder, error))?;
+    let is_lost = !roster.is_whole() && damaged.iter().any(|path| is_of_roots(path));
     if let Some(reason) = reason(&damaged) {
         refuse_unless(wanted.repairs, folder, &reason)?;
-        let segments: BTreeSet<&str> =
-            damaged.iter().filter_map(|path| checksums::segment(path)).collect();
-        aside::parts(folder, segments, &reason)?;
         roster.mark(Some(&reason), &roster.roots())?;
+        if is_lost {
+            roster.lose(&reason, &[])?;
+        }
+        let part = |path| checksums::segment(path).unwrap_or(path);
+        let parts: BTreeSet<&str> = damaged.iter().map(|path| part(path.as_str())).collect();
+        aside::parts(folder, parts, &reason)?;
         found = Some(reason);
     }
     if let Some(reason) = &found {
@@ -94,11 +109,17 @@ fn open_once(
     if let Some(reason) = &audit.damage {
         refuse_unless(wanted.repairs, folder, reason)?;
     }
+    let is_lost = is_lost || audit.is_lost;
+    let reason = audit.damage.clone();
     if wanted.repairs && !audit.roots.is_empty() {
         audit::mark(&mut writer, audit)?;
         writer.flush()?;
     } else {
         writer.list_roots();
+    }
+    if is_lost {
+        roster.lose(reason.as_deref().unwrap_or_default(), &writer.roots()?)?;
+        audit::forget_strangers(&mut writer)?;
     }
     Ok(writer)
 }
@@ -158,8 +179,8 @@ fn judged(folder: &Path, error: StoreError) -> StoreError {
 
 /// Whether an error of the system says that something is not there, or is no file.
 fn is_of_files(error: &io::Error) -> bool {
-    use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, NotFound};
-    matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory | NotFound)
+    use io::ErrorKind::{AlreadyExists, InvalidData, IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), AlreadyExists | InvalidData | IsADirectory | NotADirectory | NotFound)
 }
 
 fn refuse_unless(repairs: bool, folder: &Path, reason: &str) -> Result<(), StoreError> {
@@ -173,6 +194,7 @@ fn refuse_unless(repairs: bool, folder: &Path, reason: &str) -> Result<(), Store
 fn reason(damaged: &[String]) -> Option<String> {
     match damaged {
         [] => None,
+        [one] if one == checksums::FILE => Some(format!("`{one}` is missing or damaged")),
         [one] => Some(format!("`{one}` is not what was written")),
         [first, others @ ..] => {
             Some(format!("`{first}` and {} other files are not what was written", others.len()))
@@ -180,12 +202,32 @@ fn reason(damaged: &[String]) -> Option<String> {
     }
 }
 
-fn compare(folder: &Path, checksums: &Checksums) -> Result<Vec<String>, StoreError> {
-    let differing = checksums.damaged().map_err(|error| judged(folder, error))?;
-    let mut damaged: Vec<String> = differing.into_iter().map(ToOwned::to_owned).collect();
-    if !checksums.is_at_rest() {
-        let implausible = mappings::implausible(folder);
-        damaged.extend(implausible.map_err(|error| judged(folder, error))?);
+/// Returns what is not as it was written, or would hang the engine, by paths below the folder of the store.
+fn damaged(
+    folder: &Path,
+    manifest: &Manifest,
+    checksums: &Checksums,
+) -> Result<Vec<String>, StoreError> {
+    let mut damaged = entries::strange(folder)?;
+    let is_proof_gone = match checksums.state() {
+        State::Whole => false,
+        State::Missing => manifest.has_checksums(),
+        State::Damaged => true,
+    };
+    if is_proof_gone {
+        damaged.push(checksums::FILE.to_owned());
     }
+    damaged.extend(checksums.damaged()?.into_iter().map(ToOwned::to_owned));
+    if !checksums.is_at_rest() {
+        damaged.extend(mappings::implausible(folder)?);
+    }
+    // The rest was dropped, or is about to be.
+    damaged.retain(|path| !manifest.discarding() || is_of_roots(path) || path == checksums::FILE);
+    damaged.sort_unstable();
+    damaged.dedup();
     Ok(damaged)
+}
+
+fn is_of_roots(path: &str) -> bool {
+    path.split('/').next() == Some(shard::folder_name(Collection::Roots))
 }

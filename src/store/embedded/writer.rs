@@ -229,7 +229,8 @@ impl Writer {
         // Opening changes numbers in memory that the engine writes when it is closed.
         let flush = |collection: &Collection| self.shards.get(*collection).flush();
         let flushed = Collection::ALL.iter().try_for_each(flush);
-        if let Err(error) = flushed.and_then(|()| self.checksums.rest()) {
+        let noted = flushed.and_then(|()| self.checksums.rest());
+        if let Err(error) = noted.and_then(|()| self.manifest.note_checksums()) {
             warn!(%error, "the checksums of the store could not be written");
         }
     }

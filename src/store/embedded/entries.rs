@@ -1,0 +1,52 @@
+//! Finds what the engine would wait for, or read without end: what is no file, and settings that are too
+//! large.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    super::{Collection, StoreError, atomic},
+    shard,
+};
+
+/// Returns such entries below the folders of the collections, by their paths below the folder of the
+/// store.
+pub(super) fn strange(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let mut found = Vec::new();
+    for collection in Collection::ALL {
+        let name = shard::folder_name(collection);
+        let path = folder.join(name);
+        let seen = match path.metadata() {
+            Ok(entry) if entry.is_dir() => collect(&path, name, &mut found),
+            Err(error) if path.symlink_metadata().is_err() => absent_is_fine(error),
+            Ok(_) | Err(_) => {
+                found.push(name.to_owned());
+                Ok(())
+            }
+        };
+        seen.map_err(|source| StoreError::io(&path, source))?;
+    }
+    Ok(found)
+}
+
+fn collect(folder: &PathBuf, below: &str, found: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = format!("{below}/{}", entry.file_name().to_string_lossy());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect(&entry.path(), &path, found)?;
+        } else if !kind.is_file()
+            || (path.ends_with(".json") && atomic::MAX_BYTES < entry.metadata()?.len())
+        {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn absent_is_fine(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
