@@ -41,6 +41,8 @@ mod search;
 mod settings;
 mod store_crash;
 mod store_damage;
+#[cfg(target_os = "linux")]
+mod store_disk;
 mod store_embedded;
 mod store_kills;
 mod store_limits;

@@ -23,12 +23,14 @@ use codeinfo::{
 };
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
-use tokio::process::Command;
+use tokio::{process::Command, time::timeout};
 
 /// Set to have every file damaged in every way, which takes some minutes.
 pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
 /// Set to damage as in an earlier run.
 const SEED: &str = "STORE_DAMAGE_SEED";
+/// How long one repair may take; what fails is tried again after a minute.
+const PATIENCE: Duration = Duration::from_secs(50);
 /// How many files of a store are damaged unless all are.
 const SOME: usize = 20;
 /// How many stores are damaged side by side.
@@ -231,8 +233,8 @@ async fn survives(
         let started = Instant::now();
         let house = House::open(&copied, embedder, seal_chunks).await;
         longest = longest.max(started.elapsed());
-        house.ingest.repair().await.unwrap();
         let what = format!("{damage:?} {}, start {time}", file.display());
+        timeout(PATIENCE, house.ingest.repair()).await.expect(&what).unwrap();
         assert_eq!(house.store.damage(), None, "{what}");
         assert_eq!(house.look().await, *before, "{what}");
         house.close().await;

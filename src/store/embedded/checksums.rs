@@ -30,6 +30,8 @@ use super::{
 pub(super) const FILE: &str = "checksums";
 /// Where a shard keeps its segments.
 const SEGMENTS: &str = "segments";
+/// How the name of a segment ends that the engine is about to remove.
+const REMOVED: &str = ".deleted";
 /// What is read of a file at a time, and what is left out where it is all zeros. The engine makes files
 /// of 32 MiB that are mostly holes; those are neither read nor counted.
 const READ: usize = 1 << 18;
@@ -206,13 +208,13 @@ fn collect(folder: &Path, below: &str, files: &mut Vec<String>) -> io::Result<()
     for entry in fs::read_dir(folder.join(below))? {
         let entry = entry?;
         let name = entry.file_name();
-        // The engine gives no other names; what it is about to remove ends so.
-        let Some(name) = name.to_str().filter(|name| !name.ends_with(".deleted")) else { continue };
+        // The engine gives no other names.
+        let Some(name) = name.to_str() else { continue };
         let path = format!("{below}/{name}");
-        if entry.file_type()?.is_dir() {
-            collect(folder, &path, files)?;
-        } else {
+        if !entry.file_type()?.is_dir() {
             files.push(path);
+        } else if !name.ends_with(REMOVED) {
+            collect(folder, &path, files)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@
 //! tenth of a second each time. Records are length (u32), checksum (u64), body; little-endian.
 
 use std::{
-    fs::{File, TryLockError},
+    fs::{File, Metadata, TryLockError},
     io::{self, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -114,6 +114,21 @@ impl Journal {
         self.cut(0)
     }
 
+    /// Fails when another file, or none, is in its place: its folder was removed, and whatever is there now
+    /// belongs to somebody else.
+    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+        let held = self.on_file(File::metadata)?;
+        if self.path.metadata().is_ok_and(|found| is_same(&held, &found)) {
+            return Ok(());
+        }
+        let folder = self.path.with_file_name("");
+        let reason = format!(
+            "`{}` was removed or replaced while it was in use; restart to make it again",
+            folder.display()
+        );
+        Err(StoreError::Engine { action: "use its folder", reason })
+    }
+
     /// Puts the records on disk, so that they survive a power failure too.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         self.on_file(File::sync_data)
@@ -136,6 +151,17 @@ impl Journal {
     fn on_file<T>(&self, work: impl FnOnce(&File) -> io::Result<T>) -> Result<T, StoreError> {
         work(&self.file).map_err(|source| StoreError::io(&self.path, source))
     }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 /// Reads one record of at most `left` bytes: its body and its size in the file. `None` at the end

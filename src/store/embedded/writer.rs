@@ -223,7 +223,7 @@ impl Writer {
             return;
         }
         let is_on_disk = self.changed.is_empty() && self.journal.bytes() == 0;
-        if self.optimizing || self.marker_stays || self.broken.is_some() || !is_on_disk {
+        if self.optimizing || self.marker_stays || self.check().is_err() || !is_on_disk {
             return;
         }
         // Opening changes numbers in memory that the engine writes when it is closed.
@@ -248,7 +248,7 @@ impl Writer {
     /// Fails when an earlier failure makes further writes impossible.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match &self.broken {
-            None => Ok(()),
+            None => self.journal.check_place(),
             Some(reason) => {
                 let reason = format!("an earlier write failed ({reason}); restart to recover");
                 Err(StoreError::Engine { action: "write", reason })
@@ -321,6 +321,7 @@ impl Writer {
         if self.optimizing || self.broken.is_some() {
             return Ok(());
         }
+        self.journal.check_place()?;
         for collection in &self.changed {
             self.shards.get(*collection).flush()?;
         }

@@ -52,6 +52,19 @@ impl Program {
         Self::start_logged(command).await
     }
 
+    /// Starts `codeinfo serve PATHS…` on free ports, with its data on a small disk of its own.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn serve_on_small_disk(
+        size: &str,
+        data_dir: &Path,
+        paths: &[&Path],
+        environment: &Environment,
+    ) -> Self {
+        let mut command = on_small_disk(size, "exec \"$0\" \"$@\"", data_dir, environment);
+        command.arg("serve").args(paths);
+        Self::start(command).await
+    }
+
     /// Starts `codeinfo serve` on free ports; returns what it says on standard error, too.
     pub(crate) async fn serve_logged(
         data_dir: &Path,
@@ -187,6 +200,25 @@ pub(crate) async fn run_unprivileged(
     let mut command = within(Command::new("unshare"), data_dir, environment);
     command.args(["--user", env!("CARGO_BIN_EXE_codeinfo")]).args(arguments);
     command.output().await.unwrap()
+}
+
+/// Runs a script, whose `$0` is the program, with the data on a small disk of its own.
+pub(crate) async fn run_on_small_disk(
+    size: &str,
+    script: &str,
+    data_dir: &Path,
+    environment: &Environment,
+) -> Output {
+    on_small_disk(size, script, data_dir, environment).output().await.unwrap()
+}
+
+fn on_small_disk(size: &str, script: &str, data_dir: &Path, environment: &Environment) -> Command {
+    let mut command = within(Command::new("unshare"), data_dir, environment);
+    let script = format!("mount -t tmpfs -o size={size} tmpfs \"$DATA_DIR\" || exit 9\n{script}");
+    command
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+        .arg(env!("CARGO_BIN_EXE_codeinfo"));
+    command
 }
 
 /// Sends a signal by name to a process.

@@ -1,0 +1,195 @@
+//! A disk that is full, that may only be read, or that goes away: nothing is lost, nothing is called damage,
+//! and what is wrong is said.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use tokio::process::Command;
+
+use crate::support::process::{Environment, Program, begin, fresh, run, run_on_small_disk};
+
+fn without_codex() -> Environment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+/// Whether a disk can be mounted here; says so where not.
+async fn may_mount() -> bool {
+    let mut command = Command::new("unshare");
+    let mounted = command.args(["--user", "--map-root-user", "--mount", "true"]).status().await;
+    let may = mounted.is_ok_and(|status| status.success());
+    if !may {
+        println!("skipped: namespaces are forbidden here, so that no small disk can be mounted");
+    }
+    may
+}
+
+fn repository(count: usize) -> tempfile::TempDir {
+    let folder = fresh();
+    write(folder.path(), "valve", count);
+    folder
+}
+
+fn write(folder: &Path, word: &str, count: usize) {
+    for number in 0..count {
+        let code = format!("/// Opens the {word} {number}.\nfn relieve_{word}_{number}() {{}}\n");
+        fs::write(folder.join(format!("{word}{number}.rs")), code).unwrap();
+    }
+}
+
+/// Takes all the room that is left.
+fn fill(path: &Path) {
+    let mut filler = File::create(path).unwrap();
+    for size in [1 << 20, 1] {
+        while filler.write_all(&vec![7; size]).is_ok() {}
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room() {
+    if !may_mount().await {
+        return;
+    }
+    let (repository, data) = (repository(40), fresh());
+    let paths = [repository.path()];
+    let server = Program::serve_on_small_disk("120m", data.path(), &paths, &without_codex()).await;
+    let root = PathBuf::from(format!("/proc/{}/root", server.pid()));
+    let mounted = root.join(data.path().strip_prefix("/").unwrap());
+    fill(&mounted.join("filler"));
+    write(repository.path(), "pump", 40);
+    let ended = server.ingest(repository.path()).await;
+    assert_eq!(ended["state"], "error", "{ended}");
+    let error = ended["lastError"].as_str().unwrap();
+    let is_named = ["make room and ingest again", "No space left on device"];
+    assert!(is_named.iter().any(|name| error.contains(name)), "{ended}");
+    let health = server.read("/health").await;
+    assert_eq!(health["store"]["ok"], false, "{health}");
+    let reason = health["store"]["reason"].as_str().unwrap();
+    assert!(reason.contains("make room and ingest again"), "{health}");
+    // What was there is found all the while.
+    let query = serde_json::json!({ "query": "relieve valve", "limit": 20 });
+    let found = server.api("/tools/vector-search", &query).await;
+    assert_eq!(found["results"].as_array().map(Vec::len), Some(20), "{found}");
+
+    fs::remove_file(mounted.join("filler")).unwrap();
+    let ended = server.ingest(repository.path()).await;
+    assert_eq!(ended["state"], "completed", "{ended}");
+    let health = server.read("/health").await;
+    assert_eq!(health["store"]["ok"], true, "{health}");
+    assert_eq!(health["store"]["chunks"], 80, "{health}");
+    server.terminate().await;
+}
+
+/// Indexes a repository, and fills the disk before and in the middle of another run.
+const FULL: &str = r#"
+set -e
+"$0" ingest "$REPOSITORY" --name boiler
+fill() { while head -c "$1" /dev/zero >> "$DATA_DIR/filler"; do :; done 2>/dev/null; }
+mkdir "$REPOSITORY/more"
+for round in before amid; do
+    for i in $(seq 500); do echo "fn relieve_${round}_$i() {}" > "$REPOSITORY/more/$round$i.rs"; done
+    "$0" ingest "$REPOSITORY" > "$REPOSITORY/../said" 2>&1 & run=$!
+    [ $round = amid ] || kill -STOP $run || true
+    until [ -e "$DATA_DIR/lock.json" ] || [ $round = before ]; do sleep 0.05; done
+    fill 1048576; fill 1
+    kill -CONT $run 2>/dev/null || true
+    if wait $run; then echo "$round: completed"; else echo "$round: failed"; fi
+    if "$0" search relieve > /dev/null; then echo "$round: searched"; fi
+    rm "$DATA_DIR/filler"
+    "$0" repos
+done
+"$0" ingest "$REPOSITORY"
+"$0" search relieve --limit 20
+ls "$DATA_DIR"
+"#;
+
+#[tokio::test]
+async fn a_command_whose_disk_is_full_loses_nothing() {
+    if !may_mount().await {
+        return;
+    }
+    let (repository, data) = (repository(20), fresh());
+    let mut environment = without_codex();
+    environment.push(("REPOSITORY".to_owned(), repository.path().to_str().unwrap().to_owned()));
+    let output = run_on_small_disk("120m", FULL, data.path(), &environment).await;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}{complaints}");
+    assert!(said.contains("before: failed"), "{said}");
+    assert!(complaints.contains("No space left on device"), "{complaints}");
+    assert!(!complaints.contains("is damaged") && !said.contains("damaged"), "{said}{complaints}");
+    assert!(said.contains("relieve_valve_") && said.contains("1020 files"), "{said}");
+}
+
+#[tokio::test]
+async fn a_disk_that_may_only_be_read_is_named() {
+    if !may_mount().await {
+        return;
+    }
+    let (repository, data) = (repository(3), fresh());
+    let mut environment = without_codex();
+    environment.push(("REPOSITORY".to_owned(), repository.path().to_str().unwrap().to_owned()));
+    let script = r#"
+        "$0" ingest "$REPOSITORY" && mount -o remount,ro "$DATA_DIR" || exit
+        for command in serve repos "ingest $REPOSITORY"; do "$0" $command && exit 7; done
+        mount -o remount,rw "$DATA_DIR" && "$0" search valve && ls "$DATA_DIR""#;
+    let output = run_on_small_disk("80m", script, data.path(), &environment).await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{complaints}");
+    assert_eq!(complaints.matches("Read-only file system").count(), 3, "{complaints}");
+    assert!(complaints.contains(data.path().to_str().unwrap()), "{complaints}");
+    assert!(said.contains("relieve_valve_2") && !said.contains("damaged"), "{said}");
+}
+
+#[tokio::test]
+async fn a_store_that_goes_away_is_left_alone_and_made_again_by_the_next_server() {
+    let (repository, data) = (repository(20), fresh());
+    let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
+    let store = data.path().join("store");
+    fs::remove_dir_all(&store).unwrap();
+    let is_unwell = async |server: &Program| {
+        let health = server.read("/health").await;
+        assert_eq!(health["store"]["ok"], false, "{health}");
+        let reason = health["store"]["reason"].as_str().unwrap();
+        assert!(reason.contains("was removed or replaced"), "{health}");
+    };
+    is_unwell(&server).await;
+    // Something else is there now, which is none of this server's.
+    fs::create_dir(&store).unwrap();
+    fs::write(store.join("journal"), "").unwrap();
+    write(repository.path(), "pump", 5);
+    let ended = server.ingest(repository.path()).await;
+    assert!(ended["lastError"].as_str().unwrap().contains("was removed or replaced"), "{ended}");
+    is_unwell(&server).await;
+    server.terminate().await;
+    let left: Vec<_> = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [store.join("journal")]);
+
+    let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
+    let health = server.read("/health").await;
+    assert_eq!(health["store"]["chunks"], 25, "{health}");
+    assert_eq!(health["store"]["ok"], true, "{health}");
+    let refused = run(data.path(), &without_codex(), &["serve"]).await;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let holder = format!("is in use by process {} at {}", server.pid(), server.main);
+    assert!(!refused.status.success() && said.contains(&holder), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn two_servers_that_start_together_leave_one() {
+    let data = fresh();
+    let environment = without_codex();
+    let mut servers = [(); 2].map(|()| begin(data.path(), &environment, &["serve"]));
+    let [first, second] = &mut servers;
+    let ended = tokio::select! {
+        ended = first.wait() => ended,
+        ended = second.wait() => ended,
+    };
+    assert!(!ended.unwrap().success());
+    let running = servers.iter_mut().filter_map(|server| server.try_wait().unwrap());
+    assert_eq!(running.count(), 1);
+}
