@@ -25,6 +25,8 @@ use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
 
+use crate::store_strange::disturb;
+
 /// Set to have every file damaged in every way, which takes some minutes.
 pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
 /// Set to damage as in an earlier run.
@@ -141,6 +143,20 @@ impl House {
             (stored.id.to_string(), (text(path), text(version)))
         });
         Seen { roots, answers, chunks: chunks.collect() }
+    }
+
+    /// The chunks of each root, as noted and as found.
+    async fn counts(&self) -> (Vec<u64>, usize) {
+        let roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
+        let noted = roots.iter().map(|root| root.counts.chunks).collect();
+        let all = self.store.count(Collection::Chunks, Filter::default()).await.unwrap();
+        (noted, usize::try_from(all).unwrap())
+    }
+
+    /// Closes a store that may not be able to write any more.
+    async fn close_broken(self) {
+        assert!(self.tasks.stop(Duration::from_mins(1)).await);
+        drop(self.store.flush().await);
     }
 
     pub(crate) async fn close(self) {
@@ -295,6 +311,66 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
     assert!(failed.is_empty(), "{failed:#?} of {count}; {SEED}={started_with}");
     // Otherwise other tests of this process take memory, too.
     assert!(env::var_os(ALL).is_none() || peak < 3 << 30, "{peak} bytes of memory");
+}
+
+/// After a kill nothing says what a file that changes should hold: the counts are right all the same, and
+/// no start hangs, fails or takes much memory.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_damaged_after_a_kill_leaves_the_counts_right() {
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let folder = TempDir::new().unwrap();
+    let before = build(folder.path(), &embedder, 32).await;
+    let data = folder.path().join("data");
+    disturb(&data.join("store"));
+    let mut all = Vec::new();
+    for shard in ["chunks", "files", "roots"] {
+        files(&data.join("store").join(shard).join("segments"), &mut all);
+    }
+    let mut state = seed();
+    let started_with = state;
+    let mut cases: Vec<_> =
+        all.iter().flat_map(|file| DAMAGES.map(|damage| (file.clone(), damage))).collect();
+    if env::var_os(ALL).is_none() {
+        cases.sort_by_cached_key(|_| next(&mut state));
+        cases.truncate(SOME / 2);
+    }
+    let (count, mut failed) = (cases.len(), Vec::new());
+    for (file, damage) in cases {
+        let case = is_counted((&file, damage), (&data, &before), &embedder);
+        if AssertUnwindSafe(case).catch_unwind().await.is_err() {
+            failed.push(format!("{damage:?} {}", file.display()));
+        }
+    }
+    println!("{count} cases, {} MiB of memory", peak_bytes() >> 20);
+    assert!(failed.is_empty(), "{failed:#?} of {count}; {SEED}={started_with}");
+}
+
+async fn is_counted(
+    (file, damage): (&Path, Damage),
+    (data, before): (&Path, &Seen),
+    embedder: &Arc<Builtin>,
+) {
+    let work = TempDir::new().unwrap();
+    let copied = work.path().join("data");
+    copy(data, &copied).await;
+    damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
+    // What the engine finds out when it writes is repaired by the next start.
+    for start in 0..3 {
+        let house = House::open(&copied, embedder, 32).await;
+        let repairing = timeout(Duration::from_secs(20), house.ingest.repair()).await;
+        let is_whole = repairing.is_ok() && house.store.damage().is_none();
+        let counts = if is_whole { Some(house.counts().await) } else { None };
+        house.close_broken().await;
+        if let Some(counts) = counts {
+            let wanted: Vec<_> = before.roots.iter().map(|root| root.counts.chunks).collect();
+            assert_eq!(counts, (wanted, before.chunks.len()), "{damage:?} {}", file.display());
+            if start > 0 {
+                println!("start {start}: {damage:?} {}", file.display());
+            }
+            return;
+        }
+    }
+    panic!("not repaired: {damage:?} {}", file.display());
 }
 
 /// The most memory that this process had at once.

@@ -127,7 +127,10 @@ async fn what_is_no_file_hangs_no_start_and_is_healed() {
     for place in &places {
         let chosen = [KINDS[usize::try_from(next(&mut state) % 4).unwrap()]];
         for kind in if env::var_os(ALL).is_some() { &KINDS[..] } else { &chosen } {
-            let is_disturbed = next(&mut state).is_multiple_of(2);
+            // Where nothing else would notice it, a pipe would be waited for.
+            let is_segment = place.ends_with("segment.json");
+            let kind = if is_segment && env::var_os(ALL).is_none() { &Kind::Pipe } else { kind };
+            let is_disturbed = is_segment || next(&mut state).is_multiple_of(2);
             let what = format!("{kind:?} {}, at rest: {}", place.display(), !is_disturbed);
             let work = TempDir::new().unwrap();
             let data = work.path().join("data");

@@ -167,6 +167,9 @@ fn judged(folder: &Path, error: StoreError) -> StoreError {
         StoreError::Engine { .. } | StoreError::Io { .. } => {
             let reason = error.to_string();
             match (system::advice(&reason), &error) {
+                (Some(_), StoreError::Engine { .. }) if system::is_absurd(folder, &reason) => {
+                    damaged(reason)
+                }
                 (Some(advice), _) => StoreError::System { path, reason, advice },
                 (None, StoreError::Io { source, .. }) if !is_of_files(source) => error,
                 (None, _) => damaged(reason),

@@ -1,7 +1,13 @@
 //! Tells failures of the system from damage: the engine reports both as text.
 
+use std::path::Path;
+
 #[cfg(unix)]
 use rustix::io::Errno;
+
+/// What an honest store may need beside the size of its files.
+#[cfg(unix)]
+const SPARE: usize = 1 << 30;
 
 /// What a system says that is short of something, or does not let us, and what to do. By error number.
 #[cfg(unix)]
@@ -42,6 +48,26 @@ pub(super) fn advice(message: &str) -> Option<&'static str> {
         .collect();
     let has = |codes: &[Errno]| codes.iter().any(|code| numbers.contains(&code.raw_os_error()));
     ADVICE.iter().find(|(codes, _)| has(codes)).map(|(_, advice)| *advice)
+}
+
+/// Whether a failure for lack of memory comes of a damaged length and not of the system: all files of the
+/// store in `folder` would find room, and much else.
+#[cfg(unix)]
+pub(super) fn is_absurd(folder: &Path, message: &str) -> bool {
+    let code = format!("os error {}", Errno::NOMEM.raw_os_error());
+    let mut wanted = SPARE;
+    let sized = super::checksums::files(folder).map(|files| {
+        for file in files {
+            let size = folder.join(file).metadata().map_or(0, |found| found.len());
+            wanted = wanted.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+        }
+    });
+    message.contains(&code) && sized.is_ok() && Vec::<u8>::new().try_reserve_exact(wanted).is_ok()
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_absurd(_: &Path, _: &str) -> bool {
+    false
 }
 
 #[cfg(not(unix))]
