@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -21,7 +21,11 @@ async fn may_mount() -> bool {
     let mounted = command.args(["--user", "--map-root-user", "--mount", "true"]).status().await;
     let may = mounted.is_ok_and(|status| status.success());
     if !may {
-        println!("skipped: namespaces are forbidden here, so that no small disk can be mounted");
+        writeln!(
+            io::stdout(),
+            "skipped: namespaces are forbidden here, so that no small disk can be mounted"
+        )
+        .unwrap();
     }
     may
 }

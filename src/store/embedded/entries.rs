@@ -39,12 +39,16 @@ fn collect(folder: &PathBuf, below: &str, found: &mut Vec<String>) -> io::Result
         if kind.is_dir() {
             collect(&entry.path(), &path, found)?;
         } else if !kind.is_file()
-            || (path.ends_with(".json") && atomic::MAX_BYTES < entry.metadata()?.len())
+            || (is_settings(&path) && atomic::MAX_BYTES < entry.metadata()?.len())
         {
             found.push(path);
         }
     }
     Ok(())
+}
+
+fn is_settings(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "json")
 }
 
 fn absent_is_fine(error: io::Error) -> io::Result<()> {
