@@ -14,8 +14,8 @@ mod group;
 mod intent;
 mod query;
 mod rank;
-mod rules;
 mod scope;
+mod weights;
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -38,7 +38,7 @@ pub use self::{
     excerpt::{Excerpt, excerpt},
     freshness::Freshness,
     query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_BYTES, Query},
-    rules::{Rule, Rules},
+    weights::Weights,
 };
 
 /// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
@@ -47,12 +47,6 @@ const CANDIDATES: usize = 100;
 /// How many in a search of everything, which takes a fifth longer with a hundred.
 const CANDIDATES_EVERYWHERE: usize = 70;
 
-/// What is left of the weight of words that name the repository searched: they are all over it.
-const OWN_NAME: f32 = 0.1;
-/// What is left of the weight of words that sentences are made of: they are rare in code, and would
-/// lead to whatever is called `how`. They are found in comments, where code is described, and so count.
-const STOP_WORD: f32 = 0.3;
-
 /// Searches one store.
 #[derive(Clone)]
 pub struct Search {
@@ -60,7 +54,7 @@ pub struct Search {
     catalog: Catalog,
     embedder: Arc<dyn Embedder>,
     path_map: PathMap,
-    rules: Rules,
+    weights: Weights,
     scopes: Arc<Scopes>,
     /// Room to look at files.
     looks: Arc<Semaphore>,
@@ -86,20 +80,20 @@ impl Search {
     ) -> Self {
         let catalog = Catalog::new(Arc::clone(&store));
         let looks = Arc::new(Semaphore::new(freshness::MAX_LOOKS));
-        let (rules, scopes) = (Rules::ALL, Arc::default());
-        Self { store, catalog, embedder, path_map, rules, scopes, looks }
+        let (weights, scopes) = (Weights::SHIPPED, Arc::default());
+        Self { store, catalog, embedder, path_map, weights, scopes, looks }
     }
 
-    /// Ranks by these rules only.
+    /// Searches with these weights.
     #[must_use]
-    pub fn with_rules(self, rules: Rules) -> Self {
-        Self { rules, ..self }
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Self { weights, ..self }
     }
 
     /// Finds the chunks that answer `query`, best first.
     ///
     /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
-    /// chunk can attain at most: 1 for one that leads both lists and that every rule favours.
+    /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
     pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
         let roots = self.catalog.roots().await?;
         if roots.is_empty() {
@@ -117,22 +111,22 @@ impl Search {
         let intent = Intent::of(query.text());
         let intent = match root {
             None => intent.among(&roots),
-            Some(root) if self.rules.has(Rule::OwnName) => intent.within(&root.name),
-            Some(_) => intent,
+            Some(root) => intent.within(&root.name),
         };
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
+        let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
+        let lists = rank::lists(intent.kind, &self.weights);
         let (dense, lexical) = futures_util::try_join!(
-            self.dense(query.text(), filter.clone(), limit),
-            self.lexical(terms, filter, limit)
+            self.dense(query.text(), filter.clone(), limit_of(lists.dense)),
+            self.lexical(terms, filter, limit_of(lists.lexical))
         )?;
-        let mut candidates = fuse::fuse(dense, lexical, rank::weights(intent.kind, self.rules))
-            .map_err(StoreError::Malformed)?;
+        let mut candidates = fuse::fuse(dense, lexical, lists).map_err(StoreError::Malformed)?;
         candidate::drop_stale(&mut candidates);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
-        candidate::drop_twins(&mut candidates, &folders);
-        let ranked = rank::rank(candidates, &intent, self.rules, query.limit());
+        candidate::drop_duplicates(&mut candidates, &folders);
+        let ranked = rank::rank(candidates, &intent, &self.weights, query.limit());
         Ok(self.found(ranked, &roots))
     }
 
@@ -147,7 +141,7 @@ impl Search {
         filter: Filter,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
-        if !self.rules.has(Rule::Dense) {
+        if limit == 0 {
             return Ok(Vec::new());
         }
         let vector = self.embedder.query(text.to_owned()).await?;
@@ -164,14 +158,13 @@ impl Search {
     ) -> Result<Sparse, SearchError> {
         let mut terms = lexical::query(text);
         let is_sentence = intent.kind == Kind::Prose && !intent.words.is_empty();
-        if is_sentence && self.rules.has(Rule::StopWords) {
-            weigh(&mut terms, &STOP_WORDS.join(" "), STOP_WORD);
+        if is_sentence {
+            weigh(&mut terms, &STOP_WORDS.join(" "), 1.0 - self.weights.stop_word_discount);
         }
         let Some(root) = root else { return Ok(terms) };
-        weigh(&mut terms, &intent.own_name, OWN_NAME);
-        if self.rules.has(Rule::Scope) {
-            self.scopes.weigh(&mut terms, root, roots, self.store.as_ref()).await?;
-        }
+        weigh(&mut terms, &intent.own_name, 1.0 - self.weights.own_name_discount);
+        let exponent = self.weights.repository_idf;
+        self.scopes.weigh(&mut terms, root, roots, self.store.as_ref(), exponent).await?;
         Ok(terms)
     }
 
@@ -181,7 +174,7 @@ impl Search {
         filter: Filter,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
-        if !self.rules.has(Rule::Lexical) {
+        if limit == 0 {
             return Ok(Vec::new());
         }
         Ok(self.store.lexical(terms, filter, limit).await?)

@@ -1,6 +1,7 @@
 //! Measures retrieval in this process, over the product's own modules; `benches/README.md` says how
 //! to run it and what comes out.
 
+mod ablation;
 mod library;
 mod options;
 mod own;
@@ -12,7 +13,7 @@ mod set;
 use std::{error::Error, fs::File, io::Write as _, time::Instant};
 
 use clap::Parser;
-use codeinfo::search::{Query, Rule, Rules, Search};
+use codeinfo::search::{Query, Search, Weights};
 
 use self::{
     library::Library,
@@ -37,9 +38,9 @@ async fn main() -> Outcome<()> {
         indexed.push(index);
     }
     report::indexed(&indexed)?;
-    for (name, rules) in modes(&options) {
-        let (rows, milliseconds) =
-            ask(&library.search().with_rules(rules), &set.questions, options.everywhere).await?;
+    for (name, weights) in modes(&options) {
+        let search = library.search().with_weights(weights);
+        let (rows, milliseconds) = ask(&search, &set.questions, options.everywhere).await?;
         report::mode(&name, &rows, &milliseconds)?;
         if name == "hybrid" {
             report::groups(&rows)?;
@@ -52,16 +53,12 @@ async fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The modes asked for, each a name and the rules in force.
-fn modes(options: &Options) -> Vec<(String, Rules)> {
-    let mut modes = vec![("hybrid".to_owned(), Rules::ALL)];
+/// The modes asked for, each a name and its weights.
+fn modes(options: &Options) -> Vec<(String, Weights)> {
+    let mut modes = vec![("hybrid".to_owned(), Weights::SHIPPED)];
     if options.ablation {
-        modes.push(("dense alone".to_owned(), Rules::only(&[Rule::Dense])));
-        modes.push(("lexical alone".to_owned(), Rules::only(&[Rule::Lexical])));
-        let fused = Rules::only(&[Rule::Dense, Rule::Lexical]);
-        modes.push(("fused, no rules".to_owned(), fused));
-        let without = |rule| (format!("without {rule:?}"), Rules::ALL.without(rule));
-        modes.extend(Rule::ALL.into_iter().map(without));
+        modes.extend(ablation::lists_alone());
+        modes.extend(ablation::each_left_out());
     }
     modes
 }

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Folder of the store, kept for the next run; a temporary one otherwise.
     #[arg(long)]
     pub(crate) store: Option<PathBuf>,
-    /// Also each list alone, and all rules but one.
+    /// Also each list alone, and each feature left out.
     #[arg(long)]
     pub(crate) ablation: bool,
     /// Also our own measures, sampled from the indexed code.

@@ -1,10 +1,8 @@
 //! Our own measures beside the shared set: questions sampled from the indexed code itself, whose
 //! answers are single lines, and the shared questions put to all repositories at once.
 
-use codeinfo::search::{Rule, Rules};
-
 use super::{
-    Outcome, ask,
+    Outcome, ablation, ask,
     library::Library,
     options::Options,
     report::{self, Row, mean},
@@ -26,10 +24,10 @@ pub(crate) async fn measure(library: &Library, set: &Set, options: &Options) -> 
         report::mode(&format!("own: {}", kind.name()), &rows, &milliseconds)?;
         report::note(&lines(kind.name(), &rows))?;
         if options.ablation {
-            for rule in Rule::ALL {
-                let search = search.clone().with_rules(Rules::ALL.without(rule));
+            for (without, weights) in ablation::each_left_out() {
+                let search = search.clone().with_weights(weights);
                 let (rows, milliseconds) = ask(&search, &questions, options.everywhere).await?;
-                let name = format!("own: {}, without {rule:?}", kind.name());
+                let name = format!("own: {}, {without}", kind.name());
                 report::mode(&name, &rows, &milliseconds)?;
             }
         }
@@ -43,10 +41,12 @@ pub(crate) async fn measure(library: &Library, set: &Set, options: &Options) -> 
     let (rows, milliseconds) = ask(&search, &set.questions, true).await?;
     report::mode("own: all repositories at once", &rows, &milliseconds)?;
     if options.ablation {
-        let search = search.with_rules(Rules::ALL.without(Rule::RootNames));
-        let (rows, milliseconds) = ask(&search, &set.questions, true).await?;
-        let name = "own: all repositories at once, without RootNames";
-        report::mode(name, &rows, &milliseconds)?;
+        for (without, weights) in ablation::each_left_out() {
+            let search = search.clone().with_weights(weights);
+            let (rows, milliseconds) = ask(&search, &set.questions, true).await?;
+            let name = format!("own: all repositories at once, {without}");
+            report::mode(&name, &rows, &milliseconds)?;
+        }
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ impl Candidate {
 
 /// Keeps, of each file, only chunks of the version that was indexed last: while a file is being
 /// replaced, chunks of two versions are in the store. Chunks of one version all count, whenever they
-/// were written: embedding a file again writes them anew one after the other.
+/// were written: embedding a file again writes them one after the other.
 pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
     fn version(candidate: &Candidate) -> (u64, &str) {
         (candidate.record.indexed_at_ms, &candidate.record.version)
@@ -66,7 +66,7 @@ pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
 
 /// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
 /// of a root that is not among `folders` goes too: that root is being removed, and has no name.
-pub(super) fn drop_twins(candidates: &mut Vec<Candidate>, folders: &HashMap<RootId, &Path>) {
+pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, folders: &HashMap<RootId, &Path>) {
     candidates.sort_by(Candidate::best_first);
     let mut seen: HashSet<(PathBuf, u32, &str)> = HashSet::new();
     let first = candidates.iter().map(|Candidate { record, .. }| {
@@ -128,7 +128,7 @@ mod tests {
             of(4, gone, "a.rs", 0.9),
         ];
         let folders = HashMap::from([(outer, Path::new("/r")), (inner, Path::new("/r/in"))]);
-        drop_twins(&mut candidates, &folders);
+        drop_duplicates(&mut candidates, &folders);
         let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
         assert_eq!(kept, [2, 3]);
     }

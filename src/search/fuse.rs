@@ -1,6 +1,6 @@
 //! Fuses two ranked lists into one: a convex combination of their scores.
 //!
-//! Each list's scores are first stretched to 0…1 (min-max). Bruch, Gai and Ingber, "An Analysis of
+//! Each list's scores are first scaled to 0…1 (min-max). Bruch, Gai and Ingber, "An Analysis of
 //! Fusion Functions for Hybrid Retrieval", 2023, find this better than reciprocal rank fusion, and
 //! so did queries with known answers here: ranks forget by how much the best chunk leads.
 
@@ -13,7 +13,7 @@ use crate::store::Scored;
 
 /// How much each list counts; the sum does not matter.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Weights {
+pub(super) struct Lists {
     pub(super) dense: f32,
     pub(super) lexical: f32,
 }
@@ -23,15 +23,15 @@ pub(super) struct Weights {
 pub(super) fn fuse(
     dense: Vec<Scored>,
     lexical: Vec<Scored>,
-    weights: Weights,
+    lists: Lists,
 ) -> Result<Vec<Candidate>, serde_json::Error> {
-    let total = weights.dense + weights.lexical;
+    let total = lists.dense + lists.lexical;
     let mut candidates: Vec<Candidate> = Vec::with_capacity(dense.len() + lexical.len());
     let mut places: HashMap<Uuid, usize> = HashMap::new();
-    for (list, weight) in [(dense, weights.dense), (lexical, weights.lexical)] {
-        let stretch = Stretch::of(&list);
+    for (list, weight) in [(dense, lists.dense), (lexical, lists.lexical)] {
+        let scale = MinMax::of(&list);
         for scored in list {
-            let share = weight / total * stretch.apply(scored.score);
+            let share = weight / total * scale.apply(scored.score);
             let place = *places.entry(scored.id).or_insert(candidates.len());
             match candidates.get_mut(place) {
                 Some(known) => known.score += share,
@@ -43,12 +43,12 @@ pub(super) fn fuse(
 }
 
 /// Maps the scores of a list to 0…1: the last to 0, the first to 1.
-struct Stretch {
+struct MinMax {
     least: f32,
     span: f32,
 }
 
-impl Stretch {
+impl MinMax {
     fn of(list: &[Scored]) -> Self {
         let least = list.last().map_or(0.0, |scored| scored.score);
         let most = list.first().map_or(0.0, |scored| scored.score);
@@ -57,7 +57,7 @@ impl Stretch {
 
     /// Equal scores are all the best.
     fn apply(&self, score: f32) -> f32 {
-        if 0.0 < self.span { ((score - self.least) / self.span).clamp(0.0, 1.0) } else { 1.0 }
+        if self.span > 0.0 { ((score - self.least) / self.span).clamp(0.0, 1.0) } else { 1.0 }
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     fn fused(dense: &[(u128, f32)], lexical: &[(u128, f32)]) -> Vec<(u128, f32)> {
-        let weights = Weights { dense: 1.0, lexical: 3.0 };
+        let weights = Lists { dense: 1.0, lexical: 3.0 };
         let fused = fuse(list(dense), list(lexical), weights).unwrap();
         fused.iter().map(|candidate| (candidate.id.as_u128(), candidate.score)).collect()
     }
@@ -99,6 +99,6 @@ mod tests {
     #[test]
     fn a_malformed_record_is_an_error() {
         let bad = Scored { id: Uuid::nil(), score: 1.0, payload: serde_json::Map::new() };
-        assert!(fuse(vec![bad], vec![], Weights { dense: 1.0, lexical: 1.0 }).is_err());
+        assert!(fuse(vec![bad], vec![], Lists { dense: 1.0, lexical: 1.0 }).is_err());
     }
 }

@@ -41,11 +41,9 @@ pub(super) struct Intent {
     pub(super) words: HashSet<String>,
     /// Words of the query that name the repository searched.
     pub(super) own_name: String,
-    /// Numbers of versions in the query, such as 3 in `v3`.
-    pub(super) versions: HashSet<u32>,
     /// How much of the name of each root the query has, where several are searched.
     pub(super) roots: HashMap<RootId, f32>,
-    /// What is asked for letter by letter.
+    /// What is asked for verbatim.
     pub(super) literals: Literals,
 }
 
@@ -57,7 +55,7 @@ pub(super) struct Literal {
     pub(super) weight: f32,
 }
 
-/// What a query says letter by letter.
+/// What a query says verbatim.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Literals {
     /// The query itself.
@@ -90,7 +88,6 @@ impl Intent {
             spelled,
             words,
             own_name: String::new(),
-            versions: tokens.iter().copied().filter_map(version).collect(),
             roots: HashMap::new(),
             literals: Literals::of(query.trim()),
         }
@@ -213,11 +210,6 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
         .flat_map(parts)
         .filter(|part| 1 < part.len())
         .map(|part| folded(singular(part)))
-}
-
-/// Returns the number in `v3`.
-pub(super) fn version(word: &str) -> Option<u32> {
-    word.strip_prefix(['v', 'V'])?.parse().ok()
 }
 
 fn trimmed(token: &str) -> &str {

@@ -1,146 +1,100 @@
 //! Re-ranks fused candidates by what a reader of code would look at.
 //!
-//! Each rule is pure, and each is there because leaving it out loses on queries with known
-//! answers: `benches/README.md` has the figures. The weights are in units of the fused score, which
-//! is at most 1. They were tuned by steps on a set of questions, and such tuning was judged on
-//! languages left out of it.
+//! Each feature is pure, and each is there because leaving it out loses on queries with known answers.
 
-mod coherence;
+mod agreement;
 mod coverage;
 mod definition;
 mod literal;
 mod names;
 mod paths;
 mod roots;
-mod versions;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{
     candidate::Candidate,
-    fuse::Weights,
+    fuse,
     intent::{Intent, Kind},
-    rules::{Rule, Rules},
+    weights::Weights,
 };
 use crate::domain::RootId;
 
-/// For a string of the query that the chunk holds letter by letter.
-const LITERAL: f32 = 2.5;
-/// For the definition of a name that the query has.
-const DEFINITION: f32 = 0.5;
-/// For a symbol made of the query's words.
-const SYMBOL: f32 = 0.2;
-/// For a chunk that holds all of the query's words.
-const COVERAGE: f32 = 0.65;
-/// For a file named with the query's words.
-const FILE: f32 = 0.7;
-/// For a file named exactly as the query says.
-const EXACT_FILE: f32 = 0.2;
-/// For a folder named with the query's words.
-const FOLDER: f32 = 0.25;
-/// For a file of which many good chunks were found.
-const COHERENCE: f32 = 1.2;
-/// What a query of names only changes: it looks for definitions, and a definition may be the only
-/// chunk of its file that is found.
-const DEFINITION_BY_NAME: f32 = 2.0;
-const COHERENCE_BY_NAME: f32 = 0.5;
 /// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
-/// What remains of the score in the folder of an older version.
-const OLDER_VERSION: f32 = 0.7;
-/// What remains, for each further chunk, of what the file adds: its name and its other chunks say
-/// once that the file is right, and not which of its chunks is. Few words ask for a file.
-const FURTHER_FILE: f32 = 0.2;
-/// How much more remains where a query has more than the telling words: such a one asks for a place,
-/// and the second-best chunk of the right file may be it.
-const FURTHER_PLACE: f32 = 1.5;
 
-/// Weights that depend on the query.
+/// The weights for one query.
 #[derive(Debug, Clone, Copy)]
-struct Measure {
+struct QueryWeights {
+    shipped: Weights,
     definition: f32,
-    coherence: f32,
-    /// For a symbol made of the query's words.
-    symbol: f32,
+    file_agreement: f32,
     /// How much the names of files and folders count, 0…1.
     names: f32,
-    /// What remains, for each further chunk, of what its file adds.
+    /// Factor applied to what the file adds for every chunk after the file's best one.
     further: f32,
     /// The most that a candidate can attain.
     attainable: f32,
 }
 
-impl Measure {
-    fn of(intent: &Intent) -> Self {
-        let (definition, coherence) = match intent.kind {
-            Kind::Symbol | Kind::Path => {
-                (DEFINITION * DEFINITION_BY_NAME, COHERENCE * COHERENCE_BY_NAME)
-            }
-            Kind::Prose => (DEFINITION, COHERENCE),
+impl QueryWeights {
+    fn of(intent: &Intent, weights: &Weights) -> Self {
+        let by_name = intent.kind != Kind::Prose;
+        let (definition, file_agreement) = if by_name {
+            (weights.definition_by_name, weights.file_agreement_by_name)
+        } else {
+            (weights.definition, weights.file_agreement)
         };
-        let named = if intent.names.is_empty() { 0.0 } else { definition + EXACT_FILE };
+        let named = if intent.names.is_empty() { 0.0 } else { definition + weights.exact_file };
         #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
         let words = intent.words.len().max(1) as f32;
         let share = (TELLING_WORDS / words).min(1.0);
-        let file = coherence + share * (FILE + FOLDER);
-        let (symbol, further) = match intent.kind {
-            Kind::Symbol | Kind::Path => (SYMBOL, FURTHER_FILE),
-            Kind::Prose => {
-                (share * SYMBOL, (FURTHER_FILE + FURTHER_PLACE * (1.0 - share)).min(1.0))
-            }
-        };
-        let attainable = 1.0 + named + symbol + COVERAGE + file + LITERAL * intent.literals.most();
-        Self { definition, coherence, symbol, names: share, further, attainable }
+        let file = file_agreement + share * (weights.file + weights.folder);
+        let kept = 1.0 - weights.per_file_discount;
+        let back = if by_name { 0.0 } else { weights.per_file_discount_of_long * (1.0 - share) };
+        let literal = weights.literal * intent.literals.most();
+        Self {
+            shipped: *weights,
+            definition,
+            file_agreement,
+            names: share,
+            further: (kept + back).min(1.0),
+            attainable: 1.0 + named + weights.coverage + file + literal,
+        }
     }
 }
 
 /// Returns how much each list counts. Names are found by their letters, descriptions rather by their
 /// meaning.
-pub(super) fn weights(kind: Kind, rules: Rules) -> Weights {
-    let (dense, lexical) = match kind {
-        Kind::Symbol | Kind::Path => (0.35, 0.65),
-        Kind::Prose => (0.6, 0.4),
-    };
-    match (rules.has(Rule::Dense), rules.has(Rule::Lexical)) {
-        (true, false) => Weights { dense: 1.0, lexical: 0.0 },
-        (false, true) => Weights { dense: 0.0, lexical: 1.0 },
-        _ => Weights { dense, lexical },
+pub(super) fn lists(kind: Kind, weights: &Weights) -> fuse::Lists {
+    match kind {
+        Kind::Symbol | Kind::Path => {
+            fuse::Lists { dense: weights.dense_by_name, lexical: weights.lexical_by_name }
+        }
+        Kind::Prose => fuse::Lists { dense: weights.dense, lexical: weights.lexical },
     }
 }
 
-/// Applies the rules, orders candidates best first, and keeps `limit`.
+/// Scores candidates by all features, orders them best first, and keeps `limit`.
 pub(super) fn rank(
     candidates: Vec<Candidate>,
     intent: &Intent,
-    rules: Rules,
+    weights: &Weights,
     limit: usize,
 ) -> Vec<Candidate> {
-    let coherent = coherence::of_files(&candidates);
-    let covered = if rules.has(Rule::Coverage) {
-        coverage::shares(&candidates, intent)
-    } else {
-        HashMap::new()
-    };
-    let older = if rules.has(Rule::Versions) {
-        versions::superseded(&candidates, intent)
-    } else {
-        HashSet::new()
-    };
-    let measure = Measure::of(intent);
+    let agreement = agreement::of_files(&candidates);
+    let covered = coverage::shares(&candidates, intent);
+    let weights = QueryWeights::of(intent, weights);
     let rate = |candidate: Candidate| {
-        let file = candidate.file();
         let surroundings = Surroundings {
-            coherence: coherent.get(&file).copied().unwrap_or_default(),
-            is_older: older.contains(&file),
+            agreement: agreement.get(&candidate.file()).copied().unwrap_or_default(),
             coverage: covered.get(&candidate.id).copied().unwrap_or_default(),
         };
-        Rated::new(candidate, surroundings, intent, measure, rules)
+        Rated::new(candidate, surroundings, intent, weights)
     };
     let mut rated: Vec<Rated> = candidates.into_iter().map(rate).collect();
-    if rules.has(Rule::Spread) {
-        rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
-        spread(&mut rated);
-    }
+    rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
+    discount_further(&mut rated);
     let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
     ranked.sort_by(Candidate::best_first);
     ranked.truncate(limit);
@@ -151,17 +105,15 @@ pub(super) fn rank(
 #[derive(Debug, Clone, Copy)]
 struct Surroundings {
     /// How well the chunks of its file agree.
-    coherence: f32,
-    /// Whether something was found in a newer version of its folder.
-    is_older: bool,
-    /// How much of the query it holds, rare words among all candidates counting more.
+    agreement: f32,
+    /// How much of the query it contains, rare words among all candidates counting more.
     coverage: f32,
 }
 
 /// A candidate and what its score is made of. Its own score is the share of what is attainable.
 struct Rated {
     candidate: Candidate,
-    /// What the chunk earns by holding what is asked for letter by letter, whatever its file.
+    /// What the chunk earns by containing what is asked for verbatim, whatever its file.
     literal: f32,
     /// What the chunk itself earns otherwise.
     chunk: f32,
@@ -169,7 +121,7 @@ struct Rated {
     file: f32,
     /// What the roles of file and chunk leave of both.
     factor: f32,
-    measure: Measure,
+    weights: QueryWeights,
 }
 
 impl Rated {
@@ -177,38 +129,30 @@ impl Rated {
         candidate: Candidate,
         surroundings: Surroundings,
         intent: &Intent,
-        measure: Measure,
-        rules: Rules,
+        weights: QueryWeights,
     ) -> Self {
         let record = &candidate.record;
         let path = record.path.as_str();
-        let symbol = record.symbol.as_deref().unwrap_or_default();
-        let literal = rules.weigh(Rule::Literal, LITERAL * literal::share(record, intent));
+        let Weights { literal, coverage, file, folder, exact_file, .. } = weights.shipped;
         let definition = definition::share(record, intent);
-        let chunk = candidate.score
-            + rules.weigh(Rule::Definition, measure.definition * definition)
-            + COVERAGE * surroundings.coverage
-            + rules.weigh(Rule::Symbol, measure.symbol * names::share(symbol, intent));
-        let names = FILE * names::file(path, intent) + FOLDER * names::folder(path, intent);
-        let names = measure.names * names + EXACT_FILE * names::exact_file(path, intent);
-        let file = rules.weigh(Rule::Names, names)
-            + rules.weigh(Rule::Coherence, measure.coherence * surroundings.coherence);
-        let mut factor = if surroundings.is_older { OLDER_VERSION } else { 1.0 };
-        if rules.has(Rule::Roles) {
-            factor *= role(path, definition, intent);
-        }
-        if rules.has(Rule::RootNames) {
-            factor *= roots::factor(record.root, intent);
-        }
-        let mut rated = Self { candidate, literal, chunk, file, factor, measure };
+        let chunk =
+            candidate.score + weights.definition * definition + coverage * surroundings.coverage;
+        let names = file * names::file(path, intent) + folder * names::folder(path, intent);
+        let file = weights.names * names
+            + exact_file * names::exact_file(path, intent)
+            + weights.file_agreement * surroundings.agreement;
+        let factor = role(path, definition, intent).powf(weights.shipped.roles)
+            * roots::factor(record.root, intent, weights.shipped.root_name);
+        let literal = literal * literal::share(record, intent);
+        let mut rated = Self { candidate, literal, chunk, file, factor, weights };
         rated.score_as_further(0);
         rated
     }
 
     /// Sets the score of the chunk, given how many better ones its file has.
     fn score_as_further(&mut self, better: i32) {
-        let sum = self.chunk + self.file * self.measure.further.powi(better);
-        self.candidate.score = (sum * self.factor + self.literal) / self.measure.attainable;
+        let sum = self.chunk + self.file * self.weights.further.powi(better);
+        self.candidate.score = (sum * self.factor + self.literal) / self.weights.attainable;
     }
 }
 
@@ -224,7 +168,7 @@ fn role(path: &str, definition: f32, intent: &Intent) -> f32 {
 
 /// Lowers the scores of all but the best chunk of each file, unless the query is long. Candidates come
 /// best first.
-fn spread(rated: &mut [Rated]) {
+fn discount_further(rated: &mut [Rated]) {
     let mut seen: HashMap<(RootId, String), i32> = HashMap::new();
     for rated in rated {
         let better = seen.entry(rated.candidate.file()).or_insert(0);
@@ -248,7 +192,7 @@ mod tests {
         };
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
-        let ranked = rank(candidates, &Intent::of(query), Rules::ALL, 3);
+        let ranked = rank(candidates, &Intent::of(query), &Weights::SHIPPED, 3);
         ranked.into_iter().map(|candidate| candidate.record.path).collect()
     }
 
@@ -263,19 +207,19 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_every_rule_favours_attains_one() {
+    fn a_chunk_that_every_feature_favours_attains_one() {
         for (query, path) in [
             ("net retry_policy says \"gave up after\"", "net/retry_policy.rs"),
             ("retry_policy", "retry/retry_policy.rs"),
         ] {
             let text = format!("fn retry_policy() {{}} // {query}");
-            // So many of a file that it is as coherent as can be.
+            // So many of a file that they agree as much as can be.
             let candidates = (0..25).map(|id| Candidate {
                 id: Uuid::from_u128(id),
                 record: record(path, Some("retry_policy"), &text),
                 score: 1.0,
             });
-            let ranked = rank(candidates.collect(), &Intent::of(query), Rules::ALL, 1);
+            let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);
             let score = ranked.first().map(|best| best.score);
             assert!(score.is_some_and(|score| (score - 1.0).abs() < 1e-5), "{query} {score:?}");
         }

@@ -21,7 +21,7 @@ use crate::{
 const SAMPLE: usize = 500;
 /// How many of them are read at a time, so that other work gets its turn.
 const PAGE: usize = 125;
-/// A sample is taken anew when the number of chunks has changed by more than one in so many.
+/// A sample is taken again when the number of chunks has changed by more than one in so many.
 const TOLERANCE: u64 = 10;
 /// The most by which a term's weight is changed, either way.
 const MOST: f32 = 4.0;
@@ -42,13 +42,15 @@ struct Sample {
 }
 
 impl Scopes {
-    /// Corrects the weights of a query's terms for a search in `root` alone.
+    /// Corrects the weights of a query's terms for a search in `root` alone. The correction is raised to
+    /// the power of `exponent`.
     pub(super) async fn weigh(
         &self,
         terms: &mut Sparse,
         root: &Root,
         roots: &[Root],
         store: &dyn VectorStore,
+        exponent: f32,
     ) -> Result<(), StoreError> {
         if roots.len() < 2 {
             return Ok(());
@@ -57,8 +59,8 @@ impl Scopes {
         let here = self.sample(Some(root.id), root.counts.chunks, store).await?;
         let everywhere = self.sample(None, all, store).await?;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
-            let quotient = here.rarity(*term) / everywhere.rarity(*term);
-            *weight *= quotient.clamp(1.0 / MOST, MOST);
+            let quotient = here.idf(*term) / everywhere.idf(*term);
+            *weight *= quotient.clamp(1.0 / MOST, MOST).powf(exponent);
         }
         Ok(())
     }
@@ -121,7 +123,7 @@ impl Sample {
     }
 
     /// Returns the inverse document frequency of a term, as the engine computes it.
-    fn rarity(&self, term: u32) -> f32 {
+    fn idf(&self, term: u32) -> f32 {
         let with = self.counts.get(&term).copied().unwrap_or_default();
         lexical::inverse_document_frequency(with, self.size)
     }
@@ -143,13 +145,13 @@ mod tests {
     #[test]
     fn a_term_is_rare_where_few_chunks_have_it() {
         let sample = sample(&["alpha beta", "alpha", "alpha gamma gamma", "alpha"]);
-        let rarity = |word: &str| {
+        let idf = |word: &str| {
             let terms = lexical::query(word);
-            sample.rarity(terms.indices[0])
+            sample.idf(terms.indices[0])
         };
-        assert!(rarity("alpha") < rarity("beta"));
-        assert!((rarity("beta") - rarity("gamma")).abs() < 1e-6);
-        assert!(rarity("beta") < rarity("delta"));
+        assert!(idf("alpha") < idf("beta"));
+        assert!((idf("beta") - idf("gamma")).abs() < 1e-6);
+        assert!(idf("beta") < idf("delta"));
     }
 
     #[test]

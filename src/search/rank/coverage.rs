@@ -21,7 +21,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
         .words
         .iter()
         .filter_map(|word| str::from_utf8(stem(word.as_bytes())).ok())
-        .filter(|stem| SHORTEST <= stem.len())
+        .filter(|stem| stem.len() >= SHORTEST)
         .collect();
     // In a fixed order, so that sums are always the same.
     stems.sort_unstable_by_key(|stem| (Reverse(stem.len()), *stem));
@@ -32,13 +32,13 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
     }
     let held: Vec<Vec<bool>> = candidates.iter().map(|candidate| held(candidate, &stems)).collect();
     let holders = |place| held.iter().filter(|held| held.get(place) == Some(&true)).count();
-    let rarities: Vec<f32> = (0..stems.len())
+    let idfs: Vec<f32> = (0..stems.len())
         .map(|place| inverse_document_frequency(holders(place), held.len()))
         .collect();
-    let all: f32 = rarities.iter().sum();
+    let all: f32 = idfs.iter().sum();
     let share = |held: &Vec<bool>| {
-        let known = held.iter().zip(&rarities).filter(|(is_held, _)| **is_held);
-        let known: f32 = known.map(|(_, rarity)| rarity).sum();
+        let known = held.iter().zip(&idfs).filter(|(is_held, _)| **is_held);
+        let known: f32 = known.map(|(_, idf)| idf).sum();
         (known / all).powi(2)
     };
     candidates.iter().map(|candidate| candidate.id).zip(held.iter().map(share)).collect()

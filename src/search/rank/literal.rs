@@ -1,4 +1,4 @@
-//! Strings of the query that a chunk holds letter by letter: log messages, operators, calls.
+//! Strings of the query that a chunk contains verbatim: log messages, operators, calls.
 
 use super::super::intent::{Intent, Literal};
 use crate::domain::ChunkRecord;

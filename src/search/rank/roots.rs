@@ -3,17 +3,15 @@
 use super::super::intent::Intent;
 use crate::domain::RootId;
 
-/// How much the name of its repository adds to a chunk, as a share of its score.
-const NAMED: f32 = 0.3;
-
 /// Returns what to multiply the score of a chunk with: 1 for one of a repository that the query
-/// names, less for others if it names any. Chunks of one repository keep their order.
-pub(super) fn factor(root: RootId, intent: &Intent) -> f32 {
+/// names, less for others if it names any. Chunks of one repository keep their order. `weight` is what
+/// the name of its repository adds to a chunk, as a share of its score.
+pub(super) fn factor(root: RootId, intent: &Intent, weight: f32) -> f32 {
     if intent.roots.is_empty() {
         return 1.0;
     }
     let named = intent.roots.get(&root).copied().unwrap_or_default();
-    (1.0 + NAMED * named) / (1.0 + NAMED)
+    (1.0 + weight * named) / (1.0 + weight)
 }
 
 #[cfg(test)]
@@ -25,11 +23,12 @@ mod tests {
     #[test]
     fn chunks_of_the_named_repository_keep_their_score() {
         let [named, half, other] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
+        let share = |root, intent: &Intent| factor(root, intent, 0.3);
         let mut intent = Intent::of("how does the plug parse headers");
-        assert!((factor(other, &intent) - 1.0).abs() < 1e-6);
+        assert!((share(other, &intent) - 1.0).abs() < 1e-6);
         intent.roots = [(named, 1.0), (half, 0.5)].into();
-        assert!((factor(named, &intent) - 1.0).abs() < 1e-6);
-        assert!(factor(other, &intent) < factor(half, &intent));
-        assert!(factor(half, &intent) < 1.0 && 0.5 < factor(other, &intent));
+        assert!((share(named, &intent) - 1.0).abs() < 1e-6);
+        assert!(share(other, &intent) < share(half, &intent));
+        assert!(share(half, &intent) < 1.0 && 0.5 < share(other, &intent));
     }
 }

@@ -1,19 +1,19 @@
-//! Files that many good chunks were found of: the file itself is what the query is about.
+//! Boosts files with many high-scoring chunks: the file itself is what the query is about.
 
 use std::collections::HashMap;
 
 use super::super::candidate::Candidate;
 use crate::domain::RootId;
 
-/// How many chunks behind the best one of a file are looked at for how good they are.
+/// How many chunks after the best one of a file count by their scores.
 const FURTHER: usize = 3;
-/// From so many chunks on, more of them say nothing more.
+/// From this number of chunks on, more of them add nothing.
 const MANY: f32 = 20.0;
-/// How much the number of chunks counts, beside how good they are.
+/// Weight of the number of chunks against their scores, 0…1.
 const NUMBER: f32 = 0.45;
 
-/// Returns for each file, by root and path, how well its chunks agree, 0…1: how good the best ones
-/// behind the first are, and how many were found.
+/// Returns for each file, by root and path, how well its chunks agree, 0…1: the scores of the best
+/// ones after the first, and how many were found.
 pub(super) fn of_files(candidates: &[Candidate]) -> HashMap<(RootId, String), f32> {
     let mut scores: HashMap<(RootId, &str), Vec<f32>> = HashMap::new();
     for candidate in candidates {
@@ -22,13 +22,13 @@ pub(super) fn of_files(candidates: &[Candidate]) -> HashMap<(RootId, String), f3
     }
     let files = scores.into_iter().map(|((root, path), mut scores)| {
         scores.sort_by(|a, b| b.total_cmp(a));
-        ((root, path.to_owned()), coherence(&scores))
+        ((root, path.to_owned()), agreement(&scores))
     });
     files.collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a file has few chunks among the candidates")]
-fn coherence(best_first: &[f32]) -> f32 {
+fn agreement(best_first: &[f32]) -> f32 {
     let further: f32 = best_first.iter().skip(1).take(FURTHER).sum();
     let number = ((1.0 + best_first.len() as f32).ln() / MANY.ln()).min(1.0);
     (1.0 - NUMBER) * further / FURTHER as f32 + NUMBER * number
@@ -41,7 +41,7 @@ mod tests {
     use super::{super::super::fixture::record, *};
 
     #[test]
-    fn more_and_better_chunks_make_a_file_coherent() {
+    fn more_and_better_chunks_raise_the_agreement_of_a_file() {
         let chunks = [("one", 1.0), ("two", 1.0), ("two", 0.9), ("weak", 1.0), ("weak", 0.1)];
         let candidates: Vec<Candidate> = chunks
             .iter()
@@ -55,6 +55,6 @@ mod tests {
         let files = of_files(&candidates);
         let of = |path: &str| files[&(RootId(Uuid::nil()), path.to_owned())];
         assert!(of("one") < of("weak") && of("weak") < of("two"));
-        assert!((coherence(&[1.0; 100]) - 1.0).abs() < 1e-6);
+        assert!((agreement(&[1.0; 100]) - 1.0).abs() < 1e-6);
     }
 }

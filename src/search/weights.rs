@@ -1,0 +1,86 @@
+//! How much each feature counts in a search.
+//!
+//! Weights of ranking are in units of the fused score, which is at most 1. They were tuned in steps on
+//! the questions of `benches/questions/dev.jsonl` and judged on languages and repositories left out;
+//! `benches/README.md` shows what a search loses with each of them set to nought.
+
+/// The weights of one search. A weight of 0 switches its feature off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Share of neighbours by meaning in a query of prose; the rest is neighbours by words.
+    /// Raised from 0.45: +0.03 on questions.
+    pub dense: f32,
+    /// The same in a query of names only, which are found by their letters. Set by exact symbols.
+    pub dense_by_name: f32,
+    /// Share of neighbours by words in a query of prose.
+    pub lexical: f32,
+    /// The same in a query of names only.
+    pub lexical_by_name: f32,
+    /// How much less words that sentences are made of count as terms: they are rare in code, and would
+    /// lead to whatever is called `how`. They occur in comments, where code is described, and so keep
+    /// some of their weight. +0.02 on questions.
+    pub stop_word_discount: f32,
+    /// How much less words that name the repository searched count as terms: they occur all over it.
+    /// +0.005 on whole checkouts.
+    pub own_name_discount: f32,
+    /// Exponent of the correction of a term's weight by how rare it is in the repository searched.
+    /// +0.02 on the validation questions.
+    pub repository_idf: f32,
+    /// A string of the query that the chunk contains verbatim. +0.2 to +0.4 on messages and code.
+    pub literal: f32,
+    /// The definition of a name that the query has. +0.12 on exact symbols.
+    pub definition: f32,
+    /// The same in a query of names only, which looks for definitions.
+    pub definition_by_name: f32,
+    /// A chunk that contains all words of the query. +0.13 on descriptions.
+    pub coverage: f32,
+    /// A file named with the query's words. With `exact_file` and `folder`: +0.025 on the shared set,
+    /// −0.02 on questions of people who do not know the name.
+    pub file: f32,
+    /// A file named exactly as the query says.
+    pub exact_file: f32,
+    /// A folder named with the query's words.
+    pub folder: f32,
+    /// A file with many high-scoring chunks. +0.02 on the shared set.
+    pub file_agreement: f32,
+    /// The same in a query of names only: a definition may be the only chunk of its file that is found.
+    pub file_agreement_by_name: f32,
+    /// How much less the file adds to each further chunk of it: its name and its other chunks say
+    /// once that the file is right, and not which of its chunks is. +0.05 on the shared set.
+    pub per_file_discount: f32,
+    /// How much of that discount a long query of prose takes back, for each share of its words beyond
+    /// the telling ones: it asks for a place, and the second-best chunk of the right file may be it.
+    /// +0.04 on questions.
+    pub per_file_discount_of_long: f32,
+    /// Exponent of what the role of a file leaves of a score: tests, examples, generated code and
+    /// documents rarely answer. +0.07 on whole checkouts, +0.1 on questions.
+    pub roles: f32,
+    /// A chunk of a repository that the query names, where several are searched. +0.004 there.
+    pub root_name: f32,
+}
+
+impl Weights {
+    /// What the product searches with.
+    pub const SHIPPED: Self = Self {
+        dense: 0.6,
+        dense_by_name: 0.35,
+        lexical: 0.4,
+        lexical_by_name: 0.65,
+        stop_word_discount: 0.7,
+        own_name_discount: 0.9,
+        repository_idf: 1.0,
+        literal: 2.5,
+        definition: 0.5,
+        definition_by_name: 1.0,
+        coverage: 0.65,
+        file: 0.7,
+        exact_file: 0.2,
+        folder: 0.25,
+        file_agreement: 1.2,
+        file_agreement_by_name: 0.6,
+        per_file_discount: 0.8,
+        per_file_discount_of_long: 1.5,
+        roles: 1.0,
+        root_name: 0.3,
+    };
+}
