@@ -1,6 +1,5 @@
 //! Puts the parts together, starts both listeners, and stops everything in order.
 
-mod late;
 mod open;
 
 use std::{

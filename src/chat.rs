@@ -118,7 +118,7 @@ impl Chat {
         };
         let (opened, turn) = oneshot::channel();
         let running = turn::run(self.clone(), (ask, scope), place, opened);
-        drop(self.tasks.spawn(running.instrument(Span::current())));
+        self.tasks.spawn(running.instrument(Span::current()));
         // A task that ends without a word was dropped by the runtime's end.
         turn.await.unwrap_or(Err(ChatError::Stopping))
     }

@@ -251,12 +251,12 @@ impl Codex {
         self.note(&presence);
         self.0.known.set(presence, Instant::now());
         let codex = self.clone();
-        drop(self.0.tasks.spawn(async move {
+        self.0.tasks.spawn(async move {
             tokio::select! {
                 () = codex.0.tasks.stopping().cancelled() => {}
                 _ = codex.check() => {}
             }
-        }));
+        });
     }
 
     async fn look(&self) -> Result<Presence, CodexError> {
@@ -291,13 +291,13 @@ impl Codex {
             return;
         }
         let codex = self.clone();
-        drop(self.0.tasks.spawn(async move {
+        self.0.tasks.spawn(async move {
             tokio::select! {
                 () = codex.0.tasks.stopping().cancelled() => {}
                 _ = codex.check() => {}
             }
             codex.0.refreshing.store(false, Ordering::Release);
-        }));
+        });
     }
 
     /// Logs a change of presence, once.

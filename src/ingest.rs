@@ -138,7 +138,7 @@ impl Ingest {
         let runs = Mutex::new(Runs::new(bounds));
         let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
         for lane in [Lane::All, Lane::Watch] {
-            drop(shared.tools.tasks.spawn(worker::work(Arc::clone(&shared), lane)));
+            shared.tools.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }
         Self { shared, paths: PathMap::default(), own: Arc::default() }
     }
@@ -181,13 +181,13 @@ impl Ingest {
     /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.
     /// Must be called on a runtime, once.
     pub fn repair(&self) -> JoinHandle<()> {
-        self.shared.tools.tasks.spawn(mend::mend(Arc::clone(&self.shared)))
+        self.shared.tools.tasks.spawn_handle(mend::mend(Arc::clone(&self.shared)))
     }
 
     /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a
     /// runtime, once.
     pub fn keep_current(&self) {
-        drop(self.shared.tools.tasks.spawn(watch::watch(Arc::clone(&self.shared))));
+        self.shared.tools.tasks.spawn(watch::watch(Arc::clone(&self.shared)));
     }
 
     /// Returns how far a run is. While it waits for the store or the embedder, the message says why.
@@ -223,7 +223,7 @@ impl Ingest {
         let ending = self.shared.runs().close(&root)?;
         let shared = Arc::clone(&self.shared);
         let id = root.id;
-        let removal = self.shared.tools.tasks.spawn(async move {
+        let removal = self.shared.tools.tasks.spawn_handle(async move {
             if let Some(mut ending) = ending {
                 // The sender lives until the run has ended.
                 drop(ending.wait_for(|status| status.state.is_final()).await);

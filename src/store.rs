@@ -9,6 +9,7 @@ mod atomic;
 mod best;
 mod catalog;
 mod check;
+mod deferred;
 mod embedded;
 mod error;
 mod hnsw;
@@ -16,6 +17,7 @@ mod identity;
 mod lease;
 mod lock;
 mod observed;
+mod place;
 mod qdrant;
 
 use futures_util::future::BoxFuture;
@@ -25,12 +27,14 @@ use uuid::Uuid;
 use crate::domain::{RootId, Sparse};
 
 pub use catalog::Catalog;
+pub use deferred::DeferredStore;
 pub use embedded::Embedded;
 pub use error::StoreError;
 pub use identity::Identity;
 pub use lease::Lease;
 pub use lock::{Holder, Lock, holder};
 pub use observed::Observed;
+pub use place::Place;
 pub use qdrant::Qdrant;
 
 /// The most points one read returns; a larger limit is cut to it.

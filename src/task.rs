@@ -1,4 +1,4 @@
-//! Ownership of background work: every task is tracked, told to stop, and waited for.
+//! Ownership of background work: every task is tracked, asked to stop, and waited for.
 
 mod holdup;
 mod threads;
@@ -21,7 +21,15 @@ pub struct Tasks {
 impl Tasks {
     /// Starts a task that [`Tasks::stop`] will wait for. The task must end soon after
     /// [`Tasks::stopping`] is cancelled.
-    pub fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
+    pub fn spawn<F>(&self, task: F)
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        drop(self.spawn_handle(task));
+    }
+
+    /// Starts a task like [`Tasks::spawn`], and returns a handle that waits for its result.
+    pub fn spawn_handle<F>(&self, task: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
     {
@@ -37,12 +45,12 @@ impl Tasks {
         self.tracker.spawn_blocking(work)
     }
 
-    /// Returns the token that is cancelled when the group is told to stop.
+    /// Returns the token that is cancelled when the group is asked to stop.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Tells every task to stop and waits for them, at most `grace`. Returns whether all ended.
+    /// Asks every task to stop and waits for them, at most `grace`. Returns whether all ended.
     pub async fn stop(&self, grace: Duration) -> bool {
         self.stopping.cancel();
         self.tracker.close();

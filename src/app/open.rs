@@ -1,12 +1,14 @@
 //! Opens the store and the embedder that the settings name.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use super::{Groups, Opened, StartError, Visibility, late::Late};
+use futures_util::FutureExt;
+
+use super::{Groups, Opened, StartError, Visibility};
 use crate::{
     config::Config,
     embed::{Builtin, Embedder, Service},
-    store::{Embedded, Identity, Observed, OnMismatch, Qdrant, StoreError, VectorStore},
+    store::{DeferredStore, Embedded, Observed, OnMismatch, Place, StoreError, VectorStore},
     task::Tasks,
 };
 
@@ -33,7 +35,7 @@ pub(super) async fn open(
         Err(StartError::Store(error))
             if visibility == Visibility::Examined && !matches!(error, StoreError::Held { .. }) =>
         {
-            Arc::new(Late::never(error, config.qdrant.is_some()))
+            Arc::new(DeferredStore::refused(error, config.qdrant.is_some()))
         }
         opened => opened?,
     };
@@ -52,54 +54,25 @@ async fn store(
         Some(service) => learn(service, config, on_mismatch, tasks).await?,
     };
     let place = Place::of(config, on_mismatch, &embedder.model().id(), tasks).await?;
-    let place = Arc::new(place);
-    Ok(match dimensions {
-        Some(dimensions) => place.open(dimensions).await?,
-        None => Arc::new(Late::new(Arc::clone(embedder), place, tasks)),
-    })
-}
-
-/// Where a store is, and for which model; all that is needed to open it but the length of vectors.
-pub(super) struct Place {
-    config: Config,
-    on_mismatch: OnMismatch,
-    model: String,
-    /// Who this process is among those of a server.
-    identity: Option<Identity>,
-    tasks: Tasks,
-}
-
-impl Place {
-    async fn of(
-        config: &Config,
-        on_mismatch: OnMismatch,
-        model: &str,
-        tasks: &Tasks,
-    ) -> Result<Self, StartError> {
-        let identity = match config.qdrant {
-            Some(_) => Some(identity(&config.data_dir, tasks).await?),
-            None => None,
-        };
-        let (config, tasks) = (config.clone(), tasks.clone());
-        Ok(Self { config, on_mismatch, model: model.to_owned(), identity, tasks })
+    if let Some(dimensions) = dimensions {
+        return Ok(place.open(dimensions).await?);
     }
-
-    /// Whether a store that nobody could open yet may hold something all the same.
-    pub(super) fn is_shared(&self) -> bool {
-        self.identity.is_some()
-    }
-
-    pub(super) async fn open(&self, dimensions: usize) -> Result<Arc<dyn VectorStore>, StoreError> {
-        let (model, on_mismatch, tasks) = (&self.model, self.on_mismatch, self.tasks.clone());
-        if let (Some(server), Some(identity)) = (&self.config.qdrant, &self.identity) {
-            let identity = identity.clone();
-            let opened = Qdrant::open(server, model, dimensions, on_mismatch, identity, tasks);
-            return Ok(Arc::new(opened.await?));
+    let (is_shared, place, embedder) = (place.is_shared(), Arc::new(place), Arc::clone(embedder));
+    let open = move || {
+        let (place, embedder) = (Arc::clone(&place), Arc::clone(&embedder));
+        async move {
+            let dimensions = dimensions_of(embedder.as_ref()).await;
+            place.open(dimensions.map_err(|reason| StoreError::NotYet { reason })?).await
         }
-        let (folder, bounds) = (self.config.data_dir.join("store"), &self.config.store);
-        let opened = Embedded::open(&folder, model, dimensions, on_mismatch, bounds, tasks);
-        Ok(Arc::new(opened.await?))
-    }
+        .boxed()
+    };
+    Ok(Arc::new(DeferredStore::new(open, is_shared, tasks)))
+}
+
+/// Returns how long vectors are, or why nobody can tell.
+async fn dimensions_of(embedder: &dyn Embedder) -> Result<usize, String> {
+    embedder.check().await.map_err(|error| error.to_string())?;
+    embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
 }
 
 /// Finds out how long the vectors of a service are: from the settings, from the embedded store, or by
@@ -138,14 +111,4 @@ async fn recorded(config: &Config, tasks: &Tasks) -> Result<Option<(String, usiz
         Err(StoreError::Damaged { .. }) if config.store.repairs => Ok(None),
         recorded => recorded,
     }
-}
-
-async fn identity(data_dir: &Path, tasks: &Tasks) -> Result<Identity, StartError> {
-    let folder = data_dir.to_owned();
-    let identity = tasks.spawn_blocking(move || Identity::of(&folder)).await;
-    let failed = |error| StartError::Folder {
-        path: data_dir.to_owned(),
-        source: std::io::Error::other(error),
-    };
-    Ok(identity.map_err(failed)??)
 }

@@ -77,9 +77,9 @@ pub(super) fn start(
         return Err(failed(std::io::Error::other("a pipe is missing")));
     };
     debug!(process.id = child.id(), "Codex started");
-    drop(tasks.spawn(write(stdin, queue, Arc::clone(shared))));
-    let words = tasks.spawn(read_words(stderr, Arc::clone(shared)));
-    drop(tasks.spawn(read(child, (stdout, words), replies, Arc::clone(shared))));
+    tasks.spawn(write(stdin, queue, Arc::clone(shared)));
+    let words = tasks.spawn_handle(read_words(stderr, Arc::clone(shared)));
+    tasks.spawn(read(child, (stdout, words), replies, Arc::clone(shared)));
     Ok(())
 }
 

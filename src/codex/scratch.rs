@@ -46,13 +46,13 @@ impl Scratches {
         lock.try_lock().map_err(io::Error::from)?;
         let (ours, stopping) = (folder.clone(), tasks.stopping().clone());
         let owner = tasks.clone();
-        drop(tasks.spawn(async move {
+        tasks.spawn(async move {
             stopping.cancelled().await;
             drop(owner.spawn_blocking(move || {
                 remove(&ours);
                 drop(lock);
             }));
-        }));
+        });
         Ok(Self { folder, tasks: tasks.clone() })
     }
 

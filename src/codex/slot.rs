@@ -105,7 +105,7 @@ impl Slot {
                 // With turns still on it, it lives until the last of them ends.
                 match Arc::try_unwrap(server) {
                     Ok(idle) => idle.stop().await,
-                    Err(busy) => drop(self.tasks.spawn(async move { busy.retire().await })),
+                    Err(busy) => self.tasks.spawn(async move { busy.retire().await }),
                 }
             }
         }

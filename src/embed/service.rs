@@ -137,10 +137,10 @@ impl Embedder for Service {
         let shared = &self.shared;
         let ask = || {
             let shared = Arc::clone(&self.shared);
-            drop(self.shared.tasks.spawn(async move {
+            self.shared.tasks.spawn(async move {
                 let trial = shared.until_stopped(shared.try_out(retry::CHECK)).await;
                 shared.health.found(trial.map(drop));
-            }));
+            });
         };
         shared.until_stopped(shared.health.known(ask)).boxed()
     }

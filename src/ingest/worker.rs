@@ -43,7 +43,8 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     let tools = shared.tools.clone();
     let cancelled = cancel.clone();
     let running = async move { pipeline::run(&tools, job, progress, cancel).await };
-    let ended = shared.tools.tasks.spawn(running).await.unwrap_or_else(|panic| Err(panic.into()));
+    let ended =
+        shared.tools.tasks.spawn_handle(running).await.unwrap_or_else(|panic| Err(panic.into()));
     let (state, failure) = match ended {
         Ok(state) => (state, None),
         Err(IngestError::Cancelled) => (State::Cancelled, None),

@@ -70,7 +70,7 @@ pub fn serve<H: Handler>(
     let guard = Guard::new(guard, port);
     let server = Server { handler, http: http.clone(), guard, counts, tasks: tasks.clone() };
     let owner = tasks.clone();
-    drop(owner.spawn(accept(socket, Arc::new(server), tasks)));
+    owner.spawn(accept(socket, Arc::new(server), tasks));
 }
 
 struct Server<H> {
@@ -95,7 +95,7 @@ async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks
             Ok((stream, slot)) => {
                 failing = false;
                 let server = Arc::clone(&server);
-                drop(tasks.spawn(connection(stream, slot, server, stopping.clone())));
+                tasks.spawn(connection(stream, slot, server, stopping.clone()));
             }
             Err(error) => {
                 // File handles may be short for half a minute: that is one event, not hundreds.

@@ -184,7 +184,7 @@ impl Embedded {
     fn rest_soon(&self, changes: u64) {
         // Waiting keeps no store open.
         let (writer, tasks) = (Arc::downgrade(&self.writer), self.tasks.clone());
-        drop(self.tasks.spawn(async move {
+        self.tasks.spawn(async move {
             let waiting = tokio::time::sleep(QUIET);
             if tasks.stopping().run_until_cancelled(waiting).await.is_none() {
                 return;
@@ -194,7 +194,7 @@ impl Embedded {
             if writer.changes() == changes {
                 drop(tasks.spawn_blocking(move || writer.rest()).await);
             }
-        }));
+        });
     }
 }
 

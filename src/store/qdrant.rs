@@ -117,7 +117,7 @@ impl Qdrant {
             action,
             reason: error.to_string(),
         };
-        self.tasks.spawn(work).await.map_err(failed)?
+        self.tasks.spawn_handle(work).await.map_err(failed)?
     }
 }
 

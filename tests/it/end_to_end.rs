@@ -408,7 +408,7 @@ async fn stopping_interrupts_turns_and_leaves_no_child() {
     let world = World::replay([Reply::Silent(vec![thinks("Looking.")])]).await;
     let server = world.serve_with(&[("SHUTDOWN_GRACE_SECS", "4")]).await;
     let url = server.mcp.clone();
-    let asking = Tasks::default().spawn(async move {
+    let asking = Tasks::default().spawn_handle(async move {
         let body = json!({
             "jsonrpc": "2.0", "id": 1, "method": "tools/call",
             "params": { "name": "codebase_question", "arguments": { "question": "Where?" } },

@@ -344,7 +344,7 @@ async fn removing_cancels_the_run_first() {
     let run = bench.ingest.start(request(&repo.0)).await.unwrap();
     bench.faults.held().await;
     let ingest = bench.ingest.clone();
-    let removing = bench.tasks.spawn(async move { ingest.remove("demo").await });
+    let removing = bench.tasks.spawn_handle(async move { ingest.remove("demo").await });
     let mut status = bench.ingest.watch(run).unwrap();
     bench.faults.release();
     status.wait_for(|status| status.state.is_final()).await.unwrap();

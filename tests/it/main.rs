@@ -43,6 +43,7 @@ mod store_crash;
 mod store_damage;
 #[cfg(target_os = "linux")]
 mod store_disk;
+mod store_deferred;
 mod store_embedded;
 mod store_kills;
 mod store_limits;

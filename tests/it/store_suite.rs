@@ -1,5 +1,5 @@
 //! What every vector store must do. An engine runs it with `store_suite!(Place)`, where `Place` says how
-//! to open its stores.
+//! to open its stores; what wraps an engine runs `store_suite!(wrapper Place)`.
 
 use std::{path::Path, sync::Arc};
 
@@ -34,6 +34,14 @@ pub(crate) trait Place: Sized {
 
 macro_rules! store_suite {
     ($place:ty) => {
+        $crate::store_suite::store_suite!(wrapper $place);
+        $crate::store_suite::store_suite!(@place $place:
+            reopening_keeps_everything,
+            another_model_is_refused_and_both_are_named,
+            discarding_a_model_keeps_the_roots_only,
+        );
+    };
+    (wrapper $place:ty) => {
         $crate::store_suite::store_suite!(@store $place:
             a_point_comes_back_and_the_same_id_replaces_it,
             payloads_come_back_whole,
@@ -58,11 +66,6 @@ macro_rules! store_suite {
             a_lease_is_granted_again_after_it_was_given_back,
             the_catalog_keeps_roots_and_files,
             removing_a_root_leaves_the_others,
-        );
-        $crate::store_suite::store_suite!(@place $place:
-            reopening_keeps_everything,
-            another_model_is_refused_and_both_are_named,
-            discarding_a_model_keeps_the_roots_only,
         );
     };
     (@store $place:ty: $($name:ident,)*) => {

@@ -79,7 +79,7 @@ pub(super) async fn take(
         match current {
             Some(record) if record.token == wanted.token => {
                 let holding = Holding { server: Arc::clone(server), root, id, term };
-                let keep = |keeper| tasks.spawn(holding.keep(wanted.token, keeper));
+                let keep = |keeper| tasks.spawn_handle(holding.keep(wanted.token, keeper));
                 return Ok(Lease::kept(term, keep));
             }
             // Somebody was faster, who may be done soon.

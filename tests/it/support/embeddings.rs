@@ -138,7 +138,7 @@ impl Embeddings {
             most_under_way: AtomicUsize::new(0),
         });
         let tasks = Tasks::default();
-        drop(tasks.spawn(accept(listener, encryption, Arc::clone(&shared), tasks.clone())));
+        tasks.spawn(accept(listener, encryption, Arc::clone(&shared), tasks.clone()));
         Self { url, address, shared, tasks }
     }
 
@@ -225,7 +225,7 @@ async fn accept(
                 serve(stream, &shared).await;
             }
         };
-        drop(tasks.spawn(async move { owner.stopping().run_until_cancelled(serving).await }));
+        tasks.spawn(async move { owner.stopping().run_until_cancelled(serving).await });
     }
 }
 

@@ -118,7 +118,7 @@ impl Model {
             left: watch::Sender::new(0),
         });
         let tasks = Tasks::default();
-        drop(tasks.spawn(accept(listener, Arc::clone(&shared), tasks.clone())));
+        tasks.spawn(accept(listener, Arc::clone(&shared), tasks.clone()));
         Self { url, shared, tasks }
     }
 
@@ -155,13 +155,13 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>, tasks: Tasks) {
     while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
     {
         let (shared, owner) = (Arc::clone(&shared), tasks.clone());
-        drop(tasks.spawn(async move {
+        tasks.spawn(async move {
             let service =
                 service_fn(|request| respond(request, Arc::clone(&shared), owner.clone()));
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // A client that goes away in mid-stream is part of the scripts.
             drop(owner.stopping().run_until_cancelled(serving).await);
-        }));
+        });
     }
 }
 
@@ -184,7 +184,7 @@ async fn respond(
         return Ok(status(*code, body));
     }
     let (frames, stream) = mpsc::channel(64);
-    drop(tasks.spawn(stream_reply(number, reply, frames, shared)));
+    tasks.spawn(stream_reply(number, reply, frames, shared));
     let body = StreamBody::new(ReceiverStream::new(stream)).boxed();
     Ok(Response::builder().header("content-type", "text/event-stream").body(body).unwrap())
 }

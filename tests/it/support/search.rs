@@ -30,7 +30,7 @@ impl Search {
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let messages = Arc::default();
         let tasks = Tasks::default();
-        drop(tasks.spawn(accept(listener, Arc::clone(&messages), tasks.clone())));
+        tasks.spawn(accept(listener, Arc::clone(&messages), tasks.clone()));
         Self { url, messages, tasks }
     }
 
@@ -73,12 +73,12 @@ async fn accept(listener: TcpListener, messages: Messages, tasks: Tasks) {
     while let Some(Ok((stream, _))) = tasks.stopping().run_until_cancelled(listener.accept()).await
     {
         let (messages, owner) = (Arc::clone(&messages), tasks.clone());
-        drop(tasks.spawn(async move {
+        tasks.spawn(async move {
             let service = service_fn(|request| respond(request, Arc::clone(&messages)));
             let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             // Codex drops connections when it ends.
             drop(owner.stopping().run_until_cancelled(serving).await);
-        }));
+        });
     }
 }
 

@@ -1,9 +1,9 @@
-//! A store that waits for an embedding service to say how long its vectors are.
+//! A store that is opened later, once somebody knows how long its vectors are.
 //!
-//! Until then a new one holds nothing, and says so to whoever reads; one that others share, and all
-//! writes, are refused with the reason. The service is asked again and again, so that nothing has to be
-//! started anew when it is there. A store that cannot be opened is kept here too where something is to
-//! be said of the rest.
+//! An embedding service may not be there when the server starts. Until it answers, a new store holds
+//! nothing, and readers get that; one that others share, and all writes, are refused with the reason.
+//! Opening is tried again and again, so that nothing has to be restarted when the service is there. A
+//! store that cannot be opened is wrapped here too, where a command reports on everything else.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,21 +12,19 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::open::Place;
+use super::{Collection, Filter, Lease, Point, Scored, StoreError, Stored, VectorStore, Vitals};
 use crate::{
     domain::{RootId, Sparse},
-    embed::Embedder,
-    store::{Collection, Filter, Lease, Point, Scored, StoreError, Stored, VectorStore, Vitals},
     task::Tasks,
 };
 
-/// How often the service is asked.
+/// How often opening is tried.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// How long a write waits for the service.
+/// How long a write waits for the store.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// A store that is opened later.
-pub(super) struct Late {
+pub struct DeferredStore {
     state: watch::Receiver<State>,
     wanted: Arc<Notify>,
     /// Whether others may have filled it.
@@ -41,33 +39,34 @@ enum State {
     Open(Arc<dyn VectorStore>),
 }
 
-impl Late {
-    /// Opens the store in `place` once `embedder` knows the length of the vectors.
-    pub(super) fn new(embedder: Arc<dyn Embedder>, place: Arc<Place>, tasks: &Tasks) -> Self {
-        let is_shared = place.is_shared();
+impl DeferredStore {
+    /// Opens a store with `open`, which is tried until it succeeds. While it fails with
+    /// [`StoreError::NotYet`], the store counts as empty unless it `is_shared` with other processes.
+    pub fn new<F>(open: F, is_shared: bool, tasks: &Tasks) -> Self
+    where
+        F: Fn() -> BoxFuture<'static, Result<Arc<dyn VectorStore>, StoreError>> + Send + 'static,
+    {
         let reason = "it was not asked yet".to_owned();
         let (sender, state) = watch::channel(State::Waiting { reason });
         let wanted = Arc::new(Notify::new());
         let (stopping, wake) = (tasks.stopping().clone(), Arc::clone(&wanted));
         let waiting = async move {
-            let mut has_told = false;
+            let mut is_reported = false;
             loop {
-                let state = match ready(embedder.as_ref()).await {
-                    Ok(dimensions) => match place.open(dimensions).await {
-                        Ok(store) => {
-                            info!(dimensions, "the store was made");
-                            sender.send_replace(State::Open(store));
-                            return;
-                        }
-                        Err(error) => State::Refused(Arc::new(error)),
-                    },
-                    Err(reason) => State::Waiting { reason },
+                let state = match open().await {
+                    Ok(store) => {
+                        info!("the store was opened");
+                        sender.send_replace(State::Open(store));
+                        return;
+                    }
+                    Err(StoreError::NotYet { reason }) => State::Waiting { reason },
+                    Err(error) => State::Refused(Arc::new(error)),
                 };
                 sender.send_replace(state);
-                if !has_told && !stopping.is_cancelled() {
+                if !is_reported && !stopping.is_cancelled() {
                     let reason = why_not(&sender.borrow()).to_string();
                     warn!(reason, "the store cannot be opened yet");
-                    has_told = true;
+                    is_reported = true;
                 }
                 tokio::select! {
                     () = stopping.cancelled() => return,
@@ -76,12 +75,12 @@ impl Late {
                 }
             }
         };
-        drop(tasks.spawn(waiting));
+        tasks.spawn(waiting);
         Self { state, wanted, is_shared }
     }
 
     /// Stands for a store that cannot be opened, and is not tried again.
-    pub(super) fn never(error: StoreError, is_shared: bool) -> Self {
+    pub fn refused(error: StoreError, is_shared: bool) -> Self {
         let (_, state) = watch::channel(State::Refused(Arc::new(error)));
         Self { state, wanted: Arc::default(), is_shared }
     }
@@ -112,7 +111,7 @@ impl Late {
         }
     }
 
-    /// Returns the store, waiting a little for the service if need be.
+    /// Returns the store, waiting a little for it if need be.
     async fn demanded(&self) -> Result<Arc<dyn VectorStore>, StoreError> {
         if self.store().is_none() {
             self.wanted.notify_one();
@@ -136,13 +135,7 @@ fn why_not(state: &State) -> StoreError {
     }
 }
 
-/// Returns how long vectors are, or why nobody can tell.
-async fn ready(embedder: &dyn Embedder) -> Result<usize, String> {
-    embedder.check().await.map_err(|error| error.to_string())?;
-    embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())
-}
-
-impl VectorStore for Late {
+impl VectorStore for DeferredStore {
     fn backend(&self) -> &'static str {
         if self.is_shared { "qdrant" } else { "embedded" }
     }

@@ -1,0 +1,61 @@
+//! Where a store is, and for which model: all that is needed to open it but the length of vectors.
+
+use std::{path::Path, sync::Arc};
+
+use super::{Embedded, Identity, OnMismatch, Qdrant, StoreError, VectorStore};
+use crate::{config::Config, task::Tasks};
+
+/// A store that is not opened yet.
+pub struct Place {
+    config: Config,
+    on_mismatch: OnMismatch,
+    model: String,
+    /// Who this process is among those of a server.
+    identity: Option<Identity>,
+    tasks: Tasks,
+}
+
+impl Place {
+    /// Names the store of these settings for vectors of `model`, as `name@version`. Fails if this
+    /// process cannot be told from others of a server.
+    pub async fn of(
+        config: &Config,
+        on_mismatch: OnMismatch,
+        model: &str,
+        tasks: &Tasks,
+    ) -> Result<Self, StoreError> {
+        let identity = match config.qdrant {
+            Some(_) => Some(identity(&config.data_dir, tasks).await?),
+            None => None,
+        };
+        let (config, tasks) = (config.clone(), tasks.clone());
+        Ok(Self { config, on_mismatch, model: model.to_owned(), identity, tasks })
+    }
+
+    /// Returns whether a store that nobody could open yet may hold something all the same.
+    pub fn is_shared(&self) -> bool {
+        self.identity.is_some()
+    }
+
+    /// Opens it for vectors of this length.
+    pub async fn open(&self, dimensions: usize) -> Result<Arc<dyn VectorStore>, StoreError> {
+        let (model, on_mismatch, tasks) = (&self.model, self.on_mismatch, self.tasks.clone());
+        if let (Some(server), Some(identity)) = (&self.config.qdrant, &self.identity) {
+            let identity = identity.clone();
+            let opened = Qdrant::open(server, model, dimensions, on_mismatch, identity, tasks);
+            return Ok(Arc::new(opened.await?));
+        }
+        let (folder, bounds) = (self.config.data_dir.join("store"), &self.config.store);
+        let opened = Embedded::open(&folder, model, dimensions, on_mismatch, bounds, tasks);
+        Ok(Arc::new(opened.await?))
+    }
+}
+
+async fn identity(data_dir: &Path, tasks: &Tasks) -> Result<Identity, StoreError> {
+    let folder = data_dir.to_owned();
+    let identity = tasks.spawn_blocking(move || Identity::of(&folder)).await;
+    identity.map_err(|error| StoreError::Engine {
+        action: "name this process",
+        reason: error.to_string(),
+    })?
+}

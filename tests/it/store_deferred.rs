@@ -1,0 +1,90 @@
+//! A store that is opened later: the suite through it, and what it answers until then.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use codeinfo::{
+    store::{Collection, DeferredStore, Filter, OnMismatch, StoreError, VectorStore},
+    task::Tasks,
+};
+use futures_util::FutureExt;
+
+use crate::{
+    store_embedded::{Folder, open},
+    store_suite::{Place, Store, chunk, put, root, store_suite},
+};
+
+store_suite!(wrapper Deferred);
+
+/// A folder whose store opens at the second try.
+struct Deferred(Folder);
+
+impl Place for Deferred {
+    async fn fresh() -> Self {
+        Self(Folder::new())
+    }
+
+    async fn open_as(&self, _: &str, _: OnMismatch) -> Result<Store, StoreError> {
+        Ok(Arc::new(deferred(&self.0, 1, false)))
+    }
+}
+
+/// Opens the folder's store after `failures` failed tries.
+fn deferred(folder: &Folder, failures: usize, is_shared: bool) -> DeferredStore {
+    let path = folder.path().to_owned();
+    let tries = Arc::new(AtomicUsize::new(0));
+    let open = move || {
+        let (path, tries) = (path.clone(), Arc::clone(&tries));
+        async move {
+            match tries.fetch_add(1, Ordering::Relaxed) {
+                earlier if earlier < failures => {
+                    Err(StoreError::NotYet { reason: format!("try {earlier}") })
+                }
+                _ => open(&path).await,
+            }
+        }
+        .boxed()
+    };
+    DeferredStore::new(open, is_shared, &Tasks::default())
+}
+
+#[tokio::test]
+async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why() {
+    let folder = Folder::new();
+    let own = deferred(&folder, usize::MAX, false);
+    let shared = deferred(&folder, usize::MAX, true);
+    assert_eq!(own.count(Collection::Chunks, Filter::default()).await.unwrap(), 0);
+    assert_eq!(own.nearest(vec![1.0; 4], Filter::default(), 5).await.unwrap(), []);
+    let error = shared.count(Collection::Chunks, Filter::default()).await.unwrap_err();
+    assert!(matches!(error, StoreError::NotYet { .. }), "{error}");
+    for store in [&own, &shared] {
+        let point = chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[]);
+        let error = store.upsert(Collection::Chunks, vec![point]).await.unwrap_err();
+        assert!(error.to_string().contains("try "), "{error}");
+        assert!(store.delete(Collection::Chunks, root(["a"])).await.is_err());
+        assert!(store.vitals().await.is_err() && store.check_writes().is_err());
+        store.flush().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_write_opens_the_store_that_readers_then_see() {
+    let folder = Folder::new();
+    let store: Store = Arc::new(deferred(&folder, 2, true));
+    put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
+    assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 1);
+    assert!(store.vitals().await.is_ok() && store.check_writes().is_ok());
+}
+
+#[tokio::test]
+async fn a_refused_store_is_not_tried_again_and_repeats_the_reason() {
+    let refused = StoreError::NotYet { reason: "no model".to_owned() };
+    let store = DeferredStore::refused(refused, false);
+    for _ in 0..2 {
+        let error = store.count(Collection::Chunks, Filter::default()).await.unwrap_err();
+        assert!(matches!(&error, StoreError::Unopened(_)), "{error}");
+        assert!(error.to_string().contains("no model"), "{error}");
+    }
+}
