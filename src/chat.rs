@@ -4,6 +4,7 @@ mod assemble;
 mod conversations;
 mod error;
 mod event;
+mod mention;
 mod prompt;
 mod reach;
 mod scope;

@@ -6,6 +6,7 @@
 mod accept;
 mod endpoint;
 mod era;
+mod incoming;
 mod message;
 mod method;
 mod modern;
@@ -15,7 +16,8 @@ mod schema;
 mod tool;
 
 pub use endpoint::{About, Call, Endpoint, Refusal, Update};
+pub use incoming::Post;
 pub use message::Error;
-pub use post::{Post, Reply, answer};
+pub use post::{Reply, answer};
 pub use schema::{Schema, SchemaError};
 pub use tool::{Openness, Tool, ToolResult};

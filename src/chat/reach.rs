@@ -1,6 +1,6 @@
 //! Which of the indexed repositories the model's shell may read for a question. Pure.
 
-use super::scope::has_name;
+use super::mention::has_name;
 use crate::{codex::Readable, domain::Root};
 
 /// Most repositories that a shell may read. Each costs every command about 5 ms (Codex 0.169), so that

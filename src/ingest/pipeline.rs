@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-use self::{batch::Embedded, ledger::Ledger, readers::Reading};
 pub(super) use self::{folders::Folders, look::changes};
+use self::{ledger::Ledger, readers::Reading, write::Embedded};
 use super::{
     beneath::Beneath,
     clock,

@@ -1,11 +1,6 @@
 //! Why a request is refused before anything of the product sees it.
 
-use hyper::{
-    StatusCode,
-    header::{ALLOW, HeaderValue},
-};
-
-use super::{Response, reply};
+use hyper::StatusCode;
 
 /// A refusal by the HTTP layer. The message is for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +28,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    fn status(&self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
@@ -48,7 +43,7 @@ impl Fault {
         }
     }
 
-    fn code(&self) -> &'static str {
+    pub(super) fn code(&self) -> &'static str {
         match self {
             Self::RouteNotFound => "ROUTE_NOT_FOUND",
             Self::MethodNotAllowed { .. } => "METHOD_NOT_ALLOWED",
@@ -60,15 +55,5 @@ impl Fault {
             Self::Timeout => "REQUEST_TIMEOUT",
             Self::Internal => "INTERNAL",
         }
-    }
-}
-
-impl From<Fault> for Response {
-    fn from(fault: Fault) -> Self {
-        let mut response = reply::error(fault.status(), fault.code(), &fault.to_string(), &[]);
-        if let Fault::MethodNotAllowed { allow } = fault {
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-        }
-        response
     }
 }

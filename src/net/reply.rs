@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::{
     StatusCode,
     body::Frame,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
 };
 use serde::Serialize;
 use tracing::error;
@@ -54,6 +54,16 @@ pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) 
         details: &'a [String],
     }
     json(status, &Wire { error: code, message, details })
+}
+
+impl From<Fault> for Response {
+    fn from(fault: Fault) -> Self {
+        let mut response = error(fault.status(), fault.code(), &fault.to_string(), &[]);
+        if let Fault::MethodNotAllowed { allow } = fault {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+        }
+        response
+    }
 }
 
 /// Returns a reply without a body and without a content type.

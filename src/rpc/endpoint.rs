@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 
 use super::{Error, Tool, ToolResult};
 
+/// How both endpoints introduce themselves.
+pub(super) const NAME: &str = "codeinfo";
+
 /// What an endpoint says of itself.
 #[derive(Debug, Clone)]
 pub struct About {

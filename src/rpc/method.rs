@@ -4,15 +4,12 @@ use futures_util::stream::BoxStream;
 use serde_json::{Map, Value, json};
 
 use super::{
-    endpoint::{About, Call, Endpoint, Refusal, Update},
+    endpoint::{About, Call, Endpoint, NAME, Refusal, Update},
     era::{self, Era},
     message::{Error, Request},
     modern::{self, Keep},
     tool::{Tool, ToolResult},
 };
-
-/// How both endpoints introduce themselves.
-pub(super) const NAME: &str = "codeinfo";
 
 type Members = Map<String, Value>;
 

@@ -1,6 +1,6 @@
 //! One POST to an MCP endpoint: what the headers mean, which status, which form of reply.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use futures_util::{
     FutureExt, StreamExt,
@@ -14,34 +14,12 @@ use super::{
     accept::Accepts,
     endpoint::Endpoint,
     era::{self, Era},
+    incoming::Post,
     message::{Error, Message, Payload, Request, answered, failed, message, read},
     method::{self, Answer},
     modern, progress,
 };
 use crate::config::Http;
-
-/// The headers that matter, and the body.
-#[derive(Debug, Clone)]
-pub struct Post<'a> {
-    pub(super) accept: Option<Cow<'a, str>>,
-    pub(super) protocol_version: Option<Cow<'a, str>>,
-    pub(super) method: Option<Cow<'a, str>>,
-    pub(super) name: Option<Cow<'a, str>>,
-    pub(super) body: &'a [u8],
-}
-
-impl<'a> Post<'a> {
-    /// Picks the headers out through `header`, which looks one up by name.
-    pub fn new(header: impl Fn(&str) -> Option<Cow<'a, str>>, body: &'a [u8]) -> Self {
-        Self {
-            accept: header("accept"),
-            protocol_version: header("mcp-protocol-version"),
-            method: header("mcp-method"),
-            name: header("mcp-name"),
-            body,
-        }
-    }
-}
 
 /// What to send back.
 pub enum Reply {

@@ -11,13 +11,13 @@ use super::{
     ledger::Redacted,
     read::{Outcome, Piece},
     readers::Read,
-    write,
+    write::{self, Embedded},
 };
 use crate::{
     domain::{FileRecord, Sparse},
     embed::Document,
     ingest::{error::IngestError, hash::Cut, skip::Skipped},
-    store::{Point, StoreError, Vectors},
+    store::Vectors,
 };
 
 /// A batch is sent on when it has this many chunks. One more file may follow the last but one
@@ -41,25 +41,6 @@ pub(super) struct Batch {
     redacted: Redacted,
     bytes: u64,
     rooms: Vec<OwnedSemaphorePermit>,
-}
-
-/// A batch with its vectors, ready to be written.
-#[derive(Debug)]
-pub(super) struct Embedded {
-    pub(super) points: Vec<Result<Point, StoreError>>,
-    pub(super) changed: Vec<FileRecord>,
-    pub(super) same: Vec<FileRecord>,
-    pub(super) skipped: Vec<Skipped>,
-    pub(super) gone: Vec<String>,
-    /// How many files were cut by lines because parsing took too long.
-    pub(super) fallbacks: u64,
-    pub(super) redacted: Redacted,
-    /// How many files of the plan it settles.
-    pub(super) files: u64,
-    /// The size of those files.
-    pub(super) bytes: u64,
-    /// Held until the batch is written.
-    pub(super) rooms: Vec<OwnedSemaphorePermit>,
 }
 
 impl Batch {

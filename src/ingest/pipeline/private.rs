@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::batch::Embedded;
+use super::write::Embedded;
 use crate::ingest::{discover::Discovered, scope::Scope, secret, skip::Reason};
 
 /// The most that a root names: each is an argument of the shell's fence, which closes the whole root

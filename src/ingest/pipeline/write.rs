@@ -3,12 +3,16 @@
 
 use std::ops::Range;
 
+use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
-use super::{Target, batch::Embedded, ledger::Ledger};
+use super::{
+    Target,
+    ledger::{Ledger, Redacted},
+};
 use crate::{
     domain::{ChunkRecord, FileRecord, RootId},
-    ingest::error::IngestError,
+    ingest::{error::IngestError, skip::Skipped},
     store::{Collection, Field, Filter, Point, StoreError, Vectors},
 };
 
@@ -19,6 +23,25 @@ const POINTS: usize = 256;
 const PATHS: usize = 256;
 /// The most chunks one deletion names.
 const IDS: usize = 1024;
+
+/// A batch with its vectors, ready to be written.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    pub(super) points: Vec<Result<Point, StoreError>>,
+    pub(super) changed: Vec<FileRecord>,
+    pub(super) same: Vec<FileRecord>,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) gone: Vec<String>,
+    /// How many files were cut by lines because parsing took too long.
+    pub(super) fallbacks: u64,
+    pub(super) redacted: Redacted,
+    /// How many files of the plan it settles.
+    pub(super) files: u64,
+    /// The size of those files.
+    pub(super) bytes: u64,
+    /// Held until the batch is written.
+    pub(super) rooms: Vec<OwnedSemaphorePermit>,
+}
 
 /// Writes one batch and notes it in the ledger.
 pub(super) async fn write(

@@ -18,7 +18,7 @@ use super::{
     entries,
     journal::Journal,
     manifest::Manifest,
-    mappings,
+    mappings, repair,
     roster::Roster,
     shard::{self, Shard},
     system,
@@ -152,7 +152,11 @@ fn recover(folder: &Path, dimensions: usize, notes: Notes) -> Result<Writer, Sto
         files: shard(Collection::Files)?,
         roots: shard(Collection::Roots)?,
     };
-    let writer = Writer::recover(folder, Arc::new(shards), notes)?;
+    let mut writer = Writer::replay(folder, Arc::new(shards), notes)?;
+    if writer.was_optimizing()? {
+        repair::remove_copies(&mut writer)?;
+    }
+    writer.recovered()?;
     for collection in Collection::ALL {
         writer.shards().get(collection).remove_former_indexes()?;
     }

@@ -14,7 +14,6 @@ use super::{
     entry::Entry,
     journal::{AppendError, Journal},
     manifest::{Manifest, Numbers},
-    repair,
     roster::Roster,
     shard::{Rebuild, Shard},
 };
@@ -84,8 +83,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Takes over opened shards: replays the journal and repairs what a crash left behind.
-    pub(super) fn recover(
+    /// Takes over opened shards and replays the journal. [`Writer::recovered`] must follow.
+    pub(super) fn replay(
         folder: &Path,
         shards: Arc<Shards>,
         notes: Notes,
@@ -103,7 +102,7 @@ impl Writer {
             shards.get(collection).apply(entry)
         })?;
         let marker = folder.join("optimizing");
-        let mut writer = Self {
+        Ok(Self {
             shards,
             journal,
             manifest,
@@ -118,13 +117,19 @@ impl Writer {
             marker,
             marker_stays: false,
             broken: None,
-        };
-        if atomic::read(&writer.marker)?.is_some() {
-            repair::remove_copies(&mut writer)?;
-        }
-        writer.checkpoint()?;
-        atomic::remove(&writer.marker)?;
-        Ok(writer)
+        })
+    }
+
+    /// Returns whether segments were being rebuilt when the process ended, so that a point may be in
+    /// two of them.
+    pub(super) fn was_optimizing(&self) -> Result<bool, StoreError> {
+        Ok(atomic::read(&self.marker)?.is_some())
+    }
+
+    /// Notes that what a crash left has been repaired.
+    pub(super) fn recovered(&mut self) -> Result<(), StoreError> {
+        self.checkpoint()?;
+        atomic::remove(&self.marker)
     }
 
     /// Has every root say that its index was discarded, and notes that chunks and files are gone.
