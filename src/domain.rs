@@ -4,20 +4,24 @@
 mod chunk;
 mod hit;
 mod id;
+mod last_run;
 mod plain;
 mod question;
 mod root;
 mod segment;
 mod sparse;
+mod timestamp;
 
 pub use chunk::{ChunkRecord, FileRecord, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
+pub use last_run::LastRun;
 pub use plain::{plain_line, plain_name};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Root, UnknownRoot};
 pub use segment::Segment;
 pub use sparse::Sparse;
+pub use timestamp::Timestamp;
 
 /// The tool by which Codex, or any agent, searches the index.
 pub const SEARCH_TOOL: &str = "VectorSearch";

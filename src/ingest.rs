@@ -7,7 +7,6 @@
 
 mod beneath;
 pub mod chunk;
-mod clock;
 pub mod discover;
 mod error;
 mod hash;
@@ -46,7 +45,7 @@ use self::{
 };
 use crate::{
     config::{self, PathMap},
-    domain::{Root, RootId, RunId},
+    domain::{LastRun, Root, RootId, RunId},
     embed::Embedder,
     store::{Catalog, StoreError, VectorStore},
     task::Tasks,
@@ -174,7 +173,7 @@ impl Ingest {
         let root = self.find(root).await?;
         let folder = root::folder(&self.shared.tools, root.path.clone()).await?;
         let model_id = self.shared.tools.embedder.model().id();
-        let root = Root { path: folder, model_id, last_error: None, ..root };
+        let root = Root { path: folder, model_id, last_run: LastRun::Completed, ..root };
         self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))
     }
 

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use hyper::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::info;
 
 use super::{Services, fault::Fault};
 use crate::{
-    domain::RunId,
-    ingest::{self, RootStatus},
+    domain::{Counts, RootId, RunId},
+    ingest::{self, RootStatus, State},
     net::{Response, reply},
 };
 
@@ -75,11 +75,42 @@ pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, 
 }
 
 pub(super) async fn roots(services: &Services) -> Result<Response, Fault> {
-    let mut roots: Vec<RootStatus> = services.ingest.roots().await?;
-    for status in &mut roots {
-        status.root.path = services.path_map.shown(&status.root.path);
-    }
+    let roots = services.ingest.roots().await?.into_iter();
+    let roots: Vec<Listed> = roots.map(|status| listed(status, services)).collect();
     Ok(reply::json(StatusCode::OK, &json!({ "roots": roots })))
+}
+
+/// A root of `GET /ingest/roots`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed {
+    id: RootId,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    path: PathBuf,
+    model_id: String,
+    last_ingest_at: Option<String>,
+    counts: Counts,
+    last_error: Option<String>,
+    state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<RunId>,
+}
+
+fn listed(RootStatus { root, state, run_id }: RootStatus, services: &Services) -> Listed {
+    Listed {
+        id: root.id,
+        name: root.name,
+        description: root.description,
+        path: services.path_map.shown(&root.path),
+        model_id: root.model_id,
+        last_ingest_at: root.last_ingest_at.map(|time| time.to_string()),
+        counts: root.counts,
+        last_error: root.last_run.error().map(str::to_owned),
+        state,
+        run_id,
+    }
 }
 
 /// Returns what a client calls a root in the server's words: paths differ, names and ids do not.

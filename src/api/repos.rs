@@ -51,9 +51,9 @@ fn repo(root: Root, services: &Services) -> Repo {
         name: root.name,
         description: root.description,
         path: services.path_map.shown(&root.path),
-        last_ingest_at: root.last_ingest_at,
+        last_ingest_at: root.last_ingest_at.map(|time| time.to_string()),
         model_id: root.model_id,
         counts: root.counts,
-        last_error: root.last_error,
+        last_error: root.last_run.error().map(str::to_owned),
     }
 }

@@ -35,12 +35,15 @@ fn given(root: Root) -> Readable {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::{
+        path::PathBuf,
+        time::{Duration, UNIX_EPOCH},
+    };
 
     use super::*;
-    use crate::domain::{Counts, RootId};
+    use crate::domain::{Counts, LastRun, RootId, Timestamp};
 
-    fn root(name: &str, last_ingest_at: Option<String>) -> Root {
+    fn root(name: &str, last_ingest_at: Option<Timestamp>) -> Root {
         let path = PathBuf::from("/src").join(name);
         Root {
             id: RootId::of(&path),
@@ -50,7 +53,7 @@ mod tests {
             model_id: "none".to_owned(),
             last_ingest_at,
             counts: Counts { files: 1, chunks: 1, embedded: 1 },
-            last_error: None,
+            last_run: LastRun::Completed,
             private_files: Some(vec![".env".to_owned()]),
         }
     }
@@ -63,8 +66,9 @@ mod tests {
     #[test]
     fn of_many_repositories_the_named_come_first_and_then_always_the_same() {
         let roots = |month: u8| -> Vec<Root> {
-            let at = |day| format!("2026-{month:02}-01T00:00:{:02}Z", day * u32::from(month) % 60);
-            (0..60).map(|day| root(&format!("repo{day}"), Some(at(day)))).collect()
+            let at = |day| Duration::from_secs(day * u64::from(month) % 60);
+            let at = |day| Some(Timestamp::from(UNIX_EPOCH + at(day)));
+            (0..60).map(|day| root(&format!("repo{day}"), at(day))).collect()
         };
         let question = "Does Repo3 work like /src/repo5, or like repo55x?";
         let given = folders(roots(1), question);
@@ -79,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_repository_whose_secrets_are_not_known_is_not_read() {
-        let indexed = || Some("2026-01-01T00:00:00Z".to_owned());
+        let indexed = || Some(Timestamp::now());
         let former = Root { private_files: None, ..root("former", indexed()) };
         let roots = vec![root("new", None), root("old", indexed()), former];
         let expected = Readable {

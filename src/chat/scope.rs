@@ -4,7 +4,7 @@ use super::{ChatError, mention::has_name, reach};
 use crate::{
     codex::Readable,
     config::PathMap,
-    domain::{Root, UnknownRoot, plain_name},
+    domain::{LastRun, Root, UnknownRoot, plain_name},
 };
 
 /// Most repositories that are pointed out because a question names them.
@@ -93,7 +93,7 @@ fn nothing_in(roots: &[Root]) -> Option<ChatError> {
     if roots.iter().any(|root| root.counts.chunks > 0) {
         return None;
     }
-    let is_hurt = |root: &Root| root.last_error.as_deref() == Some(Root::DAMAGED);
+    let is_hurt = |root: &Root| root.last_run == LastRun::Damaged;
     Some(if roots.iter().any(is_hurt) { ChatError::Repairing } else { ChatError::IngestRequired })
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::domain::{Counts, RootId};
 
-    fn root(name: &str, chunks: u64, last_error: Option<&str>) -> Root {
+    fn root(name: &str, chunks: u64, last_run: LastRun) -> Root {
         let path = PathBuf::from("/src").join(name);
         Root {
             id: RootId::of(&path),
@@ -123,14 +123,14 @@ mod tests {
             model_id: "none".to_owned(),
             last_ingest_at: None,
             counts: Counts { files: chunks, chunks, embedded: chunks },
-            last_error: last_error.map(str::to_owned),
+            last_run,
             private_files: Some(Vec::new()),
         }
     }
 
     #[test]
     fn a_name_in_the_note_is_no_more_than_a_name() {
-        let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, None);
+        let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, LastRun::Completed);
         let scope =
             Scope::of("?", Some(&named.name), std::slice::from_ref(&named), &PathMap::default());
         let note = scope.unwrap().note().unwrap();
@@ -142,8 +142,9 @@ mod tests {
         let fault = |roots: &[Root], reference: Option<&str>| {
             Scope::of("?", reference, roots, &PathMap::default()).unwrap_err().to_string()
         };
-        let (full, empty) = (root("full", 1, None), root("empty", 0, Some("not readable")));
-        let hurt = root("hurt", 0, Some(Root::DAMAGED));
+        let failed = LastRun::Failed { reason: "not readable".to_owned() };
+        let (full, empty) = (root("full", 1, LastRun::Completed), root("empty", 0, failed));
+        let hurt = root("hurt", 0, LastRun::Damaged);
         let required = ChatError::IngestRequired.to_string();
         let repairing = ChatError::Repairing.to_string();
         assert_eq!(fault(&[], None), required);

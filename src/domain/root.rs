@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::RootId;
+use super::{LastRun, RootId, Timestamp};
 
 /// One indexed repository, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,12 +21,14 @@ pub struct Root {
     pub path: PathBuf,
     /// Model whose vectors the store holds for it, as `name@version`.
     pub model_id: String,
-    /// End of the last completed ingest, RFC 3339 in UTC; `None` until the first one completes.
-    pub last_ingest_at: Option<String>,
+    /// End of the last completed ingest; `None` until the first one completes.
+    #[serde(default, rename = "lastIngestAtMs")]
+    pub last_ingest_at: Option<Timestamp>,
     /// What the last completed ingest left in the store.
     pub counts: Counts,
-    /// Why the last run failed, if it did.
-    pub last_error: Option<String>,
+    /// What became of the last run.
+    #[serde(default)]
+    pub last_run: LastRun,
     /// Files that indexing leaves out because they are secrets, by their paths below the root. They
     /// are kept from the model's shell, too, and are not shown to clients. `None` until a run has
     /// looked for them: former versions did not.
@@ -35,12 +37,6 @@ pub struct Root {
 }
 
 impl Root {
-    /// The last error of a root whose index was found damaged, until a run has repaired it.
-    pub const DAMAGED: &'static str = "its index was damaged; ingest again to repair it";
-
-    /// The last error of a root whose index was of another model or layout, until a run has replaced it.
-    pub const DISCARDED: &'static str = "its index was of another model or version; ingest again";
-
     /// Finds the root that a user calls `reference`: by name, id or absolute path, in that order.
     pub fn called<'a>(roots: &'a [Self], reference: &str) -> Option<&'a Self> {
         let by_name = roots.iter().find(|root| root.name == reference);

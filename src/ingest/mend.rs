@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tracing::{info, warn};
 
-use super::{Shared, State, error::IngestError, job, pipeline::INTERRUPTED, plan::Mode};
-use crate::domain::{Root, RootId};
+use super::{Shared, State, error::IngestError, job, plan::Mode};
+use crate::domain::{LastRun, Root, RootId};
 
 /// How often a store is looked at that is not open yet.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(super) async fn mend(shared: Arc<Shared>) {
 async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BTreeSet<RootId>> {
     // What failed since says why instead.
     let is_damaged = |root: &Root| match &left {
-        Some(left) => left.contains(&root.id) && (root.last_error.is_some() || needs_run(root)),
+        Some(left) => left.contains(&root.id) && (!root.last_run.is_completed() || needs_run(root)),
         None => needs_run(root),
     };
     let roots: Vec<Root> = match shared.tools.catalog.roots().await {
@@ -70,16 +70,17 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
 /// Whether a run of `root` begins by itself: its index is damaged, its last run was killed, or a former
 /// version, which did not look for secrets, made it.
 fn needs_run(root: &Root) -> bool {
-    let error = root.last_error.as_deref();
-    let is_whole = error.is_none() && root.last_ingest_at.is_some();
-    error == Some(Root::DAMAGED)
-        || error == Some(INTERRUPTED)
-        || (is_whole && root.private_files.is_none())
+    match root.last_run {
+        LastRun::Damaged | LastRun::Interrupted => true,
+        LastRun::Completed => root.last_ingest_at.is_some() && root.private_files.is_none(),
+        LastRun::Failed { .. } | LastRun::Discarded => false,
+    }
 }
 
 /// Runs one root and returns how that ended.
 async fn repair(shared: &Shared, root: Root) -> Result<State, IngestError> {
-    let root = Root { model_id: shared.tools.embedder.model().id(), last_error: None, ..root };
+    let root =
+        Root { model_id: shared.tools.embedder.model().id(), last_run: LastRun::Completed, ..root };
     let mut run = {
         let mut runs = shared.runs();
         let run = shared.admit(&mut runs, job(root, Mode::Changes))?;

@@ -10,11 +10,7 @@ mod readers;
 mod repair;
 mod write;
 
-use std::{
-    collections::BTreeSet,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +20,6 @@ pub(super) use self::{folders::Folders, look::changes};
 use self::{ledger::Ledger, readers::Reading, write::Embedded};
 use super::{
     beneath::Beneath,
-    clock,
     discover::{Discovered, Found},
     error::IngestError,
     plan::{self, Mode, Plan, Records},
@@ -34,7 +29,7 @@ use super::{
     status::{Progress, State},
 };
 use crate::{
-    domain::{Counts, Root, RootId},
+    domain::{Counts, LastRun, Root, RootId, Timestamp},
     embed::Embedder,
     store::{Catalog, Lease, StoreError, VectorStore},
     task::Tasks,
@@ -44,13 +39,10 @@ use crate::{
 const READ_AHEAD: usize = 32;
 /// How many embedded batches may wait for the store.
 const WRITE_AHEAD: usize = 1;
-/// What a root says of its last run from its first write on until its end, so that a run that was
+/// Returns what a root says from the first write of a run on until its end, so that a run that was
 /// killed is known to have been.
-pub(super) const INTERRUPTED: &str = "the last run was interrupted; ingest again to complete it";
-
-/// Returns a root that says that its last run was interrupted.
 pub(super) fn interrupted(root: Root) -> Root {
-    Root { last_error: Some(INTERRUPTED.to_owned()), ..root }
+    Root { last_run: LastRun::Interrupted, ..root }
 }
 
 /// What runs work with.
@@ -192,7 +184,7 @@ impl Run<'_> {
         }
         // After a run that did not end well, and before the first, a part is not enough.
         let whole =
-            before.filter(|root| root.last_error.is_none() && root.last_ingest_at.is_some());
+            before.filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some());
         let whole = whole.filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
             let seen = look::within(tools, &self.root, &scope, &self.cancel).await?;
@@ -204,7 +196,7 @@ impl Run<'_> {
             self.private = private::walked(known, None, &discovered);
             let mut records = look::records(tools, self.root.id).await?;
             let mut has_repaired = false;
-            if before.is_some_and(|root| root.last_error.is_some()) {
+            if before.is_some_and(|root| !root.last_run.is_completed()) {
                 self.begin().await?;
                 has_repaired = repair::repair(&self.target, &mut records, &self.cancel).await?;
             }
@@ -372,14 +364,14 @@ impl Run<'_> {
         let before = before.map(|root| Root { private_files, ..root });
         let root = match ended {
             Ok(_) => Root {
-                last_ingest_at: Some(clock::rfc3339(SystemTime::now())),
+                last_ingest_at: Some(Timestamp::now()),
                 counts: self.ledger.totals(),
-                last_error: None,
+                last_run: LastRun::Completed,
                 ..self.root.clone()
             },
             Err(IngestError::Cancelled) => match before {
                 // What is repaired next time is counted then.
-                Some(before) if self.has_begun && before.last_error.is_some() => before,
+                Some(before) if self.has_begun && !before.last_run.is_completed() => before,
                 Some(before) if self.has_begun => {
                     let embedded = before.counts.embedded;
                     Root { counts: Counts { embedded, ..self.ledger.totals() }, ..before }
@@ -389,7 +381,7 @@ impl Run<'_> {
             },
             Err(error) => {
                 let root = before.unwrap_or_else(|| self.root.clone());
-                Root { last_error: Some(error.to_string()), ..root }
+                Root { last_run: LastRun::Failed { reason: error.to_string() }, ..root }
             }
         };
         let noting = self.target.catalog.put_root(&root);

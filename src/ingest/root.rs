@@ -5,19 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-
-use super::{
-    error::IngestError,
-    names,
-    pipeline::{INTERRUPTED, Tools},
-    runs::Runs,
-    secret,
-    status::State,
-};
+use super::{error::IngestError, names, pipeline::Tools, runs::Runs, secret, status::State};
 use crate::{
     config::PathMap,
-    domain::{Counts, Root, RootId, RunId},
+    domain::{Counts, LastRun, Root, RootId, RunId},
 };
 
 /// What a user asks to be ingested.
@@ -31,16 +22,13 @@ pub struct Request {
     pub description: Option<String>,
 }
 
-/// A root and what happens to it. Field names are a wire promise of `GET /ingest/roots`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+/// A root and what happens to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootStatus {
-    #[serde(flatten)]
     pub root: Root,
     /// Of the run that waits or works, else how the last one ended.
     pub state: State,
     /// The run that waits or works.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }
 
@@ -146,16 +134,16 @@ pub(super) fn requested(
         },
         path: folder,
         model_id,
-        last_ingest_at: before.and_then(|root| root.last_ingest_at.clone()),
+        last_ingest_at: before.and_then(|root| root.last_ingest_at),
         counts: before.map_or_else(Counts::default, |root| root.counts),
-        last_error: None,
+        last_run: LastRun::Completed,
         private_files: before.and_then(|root| root.private_files.clone()),
     })
 }
 
 /// Whether a root says that a run began and did not end: it was killed, or another process is at work.
 pub(super) fn is_interrupted(root: &Root) -> bool {
-    root.last_error.as_deref() == Some(INTERRUPTED)
+    root.last_run == LastRun::Interrupted
 }
 
 /// Joins what the store knows of roots with what the runs know, and with which roots other processes
@@ -167,7 +155,7 @@ pub(super) fn statuses(
 ) -> Vec<RootStatus> {
     let status = |root: Root| {
         if elsewhere.contains(&root.id) {
-            let root = Root { last_error: None, ..root };
+            let root = Root { last_run: LastRun::Completed, ..root };
             return RootStatus { root, state: State::Embedding, run_id: None };
         }
         known_root(root, runs)
@@ -181,7 +169,9 @@ pub(super) fn statuses(
                 status.state = state;
                 status.run_id = Some(run);
                 // What a run says of itself until it ends is no failure while it works.
-                status.root.last_error.take_if(|error| error == INTERRUPTED);
+                if is_interrupted(&status.root) {
+                    status.root.last_run = LastRun::Completed;
+                }
             }
             None => statuses.push(RootStatus { root: root.clone(), state, run_id: Some(run) }),
         }
@@ -191,10 +181,10 @@ pub(super) fn statuses(
 }
 
 fn known_root(root: Root, runs: &Runs) -> RootStatus {
-    let state = runs.last_state(&root).unwrap_or(match (&root.last_error, &root.last_ingest_at) {
-        (Some(_), _) => State::Error,
-        (None, Some(_)) => State::Completed,
-        (None, None) => State::Cancelled,
+    let state = runs.last_state(&root).unwrap_or(match (&root.last_run, &root.last_ingest_at) {
+        (LastRun::Completed, Some(_)) => State::Completed,
+        (LastRun::Completed, None) => State::Cancelled,
+        _ => State::Error,
     });
     RootStatus { root, state, run_id: None }
 }

@@ -14,7 +14,7 @@ use super::{
     plan::Mode,
     status::{State, Status},
 };
-use crate::domain::{Root, RootId, RunId};
+use crate::domain::{Root, RootId, RunId, Timestamp};
 
 /// How many ended runs of the watcher are kept: few, and apart from the others, because a busy editor
 /// causes one each second.
@@ -55,15 +55,15 @@ pub(super) struct Runs {
 struct Ended {
     state: State,
     /// When the root had last been ingested before.
-    before: Option<String>,
+    before: Option<Timestamp>,
 }
 
 impl Ended {
     /// Whether the store tells the same of the root. Else another process has worked on it since.
     fn agrees_with(&self, root: &Root) -> bool {
         match self.state {
-            State::Error => root.last_error.is_some(),
-            State::Completed | State::Skipped => root.last_error.is_none(),
+            State::Error => !root.last_run.is_completed(),
+            State::Completed | State::Skipped => root.last_run.is_completed(),
             State::Cancelled => root.last_ingest_at == self.before,
             State::Queued | State::Scanning | State::Embedding => true,
         }
@@ -210,7 +210,7 @@ impl Runs {
             }
         }
         if let Some(root) = self.entries.get(&run).map(|entry| &entry.job.root) {
-            let before = root.last_ingest_at.clone();
+            let before = root.last_ingest_at;
             self.ended.insert(root.id, Ended { state, before });
         }
     }

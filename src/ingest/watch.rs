@@ -31,7 +31,7 @@ use super::{
     pulse::Watchdog,
     scope::Scope,
 };
-use crate::domain::{Root, RootId};
+use crate::domain::{LastRun, Root, RootId};
 
 /// How often roots are looked up, and whether their folders are still the same.
 const SYNC: Duration = Duration::from_secs(1);
@@ -196,7 +196,7 @@ async fn bring_up(
     {
         return Ok(());
     }
-    let root = Root { last_error: None, ..watched.root.clone() };
+    let root = Root { last_run: LastRun::Completed, ..watched.root.clone() };
     let job = Job { root, mode: Mode::Changes, scope, origin: Origin::Watch };
     shared.admit(&mut shared.runs(), job).map(drop)
 }

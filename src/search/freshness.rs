@@ -6,13 +6,13 @@ use std::{
     io::ErrorKind,
     path::Path,
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use tokio::{task::spawn_blocking, time::timeout};
 
 use super::{Found, Search, SearchError};
-use crate::domain::{self, FileRecord};
+use crate::domain::{self, FileRecord, Timestamp};
 
 /// Looking at the files of one search takes at most this long; a folder on a network may hang.
 const LOOK_LIMIT: Duration = Duration::from_millis(300);
@@ -42,7 +42,6 @@ impl Search {
     /// time. Files that cannot be looked at in time count as fresh: nothing is known of them.
     pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
         let mut freshness = Freshness::default();
-        let now = SystemTime::now();
         let mut looks = Vec::new();
         for root in self.catalog.roots().await? {
             let files: HashMap<&str, &str> = found
@@ -54,10 +53,9 @@ impl Search {
             if files.is_empty() {
                 continue;
             }
-            let indexed = root.last_ingest_at.as_deref().and_then(time_of);
+            let indexed = root.last_ingest_at;
             if let Some(indexed) = indexed {
-                let age = now.duration_since(indexed).unwrap_or_default();
-                freshness.ages.insert(root.name.clone(), age);
+                freshness.ages.insert(root.name.clone(), indexed.age());
             }
             for record in self.catalog.files_at(root.id, files.keys()).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
@@ -89,7 +87,7 @@ impl Search {
 
 /// Looks at one file, without opening it. One that became a link has changed, wherever that leads; a
 /// folder above it that became one is followed, but no more than whether the file changed is said.
-fn look(path: &Path, record: &FileRecord, indexed: Option<SystemTime>) -> Option<Stale> {
+fn look(path: &Path, record: &FileRecord, indexed: Option<Timestamp>) -> Option<Stale> {
     match path.symlink_metadata() {
         Ok(metadata) => is_changed(&metadata, record, indexed).then_some(Stale::Changed),
         Err(error) if error.kind() == ErrorKind::NotFound => Some(Stale::Deleted),
@@ -99,46 +97,24 @@ fn look(path: &Path, record: &FileRecord, indexed: Option<SystemTime>) -> Option
 
 /// Whether a file is not what was indexed. A record without a time was made of a file that had
 /// just changed; then only what changed after the index did counts.
-fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<SystemTime>) -> bool {
+fn is_changed(metadata: &Metadata, record: &FileRecord, indexed: Option<Timestamp>) -> bool {
     if !metadata.is_file() {
         return true;
     }
     let is_later = match (record.modified_ns, domain::modified_ns(metadata)) {
-        (0, now) => indexed.is_some_and(|indexed| indexed < UNIX_EPOCH + Duration::from_nanos(now)),
+        (0, now) => {
+            indexed.is_some_and(|indexed| indexed.time() < UNIX_EPOCH + Duration::from_nanos(now))
+        }
         (known, now) => known != now,
     };
     metadata.len() != record.size || is_later
 }
 
-/// Reads `2026-11-20T08:05:09.120Z`. Dates become days by Howard Hinnant's `days_from_civil`.
-fn time_of(text: &str) -> Option<SystemTime> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let year = year.checked_sub(u64::from(month <= 2))?;
-    let month_from_march = (month + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + day.checked_sub(1)?;
-    let day_of_era = year % 400 * 365 + year % 400 / 4 - year % 400 / 100 + day_of_year;
-    let days = (year / 400 * 146_097 + day_of_era).checked_sub(719_468)?;
-    let seconds = number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)?;
-    let ms = (days * 86_400 + seconds) * 1000 + number(20, 23)?;
-    UNIX_EPOCH.checked_add(Duration::from_millis(ms))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::time::SystemTime;
 
-    #[test]
-    fn points_in_time_are_read_as_they_are_written() {
-        let ms = |text: &str| {
-            time_of(text).map(|time| time.duration_since(UNIX_EPOCH).unwrap().as_millis())
-        };
-        assert_eq!(ms("1970-01-01T00:00:00.000Z"), Some(0));
-        assert_eq!(ms("2000-02-29T00:00:00.000Z"), Some(951_782_400_000));
-        assert_eq!(ms("2025-12-31T23:59:59.000Z"), Some(1_767_225_599_000));
-        assert_eq!(ms("2026-11-20T08:05:09.120Z"), Some(1_795_161_909_120));
-        assert_eq!(ms("yesterday"), None);
-    }
+    use super::*;
 
     #[test]
     fn a_file_is_as_indexed_however_its_own_time_was_set() {
@@ -148,13 +124,13 @@ mod tests {
         file.as_file().set_modified(long_ago).unwrap();
         let metadata = file.as_file().metadata().unwrap();
         let known = domain::modified_ns(&metadata);
-        let is_changed = |modified_ns, size, indexed| {
+        let now = SystemTime::now();
+        let is_changed = |modified_ns, size, indexed: SystemTime| {
             let root = domain::RootId::of(file.path());
             let (path, version) = (String::new(), String::new());
             let record = FileRecord { root, path, version, size, modified_ns, chunks: 0 };
-            is_changed(&metadata, &record, Some(indexed))
+            is_changed(&metadata, &record, Some(indexed.into()))
         };
-        let now = SystemTime::now();
         assert!(!is_changed(known, 0, now));
         assert!(is_changed(known - 1, 0, now) && is_changed(known, 1, now));
         // Of no known time: by when it was indexed.

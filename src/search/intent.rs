@@ -279,7 +279,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::domain::Counts;
+    use crate::domain::{Counts, LastRun};
 
     #[test]
     fn a_query_is_names_a_path_or_prose() {
@@ -319,7 +319,7 @@ mod tests {
             model_id: String::new(),
             last_ingest_at: None,
             counts: Counts::default(),
-            last_error: None,
+            last_run: LastRun::Completed,
             private_files: None,
         };
         let roots = ["plug", "plug-board", "rack"].map(root);

@@ -2,12 +2,13 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use codeinfo::{domain::Root, store::Catalog};
+use codeinfo::{
+    domain::{LastRun, Root},
+    store::Catalog,
+};
 
 use crate::ingest_bench::{Bench, Repo};
 
-/// What a root says whose last run was killed.
-const INTERRUPTED: &str = "the last run was interrupted; ingest again to complete it";
 /// Longer than a repair that failed waits to be tried again.
 const PATIENCE: Duration = Duration::from_mins(5);
 
@@ -21,8 +22,8 @@ async fn changed(bench: &Bench, name: &str, change: impl Fn(Root) -> Root) -> Re
     repo
 }
 
-fn saying(error: &str) -> impl Fn(Root) -> Root {
-    move |root| Root { last_error: Some(error.to_owned()), ..root }
+fn saying(last_run: LastRun) -> impl Fn(Root) -> Root {
+    move |root| Root { last_run: last_run.clone(), ..root }
 }
 
 async fn root(bench: &Bench, name: &str) -> Root {
@@ -38,15 +39,15 @@ async fn repaired(bench: &Bench) {
 #[tokio::test]
 async fn what_is_not_whole_is_completed_by_itself_and_nothing_else() {
     let bench = Bench::new().await;
-    changed(&bench, "killed", saying(INTERRUPTED)).await;
-    changed(&bench, "damaged", saying(Root::DAMAGED)).await;
+    changed(&bench, "killed", saying(LastRun::Interrupted)).await;
+    changed(&bench, "damaged", saying(LastRun::Damaged)).await;
     changed(&bench, "former", |root| Root { private_files: None, ..root }).await;
-    changed(&bench, "unreadable", saying("it is not readable")).await;
+    changed(&bench, "unreadable", saying(LastRun::Failed { reason: "it is not readable".to_owned() })).await;
     changed(&bench, "well", |root| root).await;
     repaired(&bench).await;
     for name in ["killed", "damaged", "former"] {
         let root = root(&bench, name).await;
-        assert_eq!((root.counts.files, &root.last_error), (2, &None), "{name}");
+        assert_eq!((root.counts.files, &root.last_run), (2, &LastRun::Completed), "{name}");
         assert_eq!(root.private_files, Some(Vec::new()), "{name}");
     }
     for name in ["unreadable", "well"] {
@@ -57,14 +58,14 @@ async fn what_is_not_whole_is_completed_by_itself_and_nothing_else() {
 #[tokio::test]
 async fn what_could_not_be_completed_is_tried_again() {
     let bench = Bench::new().await;
-    changed(&bench, "leased", saying(INTERRUPTED)).await;
-    let away = changed(&bench, "away", saying(INTERRUPTED)).await;
+    changed(&bench, "leased", saying(LastRun::Interrupted)).await;
+    let away = changed(&bench, "away", saying(LastRun::Interrupted)).await;
     let elsewhere = away.0.with_extension("elsewhere");
     fs::rename(&away.0, &elsewhere).unwrap();
     bench.faults.lease_once(root(&bench, "leased").await.id);
     let mending = repaired(&bench);
     let coming_back = async {
-        while root(&bench, "away").await.last_error.as_deref() == Some(INTERRUPTED) {
+        while root(&bench, "away").await.last_run == LastRun::Interrupted {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         fs::rename(&elsewhere, &away.0).unwrap();
@@ -73,14 +74,14 @@ async fn what_could_not_be_completed_is_tried_again() {
     assert!(!bench.faults.is_leased(root(&bench, "leased").await.id), "nobody asked");
     for name in ["leased", "away"] {
         let root = root(&bench, name).await;
-        assert_eq!((root.counts.files, &root.last_error), (2, &None), "{name}");
+        assert_eq!((root.counts.files, &root.last_run), (2, &LastRun::Completed), "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_repair_that_is_cancelled_is_not_begun_again() {
     let bench = Bench::new().await;
-    changed(&bench, "killed", saying(INTERRUPTED)).await;
+    changed(&bench, "killed", saying(LastRun::Interrupted)).await;
     bench.faults.hold();
     let cancelling = async {
         bench.faults.held().await;

@@ -10,7 +10,7 @@ use std::{
 
 use codeinfo::{
     config,
-    domain::Root,
+    domain::{LastRun, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State, Status},
     store::{Catalog, Collection, Filter, VectorStore},
@@ -172,11 +172,11 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
     // Nothing of before is lost but what has its new content already.
     let between = process.chunks().await;
     assert!(before.len() <= between.len(), "{} of {}", between.len(), before.len());
-    let note = process.roots().await[0].last_error.clone().unwrap();
+    let note = process.roots().await[0].last_run.error().unwrap().to_owned();
     assert!(note.contains("interrupted") || note == error, "{note}");
     let last = process.ingest(repository.path()).await;
     assert_eq!((last.state, &last.last_error), (State::Completed, &None));
-    assert_eq!(process.roots().await[0].last_error, None);
+    assert_eq!(process.roots().await[0].last_run, LastRun::Completed);
     let other = Corner::of(&stand_in);
     let undisturbed = Process::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
@@ -210,7 +210,7 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     // What the first one knows is what the second one wrote.
     assert_eq!(a.roots().await, b.roots().await);
     let shown = a.ingest.roots().await.unwrap();
-    assert_eq!((shown[0].state, &shown[0].root.last_error), (State::Completed, &None));
+    assert_eq!((shown[0].state, &shown[0].root.last_run), (State::Completed, &LastRun::Completed));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,11 +247,11 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
     assert_eq!((done.state, refused.state), (State::Completed, State::Error));
     let told = "the repository is being changed by process a; try again when that has ended";
     assert_eq!(refused.last_error.unwrap(), told);
-    assert_eq!((shown[0].state, &shown[0].root.last_error), (State::Embedding, &None));
+    assert_eq!((shown[0].state, &shown[0].root.last_run), (State::Embedding, &LastRun::Completed));
     assert_eq!(removed.err().unwrap().to_string(), told);
     // What one process was told is not what the other one sees.
     let shown = a.ingest.roots().await.unwrap();
-    assert!(shown.iter().all(|status| status.root.last_error.is_none()), "{shown:?}");
+    assert!(shown.iter().all(|status| status.root.last_run.is_completed()), "{shown:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

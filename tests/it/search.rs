@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use codeinfo::{
     config::{self, PathMap},
-    domain::{ChunkRecord, Counts, Root, RootId},
+    domain::{ChunkRecord, Counts, LastRun, Root, RootId},
     embed::{Builtin, Document, Embedder, lexical},
     error::Code,
     search::{Excerpt, Found, Freshness, Query, Search, SearchError, excerpt},
@@ -58,7 +58,7 @@ impl Library {
             model_id: self.embedder.model().id(),
             last_ingest_at: None,
             counts: Counts::default(),
-            last_error: None,
+            last_run: LastRun::Completed,
             private_files: None,
         };
         Catalog::new(Arc::clone(&self.store)).put_root(&root).await.unwrap();

@@ -8,7 +8,7 @@ use std::{
 
 use codeinfo::{
     config,
-    domain::{FileRecord, Root},
+    domain::{FileRecord, LastRun, Root},
     error::Code,
     store::{
         Catalog, Collection, Embedded, Field, Filter, Holder, Lock, OnMismatch, StoreError, holder,
@@ -148,7 +148,7 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
         let roots = Catalog::new(store).roots().await.unwrap();
         assert_eq!(roots[0].name, "one");
         // Until it is embedded again; that is no damage.
-        assert_eq!(roots[0].last_error.as_deref(), Some(Root::DISCARDED));
+        assert_eq!(roots[0].last_run, LastRun::Discarded);
         assert_eq!(damage, None);
     }
 }
@@ -313,7 +313,7 @@ async fn chunks_that_are_not_those_of_the_records_are_damage_of_their_root_alone
     assert_eq!(damage, "damaged: `two` has 0 chunks where 3 belong; repairing: two");
     let roots = Catalog::new(store).roots().await.unwrap();
     let hurt: Vec<&str> =
-        roots.iter().filter(|root| root.last_error.is_some()).map(|root| &*root.name).collect();
+        roots.iter().filter(|root| !root.last_run.is_completed()).map(|root| &*root.name).collect();
     assert_eq!(hurt, ["two"]);
 }
 
@@ -333,7 +333,7 @@ async fn a_lost_store_comes_back_with_the_roots_it_had_last() {
     let roots = Catalog::new(open(folder.path()).await.unwrap()).roots().await.unwrap();
     let [kept] = roots.as_slice() else { panic!("{roots:?}") };
     assert_eq!((&kept.name, &kept.description), (&described.name, &described.description));
-    assert!(kept.last_error.is_some());
+    assert!(!kept.last_run.is_completed());
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc};
 
 use codeinfo::{
-    domain::{Counts, FileRecord, Root, RootId, Sparse},
+    domain::{Counts, FileRecord, LastRun, Root, RootId, Sparse, Timestamp},
     error::Code,
     store::{
         Catalog, Collection, Field, Filter, OnMismatch, Point, Scored, StoreError, Stored,
@@ -444,12 +444,15 @@ pub(crate) async fn discarding_a_model_keeps_the_roots_only(place: impl Place) {
 /// The roots, whatever is said of their indexes.
 async fn without_errors(catalog: &Catalog) -> Vec<Root> {
     let known = catalog.roots().await.unwrap().into_iter();
-    known.map(|root| Root { last_error: None, ..root }).collect()
+    known.map(|root| Root { last_run: LastRun::Completed, ..root }).collect()
 }
 
 pub(crate) async fn the_catalog_keeps_roots_and_files(store: Store) {
     let catalog = Catalog::new(store);
-    let (one, two) = (a_root("one"), Root { last_error: Some("gone".into()), ..a_root("two") });
+    let (one, two) = (
+        a_root("one"),
+        Root { last_run: LastRun::Failed { reason: "gone".into() }, ..a_root("two") },
+    );
     catalog.put_root(&two).await.unwrap();
     catalog.put_root(&Root { name: "first name".to_owned(), ..one.clone() }).await.unwrap();
     catalog.put_root(&one).await.unwrap();
@@ -566,9 +569,9 @@ pub(crate) fn a_root(name: &str) -> Root {
         description: Some(format!("all of {name}")),
         path,
         model_id: MODEL.to_owned(),
-        last_ingest_at: Some("2026-01-02T03:04:05Z".to_owned()),
+        last_ingest_at: Some(Timestamp::now()),
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
-        last_error: None,
+        last_run: LastRun::Completed,
         private_files: None,
     }
 }

@@ -3,12 +3,11 @@
 use std::{io, path::Path, time::SystemTime};
 
 use crate::{
-    domain::{self, ChunkRecord, FileRecord, RootId, Sparse},
+    domain::{self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp},
     embed::{Document, lexical},
     ingest::{
         beneath::{self, Beneath},
         chunk::{self, Chunked},
-        clock,
         discover::Found,
         hash::{self, Cut},
         inspect::{self, Verdict},
@@ -127,7 +126,7 @@ impl Reader<'_> {
 }
 
 fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> Vec<Piece> {
-    let indexed_at_ms = clock::milliseconds(SystemTime::now());
+    let indexed_at_ms = Timestamp::now().milliseconds();
     let piece = |chunk: chunk::Chunk<'_>| {
         let chunk = ChunkRecord {
             root: record.root,

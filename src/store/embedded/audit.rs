@@ -11,7 +11,7 @@ use super::{
     roster,
     writer::Writer,
 };
-use crate::domain::{Root, RootId};
+use crate::domain::{LastRun, Root, RootId};
 
 /// The part of a file's record that is compared.
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ pub(super) fn audit(writer: &Writer, found: Option<String>) -> Result<Audit, Sto
             0 < chunks || recorded.is_some()
         } else {
             // A run that did not end well is completed by the next one, whatever it left.
-            root.last_error.is_none()
+            root.last_run.is_completed()
                 && (chunks != recorded.unwrap_or_default() || chunks != root.counts.chunks)
         };
         if differs {
@@ -102,7 +102,7 @@ pub(super) fn forget_strangers(writer: &mut Writer) -> Result<(), StoreError> {
 /// Has the store say of the roots that they are to be repaired.
 pub(super) fn mark(writer: &mut Writer, audit: Audit) -> Result<(), StoreError> {
     writer.roster().mark(audit.damage.as_deref(), &audit.roots)?;
-    let damaged = |root| Root { last_error: Some(Root::DAMAGED.to_owned()), ..root };
+    let damaged = |root| Root { last_run: LastRun::Damaged, ..root };
     let points: Result<Vec<_>, StoreError> =
         audit.roots.into_iter().map(|root| catalog::root_point(&damaged(root))).collect();
     writer.write(Entry::Upsert(Collection::Roots, points?))

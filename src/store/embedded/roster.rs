@@ -15,7 +15,7 @@ use super::{
     super::{StoreError, atomic},
     aside,
 };
-use crate::domain::{Counts, Root, RootId};
+use crate::domain::{Counts, LastRun, Root, RootId};
 
 /// The list, beside the folder of the store; a copy is in it.
 const FILE: &str = "roots.json";
@@ -130,7 +130,7 @@ impl Roster {
     /// Takes over the roots that the store knows. One without an error has been repaired.
     pub(super) fn follow(&self, roots: &[Root]) -> Result<(), StoreError> {
         let hurt: BTreeSet<RootId> =
-            roots.iter().filter(|root| root.last_error.is_some()).map(|root| root.id).collect();
+            roots.iter().filter(|root| !root.last_run.is_completed()).map(|root| root.id).collect();
         self.change(|record| {
             record.roots = roots.iter().map(kept).collect();
             record.damaged.retain(|root| hurt.contains(root));
@@ -192,5 +192,5 @@ fn read(path: &Path) -> Result<Option<Record>, Unread> {
 }
 
 fn kept(root: &Root) -> Root {
-    Root { counts: Counts::default(), last_error: None, ..root.clone() }
+    Root { counts: Counts::default(), last_run: LastRun::Completed, ..root.clone() }
 }

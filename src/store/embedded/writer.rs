@@ -17,7 +17,7 @@ use super::{
     roster::Roster,
     shard::{Rebuild, Shard},
 };
-use crate::domain::Root;
+use crate::domain::{LastRun, Root};
 
 /// Journal size at which the engine is made to flush. Bounds what opening has to replay (a second
 /// or so) against flushing, which costs some tenths of a second.
@@ -141,7 +141,7 @@ impl Writer {
                 roots.push(lost);
             }
         }
-        let discarded = |root| Root { last_error: Some(Root::DISCARDED.to_owned()), ..root };
+        let discarded = |root| Root { last_run: LastRun::Discarded, ..root };
         let points = roots.into_iter().map(|root| catalog::root_point(&discarded(root)));
         let points: Vec<_> = points.collect::<Result<_, StoreError>>()?;
         if !points.is_empty() {

@@ -11,7 +11,7 @@ use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
     codex::Codex,
     config,
-    domain::{ConversationId, Counts, Root, RootId, Segment},
+    domain::{ConversationId, Counts, LastRun, Root, RootId, Segment, Timestamp},
     store::{Catalog, Embedded, OnMismatch},
     task::Tasks,
 };
@@ -136,9 +136,9 @@ pub(crate) fn root(folder: &Path) -> Root {
         description: None,
         path: folder,
         model_id: "none".to_owned(),
-        last_ingest_at: Some("2026-01-01T00:00:00Z".to_owned()),
+        last_ingest_at: Some(Timestamp::now()),
         counts: Counts { files: 1, chunks: 1, embedded: 1 },
-        last_error: None,
+        last_run: LastRun::Completed,
         private_files: Some(Vec::new()),
     }
 }

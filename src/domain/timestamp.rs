@@ -1,0 +1,81 @@
+//! Points in time, to the millisecond.
+
+use std::{
+    fmt,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// A point in time from 1970 on: milliseconds since the Unix epoch, kept as a number and shown as
+/// RFC 3339 in UTC, such as `2026-11-20T08:05:09.120Z`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// Returns the present time.
+    pub fn now() -> Self {
+        SystemTime::now().into()
+    }
+
+    /// Returns the milliseconds since the Unix epoch.
+    pub fn milliseconds(self) -> u64 {
+        self.0
+    }
+
+    /// Returns how long ago it is; nothing where it lies ahead.
+    pub fn age(self) -> Duration {
+        SystemTime::now().duration_since(self.time()).unwrap_or_default()
+    }
+
+    /// Returns the same as a time of the system.
+    pub fn time(self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_millis(self.0)
+    }
+}
+
+/// Times before 1970 become the epoch.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let milliseconds = i64::try_from(self.0).unwrap_or(i64::MAX);
+        let time = jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::MAX);
+        write!(to, "{time:.3}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_shown_in_utc_with_milliseconds_and_kept_as_a_number() {
+        let shown = |ms: u64| {
+            let time: Timestamp = serde_json::from_value(ms.into()).unwrap();
+            assert_eq!(Timestamp::from(time.time()).milliseconds(), ms);
+            time.to_string()
+        };
+        assert_eq!(shown(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(shown(951_782_400_000), "2000-02-29T00:00:00.000Z");
+        assert_eq!(shown(1_795_161_909_120), "2026-11-20T08:05:09.120Z");
+    }
+
+    #[test]
+    fn a_time_that_no_calendar_has_is_the_last_one() {
+        assert_eq!(Timestamp(u64::MAX).to_string(), Timestamp(u64::MAX / 2).to_string());
+    }
+
+    #[test]
+    fn what_lies_ahead_has_no_age() {
+        let ahead = Timestamp::from(SystemTime::now() + Duration::from_secs(60));
+        assert_eq!(ahead.age(), Duration::ZERO);
+        assert!(Timestamp(0).age() > Duration::from_secs(1 << 30));
+    }
+}
