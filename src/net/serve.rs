@@ -258,7 +258,7 @@ impl<H: Handler> Server<H> {
             let discarding = body::discard(rest, self.http.read_timeout);
             let stopping = self.tasks.stopping().clone();
             let until_stopped = async move { stopping.run_until_cancelled(discarding).await };
-            drop(self.tasks.spawn(until_stopped));
+            self.tasks.spawn(until_stopped);
         }
         response
     }

@@ -42,7 +42,12 @@ async fn what_is_not_whole_is_completed_by_itself_and_nothing_else() {
     changed(&bench, "killed", saying(LastRun::Interrupted)).await;
     changed(&bench, "damaged", saying(LastRun::Damaged)).await;
     changed(&bench, "former", |root| Root { private_files: None, ..root }).await;
-    changed(&bench, "unreadable", saying(LastRun::Failed { reason: "it is not readable".to_owned() })).await;
+    changed(
+        &bench,
+        "unreadable",
+        saying(LastRun::Failed { reason: "it is not readable".to_owned() }),
+    )
+    .await;
     changed(&bench, "well", |root| root).await;
     repaired(&bench).await;
     for name in ["killed", "damaged", "former"] {

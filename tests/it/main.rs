@@ -41,9 +41,9 @@ mod search;
 mod settings;
 mod store_crash;
 mod store_damage;
+mod store_deferred;
 #[cfg(target_os = "linux")]
 mod store_disk;
-mod store_deferred;
 mod store_embedded;
 mod store_kills;
 mod store_limits;
