@@ -135,7 +135,7 @@ fn broken(words: &str) -> Unavailable {
         words => format!("the sandbox of the model's shell does not work: {words}"),
     };
     let hint = "every command of the model fails, so it answers from search results alone; allow \
-                user namespaces on this machine (see Limits and Containers in README.md), or, where \
-                a container is the fence, set CODEX_SANDBOX=danger-full-access";
+                user namespaces on this machine (docs/containers.md says how), or, where a \
+                container is the fence, set CODEX_SANDBOX=danger-full-access";
     Unavailable { reason, hint: hint.to_owned() }
 }

@@ -115,9 +115,7 @@ fn the_folder_of_repositories_must_be_named() {
 
 #[test]
 fn every_variable_of_compose_is_a_setting_or_explained() {
-    let (example, readme) = (text(".env.example"), text("README.md"));
-    let containers =
-        readme.split("\n## Containers\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let (example, containers) = (text(".env.example"), text("docs/containers.md"));
     let file = text("compose.yaml");
     let names: BTreeSet<&str> = file
         .split("${")

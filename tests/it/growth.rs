@@ -1,8 +1,8 @@
-//! The arithmetic of growth: what one chunk costs, multiplied. `design.md` shows these very figures.
+//! The arithmetic of growth: what one chunk costs, multiplied. `docs/capacity.md` shows these very figures.
 
 use std::{fs, path::Path};
 
-/// What one chunk costs one copy, in bytes; `design.md` says which are measured.
+/// What one chunk costs one copy, in bytes; `docs/capacity.md` says which are measured.
 const SCALAR_VECTOR: f64 = 260.0;
 const BINARY_VECTOR: f64 = 32.0;
 const LINKS: f64 = 136.0;
@@ -53,10 +53,10 @@ fn the_table_of_growth_is_what_the_costs_come_to() {
         ),
         row("One search of everything, milliseconds of one core", searching, ""),
     ];
-    let design = Path::new(env!("CARGO_MANIFEST_DIR")).join("design.md");
-    let design = fs::read_to_string(design).unwrap();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/capacity.md");
+    let page = fs::read_to_string(page).unwrap();
     for row in rows {
-        assert!(design.contains(&row), "design.md lacks\n{row}");
+        assert!(page.contains(&row), "docs/capacity.md lacks\n{row}");
     }
 }
 
