@@ -149,7 +149,7 @@ impl Codex {
         let presence = match timeout(MAX_LOOK, self.look()).await {
             Ok(Ok(presence)) => presence,
             Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
-            Err(_) => Presence::Unavailable(CodexError::TimedOut("a look").unavailable()),
+            Err(_) => Presence::Unavailable(CodexError::TimedOut("a check").unavailable()),
         };
         self.note(&presence);
         self.0.known.set(presence.clone(), began);

@@ -203,7 +203,7 @@ async fn store(services: &Services) -> StoreHealth {
         let is_slow = matches!(error, StoreError::NotYet { .. });
         // A store that is not open has said so before.
         if !is_slow && !matches!(error, StoreError::Unopened(_)) {
-            warn!(error = %chain(&error), "store takes no writes");
+            warn!(error = %chain(&error), "store cannot be written");
         }
         return failed(error.to_string(), is_slow);
     }

@@ -187,7 +187,7 @@ fn failed(code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, Ref
         Code::Busy => "Try again in a moment.",
         _ => {
             warn!(error = %chain(failure), "tool failed");
-            "Try once more; if it fails again, tell the user and read files directly."
+            "Retry once; if it fails again, tell the user and read files directly."
         }
     };
     Ok(ToolResult::error(format!("{code}: {failure}. {advice}")))

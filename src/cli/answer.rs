@@ -101,7 +101,7 @@ fn show(client: &Client, event: &Event, as_json: bool) -> Result<Next, CliError>
                 return Err(broken(client, "the result holds no answer"));
             }
             print::note(&format!(
-                "{}; go on with: codeinfo ask --conversation {} QUESTION",
+                "{}; continue with: codeinfo ask --conversation {} QUESTION",
                 end.model_id, end.conversation_id
             ))?;
             return Ok(Next::End);

@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 
 /// Answers questions about your repositories, grounded in an index of their code.
 ///
-/// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …); README.md
-/// lists them. Commands use the server that already runs on DATA_DIR, or else work alone.
+/// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …);
+/// docs/settings.md lists them. Commands use the server that already runs on DATA_DIR,
+/// or else work alone.
 #[derive(Debug, Parser)]
 #[command(name = "codeinfo", version, propagate_version = true)]
 pub struct Arguments {
@@ -26,7 +27,7 @@ pub enum Command {
         /// Keep every repository's index up to date while its files change (as WATCH=true does)
         #[arg(long)]
         watch: bool,
-        /// Embed every repository again, as is needed after a change of the embedding model
+        /// Embed every repository again, needed after a change of the embedding model
         #[arg(long)]
         reembed: bool,
         /// Refuse to start with a damaged index instead of repairing it from the repositories
@@ -38,7 +39,7 @@ pub enum Command {
         /// The folders
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Name to show instead of the folder's, of which there can be one then
+        /// Name to show instead of the folder's; needs a single folder
         #[arg(long)]
         name: Option<String>,
         /// What the repository is, for agents that choose among several
@@ -63,7 +64,7 @@ pub enum Command {
     Ask {
         /// The question
         question: String,
-        /// Go on with this conversation
+        /// Continue this conversation
         #[arg(long, short)]
         conversation: Option<String>,
         /// Only about this repository (name, id or path)

@@ -72,7 +72,7 @@ pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliErr
             Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
             Err(CliError::Refused { code, message }) if code == Code::StoreUnavailable.as_str() => {
                 let path = path.display();
-                print::note(&format!("`{path}` was not looked at: {message}"))?;
+                print::note(&format!("`{path}` was not indexed: {message}"))?;
             }
             ended => ended?,
         }

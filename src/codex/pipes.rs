@@ -100,7 +100,7 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>, shared
             written = stdin.write_all(&line) => written,
         };
         if let Err(error) = written {
-            debug!(%error, "Codex takes no more input");
+            debug!(%error, "Codex accepts no more input");
             break;
         }
     }

@@ -101,7 +101,7 @@ impl Slot {
                 state.current = Some(Arc::clone(&server));
                 return Ok(server);
             } else {
-                info!("codex is started anew");
+                info!("codex is restarted");
                 // With turns still on it, it lives until the last of them ends.
                 match Arc::try_unwrap(server) {
                     Ok(idle) => idle.stop().await,

@@ -288,7 +288,7 @@ impl Shared {
                         let said = failure.fault.to_string();
                         warn!(
                             said,
-                            "texts are cut because the embedding service takes no longer ones"
+                            "texts are cut because the embedding service refuses longer ones"
                         );
                     }
                     return Ok(Embedded { vectors, was_taken_whole: false });
@@ -305,7 +305,10 @@ impl Shared {
     /// Remembers how many inputs the service takes.
     fn take_at_most(&self, inputs: usize) {
         if inputs < self.batch.fetch_min(inputs, Ordering::Relaxed) {
-            info!(inputs, "the embedding service takes smaller batches; set `EMBEDDING_BATCH`");
+            info!(
+                inputs,
+                "the embedding service accepts smaller batches only; set `EMBEDDING_BATCH`"
+            );
         }
     }
 

@@ -99,7 +99,7 @@ impl Embedded {
                 let mut writer = writer;
                 optimizer.settle(&mut writer)
             };
-            blocking(&tasks, "look at its segments", settle).await?;
+            blocking(&tasks, "inspect its segments", settle).await?;
         }
         let settles = settings.settles;
         let holdup = Holdup::default();

@@ -207,7 +207,7 @@ async fn a_failure_says_what_to_set() {
     5 requests: the embedding service at `http://HOST/v1/embeddings` finds a single text too long (413: Payload too large); lower `EMBEDDING_MAX_TOKENS`
     5 requests: the embedding service at `http://HOST/v1/embeddings` finds a single text too long (400: the input length exceeds the context length); lower `EMBEDDING_MAX_TOKENS`
     1 requests: the embedding service at `http://HOST/v1/embeddings` refuses the request (422: dimensions are not supported); check `EMBEDDING_MODEL` and `EMBEDDING_DIMENSIONS`
-    10 requests: the embedding service at `http://HOST/v1/embeddings` takes no more requests for now (429: slow down); lower `EMBEDDING_CONCURRENCY`, or try later
+    10 requests: the embedding service at `http://HOST/v1/embeddings` accepts no more requests for now (429: slow down); lower `EMBEDDING_CONCURRENCY`, or try later
     1 requests: the embedding service at `http://HOST/v1/embeddings` has no quota left for this key (429: You exceeded your quota); see to its plan and billing
     10 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: out of memory)
     10 requests: the embedding service at `http://HOST/v1/embeddings` failed (500: context deadline exceeded)

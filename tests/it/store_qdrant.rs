@@ -334,7 +334,7 @@ async fn a_process_notices_that_another_one_changed_the_model() {
     // The first model again: a process of its first time must not mix into that.
     corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
     let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
-    assert!(error.to_string().ends_with("start this one anew"), "{error}");
+    assert!(error.to_string().ends_with("restart this one"), "{error}");
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ impl Table {
             return Err(EmbedError::Damaged("a table does not have a row for each sub-word"));
         }
         if !half_row.is_empty() {
-            return Err(EmbedError::Damaged("a table goes on behind its last row"));
+            return Err(EmbedError::Damaged("a table continues after its last row"));
         }
         let scales = numbers(SCALES, words)?;
         let weights = numbers(QUERY_WEIGHTS, words)?;
@@ -73,7 +73,7 @@ fn numbers(file: &[u8], words: usize) -> Result<Scales, EmbedError> {
         return Err(EmbedError::Damaged("a table does not have a number for each sub-word"));
     }
     if !half_number.is_empty() {
-        return Err(EmbedError::Damaged("a table goes on behind its last number"));
+        return Err(EmbedError::Damaged("a table continues after its last number"));
     }
     let numbers: Scales = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
     if numbers.iter().any(|number| !number.is_finite()) {

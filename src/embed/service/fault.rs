@@ -65,7 +65,7 @@ pub enum Fault {
     },
     /// 429 that waiting did not end.
     #[error(
-        "takes no more requests for now (429{said}); lower `EMBEDDING_CONCURRENCY`, or try later"
+        "accepts no more requests for now (429{said}); lower `EMBEDDING_CONCURRENCY`, or try later"
     )]
     Limited {
         /// Its words.

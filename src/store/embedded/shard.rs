@@ -67,7 +67,7 @@ impl Shard {
 
     /// Removes indexes that former versions made. What they journaled may need them.
     pub(super) fn remove_former_indexes(&self) -> Result<(), StoreError> {
-        let there = self.call("look at its indexes", |engine| Ok(engine.info().payload_schema))?;
+        let there = self.call("inspect its indexes", |engine| Ok(engine.info().payload_schema))?;
         for field in Field::ALL {
             let name = convert::key(field)?;
             if field != layout::INDEXED && there.contains_key(&name) {
@@ -145,7 +145,7 @@ impl Shard {
     /// Returns whether [`Shard::optimize`] might find something to do when a run has ended, after
     /// about `changes` points were written or deleted.
     pub(super) fn may_optimize(&self, changes: usize, bounds: Bounds) -> Result<bool, StoreError> {
-        let info = self.call("look at its segments", |engine| Ok(engine.info()))?;
+        let info = self.call("inspect its segments", |engine| Ok(engine.info()))?;
         let may_vacuum = layout::may_vacuum(info.points_count, changes);
         let layout = Layout::settled(info.points_count, bounds);
         let wants_graph = layout.m == Some(hnsw::M) && !self.has_graph()?;
@@ -159,7 +159,7 @@ impl Shard {
 
     /// Whether large segments are given an approximate index.
     pub(super) fn has_graph(&self) -> Result<bool, StoreError> {
-        self.call("look at its index", |engine| Ok(engine.config().hnsw_config.m == hnsw::M))
+        self.call("inspect its index", |engine| Ok(engine.config().hnsw_config.m == hnsw::M))
     }
 
     /// Runs a call of the engine, turning its errors and panics into ours.

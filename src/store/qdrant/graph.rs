@@ -23,7 +23,7 @@ impl Server {
             },
             Ok(None) => {}
             Err(fault) => {
-                let reason = fault.told("look at its approximate index");
+                let reason = fault.told("inspect its approximate index");
                 warn!(%reason, "the server may have no approximate index yet");
             }
         }

@@ -52,8 +52,7 @@ impl Readiness {
 
     fn found(&self, names: Names) -> Result<Arc<Names>, Fault> {
         if *self.generation.get_or_init(|| names.generation.clone()) != names.generation {
-            let reason =
-                "another process emptied it to embed everything again; start this one anew";
+            let reason = "another process emptied it to embed everything again; restart this one";
             return Err(Fault::refused(reason));
         }
         let names = Arc::new(names);
