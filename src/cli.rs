@@ -1,4 +1,8 @@
 //! The command line: reads arguments, talks to a server over its HTTP API, and prints for people.
+//!
+//! When no server holds the data folder, the process starts one on free loopback ports for the one
+//! command: there is no second way to do anything. `doctor` also starts one with a store that
+//! cannot be opened, so that the rest is checked.
 
 mod answer;
 mod args;

@@ -2,6 +2,10 @@
 //!
 //! Deliberately absent: HTTP types and tools. An edge hands over headers and a body, names its tools
 //! through [`Endpoint`], and sends what [`answer`] returns.
+//!
+//! One implementation serves both endpoints and both eras of the protocol, chosen for each request
+//! by its body. There are no session ids: every request can be served by a process that has just
+//! started.
 
 mod accept;
 mod endpoint;

@@ -2,6 +2,9 @@
 //!
 //! Fusing, ranking, grouping and rendering are pure; only [`Search::find`] asks the store,
 //! and [`Search::freshness`] the disk.
+//!
+//! Between the upsert and the deletion of a run two versions of a path may be found: the later one
+//! counts.
 
 mod candidate;
 mod error;

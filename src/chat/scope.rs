@@ -1,4 +1,7 @@
 //! What a question is about: all that is indexed, or one repository.
+//!
+//! A confined question gives its thread another address to search at, `/mcp?repository=ID`, which
+//! has nothing else: the bound holds whatever the model asks for, also for concurrent turns.
 
 use super::{ChatError, mention::has_name, reach};
 use crate::{

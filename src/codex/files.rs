@@ -1,4 +1,7 @@
 //! Finds the binary, and sees when sign-in or configuration changed on disk.
+//!
+//! Codex reads both only at its start, so the process is replaced when they change, and after a
+//! refusal by the model service.
 
 use std::{
     collections::BTreeSet,

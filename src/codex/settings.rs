@@ -1,4 +1,8 @@
 //! Our settings in Codex's words: arguments of the process, and what each thread is given.
+//!
+//! Everything static is an argument of the process. A table that a thread is given replaces the
+//! arguments of the same table, so each thread is given all of `mcp_servers` and of its
+//! permissions.
 
 use std::{collections::BTreeMap, path::Path};
 

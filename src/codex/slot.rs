@@ -1,4 +1,8 @@
 //! Holds the Codex process in use: started on need, replaced when it died or went stale.
+//!
+//! A process that ends by itself is replaced at once. One that ends within 30 s of its start waits
+//! longer each time, up to 5 s, and questions wait with it. The reason is the exit status or
+//! signal and, with an exit status, the last line of standard error that is no warning.
 
 use std::{
     sync::Arc,

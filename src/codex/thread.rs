@@ -1,4 +1,10 @@
 //! Threads of Codex: opened for a question, run for one turn, kept for a follow-up.
+//!
+//! A loaded thread keeps its permissions and ignores what it is resumed with. What it was opened
+//! with is compared as a whole, and a thread that differs gets a new scratch folder. Neither the end
+//! of a turn nor its interruption ends a command that still runs, or a script of the model that calls
+//! its tools, and such a script goes on unseen in the next turn: so the thread is unloaded after each
+//! turn, which ends both. A thread of another originator is not a conversation of ours.
 
 use std::{io, path::PathBuf, sync::Arc, time::Duration};
 

@@ -2,6 +2,9 @@
 //!
 //! Texts are sent in batches, several requests at a time, and again when that may help. A batch that is
 //! too large for the service is halved, and the size that it takes is remembered.
+//!
+//! What decides a text's vector is in the model's id: name, dimensions asked for, a hash of the
+//! document prefix. The query prefix is not, because no vector of a query is kept.
 
 mod ask;
 mod fault;

@@ -1,5 +1,8 @@
 //! Opens what lies beneath a root. No part of a path is followed when it is a link, whatever the
 //! folder was when somebody looked at it last.
+//!
+//! A root is opened once in a run, and everything below it through that handle: with `openat2`, or
+//! part by part where a kernel or a container's filter lacks it. Nothing waits for a pipe.
 
 #[cfg(unix)]
 mod handles;

@@ -2,6 +2,11 @@
 //!
 //! Chunks are runs of whole lines, in order, and never overlap; every line that is not blank is in
 //! exactly one. A line too long for a chunk is cut into several. Nothing here does I/O.
+//!
+//! Languages are read by a parser where there was one from the start, and else by the layout of
+//! their lines, which is twenty to a hundred times as fast and costs nothing to ship: grammars for
+//! Kotlin, Swift, Scala and Haskell are 4 MB each. Small neighbours share a chunk: cut finer, more
+//! chunks cost more and find no more (`benches/README.md`).
 
 mod grammar;
 mod hollow;

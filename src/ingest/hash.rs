@@ -1,4 +1,7 @@
 //! Content hashes that name file versions.
+//!
+//! A better chunker has another revision and so re-reads everything once. Size and modification
+//! time spare the hash, except for files changed in the last two seconds.
 
 use std::fmt::Write;
 

@@ -1,4 +1,7 @@
 //! Repairs roots whose index was found damaged or incomplete when the store was opened: a run of each, one by one.
+//!
+//! What fails is tried again each minute. The list of roots to repair is kept apart from the
+//! store, so that a repair that is killed goes on.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 

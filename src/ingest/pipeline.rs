@@ -1,4 +1,11 @@
 //! One run: scan, plan, then read, embed and write as a stream, so that memory stays bounded.
+//!
+//! A run marks its root as interrupted before its first write and clears the mark at its end. A
+//! run that finds the mark compares every chunk with the file records first. At most 32 MiB of
+//! files are between reading and writing at a time, whatever their number.
+//!
+//! A run waits for the lease of its root only until it knows that the holder lives, and then
+//! fails: waiting longer would hold up all other runs of this process.
 
 mod batch;
 mod folders;

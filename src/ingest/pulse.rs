@@ -1,5 +1,9 @@
 //! Notices file systems that do not answer. A system call on a lost mount may never return, and
 //! nothing can end it; so the caller stops waiting, and the thread is left to itself.
+//!
+//! A run stops waiting after a minute without an answer, or at once when it is cancelled. Until
+//! the thread ends, nothing else is asked of that root; when sixteen roots hang, of no other. The
+//! process ends without waiting for such threads.
 
 use std::{
     collections::HashMap,

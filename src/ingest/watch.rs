@@ -3,6 +3,10 @@
 //! A few changed paths are looked at alone, and a run follows only if they differ from the store.
 //! Many changes, lost events and changed ignore files make a run of the whole root, which compares
 //! sizes and times first. Where the system cannot watch, roots are compared at intervals.
+//!
+//! More than 200 paths count as many. On Linux each folder that is walked is watched by itself, so
+//! that ignored ones cost nothing. A client's request never joins a run of the watcher: another
+//! run follows.
 
 mod events;
 mod folders;

@@ -1,4 +1,7 @@
 //! A worker, which takes runs off the queue, one after the other.
+//!
+//! Runs work one after the other; only the watcher's runs may pass, on roots other than the one at
+//! work.
 
 use std::sync::Arc;
 

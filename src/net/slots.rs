@@ -1,4 +1,7 @@
 //! The bounded connections of a listener: which of them gives way to a new client when all are taken.
+//!
+//! A connection waits for its client while it has no first byte, no whole head, no whole body, or
+//! no next request. Silent connections have no buffers.
 
 use std::{
     collections::BTreeMap,

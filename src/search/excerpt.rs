@@ -1,4 +1,8 @@
 //! The text that a language model is shown of what was found.
+//!
+//! Pieces found last are trimmed first, to their signature and the lines with words of the query;
+//! then they are left out, and counted. Every line of a file begins with its number and `|`, and
+//! no line of ours does, so that content cannot pass for a result.
 
 mod render;
 mod trim;

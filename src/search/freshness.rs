@@ -1,4 +1,6 @@
 //! How fresh results are: when their repositories were indexed, and whether their files changed.
+//!
+//! Sizes and times are read by path, and nothing is opened.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -2,6 +2,9 @@
 //!
 //! Reads go to the engine side by side. Changes go through one [`Writer`], which journals them
 //! first. Everything that touches the engine runs off the runtime's workers.
+//!
+//! Chunks (dense and sparse vectors), files and roots (payload only) are three shards of the
+//! engine. The index is derived data: damage is repaired from the repositories and never nursed.
 
 mod aside;
 mod audit;

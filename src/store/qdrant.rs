@@ -3,6 +3,8 @@
 //! The store opens whether the server answers or not; it is made ready by the first call that gets
 //! through. Changes are made one call after the other, by a task that goes on when the caller goes away,
 //! so that they keep their order; what one call writes travels in several messages at a time.
+//!
+//! The server looks after its own files: no checksums, journal or repair of ours apply.
 
 mod control;
 mod convert;

@@ -1,4 +1,7 @@
 //! Whether the system lets the process have the threads that it needs.
+//!
+//! Without one more thread the runtime waits without end or panics, and the engine calls its files
+//! damaged.
 
 use std::{io, num::NonZero, sync::Mutex, thread};
 

@@ -1,4 +1,10 @@
 //! One request to a service and its reply.
+//!
+//! A reply is bounded and has one vector for each input, by `index`: of one length for ever,
+//! finite, not zero, scaled to unit length. Numbers are asked for as plain JSON, which every
+//! service knows, though base64 is a quarter to a half as large and saves 0.05 to 0.15 ms of
+//! processor time a text; it is read where it comes. A key goes over TLS or to this machine only,
+//! and never along a redirection.
 
 use std::{error::Error, time::SystemTime};
 

@@ -1,4 +1,7 @@
 //! What is known of whether a service works: from its latest answers, or else by asking.
+//!
+//! The latest outcome counts for 30 s, a failure for 1 s; then one small request is made, and all
+//! who ask meanwhile wait for it, at most two seconds.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},

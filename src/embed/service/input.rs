@@ -1,4 +1,9 @@
 //! What is sent of texts: prefixed, no longer than the model takes, and in batches.
+//!
+//! A token is counted for every two bytes, which is more than 99 in 100 pieces of 2,000 bytes have
+//! in `cl100k_base` and 96 in 100 in the word pieces of BERT. A batch that is refused for its size
+//! is halved; when both halves pass, their size is the bound from then on. A single text is halved
+//! up to three times, without shrinking the batches of others.
 
 use std::{num::NonZeroUsize, ops::Range};
 

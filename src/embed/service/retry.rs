@@ -1,4 +1,9 @@
 //! When a request that failed is made again.
+//!
+//! 429, 5xx, lost connections and timeouts are retried ten times in one to two minutes, with
+//! doubling, spread waits, and not before `Retry-After`, which holds back every request for
+//! documents. Queries have their own place and less patience, so that ingest never delays a
+//! search.
 
 use std::{
     sync::{Mutex, PoisonError},

@@ -3,6 +3,9 @@
 //! A function that fits into one chunk is not opened by the outline, so what it holds does not matter,
 //! and it is most of a text. Bodies are found by braces or indentation and by what comments
 //! and strings of a language look like; where these do not match, the text is parsed as it is.
+//!
+//! Cutting takes half as long or less, and a parser that would lose its way in a body keeps to the
+//! classes around it. Ruby, shell scripts, and PHP between other text are parsed whole.
 
 mod braces;
 mod indentation;

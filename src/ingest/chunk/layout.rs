@@ -3,6 +3,8 @@
 //! Formatted code shows its structure so, whatever the language; tables of words say which lines
 //! start a definition. This takes no parser, a hundredth of a parser's time, and time in proportion
 //! to the text for any text.
+//!
+//! This needs code that is indented as people do; where it is not, chunks are runs of lines.
 
 mod head;
 mod shape;

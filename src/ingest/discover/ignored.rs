@@ -1,6 +1,9 @@
 //! What the ignore files of a folder and of those above it leave out, by Git's rules. Ignore files
 //! are a repository's own, so that their size, their number of patterns and what one pattern costs
 //! are bounded; what goes over a bound is left out and said.
+//!
+//! Files are read here and only matched by the `ignore` crate, whose own walker opens them as they
+//! are: a link to `/dev/zero` took all memory, a pipe never ended.
 
 use std::{fmt, sync::Arc};
 

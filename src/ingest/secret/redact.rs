@@ -1,4 +1,7 @@
 //! Finds the secrets in a text, in one pass, and puts a mark in place of each.
+//!
+//! What a literal leads to is read for a bounded number of bytes, so that the time grows with the
+//! text, whatever the text.
 
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 

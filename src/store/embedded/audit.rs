@@ -1,5 +1,8 @@
 //! Compares what the collections say of each other when a store is opened, and marks the roots that
 //! are to be repaired.
+//!
+//! This also finds what was damaged in a file that changes while a killed process was writing,
+//! which no checksum covers.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -4,6 +4,10 @@
 //! The list is written after the engine has put everything on disk. Before the next change it says
 //! that the store is not at rest, on disk: from then on only files that never change are compared, so
 //! that a process that was killed at any moment leaves nothing that looks like damage.
+//!
+//! Opening compares every file of a store at rest, else only those of sealed segments, and all
+//! before the engine reads them: a kill never looks like damage, and a flipped length never
+//! becomes memory. Holes of files are neither read nor counted.
 
 use std::{
     collections::BTreeMap,

@@ -1,5 +1,15 @@
 //! How a collection lies in the engine: its vectors and indexes, how many segments there are, and how
 //! large they grow.
+//!
+//! Writing a chunk costs the engine time in proportion to the chunks beside it, since the postings
+//! of common terms are rewritten. So a segment is sealed after some thousands of chunks and
+//! another one begun, and the cost of a run grows with what it writes. Points are replaced and
+//! deleted by id, which follows from root and path; only the root is indexed. An index of paths
+//! made indexing a tenth dearer.
+//!
+//! Sealed segments are scanned by vectors of one byte for each number, and the best of those
+//! compared by vectors of half precision, which are read from disk; on the development queries
+//! this changes no result.
 
 use std::thread;
 

@@ -1,4 +1,8 @@
 //! The file that says what a store folder holds: layout, embedding model, operation numbers.
+//!
+//! Another embedding model, or an older layout, is refused with both names. `--reembed` drops
+//! chunks and files, keeps the roots, and marks them, so that one that was stopped midway is not
+//! taken for damage.
 
 use std::path::{Path, PathBuf};
 

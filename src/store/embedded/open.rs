@@ -1,5 +1,10 @@
 //! Opens a store: its files are compared with their checksums before the engine reads them, what is
 //! damaged is moved away, and the roots that are to be repaired are marked.
+//!
+//! A damaged segment is moved away and the rest opened; what the engine cannot open at all is
+//! moved as a whole. Then every root is marked, as any may have lost something. Commands other
+//! than `serve` and `ingest` refuse a damaged store. Failures of the system, known by their
+//! numbers, refuse the start and move nothing.
 
 use std::{
     collections::BTreeSet,

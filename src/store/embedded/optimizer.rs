@@ -2,6 +2,10 @@
 //!
 //! Stopping does not wait for it: rebuilding may take minutes, cannot be stopped halfway, and the
 //! process may end meanwhile as it may be killed.
+//!
+//! Reads and writes go on meanwhile; the journal covers the time in which the engine may not
+//! flush. A process that ends after one command leaves merging to the next server, because what is
+//! half merged must be compared when opening.
 
 use std::{
     sync::{

@@ -2,6 +2,10 @@
 //!
 //! Everything here blocks. The engine reports some failures by panicking; each call that changes
 //! something or opens a shard turns that into an error, reads are caught where they are awaited.
+//!
+//! The engine never replays or trims its own log, and refuses operations numbered below what a
+//! point has seen. Each start therefore gives it an empty log, with numbers set aside in the
+//! manifest.
 
 use std::{
     fs, io,

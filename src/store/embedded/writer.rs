@@ -1,5 +1,10 @@
 //! The one writer: journals a change, applies it, and from time to time lets the engine put
 //! everything on disk so that the journal can be forgotten.
+//!
+//! The engine makes durable only what it has flushed, and a flush costs tens of milliseconds: it
+//! is flushed every 32 MiB of journal, at the end of a run and when stopping, and opening replays
+//! the rest. After `kill -9` nothing acknowledged is missing; after a power failure, writes since
+//! the last flush may be. A change that fails after it was journaled needs a restart.
 
 use std::{
     path::{Path, PathBuf},

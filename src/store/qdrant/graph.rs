@@ -1,4 +1,8 @@
 //! When the server builds the approximate index of the chunks.
+//!
+//! Below `HNSW_MIN_CHUNKS` the server compares all vectors and so finds what the embedded engine
+//! finds. With the index, each copy of a shard has its own, and which copy answers changes:
+//! `benches/README.md` has the figures.
 
 use qdrant_client::qdrant::{GetCollectionInfoRequest, HnswConfigDiff, UpdateCollection};
 use tracing::{info, warn};

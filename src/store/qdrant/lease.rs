@@ -5,6 +5,12 @@
 //! lease, by the own clock, the holder is gone. The holder counts from before it asked for a renewal
 //! and stops at two thirds of that time, so that what it sent last has arrived before another one may
 //! begin.
+//!
+//! A lease is renewed every 15 s. A waiting process takes it after 60 s without change; the holder
+//! stops at 40 s by its monotonic or wall clock, whichever is ahead, since a machine that slept
+//! must not go on. The 20 s between are for messages under way. A run that loses its lease is
+//! dropped, not asked to end. A process that is started again on the same data folder and machine
+//! takes its own lease back.
 
 use std::{
     sync::Arc,

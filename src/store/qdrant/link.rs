@@ -1,4 +1,11 @@
 //! The way to the server: one channel for each node, calls with a limit, and patience.
+//!
+//! The channels are ours, because the client's pool repeats calls by itself and hides why a
+//! connection failed. Failures that mean absence are retried with random pauses, which grow to an
+//! eighth of the whole time: reads for 8 s, writes for `QDRANT_RETRY_SECS`, each time at another
+//! node if several are named. What a server fails by itself is retried four times at each node, as
+//! that is how a node reports that it has lost others. Anything else is returned at once, in the
+//! server's words.
 
 use std::{
     future::Future,

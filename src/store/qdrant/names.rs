@@ -1,4 +1,10 @@
 //! How collections are called, and the record that says which of them count.
+//!
+//! A name carries layout, model and a random generation:
+//! `codeinfo_chunks_v1_MODEL_DIMENSIONS_GENERATION`. `--reembed` replaces the record, then deletes
+//! what others left; a process with the old generation finds its collections gone, reads the
+//! record, and stops. Nobody can write into a generation of another time, because nobody else
+//! knows its name.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -1,4 +1,7 @@
 //! Reads: nearest, lexical, scroll and count.
+//!
+//! Scores are those of the embedded engine to 1e-5. The frequency of a term is counted in each
+//! shard and includes deleted chunks until the server cleans up.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,8 @@
 //! Writes: in batches that fit a message, a few of them at a time.
+//!
+//! A write waits until it is made: 64 points or 3 MiB a message, four messages at a time, one
+//! write after the other. The task that makes it outlives its caller, so that the order is kept,
+//! and stops retrying once nobody waits.
 
 use std::collections::HashMap;
 
