@@ -78,16 +78,6 @@ fn outside_crates_stay_behind_their_fence() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-#[test]
-fn project_structure_names_every_file() {
-    let map = fs::read_to_string(root().join("projectStructure.md")).unwrap();
-    let missing: Vec<String> = sources()
-        .map(|(path, _)| path.display().to_string())
-        .filter(|path| !map.contains(path.as_str()))
-        .collect();
-    assert!(missing.is_empty(), "projectStructure.md lacks {missing:?}");
-}
-
 /// `fuzz/` links to parts of `src/`, and nothing else of the checks builds it.
 #[test]
 fn what_is_fuzzed_imports_only_what_is_linked_too() {

@@ -1,0 +1,165 @@
+//! What the documents promise: short entry pages, links that lead somewhere, and every route, code and
+//! field of the HTTP API described.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Pages that must stay short, with the most lines of each.
+const SHORT: [(&str, usize); 2] = [("README.md", 120), ("design.md", 200)];
+/// The longest line of a page, tables apart: length is not to be had by wide lines.
+const MAX_COLUMNS: usize = 130;
+/// Tests whose snapshots hold whole replies.
+const CONTRACTS: [&str; 5] =
+    ["contract_api", "contract_chat", "contract_mcp", "contract_question", "contract_search"];
+
+#[test]
+fn the_entry_pages_stay_short() {
+    for (page, most) in SHORT {
+        let text = text(page);
+        let lines = text.lines().count();
+        assert!(lines <= most, "{page} has {lines} lines; at most {most}");
+        let wide = text.lines().find(|line| {
+            !line.starts_with('|') && !line.contains("](") && line.chars().count() > MAX_COLUMNS
+        });
+        assert_eq!(wide, None, "{page}: a line of more than {MAX_COLUMNS} characters");
+    }
+}
+
+#[test]
+fn the_test_command_of_the_readme_is_what_the_checks_run() {
+    let checks = text(".ci/run");
+    let command = checks.lines().find_map(|line| line.strip_prefix("exec ")).unwrap();
+    let is_it = |line: &str| line.split('#').next().unwrap().trim() == command;
+    assert!(text("README.md").lines().any(is_it), "README.md lacks `{command}`");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut faults = Vec::new();
+    for page in pages() {
+        let folder = page.parent().unwrap();
+        let text = fs::read_to_string(&page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let to = if file.is_empty() { page.clone() } else { folder.join(file) };
+            let is_there = to.try_exists().unwrap();
+            if !is_there || !anchor.is_empty() && !anchors(&to).contains(anchor) {
+                faults.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_page_below_docs_is_linked_from_the_readme() {
+    let readme = text("README.md");
+    for page in pages() {
+        let Ok(below) = page.strip_prefix(root().join("docs")) else { continue };
+        let link = format!("](docs/{}", below.display());
+        assert!(readme.contains(&link), "README.md does not link to {}", below.display());
+    }
+}
+
+#[test]
+fn every_route_is_described() {
+    let (routes, described) = (text("src/api/route.rs"), text("docs/http-api.md"));
+    let arms = routes.lines().map(str::trim).filter(|line| line.starts_with("(&Method::"));
+    let mut count = 0;
+    for arm in arms.filter(|line| line.contains("=> Route::") || line.ends_with("=> {")) {
+        let method = if arm.contains("Method::GET") { "GET" } else { "POST" };
+        let parts = arm.split_once(", [").unwrap().1.split(']').next().unwrap();
+        // A part without quotes is a parameter, which the page names in braces.
+        let path = parts.split(", ").map(|part| match part.trim_matches('"') {
+            name if name.len() < part.len() => format!("/{name}"),
+            _ => "/{".to_owned(),
+        });
+        let route = format!("`{method} {}", path.collect::<String>());
+        assert!(described.contains(&route), "docs/http-api.md lacks {route}");
+        count += 1;
+    }
+    assert!(count > 10, "{count} routes were found in src/api/route.rs");
+}
+
+#[test]
+fn every_error_code_is_described() {
+    let described = text("docs/http-api.md");
+    for file in ["src/error.rs", "src/net/fault.rs"] {
+        let source = text(file);
+        let words = source.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
+        let is_code = |word: &&str| word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+        let codes: Vec<&str> = words.filter(is_code).collect();
+        assert!(codes.len() > 5, "{file}: {codes:?}");
+        for code in codes {
+            assert!(described.contains(&format!("`{code}`")), "docs/http-api.md lacks {code}");
+        }
+    }
+}
+
+#[test]
+fn every_field_of_the_snapshots_is_described() {
+    let described = text("docs/http-api.md");
+    let mut fields = BTreeSet::new();
+    for name in CONTRACTS {
+        let source = text(&format!("tests/it/{name}.rs"));
+        // A line of indented JSON, or the payload of a frame of `/chat`.
+        for line in source.lines().map(str::trim).filter(|line| line.contains("\":")) {
+            let named = line.strip_prefix('"').and_then(|rest| rest.split_once("\":"));
+            let named = named.map(|(name, _)| name).filter(|name| !name.contains(['"', '\\']));
+            fields.extend(named.map(str::to_owned));
+            if line.split_once(" {\"").is_some_and(|(frame, _)| !frame.contains(' ')) {
+                let before = line.split("\":").filter_map(|text| text.rsplit('"').next());
+                let is_name =
+                    |name: &&str| !name.is_empty() && name.chars().all(char::is_alphanumeric);
+                fields.extend(before.filter(is_name).map(str::to_owned));
+            }
+        }
+    }
+    assert!(fields.len() > 60, "{fields:?}");
+    // Words in backticks, single or fenced; prose does not count.
+    let code = described.split('`').skip(1).step_by(2);
+    let is_part = |c: char| c.is_alphanumeric() || "_/.".contains(c);
+    let words: BTreeSet<&str> = code
+        .flat_map(|text| text.split(|c| !is_part(c)))
+        .flat_map(|word| word.split('.'))
+        .collect();
+    let lacks: Vec<&String> =
+        fields.iter().filter(|field| !field.split('.').all(|part| words.contains(part))).collect();
+    assert!(lacks.is_empty(), "docs/http-api.md lacks {lacks:?}");
+}
+
+/// Returns the anchors of a page's headings, as renderers of Markdown make them.
+fn anchors(page: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(page).unwrap_or_default();
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        title.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect::<String>()
+    };
+    headings.map(anchor).collect()
+}
+
+fn pages() -> Vec<PathBuf> {
+    let root = root();
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "design.md", "projectStructure.md", "CHANGELOG.md", "benches/README.md"]
+            .map(|page| root.join(page))
+            .to_vec();
+    let docs = fs::read_dir(root.join("docs")).unwrap();
+    pages.extend(docs.map(|entry| entry.unwrap().path()));
+    pages
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
