@@ -5,6 +5,7 @@ COPY Cargo.toml Cargo.lock ./
 COPY .cargo .cargo
 COPY assets assets
 COPY benches benches
+COPY crates crates
 COPY src src
 # What was compiled before stays in the caches, so that a change of ours compiles ours alone.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use codeinfo::ingest::{chunk, language};
+use codeinfo_lang::detect::{self, language};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// Size of an ordinary source file.
@@ -26,7 +26,8 @@ fn by_language(criterion: &mut Criterion) {
     if let Some(folder) = env::var_os("CHUNK_CORPUS") {
         read(Path::new(&folder), &mut texts, 1);
     } else {
-        let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/ingest");
+        let fixtures =
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/chunk/tests/fixtures");
         read(&fixtures, &mut texts, FILE_BYTES);
     }
     let mut group = criterion.benchmark_group("chunk");
@@ -34,10 +35,11 @@ fn by_language(criterion: &mut Criterion) {
     for (language, texts) in &texts {
         let bytes: usize = texts.iter().map(String::len).sum();
         group.throughput(Throughput::Bytes(bytes as u64));
+        let known = detect::named(language);
         group.bench_function(*language, |bencher| {
             bencher.iter(|| {
                 for text in texts {
-                    black_box(chunk::chunks(Some(language), black_box(text)));
+                    black_box(codeinfo_chunk::chunks(known, black_box(text)));
                 }
             });
         });
@@ -55,7 +57,7 @@ fn read(folder: &Path, texts: &mut Texts, least: usize) {
         }
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let Some(language) = language(&path.to_string_lossy(), &text) else { continue };
-        let known = texts.entry(language).or_default();
+        let known = texts.entry(language.name).or_default();
         let room = CORPUS_BYTES.saturating_sub(known.iter().map(String::len).sum());
         if !text.is_empty() && text.len() <= room {
             known.push(text.repeat(least.div_ceil(text.len())));

@@ -5,7 +5,6 @@ mod builtin;
 mod error;
 pub mod lexical;
 mod service;
-pub mod words;
 
 use futures_util::future::BoxFuture;
 

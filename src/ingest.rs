@@ -6,12 +6,10 @@
 //! when [`watch`] sees a change.
 
 mod beneath;
-pub mod chunk;
 pub mod discover;
 mod error;
 mod hash;
 mod inspect;
-mod language;
 mod mend;
 mod names;
 mod pipeline;
@@ -52,7 +50,6 @@ use crate::{
 };
 
 pub use error::IngestError;
-pub use language::language;
 pub use root::{Request, RootStatus};
 pub use scope::Scope;
 pub use skip::{Reason, Skipped};

@@ -1,7 +1,7 @@
 //! Cuts whatever the fuzzer thinks of into chunks. The first line is the path of the file.
 #![no_main]
 
-#[path = "../../tests/it/support/cut.rs"]
+#[path = "../../crates/chunk/tests/it/cut.rs"]
 mod cut;
 
 use std::time::{Duration, Instant};

@@ -1,11 +1,9 @@
-//! What is pure of ingest: reading a language off a file, taking out secrets, cutting into chunks.
+//! What is pure of ingest: taking out secrets.
 #![allow(dead_code, reason = "only a part of the layer is here")]
 
-pub mod chunk;
-mod language;
-mod secret;
+use codeinfo_lang::detect::language;
 
-pub use language::language;
+mod secret;
 
 /// Returns a text without its secrets, and how many it had.
 pub fn redact(path: &str, text: &str) -> (String, u64) {

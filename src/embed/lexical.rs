@@ -11,12 +11,11 @@
 //! embedding of every repository.
 
 mod operators;
-mod stem;
 mod terms;
 
 use std::{ffi::OsStr, path::Path};
 
-pub use stem::stem;
+use codeinfo_lang::comment::is_description;
 
 use self::terms::Terms;
 use super::Document;
@@ -37,16 +36,13 @@ const FOLDER_WEIGHT: f32 = 1.0;
 /// How many of these folders count, from the file up: those further up hold nearly everything.
 const FOLDERS: usize = 2;
 /// What one occurrence in a comment or heading counts: there code is described.
-const COMMENT_WEIGHT: f32 = 1.5;
-
-/// How a line of a comment, of documentation or a heading begins. `#` alone would be `#define`, too.
-const COMMENTS: &[&str] = &["//", "/*", "* ", "# ", "--", ";;", "\"\"\"", "{-", "|"];
+const DESCRIPTION_WEIGHT: f32 = 1.5;
 
 /// Returns the BM25 weight of each term of a chunk.
 pub fn document(document: &Document<&str>) -> Sparse {
     let mut terms = Terms::of_about(document.text.len());
     for line in document.text.lines() {
-        terms.add(line, if is_comment(line) { COMMENT_WEIGHT } else { 1.0 });
+        terms.add(line, if is_description(line) { DESCRIPTION_WEIGHT } else { 1.0 });
     }
     let length = terms.len();
     terms.add_operators(document.text);
@@ -82,12 +78,6 @@ pub fn inverse_document_frequency(with: usize, of: usize) -> f32 {
 /// Returns a file's name without its extension.
 fn without_extension(file: &str) -> &str {
     Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)
-}
-
-/// Returns whether a line begins as comments do.
-pub fn is_comment(line: &str) -> bool {
-    let line = line.trim_start();
-    COMMENTS.iter().any(|start| line.starts_with(start))
 }
 
 #[cfg(test)]

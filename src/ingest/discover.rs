@@ -6,9 +6,7 @@
 //! Links are left out: their targets are either inside, and found there, or none of the root's.
 
 pub mod ignored;
-mod names;
 mod search;
-mod vendored;
 mod walk;
 
 use std::{

@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{
-    domain::{Root, RootId},
-    embed::words::{identifiers, parts, singular},
+use codeinfo_lang::{
+    detect,
+    words::{folded, identifiers, words},
 };
+
+use crate::domain::{Root, RootId};
 
 /// Words that questions are made of, in singular. They say nothing about names in code, and as terms
 /// they, and their other forms, hardly count.
@@ -199,18 +201,6 @@ fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns a name without its case and underscores.
-pub(super) fn folded(name: &[u8]) -> String {
-    name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
-}
-
-/// Returns the words of a text in lower case and singular.
-pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    identifiers(text)
-        .flat_map(parts)
-        .filter(|part| 1 < part.len())
-        .map(|part| folded(singular(part)))
-}
 
 fn trimmed(token: &str) -> &str {
     token
@@ -232,46 +222,7 @@ fn is_name(token: &str) -> bool {
 fn is_path(token: &str) -> bool {
     let has_folder =
         token.matches('/').count() >= 2 || (token.contains('/') && token.contains('.'));
-    let Some((stem, extension)) = token.rsplit_once('.') else { return has_folder };
-    let known = matches!(
-        extension,
-        "bash"
-            | "c"
-            | "cc"
-            | "cpp"
-            | "cs"
-            | "css"
-            | "ex"
-            | "exs"
-            | "go"
-            | "h"
-            | "hpp"
-            | "hs"
-            | "html"
-            | "java"
-            | "js"
-            | "json"
-            | "jsx"
-            | "kt"
-            | "lua"
-            | "md"
-            | "mjs"
-            | "php"
-            | "py"
-            | "rb"
-            | "rs"
-            | "scala"
-            | "sh"
-            | "sql"
-            | "swift"
-            | "toml"
-            | "ts"
-            | "tsx"
-            | "yaml"
-            | "yml"
-            | "zig"
-    );
-    has_folder || (known && !stem.is_empty())
+    has_folder || detect::is_file_name(token)
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ mod roots;
 
 use std::collections::HashMap;
 
+use codeinfo_lang::role;
+
 use super::{
     candidate::Candidate,
     fuse,
@@ -146,7 +148,7 @@ impl Rated {
         let file = weights.names * names
             + exact_file * names::exact_file(path, intent)
             + weights.file_agreement * surroundings.agreement;
-        let factor = role(path, definition, intent).powf(weights.shipped.roles)
+        let factor = role_factor(path, definition, intent).powf(weights.shipped.roles)
             * roots::factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::share(record, intent);
         let mut rated = Self { candidate, literal, chunk, file, factor, weights };
@@ -163,10 +165,10 @@ impl Rated {
 
 /// Returns what the role of its file leaves of a chunk. Where a name alone is asked for, a test that
 /// defines it is no lesser answer.
-fn role(path: &str, definition: f32, intent: &Intent) -> f32 {
+fn role_factor(path: &str, definition: f32, intent: &Intent) -> f32 {
     let factor = paths::factor(path, intent);
     match intent.kind {
-        Kind::Symbol if paths::may_define(path) => factor.powf(1.0 - definition),
+        Kind::Symbol if role::may_define(path) => factor.powf(1.0 - definition),
         Kind::Symbol | Kind::Path | Kind::Prose => factor,
     }
 }

@@ -25,7 +25,6 @@ mod growth;
 mod hostile;
 mod hostile_http;
 mod ingest_bench;
-mod ingest_chunk;
 mod ingest_discover;
 mod ingest_hostile;
 mod ingest_mend;

@@ -4,7 +4,6 @@
 pub(crate) mod codex;
 pub(crate) mod compose;
 pub(crate) mod container;
-pub(crate) mod cut;
 pub(crate) mod embeddings;
 pub(crate) mod house;
 pub(crate) mod install;

@@ -1,9 +1,12 @@
 //! House rules that the compiler cannot check.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
+
+use codeinfo_lang::{comment, languages};
 
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
@@ -23,6 +26,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("envy::", &["config"]),
     ("hyper::", &["net", "wire", "api", "mcp"]),
     ("jsonschema::", &["rpc"]),
+    ("tree_sitter", &[]),
     ("prometheus_client::", &["telemetry", "api"]),
     ("notify::", &["ingest"]),
     ("qdrant_client::", &["store"]),
@@ -32,6 +36,50 @@ const FENCES: &[(&str, &[&str])] = &[
     ("rustls::", &["tls"]),
     ("tokio::process", &["codex"]),
     ("tonic::", &["store"]),
+];
+/// What the crates below the product may not name: they do no I/O.
+const IMPURE: &[&str] =
+    &["std::env", "std::fs", "std::net", "std::process", "tokio::fs", "tokio::net"];
+/// Words of languages that say other things, too, wherever they stand: members of JSON on the wire.
+const ON_THE_WIRE: &[&str] = &["data", "enum", "object", "properties", "text", "type"];
+/// What is said of languages outside `codeinfo-lang`: each file with its words and the reason.
+const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
+    ("crates/chunk/src/layout/head.rs", &["def", "record"], "lists of Lisp that define; a key of YAML"),
+    ("crates/chunk/src/outline.rs", &[";"], "a token of the syntax tree"),
+    ("crates/chunk/src/page.rs", &["javascript", "json", "module"], "what attributes of tags say"),
+    ("crates/chunk/src/section/heading.rs", &["--"], "an option of `FROM`"),
+    ("crates/chunk/src/statement.rs", &["--", "/*", "*/", ";"], "the reader of one language, SQL"),
+    ("crates/chunk/src/strip_bodies/braces.rs", &["#", "const", "fn"], "rules of one lexis each"),
+    ("crates/chunk/src/strip_bodies/indentation.rs", &["def"], "the reader of one language, Python"),
+    ("src/cli/print.rs", &["s"], "the end of a plural"),
+    ("src/codex/confinement.rs", &["sh"], "a program"),
+    ("src/ingest/secret/address.rs", &["//"], "a part of addresses"),
+    ("src/ingest/secret/assigned.rs", &["--"], "the start of options"),
+    (
+        "src/ingest/secret/judge.rs",
+        &["conf"],
+        "settings in no language, whose values may be secrets",
+    ),
+    (
+        "src/ingest/secret/names.rs",
+        CODE,
+        "code may be named after secrets; more would let secrets in",
+    ),
+    ("src/ingest/secret/shape.rs", &[";"], "what ends values"),
+    ("src/search/excerpt/render.rs", &["s"], "the end of a plural"),
+    ("src/store/identity.rs", &["instance"], "a part of a record"),
+    ("src/search/intent.rs", &["for"], "a word of sentences"),
+    (
+        "src/search/rank/paths.rs",
+        &["json", "markdown", "xml", "yaml"],
+        "words that ask for such files",
+    ),
+];
+/// The extensions that `src/ingest/secret/names.rs` judges by.
+const CODE: &[&str] = &[
+    "c", "cc", "clj", "cpp", "cs", "css", "dart", "ex", "exs", "go", "h", "hpp", "hs", "html",
+    "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml", "php", "pl", "proto", "py",
+    "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts", "tsx", "vue", "zig",
 ];
 const MAX_LINES: usize = 500;
 
@@ -53,7 +101,7 @@ fn every_file_opens_with_its_purpose_and_stays_short() {
 #[test]
 fn imports_point_down() {
     let mut faults = Vec::new();
-    for (path, text) in sources() {
+    for (path, text) in sources().filter(is_of_product) {
         let module = module_of(&path);
         for imported in imports(&text) {
             if imported != module && layer(&module) <= layer(imported) {
@@ -67,7 +115,7 @@ fn imports_point_down() {
 #[test]
 fn outside_crates_stay_behind_their_fence() {
     let mut faults = Vec::new();
-    for (path, text) in sources() {
+    for (path, text) in sources().filter(is_of_product) {
         let module = module_of(&path);
         for (name, homes) in FENCES {
             if text.contains(name) && !homes.contains(&module.as_str()) {
@@ -76,6 +124,82 @@ fn outside_crates_stay_behind_their_fence() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn crates_do_no_io() {
+    let mut faults = Vec::new();
+    for (path, text) in sources().filter(|source| !is_of_product(source)) {
+        for name in IMPURE.iter().filter(|name| untested(&text).contains(**name)) {
+            faults.push(format!("{}: `{name}`", path.display()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is known of a language, from its name to the ends of names of its tests, stands in its file in
+/// `crates/lang/src/languages`, and nowhere else.
+#[test]
+fn languages_are_described_once() {
+    let known = language_words();
+    let (mut faults, mut excused) = (Vec::new(), HashSet::new());
+    for (path, text) in sources() {
+        let path = path.display().to_string();
+        let is_test = path.ends_with("/tests.rs") || path.ends_with("/fixture.rs");
+        if path.starts_with("crates/lang/") || is_test {
+            continue;
+        }
+        let here = |place: &&(&str, &[&str], &str)| place.0 == path;
+        let allowed = LANGUAGE_FACTS.iter().find(here).map_or(&[][..], |place| place.1);
+        let found: HashSet<&str> = literals(untested(&text))
+            .filter(|literal| known.contains(literal) && !ON_THE_WIRE.contains(literal))
+            .collect();
+        for literal in found {
+            if allowed.contains(&literal) {
+                excused.insert((path.clone(), literal.to_owned()));
+            } else {
+                faults.push(format!("{path}: \"{literal}\" is a fact of a language"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}\nsay it in crates/lang, or why not", faults.join("\n"));
+    for (path, words, _) in LANGUAGE_FACTS {
+        for word in *words {
+            let used = excused.contains(&((*path).to_owned(), (*word).to_owned()));
+            assert!(used, "{path} no longer says \"{word}\"");
+        }
+    }
+}
+
+/// Every word that says something of a language: names, extensions with and without their dot, marks of
+/// comments, words of definitions, and ends of names.
+fn language_words() -> HashSet<&'static str> {
+    let mut words = HashSet::new();
+    for language in languages::all() {
+        words.insert(language.name);
+        words.extend(language.extensions);
+        words.extend(language.file_names);
+        words.extend(language.definitions.words);
+        words.extend(language.definitions.extending);
+        words.extend(language.test_paths);
+        words.extend(language.generated);
+        words.extend(language.declarations);
+        let blocks = language.comments.block.iter().flat_map(|(start, end)| [*start, *end]);
+        words.extend(language.comments.line.iter().copied().chain(blocks));
+    }
+    words.extend(comment::Comments::ANY.line);
+    // What also means something else in every language.
+    for plain in ["!", "'", "\"", "*", "..", "::", "@", "{", "}", "#[", "]#", "]]"] {
+        assert!(words.remove(plain), "{plain}");
+    }
+    words
+}
+
+#[test]
+fn literals_are_found_and_comments_are_none() {
+    let text = "// \"no\"\nf(\"a\", '\"', \"b\\\"c\"); // more\n";
+    assert_eq!(literals(text).collect::<Vec<_>>(), ["a", "b\\\"c"]);
+    assert_eq!(literals("if name.ends_with(\".rs\")").collect::<Vec<_>>(), ["rs"]);
 }
 
 /// `fuzz/` links to parts of `src/`, and nothing else of the checks builds it.
@@ -138,6 +262,42 @@ fn top_level(path: &str) -> Vec<&str> {
     group.split_at(end).0.split(|c| deepen(c) == 1 && c == ',').collect()
 }
 
+/// The string literals of a text, as they are written, without the dot that one starts with.
+fn literals(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.flat_map(|line| {
+        let mut rest = line;
+        std::iter::from_fn(move || {
+            loop {
+                let at = rest.find('"')?;
+                let (before, behind) = (rest.get(..at)?, rest.get(at + 1..)?);
+                if before.ends_with('\'') && behind.starts_with('\'') {
+                    rest = behind;
+                    continue;
+                }
+                let mut is_escaped = false;
+                let end = behind.find(|c| {
+                    let ends = c == '"' && !is_escaped;
+                    is_escaped = c == '\\' && !is_escaped;
+                    ends
+                })?;
+                rest = behind.get(end + 1..)?;
+                let literal = behind.get(..end)?;
+                return Some(literal.strip_prefix('.').unwrap_or(literal));
+            }
+        })
+    })
+}
+
+/// A file without its tests, which stand at its end.
+fn untested(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap()
+}
+
+fn is_of_product((path, _): &(PathBuf, String)) -> bool {
+    path.starts_with("src")
+}
+
 /// `src/store/qdrant.rs` → `store`; `src/config.rs` → `config`.
 fn module_of(path: &Path) -> String {
     let first = path.components().nth(1).unwrap();
@@ -147,6 +307,9 @@ fn module_of(path: &Path) -> String {
 fn sources() -> impl Iterator<Item = (PathBuf, String)> {
     let mut found = Vec::new();
     walk(&root().join("src"), &mut found);
+    for one in fs::read_dir(root().join("crates")).unwrap() {
+        walk(&one.unwrap().path().join("src"), &mut found);
+    }
     found.sort();
     found.into_iter().map(|path| {
         let text = fs::read_to_string(&path).unwrap();

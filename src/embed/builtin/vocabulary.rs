@@ -1,9 +1,8 @@
 //! The sub-words of the model, and how a text becomes a list of their ids.
 
-use super::super::{
-    EmbedError,
-    words::{identifiers, parts},
-};
+use codeinfo_lang::words::{identifiers, parts};
+
+use super::super::EmbedError;
 
 /// The longest sub-word that a vocabulary may hold, in bytes; it bounds a buffer on the stack.
 const LONGEST: usize = 32;

@@ -1,18 +1,18 @@
 //! Operators as terms, so that code can be found that has no words: `<=>`, `?.`, `#[`.
 
+use codeinfo_lang::comment;
+
 /// The fewest and most characters of an operator. One alone is everywhere, and longer runs are lines
 /// drawn in comments.
 const LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 
-/// Marks of comments, which nobody looks for.
-const COMMENTS: &[&[u8]] = &[b"//", b"///", b"//!", b"/*", b"/**", b"*/", b"**/", b"--", b"----"];
-
-/// Returns the runs of characters that operators are made of, in order.
+/// Returns the runs of characters that operators are made of, in order, without the marks of comments,
+/// which nobody looks for.
 pub(super) fn operators(text: &str) -> impl Iterator<Item = &[u8]> {
     text.as_bytes()
         .chunk_by(|a, b| is_operator(*a) == is_operator(*b))
         .filter(|run| LENGTHS.contains(&run.len()) && run.first().copied().is_some_and(is_operator))
-        .filter(|run| !COMMENTS.contains(run))
+        .filter(|run| !comment::is_mark(run))
 }
 
 fn is_operator(byte: u8) -> bool {

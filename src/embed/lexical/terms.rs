@@ -4,11 +4,9 @@
 //! are in nearly every chunk, find nothing, and cost the most, as a term costs by the square of
 //! its chunks.
 
-use super::{
-    super::words::{identifiers, parts},
-    operators::operators,
-    stem::stem,
-};
+use codeinfo_lang::words::{identifiers, parts, stem};
+
+use super::operators::operators;
 use crate::domain::Sparse;
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.

@@ -7,12 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use codeinfo_lang::vendored;
 use tracing::info;
 
-use super::{
-    vendored,
-    walk::{GIT, Step, Way},
-};
+use super::walk::{GIT, Step, Way};
 use crate::ingest::{
     beneath::{Beneath, Entry, Kind},
     error::IngestError,

@@ -6,14 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use codeinfo_lang::{names, vendored};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Discovered, Found, MAX_FILES, below,
     ignored::{self, Fault, Rules, Spent, Verdict},
-    names,
     search::{self, LeftOut, Whose},
-    vendored,
 };
 use crate::ingest::{
     beneath::{self, Beneath, Entry, Folder, Kind},

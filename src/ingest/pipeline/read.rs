@@ -2,12 +2,14 @@
 
 use std::{io, path::Path, time::SystemTime};
 
+use codeinfo_chunk::{Chunk, Chunked};
+use codeinfo_lang::Language;
+
 use crate::{
     domain::{self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp},
     embed::{Document, lexical},
     ingest::{
         beneath::{self, Beneath},
-        chunk::{self, Chunked},
         discover::Found,
         hash::{self, Cut},
         inspect::{self, Verdict},
@@ -97,7 +99,7 @@ impl Reader<'_> {
         };
         // Nothing after this sees a secret: the version alone is of the content as it is.
         let redacted = secret::redact(&file.path, language, text);
-        let chunked = chunk::chunks(language, &redacted.text);
+        let chunked = codeinfo_chunk::chunks(language, &redacted.text);
         let (version, cut) = if chunked.gave_up {
             (hash::version(&content, Cut::Fallback), Cut::Fallback)
         } else {
@@ -125,9 +127,9 @@ impl Reader<'_> {
     }
 }
 
-fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> Vec<Piece> {
+fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>) -> Vec<Piece> {
     let indexed_at_ms = Timestamp::now().milliseconds();
-    let piece = |chunk: chunk::Chunk<'_>| {
+    let piece = |chunk: Chunk<'_>| {
         let chunk = ChunkRecord {
             root: record.root,
             path: record.path.clone(),
@@ -138,7 +140,7 @@ fn pieces(record: &FileRecord, language: Option<&str>, chunked: Chunked<'_>) -> 
             text: chunk.text.to_owned(),
             symbol: chunk.symbol,
             signature: chunk.signature,
-            language: language.map(str::to_owned),
+            language: language.map(|language| language.name.to_owned()),
         };
         let sparse = lexical::document(&Document::from(&chunk));
         Piece { chunk, sparse }

@@ -1,5 +1,10 @@
 //! Files that are secrets by their content.
 
+use codeinfo_lang::{
+    Language,
+    languages::{data::YAML, prose::TEXT},
+};
+
 use super::{manifest, shape};
 
 /// How far after a key's first line its body is looked for, in bytes.
@@ -12,10 +17,10 @@ const LONG_RUN: usize = 40;
 /// Whether the text holds a private key, or is nothing but secrets: the key file of a service account,
 /// a manifest of secrets, what a cluster, a registry or Terraform keeps. Code that merely names the
 /// first line of a key, to look for it, holds none; nor does code or prose with one of the others in it.
-pub(in crate::ingest) fn holds_secret(language: Option<&str>, text: &str) -> bool {
+pub(in crate::ingest) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
     let is_object = text.trim_start().starts_with('{');
-    let may_be_yaml = matches!(language, None | Some("yaml" | "text"));
+    let may_be_yaml = language.is_none_or(|language| [&YAML, &TEXT].contains(&language));
     (is_object && has("\"service_account\"") && has("\"private_key\""))
         || (is_object && has("\"terraform_version\"") && has("\"lineage\"") && has("\"serial\""))
         || (is_object && has("\"auths\"") && has("\"auth\""))

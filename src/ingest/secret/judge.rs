@@ -1,5 +1,7 @@
 //! Decides whether the value of something that is called a secret is one.
 
+use codeinfo_lang::{Kind, Language};
+
 use super::shape::{is_drawn, is_placeholder, is_random, is_wordy};
 
 /// How a file is read. The more a file is code, where names are followed by expressions, the more a
@@ -18,20 +20,15 @@ pub(super) enum Reading {
 
 impl Reading {
     /// Returns how the file at `path`, written in `language`, is read.
-    pub(super) fn of(path: &str, language: Option<&str>) -> Self {
+    pub(super) fn of(path: &str, language: Option<&Language>) -> Self {
         const DATA: &[&str] = &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend"];
         let is_data = |(_, extension): (&str, &str)| DATA.contains(&extension);
-        match language {
-            Some("json" | "yaml" | "toml" | "ini" | "xml" | "terraform") => Self::Data,
+        match language.map(|language| language.kind) {
+            Some(Kind::Data | Kind::Settings) => Self::Data,
             None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,
-            Some("bash" | "batch" | "dockerfile" | "fish" | "makefile" | "powershell" | "sql") => {
-                Self::Script
-            }
-            None
-            | Some("asciidoc" | "html" | "latex" | "markdown" | "restructuredtext" | "text") => {
-                Self::Loose
-            }
-            Some(_) => Self::Code,
+            Some(Kind::Script) => Self::Script,
+            None | Some(Kind::Page | Kind::Prose) => Self::Loose,
+            Some(Kind::Code) => Self::Code,
         }
     }
 

@@ -6,6 +6,7 @@
 use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+use codeinfo_lang::Language;
 
 use super::{
     MARK, address,
@@ -93,7 +94,7 @@ static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
 /// stay lines. Doing so once more changes nothing.
 pub(in crate::ingest) fn redact<'a>(
     path: &str,
-    language: Option<&str>,
+    language: Option<&Language>,
     text: &'a str,
 ) -> Redacted<'a> {
     let reading = Reading::of(path, language);
@@ -198,6 +199,7 @@ fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use codeinfo_lang::detect::by_path;
     use proptest::{prelude::*, sample::select};
 
     use super::redact;
@@ -248,9 +250,9 @@ mod tests {
     #[test]
     fn a_mark_shows_what_stood_beside_a_secret() {
         let text = "-u a:x7Kq2Lm9 \"Zr4tY8wB1nV5cX3d";
-        let once = redact("a.rs", Some("rust"), text);
+        let once = redact("a.rs", by_path("a.rs"), text);
         assert!(0 < once.count && once.text.contains("-u a:[secret]"), "{once:?}");
-        assert_eq!(redact("a.rs", Some("rust"), &once.text).count, 0, "{once:?}");
+        assert_eq!(redact("a.rs", by_path("a.rs"), &once.text).count, 0, "{once:?}");
     }
 
     #[test]
@@ -273,7 +275,7 @@ mod tests {
             (signed, "_", 0),
         ] {
             let text = format!("({before}{token})");
-            assert_eq!(redact("a.md", Some("markdown"), &text).count, count, "{text}");
+            assert_eq!(redact("a.md", by_path("a.md"), &text).count, count, "{text}");
         }
     }
 
@@ -289,15 +291,10 @@ mod tests {
             pieces in prop::collection::vec(select(&PIECES[..]), 0..40),
             path in select(&["a.yaml", "a.md", "a.rs"][..]),
         ) {
-            let language = match path {
-                "a.yaml" => "yaml",
-                "a.md" => "markdown",
-                _ => "rust",
-            };
             let text = pieces.concat();
-            let once = redact(path, Some(language), &text);
+            let once = redact(path, by_path(path), &text);
             prop_assert_eq!(once.text.lines().count(), text.lines().count());
-            let again = redact(path, Some(language), &once.text);
+            let again = redact(path, by_path(path), &once.text);
             prop_assert_eq!(again.count, 0, "{:?} became {:?}", &once.text, &again.text);
         }
     }

@@ -5,7 +5,9 @@ use std::{
     fmt::Write,
 };
 
-use super::super::intent::{Intent, words};
+use codeinfo_lang::{comment, words::words};
+
+use super::super::intent::Intent;
 use crate::domain::plain_line;
 
 /// Most lines of a trimmed text, how many stay around each line that has words of the query, and
@@ -22,9 +24,6 @@ const MARK: &str = "⋯\n";
 
 /// Fewer lines are not worth a mark in their place.
 const LEAST_LEFT_OUT: usize = 2;
-
-/// Starts of lines that come before a signature.
-const LEADS: &[&str] = &["//", "/*", "*", "#", "--", "@", "\"\"\"", "'''", "{-", "%", ";"];
 
 /// The words that a query asks for.
 #[derive(Debug)]
@@ -134,10 +133,7 @@ fn best(lines: &[&str], wanted: &Wanted) -> Vec<usize> {
 
 /// The first line that is neither comment nor attribute.
 fn signature(lines: &[&str]) -> usize {
-    let is_lead = |line: &str| {
-        let line = line.trim_start();
-        line.is_empty() || LEADS.iter().any(|lead| line.starts_with(lead))
-    };
+    let is_lead = |line: &str| line.trim().is_empty() || comment::is_lead(line);
     lines.iter().position(|line| !is_lead(line)).unwrap_or(0)
 }
 

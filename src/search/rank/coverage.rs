@@ -3,10 +3,11 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
+use codeinfo_lang::words::stem;
 use uuid::Uuid;
 
 use super::super::{candidate::Candidate, intent::Intent};
-use crate::embed::lexical::{inverse_document_frequency, stem};
+use crate::embed::lexical::inverse_document_frequency;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;

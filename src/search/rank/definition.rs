@@ -1,49 +1,15 @@
 //! Whether a chunk defines a name that the query has.
 
-use super::super::intent::{Intent, folded};
-use crate::{
-    domain::ChunkRecord,
-    embed::{lexical::is_comment, words::identifiers},
+use codeinfo_lang::{
+    comment::is_description,
+    definition::{is_defining, is_extending},
+    detect,
+    words::{folded, identifiers},
 };
 
-/// Words that stand before a name where it is defined, in many languages.
-const DEFINING: &[&str] = &[
-    "actor",
-    "class",
-    "const",
-    "data",
-    "def",
-    "define",
-    "defguard",
-    "defmacro",
-    "defmodule",
-    "defp",
-    "defprotocol",
-    "enum",
-    "fn",
-    "fun",
-    "func",
-    "function",
-    "interface",
-    "macro",
-    "mod",
-    "module",
-    "namespace",
-    "newtype",
-    "object",
-    "protocol",
-    "record",
-    "struct",
-    "trait",
-    "type",
-    "typealias",
-    "union",
-    "val",
-];
-/// Words that stand before the name of something defined elsewhere, to which they add.
-const EXTENDING: &[&str] = &["defimpl", "extension", "impl", "instance"];
-/// Words that name a type wherever it is used, in C and its kin.
-const ELABORATING: &[&str] = &["class", "enum", "struct", "union"];
+use super::super::intent::Intent;
+use crate::domain::ChunkRecord;
+
 /// The chunk is of the definition and names it, though no known word stands before the name.
 const NAMED: f32 = 0.9;
 /// The chunk only declares the name; its definition is elsewhere.
@@ -73,8 +39,9 @@ pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
         true => SPELLED_OTHERWISE,
         false => 0.0,
     };
-    let is_c = matches!(record.language.as_deref(), Some("c" | "cpp"));
-    let lines = record.text.lines().map(|line| defined(line, is_c, asked));
+    let language = record.language.as_deref().and_then(detect::named);
+    let elaborating = language.map_or(&[][..], |language| language.definitions.elaborating);
+    let lines = record.text.lines().map(|line| defined(line, elaborating, asked));
     let best = lines.fold(0.0, f32::max);
     if EXTENDED < best {
         return best;
@@ -94,20 +61,21 @@ pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
 }
 
 /// Returns how much a line defines a name that is `asked` for: a defining word, blanks, perhaps the
-/// receiver of a method in parentheses, and a path whose last part is the name.
-fn defined(line: &str, is_c: bool, asked: impl Fn(&str) -> f32) -> f32 {
-    if is_comment(line) {
+/// receiver of a method in parentheses, and a path whose last part is the name. Words that are
+/// `elaborating` name a type wherever it is used.
+fn defined(line: &str, elaborating: &[&str], asked: impl Fn(&str) -> f32) -> f32 {
+    if is_description(line) {
         return 0.0;
     }
     let mut words = line.split_ascii_whitespace();
     let first = words.clone().next().unwrap_or_default();
-    if words.clone().take(3).any(|word| EXTENDING.contains(&word)) || first.starts_with("impl<") {
+    if words.clone().take(3).any(|word| is_extending(word)) || first.starts_with("impl<") {
         return EXTENDED * words.skip(1).filter_map(last_name).map(asked).fold(0.0, f32::max);
     }
     let mut best = 0.0_f32;
     while let Some(word) = words.next() {
         let word = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-        if !DEFINING.contains(&word) {
+        if !is_defining(word) {
             continue;
         }
         // The next word may itself be a defining one, as in `enum class`.
@@ -128,7 +96,7 @@ fn defined(line: &str, is_c: bool, asked: impl Fn(&str) -> f32) -> f32 {
         }
         let asked = last_name(named).map_or(0.0, &asked);
         if 0.0 < asked {
-            let of_type = is_c && ELABORATING.contains(&word);
+            let of_type = elaborating.contains(&word);
             best = best.max(if of_type { self::of_type(named, ahead) } else { 1.0 } * asked);
         }
     }

@@ -1,6 +1,8 @@
 //! How well names fit a query.
 
-use super::super::intent::{Intent, folded, words};
+use codeinfo_lang::words::{folded, words};
+
+use super::super::intent::Intent;
 
 /// Returns how much of the file's name the query has, 0…1.
 pub(super) fn file(path: &str, intent: &Intent) -> f32 {

@@ -1,191 +1,43 @@
-//! What a path says of a file's role: some files rarely answer a question unless it asks for them.
+//! What the role of a file says of its chunks: some files rarely answer a question unless it asks for
+//! them.
+
+use codeinfo_lang::role::{self, Role};
 
 use super::super::intent::Intent;
 
-/// A kind of file that is less useful than the code it belongs to.
-struct Role {
-    /// Folders of such files, lower-case.
-    folders: &'static [&'static str],
-    /// Whether a file's name, lower-case, says that it is one.
-    named: fn(&str) -> bool,
-    /// Words of a query that asks for such files.
-    asked_by: &'static [&'static str],
-    /// What remains of the score otherwise.
-    factor: f32,
+/// Returns the words of a query that asks for files of a role, and what remains of the score of their
+/// chunks otherwise.
+fn weight(role: Role) -> (&'static [&'static str], f32) {
+    match role {
+        Role::Test => (&["test", "testing", "spec", "fixture", "mock"], 0.35),
+        Role::Vendored => (&["vendor", "vendored", "dependency", "external"], 0.5),
+        Role::Generated => (&["generated"], 0.6),
+        Role::Example => {
+            (&["example", "sample", "demo", "benchmark", "doc", "documentation", "guide"], 0.5)
+        }
+        Role::Docs => (&["doc", "documentation", "readme", "changelog", "guide", "markdown"], 0.35),
+        Role::Declaration => (&["type", "types", "typing", "declaration", "stub"], 0.6),
+        Role::Compatibility => (
+            &["compat", "compatibility", "deprecated", "legacy", "obsolete", "polyfill", "shim"],
+            0.7,
+        ),
+        Role::Data => {
+            (&["yaml", "json", "xml", "csv", "lock", "config", "configuration", "workflow"], 0.6)
+        }
+    }
 }
 
-const ROLES: &[Role] = &[
-    Role {
-        folders: &[
-            "__tests__",
-            "e2e",
-            "fixtures",
-            "spec",
-            "specs",
-            "test",
-            "testdata",
-            "testing",
-            "tests",
-        ],
-        named: is_test,
-        asked_by: &["test", "testing", "spec", "fixture", "mock"],
-        factor: 0.35,
-    },
-    Role {
-        folders: &["deps", "external", "node_modules", "third_party", "vendor"],
-        named: |_| false,
-        asked_by: &["vendor", "vendored", "dependency", "external"],
-        factor: 0.5,
-    },
-    Role {
-        folders: &["generated", "gen"],
-        named: is_generated,
-        asked_by: &["generated"],
-        factor: 0.6,
-    },
-    Role {
-        folders: &[
-            "bench",
-            "benches",
-            "benchmarks",
-            "demo",
-            "doc",
-            "docs",
-            "example",
-            "examples",
-            "samples",
-        ],
-        named: |_| false,
-        asked_by: &["example", "sample", "demo", "benchmark", "doc", "documentation", "guide"],
-        factor: 0.5,
-    },
-    Role {
-        folders: &[],
-        named: is_prose,
-        asked_by: &["doc", "documentation", "readme", "changelog", "guide", "markdown"],
-        factor: 0.35,
-    },
-    Role {
-        folders: &[],
-        named: is_declaration,
-        asked_by: &["type", "types", "typing", "declaration", "stub"],
-        factor: 0.6,
-    },
-    Role {
-        folders: &[
-            "compat",
-            "compatibility",
-            "deprecated",
-            "legacy",
-            "obsolete",
-            "polyfills",
-            "shims",
-        ],
-        named: is_compatibility,
-        asked_by: &[
-            "compat",
-            "compatibility",
-            "deprecated",
-            "legacy",
-            "obsolete",
-            "polyfill",
-            "shim",
-        ],
-        factor: 0.7,
-    },
-    Role {
-        folders: &[],
-        named: is_data,
-        asked_by: &["yaml", "json", "xml", "csv", "lock", "config", "configuration", "workflow"],
-        factor: 0.6,
-    },
-];
-
-/// Returns what remains of a score: 1 for ordinary code, less for files of a lesser role that the
-/// query does not ask for. The least role counts.
+/// Returns what remains of a score: 1 for plain source, less for files of a role that the query does
+/// not ask for. The role that leaves least counts.
 pub(super) fn factor(path: &str, intent: &Intent) -> f32 {
-    let path = path.to_ascii_lowercase();
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-    let plays = |role: &&Role| {
-        (role.named)(name) || folders.split('/').any(|folder| is_folder(folder, role.folders))
-    };
-    let roles = ROLES.iter().filter(plays).filter(|role| !intent.asks_for(role.asked_by));
-    roles.map(|role| role.factor).fold(1.0, f32::min)
-}
-
-/// Returns whether a file of this path may define names: documents and data only repeat them.
-pub(super) fn may_define(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let name = path.rsplit('/').next().unwrap_or_default();
-    !is_prose(name) && !is_data(name) && ![".htm", ".html"].iter().any(|end| name.ends_with(end))
-}
-
-/// Returns whether a folder is one of `names`, or its name ends with one: `versioned_docs`,
-/// `integration-tests`.
-fn is_folder(folder: &str, names: &[&str]) -> bool {
-    let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
-    names.contains(&folder) || names.contains(&last)
-}
-
-fn is_data(name: &str) -> bool {
-    [".api", ".csv", ".json", ".lock", ".svg", ".xml", ".yaml", ".yml"]
-        .iter()
-        .any(|end| name.ends_with(end))
-}
-
-fn is_test(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or_default();
-    let ends = ["_test", "_tests", "_spec", "-test", "-spec"];
-    let joined = [
-        ".test.",
-        ".spec.",
-        "test.java",
-        "tests.java",
-        "test.kt",
-        "tests.cs",
-        "test.php",
-        "tests.swift",
-        "spec.hs",
-        "spec.scala",
-    ];
-    stem.starts_with("test_")
-        || stem == "test"
-        || stem == "tests"
-        || ends.iter().any(|end| stem.ends_with(end))
-        || joined.iter().any(|part| name.contains(part))
-}
-
-fn is_generated(name: &str) -> bool {
-    [".min.", ".pb.", "_pb2", ".g.cs", ".gen.", ".generated.", "_generated."]
-        .iter()
-        .any(|part| name.contains(part))
-}
-
-fn is_declaration(name: &str) -> bool {
-    [".d.ts", ".pyi"].iter().any(|end| name.ends_with(end))
-}
-
-fn is_compatibility(name: &str) -> bool {
-    let words = ["compat", "deprecated", "legacy", "polyfill", "shim"];
-    name.split(['.', '_', '-']).any(|part| words.contains(&part))
-}
-
-fn is_prose(name: &str) -> bool {
-    let extensions = [".md", ".mdx", ".rst", ".adoc", ".txt"];
-    extensions.iter().any(|extension| name.ends_with(extension)) || name.starts_with("changelog")
+    let weights = role::roles(path).map(weight);
+    let unasked = weights.filter(|(asked_by, _)| !intent.asks_for(asked_by));
+    unasked.map(|(_, factor)| factor).fold(1.0, f32::min)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn documents_and_data_define_nothing() {
-        for path in ["docs/api/Header.html", "README.md", "schema/header.json"] {
-            assert!(!may_define(path), "{path}");
-        }
-        assert!(may_define("tests/header_test.go") && may_define("docs/conf.py"));
-    }
 
     #[test]
     fn lesser_roles_count_less_unless_asked_for() {

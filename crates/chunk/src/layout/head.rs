@@ -1,0 +1,319 @@
+//! Recognises the first line of a definition by its words.
+
+use codeinfo_lang::{
+    grammar::Construct,
+    layout::{CONTROL, Layout, Naming, Style},
+};
+
+use crate::symbol::tidy;
+
+/// No more of a line is looked at.
+const MAX_BYTES: usize = 400;
+/// No more words and attributes are skipped on the way to the word of a definition.
+const MAX_WORDS: usize = 12;
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In no definition.
+    Outside,
+    /// Among the members of a type or section.
+    Type,
+    /// Among the statements of a function.
+    Code,
+}
+
+/// A definition that starts on a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) construct: Construct,
+    pub(super) name: String,
+}
+
+/// Reads a line, without its indentation, as the first line of a definition.
+pub(super) fn head(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
+    let line = line.get(..line.floor_char_boundary(MAX_BYTES))?.trim_end();
+    if let Some(head) = worded(layout, line, place, has_body) {
+        return Some(head);
+    }
+    let is_member = place != Place::Code;
+    let (construct, name) = match layout.shows {
+        Style::Calls if is_member && has_body => (Construct::Definition, called(line)?),
+        Style::Assigned if has_body => (Construct::Definition, assigned(line)?),
+        Style::Equations if is_member => (Construct::Definition, equated(line, has_body)?),
+        Style::Keys if has_body => (Construct::Container, key(line)?),
+        Style::Selectors if has_body && place != Place::Code => {
+            (Construct::Container, selector(line)?)
+        }
+        Style::Targets if is_member && has_body => (Construct::Definition, target(line)?),
+        Style::Lists(words) => (Construct::Definition, listed(line, words)?),
+        _ => return None,
+    };
+    Some(Head { construct, name: tidy(&name)? })
+}
+
+/// A definition that a word starts, behind attributes and modifiers.
+fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
+    if layout.words.is_empty() {
+        return None;
+    }
+    let mut rest = line;
+    for _ in 0..MAX_WORDS {
+        rest = rest.trim_start();
+        if let Some(behind) = attribute(rest) {
+            rest = behind;
+            continue;
+        }
+        let (word, behind) = word(rest);
+        if let Some(found) = layout.words.iter().find(|known| known.text == word) {
+            if is_chained(layout, behind) {
+                rest = behind;
+                continue;
+            }
+            let is_empty =
+                found.construct == Construct::Container && !has_body && line.ends_with(';');
+            if is_empty || found.construct == Construct::Value && place == Place::Code {
+                return None;
+            }
+            let name = match found.naming {
+                Naming::Next => next(layout, behind),
+                Naming::Itself => Some(word.to_owned()),
+                Naming::Rest => rest_of(behind),
+            };
+            return Some(Head { construct: found.construct, name: tidy(&name?)? });
+        }
+        if word.is_empty() || !layout.modifiers.contains(&word) {
+            return None;
+        }
+        rest = without_group(behind);
+    }
+    None
+}
+
+/// `@Name.part(arguments)` or `#[name]`, if it ends on the line.
+fn attribute(text: &str) -> Option<&str> {
+    if let Some(rest) = text.strip_prefix("#[") {
+        return rest.split_once(']').map(|(_, behind)| behind);
+    }
+    let rest = text.strip_prefix('@')?;
+    let rest =
+        rest.trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'));
+    Some(without_group(rest))
+}
+
+fn word(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    text.split_at(end)
+}
+
+/// Whether the next word starts the definition: `class func make()`, `enum class Side`.
+fn is_chained(layout: &Layout, behind: &str) -> bool {
+    let Some(behind) = behind.strip_prefix(' ') else { return false };
+    let (word, behind) = word(behind);
+    let is_named = behind.strip_prefix(' ').is_some_and(|rest| rest.starts_with(is_part));
+    is_named && layout.words.iter().any(|known| known.text == word)
+}
+
+/// Drops a group in brackets that a text starts with: `(set)`, `<T: Ord>`, `[this]`.
+fn without_group(text: &str) -> &str {
+    let closing = match text.bytes().next() {
+        Some(b'(') => ')',
+        Some(b'<') => '>',
+        Some(b'[') => ']',
+        _ => return text,
+    };
+    let opening = text.chars().next().unwrap_or(closing);
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices() {
+        if character == opening {
+            depth += 1;
+        } else if character == closing {
+            depth -= 1;
+            if depth == 0 {
+                return text.get(at + closing.len_utf8()..).unwrap_or_default();
+            }
+        }
+    }
+    ""
+}
+
+fn is_part(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '$' | '"' | '\'' | '`')
+}
+
+/// The name behind a word: an identifier with dots, strings, or an operator.
+fn next(layout: &Layout, text: &str) -> Option<String> {
+    let text = without_group(text.trim_start()).trim_start();
+    if text.starts_with(['"', '\'']) {
+        return quoted(text);
+    }
+    if let Some(rest) = text.strip_prefix('`') {
+        return rest.split_once('`').map(|(name, _)| name.to_owned());
+    }
+    let mut name = String::new();
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let behind = rest.get(character.len_utf8()..).unwrap_or_default();
+        match character {
+            '<' | '[' | '?' if without_group(rest).trim_start_matches('?').starts_with('.') => {
+                rest = without_group(rest).trim_start_matches('?');
+                continue;
+            }
+            '?' | '!' if behind.starts_with('.') => {}
+            ':' if behind.starts_with(':') && !name.is_empty() => {
+                name.push_str("::");
+                rest = behind.get(1..).unwrap_or_default();
+                continue;
+            }
+            ':' if layout.shows == Style::Assigned && behind.starts_with(is_part) => {
+                name.push(character);
+            }
+            '.' | '\'' | '!' | '-' if !name.is_empty() && behind.starts_with(is_part) => {
+                name.push(character);
+            }
+            '?' | '!' if !name.is_empty() => {
+                name.push(character);
+                break;
+            }
+            _ if character.is_alphanumeric() || matches!(character, '_' | '$') => {
+                name.push(character);
+            }
+            _ => break,
+        }
+        rest = behind;
+    }
+    if name.is_empty() {
+        let is_operator =
+            |c: char| !c.is_alphanumeric() && !c.is_whitespace() && !"({[".contains(c);
+        let end = text.find(|c| !is_operator(c)).unwrap_or(text.len());
+        name.push_str(text.get(..end).unwrap_or_default().trim_end_matches([':', ';']));
+    }
+    (!name.is_empty()).then_some(name)
+}
+
+/// `"a" "b"` is `a.b`.
+fn quoted(text: &str) -> Option<String> {
+    let mut names = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        let (name, behind) = rest.get(1..)?.split_once(quote)?;
+        names.push(name);
+        rest = behind.trim_start();
+    }
+    Some(names.join("."))
+}
+
+/// `(Show a) => Pretty (Tree a) where` is `Pretty (Tree a)`.
+fn rest_of(text: &str) -> Option<String> {
+    let text = text.split_once("=>").map_or(text, |(_, behind)| behind);
+    let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| text.find(end));
+    Some(text.get(..end.min().unwrap_or(text.len()))?.trim_end_matches(['{', ':']).to_owned())
+}
+
+/// `Future<void> open(String path) async {` is `open`.
+fn called(line: &str) -> Option<String> {
+    let (before, _) = line.split_once('(')?;
+    let is_statement = before.contains(['=', ';', '"', '\'']) || line.ends_with([';', ',']);
+    let first = word(line).0;
+    if is_statement || CONTROL.contains(&first) {
+        return None;
+    }
+    let before = before.trim_end();
+    let start = before
+        .rfind(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$' | '.' | '~'))
+        .map_or(0, |at| {
+            at + before.get(at..).map_or(1, |rest| rest.chars().next().map_or(1, char::len_utf8))
+        });
+    let name = before.get(start..)?;
+    (!CONTROL.contains(&name)
+        && name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '~'))
+    .then(|| name.to_owned())
+}
+
+/// `local M.open = function(path)` is `M.open`.
+fn assigned(line: &str) -> Option<String> {
+    let at = ["= function", "<- function", "= async function", ": function", "= class"]
+        .iter()
+        .find_map(|middle| line.find(middle))?;
+    let name = line.get(..at)?.trim();
+    let name = name.rsplit(char::is_whitespace).next()?;
+    Some(name.trim_matches(['[', ']', '"', '\'', '.']).to_owned())
+}
+
+/// `open path mode = …` and `open :: Path -> …` are `open`.
+fn equated(line: &str, has_body: bool) -> Option<String> {
+    if let Some(rest) = line.strip_prefix('(') {
+        let (name, behind) = rest.split_once(')')?;
+        let is_operator = !name.contains(|c: char| c.is_alphanumeric() || c.is_whitespace());
+        return (is_operator && behind.trim_start().starts_with("::")).then(|| name.to_owned());
+    }
+    let end = line.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '\''));
+    let (name, behind) = line.split_at(end.unwrap_or(line.len()));
+    if !name.starts_with(|c: char| c.is_lowercase() || c == '_') {
+        return None;
+    }
+    let second = behind.split_whitespace().next().unwrap_or_default();
+    let is_symbol = |c: char| !c.is_alphanumeric() && !"_'\"()[]{},;`".contains(c);
+    let is_reserved = matches!(second, "=" | "::" | "|" | "->" | "<-" | "@" | "~" | "!" | ":");
+    if !is_reserved && !second.is_empty() && second.chars().all(is_symbol) {
+        return (behind.contains('=')).then(|| second.to_owned());
+    }
+    let starts = behind.is_empty() || behind.starts_with([' ', '(', ':']);
+    // An import or a directive has none of these.
+    let is_equation = ["=", "::", "->"].iter().any(|mark| behind.contains(mark));
+    let goes_on = has_body && (behind.is_empty() || second.starts_with('|'));
+    (starts && (is_equation || goes_on)).then(|| name.to_owned())
+}
+
+/// `"key": {`, `key:` and `- name: text` are `key` and `text`.
+fn key(line: &str) -> Option<String> {
+    let (is_item, line) = match line.strip_prefix("- ") {
+        Some(item) => (true, item.trim_start()),
+        None => (false, line),
+    };
+    let (key, value) = match line.strip_prefix('"') {
+        Some(rest) => {
+            let (key, behind) = rest.split_once('"')?;
+            (key, behind.trim_start().strip_prefix(':')?)
+        }
+        None => line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?,
+    };
+    let key = key.trim_matches(['\'', '"', ' ']);
+    if is_item {
+        let names =
+            matches!(key, "name" | "id" | "key" | "title" | "job_name" | "alert" | "record");
+        let value = value.trim().trim_matches(['"', '\'']);
+        return (names && !value.is_empty()).then(|| value.to_owned());
+    }
+    (!key.is_empty() && !key.starts_with(['{', '[', '#'])).then(|| key.to_owned())
+}
+
+/// `a:hover, b {` and `a:hover,` are `a:hover`.
+fn selector(line: &str) -> Option<String> {
+    let name = line.split('{').next()?.trim().trim_end_matches(',');
+    let is_statement = name.is_empty() || name.ends_with(';') || name.starts_with('}');
+    (!is_statement).then(|| name.to_owned())
+}
+
+/// `build: src/main.c | out` is `build`.
+fn target(line: &str) -> Option<String> {
+    let (name, behind) = line.split_once(':')?;
+    let is_variable = behind.starts_with('=') || name.contains('=') || behind.starts_with(":=");
+    (!is_variable && !name.contains('#')).then(|| name.trim().to_owned())
+}
+
+/// `(defn- name [x]` is `name`.
+fn listed(line: &str, words: &[&str]) -> Option<String> {
+    let (word, behind) = line.strip_prefix('(')?.split_once(char::is_whitespace)?;
+    let defines = word.rsplit('/').next().is_some_and(|word| word.starts_with("def"));
+    if !defines && !words.contains(&word) {
+        return None;
+    }
+    let behind = behind.trim_start();
+    let behind = behind.strip_prefix('^').map_or(behind, |rest| {
+        rest.split_once(char::is_whitespace).map_or(rest, |(_, behind)| behind)
+    });
+    let name = behind.trim_start_matches(['(', '\'', '"', '[']);
+    let end = name.find(|c: char| c.is_whitespace() || "()[]\"".contains(c));
+    name.get(..end.unwrap_or(name.len())).map(str::to_owned)
+}

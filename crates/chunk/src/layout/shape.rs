@@ -1,0 +1,243 @@
+//! How the lines of a text lie: how deep each is, and what belongs to it.
+
+use codeinfo_lang::{
+    comment::Comments,
+    layout::{Layout, Style},
+};
+
+use crate::lines::Lines;
+
+/// No more of a line is looked at for comments and strings that start there.
+const MAX_BYTES: usize = 2000;
+/// Columns that a tab counts.
+const TAB: usize = 4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    /// Starts with what ends a block.
+    Closing,
+    /// A comment or an attribute.
+    Lead,
+    /// Within a comment or a string that started on a line above.
+    Inner,
+    Blank,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    kind: Kind,
+    /// Twice the columns of indentation, and one more for what goes on with a block at its own
+    /// depth: `} else {`, or an item below its key.
+    depth: usize,
+    /// The last line that belongs to this one.
+    last: usize,
+}
+
+/// The shape of a text.
+#[derive(Debug)]
+pub(super) struct Shape {
+    rows: Vec<Row>,
+}
+
+impl Shape {
+    pub(super) fn of(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Self {
+        let mut rows = rows(layout, comments, lines);
+        settle_leads(&mut rows);
+        find_ends(&mut rows);
+        Self { rows }
+    }
+
+    pub(super) fn kind(&self, line: usize) -> Kind {
+        self.rows.get(line).map_or(Kind::Blank, |row| row.kind)
+    }
+
+    pub(super) fn depth(&self, line: usize) -> usize {
+        self.rows.get(line).map_or(0, |row| row.depth)
+    }
+
+    /// The last line that belongs to a line; itself if none does.
+    pub(super) fn last(&self, line: usize) -> usize {
+        self.rows.get(line).map_or(line, |row| row.last.max(line))
+    }
+
+    /// The last line of the comment or string that starts on a line.
+    pub(super) fn inner_last(&self, line: usize) -> usize {
+        let behind = self.rows.get(line + 1..).unwrap_or_default();
+        line + behind.iter().take_while(|row| row.kind == Kind::Inner).count()
+    }
+}
+
+fn rows(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Vec<Row> {
+    let mut rows = Vec::with_capacity(lines.count());
+    let known = comments.block.iter().chain(layout.spans).copied().collect();
+    let mut spans = Spans { known, lines, unclosed: 0, last: None };
+    // The last byte of the line above that is not blank.
+    let mut before = b'\n';
+    for line in 0..lines.count() {
+        let text = lines.text(line..line + 1);
+        if spans.last.is_some_and(|last| line <= last) {
+            rows.push(Row { kind: Kind::Inner, depth: 0, last: line });
+            continue;
+        }
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            rows.push(Row { kind: Kind::Blank, depth: 0, last: line });
+            continue;
+        }
+        let (kind, goes_on) = kind(layout, comments, trimmed, before);
+        rows.push(Row { kind, depth: 2 * columns(text) + usize::from(goes_on), last: line });
+        spans.start_on(line, text);
+        before = trimmed.bytes().last().unwrap_or(b'\n');
+    }
+    rows
+}
+
+fn columns(text: &str) -> usize {
+    let mut columns = 0;
+    for byte in text.bytes() {
+        match byte {
+            b' ' => columns += 1,
+            b'\t' => columns += TAB,
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// What a line is, and whether it goes on with a block at its own depth.
+fn kind(layout: &Layout, comments: &Comments, text: &str, before: u8) -> (Kind, bool) {
+    let goes_on = match layout.shows {
+        Style::Keys => text.starts_with("- ") || text == "-",
+        // A selector may be a list over several lines.
+        Style::Selectors => before == b',',
+        _ => false,
+    };
+    if text.starts_with(['}', ')', ']']) || text.starts_with("</") {
+        return (Kind::Closing, true);
+    }
+    let word = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    if !word.is_empty() && layout.continues.contains(&word) {
+        let is_end = text.len() <= word.len() + 2;
+        return (if is_end { Kind::Closing } else { Kind::Plain }, true);
+    }
+    if text == "{" && layout.shows != Style::Keys {
+        let is_body = !matches!(before, b',' | b'{' | b'[' | b'(' | b'}' | b';' | b'\n');
+        return (Kind::Plain, is_body);
+    }
+    let is_lead =
+        comments.leads(text) || layout.attributes.iter().any(|lead| text.starts_with(lead));
+    (if is_lead { Kind::Lead } else { Kind::Plain }, goes_on)
+}
+
+/// Comments, attributes and compiler directives may stand at any depth: they lie where the next
+/// line does, unless they are deeper.
+fn settle_leads(rows: &mut [Row]) {
+    let mut next = 0;
+    for row in rows.iter_mut().rev() {
+        match row.kind {
+            Kind::Blank | Kind::Inner => continue,
+            Kind::Lead => row.depth = row.depth.max(next),
+            Kind::Plain | Kind::Closing => {}
+        }
+        next = row.depth;
+    }
+}
+
+/// Finds the last line of each block: the one before the next line that is not deeper.
+fn find_ends(rows: &mut [Row]) {
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut content = 0;
+    for line in 0..rows.len() {
+        let Some(row) = rows.get(line).copied() else { break };
+        match row.kind {
+            Kind::Blank => continue,
+            Kind::Inner => {}
+            Kind::Plain | Kind::Closing | Kind::Lead => {
+                while let Some((_, first)) = open.pop_if(|(depth, _)| row.depth <= *depth) {
+                    close(rows, first, content);
+                }
+                open.push((row.depth, line));
+            }
+        }
+        content = line;
+    }
+    for (_, first) in open {
+        close(rows, first, content);
+    }
+}
+
+fn close(rows: &mut [Row], first: usize, last: usize) {
+    if let Some(row) = rows.get_mut(first) {
+        row.last = last;
+    }
+}
+
+/// Follows comments and strings over lines.
+struct Spans<'a> {
+    /// What they begin and end with.
+    known: Vec<(&'static str, &'static str)>,
+    lines: &'a Lines<'a>,
+    /// Spans, one bit each, that were once found to have no end: looked for once only.
+    unclosed: u32,
+    /// The last line of the span that is open.
+    last: Option<usize>,
+}
+
+impl Spans<'_> {
+    /// Looks for a span that starts on a line and does not end there.
+    fn start_on(&mut self, line: usize, text: &str) {
+        let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+        let mut from = 0;
+        while let Some((place, opening, closing)) = self.first(text, from) {
+            let behind = place + opening.len();
+            let rest = text.get(behind..).unwrap_or_default();
+            if is_quoted(text.get(from..place).unwrap_or_default()) {
+                from = behind;
+                continue;
+            }
+            if let Some(end) = rest.find(closing) {
+                from = behind + end + closing.len();
+                continue;
+            }
+            let found = (line + 1..self.lines.count())
+                .find(|line| self.lines.text(*line..line + 1).contains(closing));
+            match found {
+                Some(last) => self.last = Some(last),
+                None => self.give_up(opening),
+            }
+            return;
+        }
+    }
+
+    fn first(&self, text: &str, from: usize) -> Option<(usize, &'static str, &'static str)> {
+        let rest = text.get(from..)?;
+        let known = self.known.iter().enumerate();
+        known
+            .filter(|(bit, _)| self.unclosed & (1 << bit) == 0)
+            .filter_map(|(_, (opening, closing))| {
+                rest.find(opening).map(|at| (from + at, *opening, *closing))
+            })
+            .min_by_key(|(at, _, _)| *at)
+    }
+
+    fn give_up(&mut self, opening: &str) {
+        let bit = self.known.iter().position(|(known, _)| *known == opening);
+        self.unclosed |= bit.map_or(0, |bit| 1 << bit);
+    }
+}
+
+/// Whether what follows is inside a string or behind a line comment.
+fn is_quoted(before: &str) -> bool {
+    let mut quoted = false;
+    let mut bytes = before.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' => quoted = !quoted,
+            b'/' if !quoted && bytes.peek() == Some(&b'/') => return true,
+            _ => {}
+        }
+    }
+    quoted
+}

@@ -1,0 +1,74 @@
+//! Bounds how many chunks a file makes whose lines are very short: neighbours are put together by bytes alone.
+
+use super::{
+    lines::Lines,
+    window::{Packed, TARGET},
+};
+
+/// Files of fewer chunks stay as they are.
+const MANY: usize = 2000;
+/// So do files whose chunks are larger than this on average, in bytes.
+const SMALL: usize = 600;
+
+/// Puts neighbours together, if they are many and small, to about the size that chunks should have.
+pub(super) fn merged<'a>(lines: &Lines<'a>, packed: Vec<Packed<'a>>) -> Vec<Packed<'a>> {
+    let bytes: usize = packed.iter().map(|piece| piece.text.len()).sum();
+    if packed.len() < MANY || bytes / packed.len() >= SMALL {
+        return packed;
+    }
+    let mut merged: Vec<Packed<'a>> = Vec::new();
+    for piece in packed {
+        match merged.last_mut() {
+            Some(before) if may_merge(lines, before, &piece) => {
+                before.lines.end = piece.lines.end;
+                before.text = lines.text(before.lines.clone());
+                if before.symbol != piece.symbol {
+                    before.symbol = None;
+                }
+            }
+            _ => merged.push(piece),
+        }
+    }
+    merged
+}
+
+/// Whether two pieces are whole lines and together no larger than a chunk should be.
+fn may_merge(lines: &Lines<'_>, before: &Packed<'_>, piece: &Packed<'_>) -> bool {
+    let is_whole = |piece: &Packed<'_>| lines.text(piece.lines.clone()).len() == piece.text.len();
+    lines.bytes(before.lines.start..piece.lines.end) <= TARGET.1
+        && is_whole(before)
+        && is_whole(piece)
+}
+
+#[cfg(test)]
+mod tests {
+    use codeinfo_lang::detect;
+
+    use crate::chunks;
+
+    fn sizes(language: Option<&str>, text: &str) -> (usize, usize) {
+        let language = language.map(|name| detect::named(name).unwrap());
+        let chunks = chunks(language, text).chunks;
+        let lines = chunks.iter().map(|chunk| chunk.end_line - chunk.start_line + 1).sum::<u32>();
+        (chunks.len(), usize::try_from(lines).unwrap())
+    }
+
+    #[test]
+    fn a_file_of_very_short_lines_makes_chunks_by_its_bytes() {
+        let text = "a\n".repeat(200_000);
+        for language in [None, Some("yaml"), Some("markdown"), Some("text"), Some("c")] {
+            let (count, lines) = sizes(language, &text);
+            assert!((200..=400).contains(&count), "{count} of {language:?}");
+            assert_eq!(lines, 200_000, "{language:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_ordinary_chunks_stays_as_it_is() {
+        let text = "a line of prose that is about as long as lines are\n".repeat(100_000);
+        let (count, _) = sizes(Some("text"), &text);
+        assert!(count > 2000, "{count}");
+        let short = "a\n".repeat(60 * 1999);
+        assert_eq!(sizes(None, &short).0, 1999);
+    }
+}

@@ -1,0 +1,279 @@
+//! Turns a parsed file into units: ordered runs of lines, each with its role and symbol.
+//!
+//! Only nodes too large for one chunk are opened, so the walk is short; it keeps its own stack, so
+//! deep nesting costs memory in proportion and never the call stack.
+
+use std::{
+    ops::ControlFlow,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::{lines::Lines, parser, strip_bodies, symbol};
+
+/// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
+/// ten times that, on one undisturbed core; only hostile input gets near the limit.
+const PARSE_LIMIT: Duration = Duration::from_secs(5);
+/// Larger texts are cut by lines. The parser counts bytes in 32 bits and needs many times the
+/// text's size in memory.
+const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
+/// A node of at most this many lines and bytes is not opened. A function may be somewhat larger
+/// than a run of statements, because half a function is worth less than a whole one.
+pub(super) const WHOLE: (usize, usize) = (80, 3000);
+/// Types and sections are opened sooner: their parts have names of their own.
+pub(super) const CONTAINER: (usize, usize) = (40, 1200);
+/// Values of fewer lines are glue.
+pub(super) const NAMED_VALUE_LINES: usize = 3;
+
+/// A run of whole lines that belongs together.
+#[derive(Debug, Clone)]
+pub(super) struct Unit {
+    /// First line, counted from 0.
+    pub(super) first: usize,
+    /// Last line, inclusive.
+    pub(super) last: usize,
+    pub(super) part: Part,
+    pub(super) symbol: Option<Rc<str>>,
+}
+
+/// What a unit is to its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A whole definition, or one with what leads it.
+    Definition,
+    /// Imports, statements, fields, text.
+    Glue,
+    /// A comment or attribute: goes with the next unit when it is near.
+    Lead,
+    /// The first lines of something opened: goes with the next unit.
+    Opening,
+    /// The last line of something opened: goes with the unit before.
+    Closing,
+}
+
+/// Returns the units of `text`, in order, no two on one line; `None` when parsing takes too long or the
+/// text is too large to parse.
+pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Option<Vec<Unit>> {
+    if MAX_PARSED_BYTES < text.len() {
+        return None;
+    }
+    let stripped = strip_bodies::stripped(grammar, text);
+    // Lines are as in the text, bytes are not.
+    let parsed = stripped.as_deref().unwrap_or(text);
+    Some(units(grammar, lines, parsed, &parse(grammar, parsed)?))
+}
+
+fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&parser::tables(grammar.parser)).ok()?;
+    let deadline = Instant::now() + PARSE_LIMIT;
+    let mut check = |_: &tree_sitter::ParseState| {
+        if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let bytes = text.as_bytes();
+    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    let options = ParseOptions::new().progress_callback(&mut check);
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+fn units(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut cursor = tree.walk();
+    if !cursor.goto_first_child() {
+        return units;
+    }
+    let mut open = vec![Open { symbol: None, is_body: true }];
+    loop {
+        let node = cursor.node();
+        let inside = open.last().cloned().unwrap_or(Open { symbol: None, is_body: true });
+        match read(grammar, lines, text, (node, cursor.field_name()), &inside) {
+            Reading::Unit(unit) => push(&mut units, unit),
+            Reading::Open(opened) if cursor.goto_first_child() => {
+                open.push(opened);
+                continue;
+            }
+            Reading::Open(opened) => {
+                push(&mut units, unit(node, Part::Glue, opened.symbol));
+            }
+        }
+        while !cursor.goto_next_sibling() {
+            open.pop();
+            if open.is_empty() || !cursor.goto_parent() {
+                return units;
+            }
+        }
+    }
+}
+
+/// An opened node: the walk is among its children.
+#[derive(Debug, Clone)]
+struct Open {
+    /// The definition it is or is inside.
+    symbol: Option<Rc<str>>,
+    /// Whether its children are content, as in a block, and not the pieces of a signature.
+    is_body: bool,
+}
+
+enum Reading {
+    Unit(Unit),
+    Open(Open),
+}
+
+fn read(
+    grammar: &Grammar,
+    lines: &Lines<'_>,
+    text: &str,
+    (node, field): (Node<'_>, Option<&str>),
+    inside: &Open,
+) -> Reading {
+    let enclosing = inside.symbol.as_ref();
+    let (first, last) = span(node);
+    let rule = grammar.rule(node.kind()).filter(|_| node.is_named());
+    let most = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
+    let fits = lines.fits(&(first..last + 1), most);
+    let Some(rule) = rule else {
+        if first < last && (!fits || field == Some("body")) {
+            return Reading::Open(Open { symbol: enclosing.cloned(), is_body: is_body(node) });
+        }
+        let part = match token(node) {
+            Part::Glue if !inside.is_body => Part::Opening,
+            part => part,
+        };
+        return Reading::Unit(unit(node, part, enclosing.cloned()));
+    };
+    let named = || symbol::qualified(grammar, rule, node, text, enclosing.map(AsRef::as_ref));
+    match rule.construct {
+        Construct::Lead => Reading::Unit(unit(node, Part::Lead, enclosing.cloned())),
+        Construct::Transparent if first < last => {
+            Reading::Open(Open { symbol: enclosing.cloned(), is_body: true })
+        }
+        Construct::Scope if first < last => Reading::Open(opened(rule, named(), enclosing)),
+        Construct::Transparent | Construct::Scope => {
+            Reading::Unit(unit(node, Part::Glue, enclosing.cloned()))
+        }
+        Construct::Value if last - first + 1 < NAMED_VALUE_LINES => {
+            Reading::Unit(unit(node, Part::Glue, enclosing.cloned()))
+        }
+        Construct::Definition | Construct::Container | Construct::Value | Construct::Wrapper => {
+            match named() {
+                name if !fits && first < last => Reading::Open(opened(rule, name, enclosing)),
+                Some(name) => Reading::Unit(unit(node, Part::Definition, Some(name))),
+                None => Reading::Unit(unit(node, Part::Glue, enclosing.cloned())),
+            }
+        }
+    }
+}
+
+fn is_container(grammar: &Grammar, rule: Option<&Rule>, node: Node<'_>) -> bool {
+    match rule.map(|rule| rule.construct) {
+        Some(Construct::Container) => true,
+        Some(Construct::Wrapper) => symbol::inside(grammar, node)
+            .is_some_and(|(inside, _)| inside.construct == Construct::Container),
+        _ => false,
+    }
+}
+
+/// What is known among the children of a definition. Those of a wrapper keep the outer symbol,
+/// because the definition inside adds its own name.
+fn opened(rule: &Rule, name: Option<Rc<str>>, enclosing: Option<&Rc<str>>) -> Open {
+    let symbol = match rule.construct {
+        Construct::Wrapper => enclosing.cloned(),
+        _ => name.or_else(|| enclosing.cloned()),
+    };
+    Open { symbol, is_body: rule.name == Name::Heading }
+}
+
+/// Whether the children of a node that has no rule are content. Pieces of a signature that are too
+/// large to stay whole are content too.
+fn is_body(node: Node<'_>) -> bool {
+    node.is_named()
+}
+
+/// Tells brackets from content.
+fn token(node: Node<'_>) -> Part {
+    if node.is_named() {
+        return Part::Glue;
+    }
+    match node.kind() {
+        "{" | "(" | "[" | "do" | "then" | "begin" | "=>" | "=" | ":" | "#{" => Part::Opening,
+        "}" | ")" | "]" | "end" | "fi" | "done" | "esac" | ";" | "," | "#endif" | "};" => {
+            Part::Closing
+        }
+        _ => Part::Glue,
+    }
+}
+
+fn unit(node: Node<'_>, part: Part, symbol: Option<Rc<str>>) -> Unit {
+    let (first, last) = span(node);
+    Unit { first, last, part, symbol }
+}
+
+/// First and last line of a node. One that ends where a line starts does not touch that line.
+fn span(node: Node<'_>) -> (usize, usize) {
+    let (start, end) = (node.start_position(), node.end_position());
+    let last = if end.column == 0 && start.row < end.row { end.row - 1 } else { end.row };
+    (start.row, last)
+}
+
+/// Adds a unit; what starts on the last line of the one before becomes part of that one.
+fn push(units: &mut Vec<Unit>, unit: Unit) {
+    let Some(before) = units.last_mut().filter(|before| unit.first <= before.last) else {
+        units.push(unit);
+        return;
+    };
+    let is_same_line = unit.last <= before.last;
+    before.last = before.last.max(unit.last);
+    before.part = match (before.part, unit.part) {
+        (Part::Definition, _) => Part::Definition,
+        (_, Part::Definition) => {
+            before.symbol = unit.symbol;
+            Part::Definition
+        }
+        (Part::Closing, Part::Closing) => Part::Closing,
+        (_, Part::Opening) => Part::Opening,
+        (part, Part::Closing | Part::Lead) if is_same_line => part,
+        (Part::Opening, Part::Glue) if is_same_line => Part::Opening,
+        _ => Part::Glue,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::PathBuf};
+
+    use codeinfo_lang::{Reader, detect};
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_before_parsing_changes_no_unit() {
+        let fixtures = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let mut count = 0;
+        for entry in fs::read_dir(fixtures).unwrap() {
+            let path = entry.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let file = path.display();
+            let Some(Reader::Grammar(grammar)) =
+                detect::language(&file.to_string(), &text).map(|language| language.reader)
+            else {
+                continue;
+            };
+            let lines = Lines::of(&text);
+            let whole = units(grammar, &lines, &text, &parse(grammar, &text).unwrap());
+            let stripped = outline(grammar, &lines, &text).unwrap();
+            assert_eq!(format!("{stripped:#?}"), format!("{whole:#?}"), "{file}");
+            if grammar.bodies.is_some() {
+                assert!(
+                    strip_bodies::stripped(grammar, &text).unwrap().len() < text.len(),
+                    "{file}"
+                );
+                count += 1;
+            }
+        }
+        // All that are read without their bodies, but for one that is C++ to the parser.
+        assert_eq!(count, 11);
+    }
+}

@@ -1,0 +1,97 @@
+//! Takes a page apart into markup, scripts and styles.
+
+use std::ops::Range;
+
+use codeinfo_lang::{
+    Language,
+    languages::{data::JSON, javascript, styles::CSS},
+};
+
+use super::lines::Lines;
+
+/// A run of lines of one content.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) lines: Range<usize>,
+    pub(super) content: Content,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    Markup,
+    /// The line of a tag before a script or style.
+    OpeningTag,
+    ClosingTag,
+    Inner(&'static Language),
+}
+
+/// Returns the pieces, in order; every line is in one.
+pub(super) fn pieces(lines: &Lines<'_>) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut markup = 0;
+    let mut at = 0;
+    // Without a closing tag behind a line there is none behind later ones.
+    let mut unclosed: [bool; 2] = [false; 2];
+    while at < lines.count() {
+        let text = lines.text(at..at + 1).trim();
+        let Some((tag, language)) = opening(text) else {
+            at += 1;
+            continue;
+        };
+        let closing = if tag == 0 { "</script" } else { "</style" };
+        let is_known_unclosed = unclosed.get(tag).copied().unwrap_or(true);
+        let end = (!is_known_unclosed && !text.contains(closing))
+            .then(|| (at + 1..lines.count()).find(|line| is_tag(lines, *line, closing)))
+            .flatten();
+        match (end, language) {
+            (Some(end), Some(language)) if at + 1 < end => {
+                let piece = |lines, content| Piece { lines, content };
+                pieces.push(piece(markup..at, Content::Markup));
+                pieces.push(piece(at..at + 1, Content::OpeningTag));
+                pieces.push(piece(at + 1..end, Content::Inner(language)));
+                pieces.push(piece(end..end + 1, Content::ClosingTag));
+                markup = end + 1;
+                at = end + 1;
+            }
+            (Some(end), _) => at = end + 1,
+            (None, _) => {
+                if let Some(unclosed) = unclosed.get_mut(tag)
+                    && !text.contains(closing)
+                {
+                    *unclosed = true;
+                }
+                at += 1;
+            }
+        }
+    }
+    pieces.push(Piece { lines: markup..lines.count(), content: Content::Markup });
+    pieces.retain(|piece| !piece.lines.is_empty());
+    pieces
+}
+
+fn is_tag(lines: &Lines<'_>, line: usize, tag: &str) -> bool {
+    lines.text(line..line + 1).trim_start().starts_with(tag)
+}
+
+/// The tag that a line opens, 0 for scripts and 1 for styles, and the language between the tags.
+fn opening(text: &str) -> Option<(usize, Option<&'static Language>)> {
+    let has = |what: &str| text.contains(what);
+    if text.starts_with("<style") && text.ends_with('>') {
+        return Some((1, Some(&CSS)));
+    }
+    if !text.starts_with("<script") || !text.ends_with('>') {
+        return None;
+    }
+    let language = if has("json") {
+        Some(&JSON)
+    } else if has("lang=\"tsx\"") {
+        Some(&javascript::TSX)
+    } else if has("lang=\"ts\"") || has("lang='ts'") {
+        Some(&javascript::TYPESCRIPT)
+    } else if has("type=") && !has("javascript") && !has("module") {
+        None
+    } else {
+        Some(&javascript::JAVASCRIPT)
+    };
+    Some((0, language))
+}

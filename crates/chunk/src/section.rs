@@ -1,0 +1,97 @@
+//! Turns a text with headings into units: sections where they fit, else their paragraphs.
+
+mod heading;
+
+use std::{ops::Range, rc::Rc};
+
+use codeinfo_lang::language::Headings;
+
+use self::heading::Heading;
+use super::{
+    lines::Lines,
+    outline::{CONTAINER, Part, Unit},
+    symbol,
+};
+
+/// Returns the units of a text, in order, no two on one line. Without headings, there are only
+/// paragraphs.
+pub(super) fn units(style: Headings, lines: &Lines<'_>) -> Vec<Unit> {
+    let headings = heading::headings(style, lines);
+    let start_of = |at: usize| headings.get(at).map_or(lines.count(), |heading| heading.first);
+    let mut units = Vec::new();
+    paragraphs(lines, 0..start_of(0), None, &mut units);
+    // The sections around the one that is read: level and symbol.
+    let mut open: Vec<(usize, Rc<str>)> = Vec::new();
+    let ends = ends(&headings);
+    let mut at = 0;
+    while let Some(heading) = headings.get(at) {
+        while open.pop_if(|(level, _)| heading.level <= *level).is_some() {}
+        let enclosing = open.last().map(|(_, symbol)| symbol.as_ref());
+        let symbol = symbol::joined(style.separator(), enclosing, &heading.name);
+        let behind = ends.get(at).copied().unwrap_or(headings.len());
+        let section = lines.trim(heading.first..start_of(behind));
+        if lines.fits(&section, CONTAINER) {
+            let last = section.end.max(heading.first + 1) - 1;
+            // A heading alone leads to what follows.
+            let part = if last <= heading.last { Part::Lead } else { Part::Definition };
+            units.push(Unit { first: heading.first, last, part, symbol: Some(symbol) });
+            at = behind;
+            continue;
+        }
+        let (first, last) = (heading.first, heading.last);
+        units.push(Unit { first, last, part: Part::Lead, symbol: Some(Rc::clone(&symbol)) });
+        paragraphs(lines, last + 1..start_of(at + 1), Some(&symbol), &mut units);
+        open.push((heading.level, symbol));
+        at += 1;
+    }
+    units
+}
+
+/// For each heading, the next one that is not below it.
+fn ends(headings: &[Heading]) -> Vec<usize> {
+    let mut ends = vec![headings.len(); headings.len()];
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (at, heading) in headings.iter().enumerate() {
+        while let Some((_, before)) = open.pop_if(|(level, _)| heading.level <= *level) {
+            if let Some(end) = ends.get_mut(before) {
+                *end = at;
+            }
+        }
+        open.push((heading.level, at));
+    }
+    ends
+}
+
+/// Adds the runs of lines between blank lines. A fenced block is one run.
+fn paragraphs(
+    lines: &Lines<'_>,
+    range: Range<usize>,
+    symbol: Option<&Rc<str>>,
+    into: &mut Vec<Unit>,
+) {
+    let mut first = None;
+    let mut fence: Option<&str> = None;
+    let mut add = |first: usize, behind: usize| {
+        let symbol = symbol.cloned();
+        into.push(Unit { first, last: behind - 1, part: Part::Glue, symbol });
+    };
+    for line in range.clone() {
+        let text = lines.text(line..line + 1).trim();
+        match (fence, heading::fence(text)) {
+            (None, Some(opening)) => fence = Some(opening),
+            (Some(opening), _) if heading::closes(text, opening) => fence = None,
+            _ => {}
+        }
+        match first {
+            Some(start) if text.is_empty() && fence.is_none() => {
+                add(start, line);
+                first = None;
+            }
+            None if !text.is_empty() => first = Some(line),
+            _ => {}
+        }
+    }
+    if let Some(start) = first {
+        add(start, range.end);
+    }
+}

@@ -1,0 +1,184 @@
+//! Turns SQL into units: one for each statement, named by what it makes or changes.
+
+use std::rc::Rc;
+
+use codeinfo_lang::language::Statements;
+
+use super::{
+    lines::Lines,
+    outline::{Part, Unit},
+    symbol::tidy,
+};
+
+/// No more of a line is looked at.
+const MAX_BYTES: usize = 400;
+/// A statement says within so many words what it is about.
+const MAX_WORDS: usize = 16;
+
+/// A statement that is being read.
+struct Running<'a> {
+    words: &'a Statements,
+    first: usize,
+    subject: Subject,
+    /// The mark of the string that is open: `$$` or `$body$`.
+    quote: Option<&'a str>,
+}
+
+/// What a statement is about.
+#[derive(Debug, Default)]
+struct Subject {
+    name: Option<String>,
+    makes: bool,
+    is_routine: bool,
+}
+
+/// Returns the units of a text, in order, no two on one line.
+pub(super) fn units(words: &Statements, lines: &Lines<'_>) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    let mut open: Option<Running<'_>> = None;
+    let mut in_comment = false;
+    let mut delimiter = ";";
+    for line in 0..lines.count() {
+        let text = lines.text(line..line + 1);
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            continue;
+        }
+        let starts = starts_statement(words, text);
+        if let Some(ended) = open.take_if(|r| starts && r.quote.is_none() && r.may_end()) {
+            units.push(ended.unit(line - 1));
+        }
+        let leads = in_comment || trimmed.starts_with("--") || trimmed.starts_with("/*");
+        if open.is_none() && leads {
+            in_comment = (in_comment || trimmed.starts_with("/*")) && !trimmed.contains("*/");
+            units.push(Unit { first: line, last: line, part: Part::Lead, symbol: None });
+            continue;
+        }
+        if let Some(mark) = trimmed.strip_prefix("DELIMITER ") {
+            delimiter = mark.trim();
+        }
+        let statement = open.get_or_insert_with(|| Running {
+            first: line,
+            subject: subject(words, lines, line),
+            words,
+            quote: None,
+        });
+        statement.follow_quotes(trimmed, delimiter);
+        if statement.ends_with(trimmed, delimiter)
+            && let Some(statement) = open.take()
+        {
+            units.push(statement.unit(line));
+        }
+    }
+    if let Some(statement) = open {
+        units.push(statement.unit(lines.count() - 1));
+    }
+    units
+}
+
+impl<'a> Running<'a> {
+    fn follow_quotes(&mut self, text: &'a str, delimiter: &str) {
+        let mut rest = text;
+        while let Some((mark, behind)) = dollar_mark(rest) {
+            rest = behind;
+            match self.quote {
+                None if mark != delimiter => self.quote = Some(mark),
+                Some(open) if open == mark => self.quote = None,
+                _ => {}
+            }
+        }
+    }
+
+    fn ends_with(&self, text: &str, delimiter: &str) -> bool {
+        if self.quote.is_some() {
+            return false;
+        }
+        let code = text.split(" --").next().unwrap_or(text).trim_end();
+        let is_end = code.ends_with(delimiter) || is_word(code, "GO") || code == "/";
+        let is_last = !self.subject.is_routine
+            || delimiter != ";"
+            || code.contains('$')
+            || is_word(code.get(..3).unwrap_or_default(), "END") && !is_inner_end(self.words, code);
+        code.starts_with("DELIMITER ") || (is_end && is_last)
+    }
+
+    /// Whether a line that starts a statement ends this one: a routine holds statements.
+    fn may_end(&self) -> bool {
+        self.subject.is_routine
+    }
+
+    fn unit(self, last: usize) -> Unit {
+        let part = if self.subject.makes { Part::Definition } else { Part::Glue };
+        let symbol = self.subject.name.map(Rc::from);
+        Unit { first: self.first, last, part, symbol }
+    }
+}
+
+/// `END IF;` and its like end no routine.
+fn is_inner_end(words: &Statements, code: &str) -> bool {
+    let second = code.split_whitespace().nth(1).unwrap_or_default().trim_end_matches(';');
+    words.inner_ends.iter().any(|word| is_word(second, word))
+}
+
+fn is_word(text: &str, word: &str) -> bool {
+    text.eq_ignore_ascii_case(word)
+}
+
+/// Whether a line starts a statement at the left edge that makes something.
+fn starts_statement(words: &Statements, text: &str) -> bool {
+    let word = text.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    words.edge_verbs.iter().any(|verb| is_word(word, verb))
+}
+
+/// The first `$$` or `$name$`, and what is behind it.
+fn dollar_mark(text: &str) -> Option<(&str, &str)> {
+    let mut from = 0;
+    while let Some(start) = text.get(from..)?.find('$') {
+        let start = from + start;
+        let rest = text.get(start + 1..)?;
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if rest.get(end..)?.starts_with('$') {
+            let behind = start + end + 2;
+            return Some((text.get(start..behind)?, text.get(behind..)?));
+        }
+        from = start + 1;
+    }
+    None
+}
+
+/// Reads from the first words of a statement what it is about.
+fn subject(known: &Statements, lines: &Lines<'_>, line: usize) -> Subject {
+    let range = line..(line + 3).min(lines.count());
+    let text = lines.text(range);
+    let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
+    let mut words = text
+        .split(|c: char| c.is_whitespace() || matches!(c, '(' | ';'))
+        .filter(|word| !word.is_empty())
+        .take(MAX_WORDS);
+    let Some(verb) = words.next().map(str::to_uppercase) else { return Subject::default() };
+    if !known.verbs.contains(&verb.as_str()) || known.nameless_verbs.contains(&verb.as_str()) {
+        return Subject::default();
+    }
+    let mut words = words.peekable();
+    let kind = match verb.as_str() {
+        "UPDATE" | "COPY" => String::new(),
+        "DELETE" => words.next().unwrap_or_default().to_uppercase(),
+        _ => {
+            match words
+                .by_ref()
+                .map(str::to_uppercase)
+                .find(|word| known.kinds.contains(&word.as_str()))
+            {
+                Some(kind) => kind,
+                None => return Subject::default(),
+            }
+        }
+    };
+    let is_between = |word: &&str| known.between.iter().any(|between| is_word(word, between));
+    let name = words.find(|word| !is_between(word)).and_then(|name| {
+        tidy(&name.replace(['"', '`', '[', ']', ','], "")).filter(|name| name != "ON")
+    });
+    let is_create = verb == "CREATE";
+    let is_routine = is_create && known.routines.contains(&kind.as_str());
+    Subject { makes: is_create && name.is_some(), name, is_routine }
+}

@@ -1,0 +1,230 @@
+//! Takes out the bodies that no chunk begins or ends in, so that a parser has little to read.
+//!
+//! A function that fits into one chunk is not opened by the outline, so what it holds does not matter,
+//! and it is most of a text. Bodies are found by braces or indentation and by what comments
+//! and strings of a language look like; where these do not match, the text is parsed as it is.
+//!
+//! Cutting takes half as long or less, and a parser that would lose its way in a body keeps to the
+//! classes around it. Ruby, shell scripts, and PHP between other text are parsed whole.
+
+mod braces;
+mod indentation;
+mod scan;
+
+use std::ops::Range;
+
+use codeinfo_lang::grammar::{Bodies, Grammar};
+
+use super::outline::WHOLE;
+
+/// A definition of at most this many lines and bytes is a part of nothing that is opened. The rest of
+/// [`WHOLE`] is for what leads it, such as annotations, and stands around it on its lines.
+const DEFINITION: (usize, usize) = (WHOLE.0 - 5, WHOLE.1 - 300);
+
+/// Returns the text without bodies, of which only the line ends stay, so that every line keeps its
+/// number. `None` for languages that are not read this way and for texts that cannot be.
+pub(super) fn stripped(grammar: &Grammar, text: &str) -> Option<String> {
+    // Without braces, a pair of parentheses makes the function go on to its last line.
+    let (bodies, [opening, closing]) = match grammar.bodies? {
+        Bodies::Indentation => (indentation::bodies(text.as_bytes())?, ["(", ")"]),
+        Bodies::Braces { lexis, containers } => {
+            (braces::bodies(lexis, containers, text)?, ["", ""])
+        }
+    };
+    let mut stripped = String::with_capacity(text.len());
+    let mut kept = 0;
+    for body in bodies {
+        stripped.push_str(text.get(kept..body.start)?);
+        kept = body.end;
+        stripped.push_str(opening);
+        stripped.extend(text.get(body)?.matches('\n'));
+        stripped.push_str(closing);
+    }
+    stripped.push_str(text.get(kept..)?);
+    Some(stripped)
+}
+
+/// Returns whether a definition is not opened.
+fn fits(definition: &[u8]) -> bool {
+    let definition = definition.trim_ascii_start();
+    let lines = || definition.split(|byte| *byte == b'\n').count();
+    definition.len() <= DEFINITION.1 && lines() <= DEFINITION.0
+}
+
+/// Adds a body behind the others, in place of those within it.
+fn insert(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
+    while bodies.last().is_some_and(|inner| body.start < inner.start) {
+        bodies.pop();
+    }
+    bodies.push(body);
+}
+
+#[cfg(test)]
+mod tests {
+    use codeinfo_lang::{Reader, detect};
+
+    /// Strips a text in the language of this name.
+    fn stripped(language: &str, text: &str) -> Option<String> {
+        match detect::named(language).unwrap().reader {
+            Reader::Grammar(grammar) => super::stripped(grammar, text),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn bodies_go_and_what_has_names_of_its_own_stays() {
+        for (language, text, wanted) in [
+            ("c", "int f(struct a *b) {\n  return 1;\n}\n", "int f(struct a *b) {\n\n}\n"),
+            (
+                "c",
+                "struct a { int b; };\nint c[] = { 1 };\n",
+                "struct a { int b; };\nint c[] = {};\n",
+            ),
+            (
+                "cpp",
+                "namespace n { struct A { int f() { return 1; } }; }",
+                "namespace n { struct A { int f() {} }; }",
+            ),
+            ("csharp", "class A { int B { get; set; } }", "class A { int B {} }"),
+            (
+                "go",
+                "type A struct { b int }\nfunc f() { g() }\n",
+                "type A struct { b int }\nfunc f() {}\n",
+            ),
+            ("java", "@T(A.class) void f() { g(); }", "@T(A.class) void f() {}"),
+            ("java", "/** class */ void f() { g(); }", "/** class */ void f() {}"),
+            ("javascript", "class A {\n  f() {\n    g()\n  }\n}\n", "class A {\n  f() {\n\n}\n}\n"),
+            (
+                "php",
+                "<?php\nfunction f() {'{\n' \"{\\\"{\" # {\n// {\n/* { */ #[A('{')]\n}\n",
+                "<?php\nfunction f() {\n\n\n\n}\n",
+            ),
+            (
+                "rust",
+                "impl A { fn f(&self) -> impl B { 1 } }",
+                "impl A { fn f(&self) -> impl B {} }",
+            ),
+        ] {
+            assert_eq!(stripped(language, text).as_deref(), Some(wanted));
+        }
+        assert_eq!(stripped("kotlin", "a = {}"), None);
+    }
+
+    #[test]
+    fn what_may_be_opened_or_names_something_stays() {
+        let body = "  a\n".repeat(66);
+        for (language, text) in [
+            ("typescript", "const {\n a,\n} = b({\n c,\n})\n".to_owned()),
+            ("typescript", "class A<B = {}, C = {}> extends D<B, {}> {\n}\n".to_owned()),
+            ("typescript", "class A extends b({ c: 1 }) {\n d\n}\n".to_owned()),
+            ("rust", "impl<const N: usize> A for [B; N] { c!(); }".to_owned()),
+            ("rust", "impl<R> A for fn(B) -> R { c!(); }".to_owned()),
+            (
+                "java",
+                "void f() {\n try {\n".to_owned() + &body + "} catch (E e) {}\n" + &body + "}\n",
+            ),
+            ("tsx", "function A({\n a,\n}: {\n a: B;\n\n\n\n\n\n}) {\n".to_owned() + &body + "}\n"),
+        ] {
+            let lost = stripped(language, &text).map(|stripped| text.len() - stripped.len());
+            assert!(lost.is_none_or(|lost| lost < 15), "{lost:?} {text}");
+        }
+    }
+
+    #[test]
+    fn large_bodies_stay_with_their_small_parts_stripped() {
+        let text = format!("fn f() {{ if a {{ b(); }} {} }}\n", "c(); ".repeat(600));
+        assert_eq!(stripped("rust", &text), Some(text.replace(" b(); ", "")));
+    }
+
+    #[test]
+    fn braces_in_comments_and_strings_are_none() {
+        for (language, body) in [
+            ("c", "'{' '\\'' \"{\\\"{\" /* { */ // {\n"),
+            ("c", "\n#define A { \\\n  {\n#error don't {\n1'000;\n"),
+            ("cpp", "R\"x({ )\" { )x\""),
+            ("csharp", "@\"{\\\" $@\"{\"\"{\" \"\"\"{ \" {\"\"\" '{'"),
+            ("go", "`{\\` '{' \"{\""),
+            ("java", "\"\"\"\n { \" \"\"\" '{' '\\''"),
+            ("javascript", "\n`{ ${a ? `${'}'}{` : {}} \\``; x = /[/{]\\/{/g; a / b / c; '{'\n"),
+            ("tsx", "\n<p title='{'>It's {a}</p>; return /{/\n"),
+            ("rust", "'{' '\\'' b'{' 'a: r#\"{\"{\"# r\"{\\\" br\"{\" \"\n{\" /* /* { */ { */ '…'"),
+        ] {
+            let text = format!("f() {{{body}}}\n");
+            let lines = "\n".repeat(body.matches('\n').count());
+            assert_eq!(stripped(language, &text), Some(format!("f() {{{lines}}}\n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_whose_braces_do_not_match_is_left_alone() {
+        let branches = "void f() {\n#if A\nif (a) {\n#else\nif (b) {\n#endif\n}\n}\n";
+        for text in [branches, "}", "{", "f() { \"", "f() { /* }", "f() { ' }"] {
+            assert_eq!(stripped("c", text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn functions_of_python_go_on_to_their_last_lines() {
+        for (text, wanted) in [
+            ("def f(a):\n    b\n\n    c\nd\n", "def f(a):(\n\n\n)\nd\n"),
+            (
+                "class A:\n  async  def f(\n a\n):  # b\n    c\n",
+                "class A:\n  async  def f(\n a\n):(\n)\n",
+            ),
+            ("def f(): pass\ndef g():\n\tx = [\n0]\n", "def f(): pass\ndef g():(\n\n)\n"),
+            ("def f():\n  a \\\nb\n\n  # c\n# d\n  # e\n", "def f():(\n\n\n\n)\n# d\n  # e\n"),
+            (
+                "if a:\n  def f():\n    b\n    def g():\n      c\n  d\n",
+                "if a:\n  def f():(\n\n\n)\n  d\n",
+            ),
+            ("class A:\n  def f():\n      b\n    # c\n", "class A:\n  def f():(\n)\n    # c\n"),
+            ("b = a[1:\n]\ndefine(a):\n  b\n", "b = a[1:\n]\ndefine(a):\n  b\n"),
+        ] {
+            assert_eq!(stripped("python", text).as_deref(), Some(wanted));
+        }
+        let large = format!("def f():\n  def g():\n    a\n{}", "  b\n".repeat(100));
+        assert_eq!(stripped("python", &large), Some(large.replace("\n    a", "(\n)")));
+    }
+
+    #[test]
+    fn strings_and_brackets_of_python_go_over_lines() {
+        for body in
+            ["\"\"\"a\n'''\nb\\\"\"\"\"", "'a\\\nb'", "r'\\'' # '''", "f(\na\n)", "{'#': '\\''}"]
+        {
+            let text = format!("def f():\n  {body}\nb\n");
+            let lines = "\n".repeat(1 + body.matches('\n').count());
+            let wanted = format!("def f():({lines})\nb\n");
+            assert_eq!(stripped("python", &text), Some(wanted), "{text}");
+        }
+        for text in ["def f():\n  'a\n", "def f():\n  (\n", "a)\n", "'''\n"] {
+            assert_eq!(stripped("python", text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_never_ends_takes_time_in_proportion() {
+        // Each would take minutes if it were looked at again from every byte.
+        for (language, part) in [
+            ("c", "#define A \\\n\n\n"),
+            ("java", "\n\n\n/**/"),
+            ("javascript", "=/["),
+            ("javascript", "=/[\\\n"),
+            ("javascript", "'\\"),
+            ("javascript", "\\'\\\n"),
+            ("javascript", "{"),
+            ("javascript", "`${"),
+            ("javascript", "a /"),
+            ("php", "\"\\"),
+            ("python", "(("),
+            ("python", "'''\\"),
+            ("python", "def f():\n #\n"),
+        ] {
+            let (open, closed) = (part.repeat(1 << 20), "}".repeat(1 << 20));
+            for text in [open.clone(), open + &closed] {
+                let lines = |text: &str| text.matches('\n').count();
+                let stripped = stripped(language, &text);
+                assert!(stripped.is_none_or(|short| lines(&short) == lines(&text)), "{part}");
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Bodies in braces, in languages whose comments and strings have braces of their own.
+
+use std::ops::Range;
+
+use codeinfo_lang::grammar::Lexis;
+
+use super::{
+    super::outline::WHOLE,
+    fits, insert,
+    scan::{expression, find, guessed, line, quoted, string, template},
+};
+
+/// A brace that is not closed yet.
+struct Block {
+    at: usize,
+    /// Whether what it holds may be definitions, with names of their own.
+    is_container: bool,
+    /// What had been read of the statement it is in.
+    before: Statement,
+}
+
+/// What was read so far of a statement.
+#[derive(Clone, Copy, Default)]
+struct Statement {
+    /// Where it starts.
+    start: usize,
+    /// Where what follows its last brace starts.
+    head: usize,
+    /// Whether its last brace was a container, so that another may follow: `class A<B = {}> {`.
+    is_container: bool,
+    /// How many parentheses and brackets are open.
+    depth: usize,
+    /// The last byte that is not blank.
+    last: Option<u8>,
+}
+
+impl Statement {
+    fn at(start: usize) -> Self {
+        Self { start, head: start, ..Self::default() }
+    }
+}
+
+/// Finds what the largest braces hold that need not be looked into, in order; `containers` are words by
+/// which definitions follow in some. `None` for texts whose braces do not match, and for PHP that may be
+/// anything: outside its tags, and in its longest strings.
+pub(super) fn bodies(lexis: Lexis, containers: &[&str], text: &str) -> Option<Vec<Range<usize>>> {
+    if lexis == Lexis::Php && !is_plain_php(text) {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let mut bodies: Vec<Range<usize>> = Vec::new();
+    let mut open: Vec<Block> = Vec::new();
+    let mut statement = Statement::default();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let next = match byte {
+            b'/' | b'"' | b'\'' | b'`' | b'#' => passed(lexis, bytes, at)?,
+            _ => at + 1,
+        };
+        match byte {
+            b'{' => {
+                let head = bytes.get(statement.head..at)?;
+                let is_container = statement.is_container || is_container(lexis, containers, head);
+                open.push(Block { at, is_container, before: statement });
+                statement = Statement::at(next);
+            }
+            b'}' => {
+                let Block { at: start, is_container, before } = open.pop()?;
+                if !is_container && fits(bytes.get(before.start..at)?) {
+                    insert(&mut bodies, start + 1..at);
+                }
+                let goes_on = match bytes.get(next..)?.trim_ascii_start() {
+                    // Parameters, types and tables go on behind their braces.
+                    [b'>' | b',' | b')' | b']' | b'&' | b'|' | b':' | b'=' | b'{', ..] => true,
+                    // An array of what the braces describe; elsewhere an attribute.
+                    [b'[', ..] => lexis == Lexis::Script,
+                    _ => false,
+                };
+                statement = if goes_on {
+                    Statement { head: next, is_container, last: Some(byte), ..before }
+                } else {
+                    Statement { depth: before.depth, ..Statement::at(next) }
+                };
+            }
+            b';' if statement.depth == 0 => statement = Statement::at(next),
+            b'\n' if statement.ends_here(lexis) => statement.start = next,
+            // A comment or directive that stands before it.
+            b'/' | b'#' if at + 1 < next && statement.last.is_none() => {
+                statement = Statement { depth: statement.depth, ..Statement::at(next) };
+            }
+            _ => statement.read(byte),
+        }
+        at = next;
+    }
+    open.is_empty().then_some(bodies)
+}
+
+impl Statement {
+    fn read(&mut self, byte: u8) {
+        match byte {
+            b'(' | b'[' => self.depth += 1,
+            b')' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            self.last = Some(byte);
+        }
+    }
+
+    /// Whether a line that ends here may end it, in languages that need no semicolon.
+    fn ends_here(&self, lexis: Lexis) -> bool {
+        matches!(lexis, Lexis::Go | Lexis::Script) && self.depth == 0 && self.last == Some(b')')
+    }
+}
+
+/// Whether a text is PHP from its first line to its last, without strings that need another reader.
+fn is_plain_php(text: &str) -> bool {
+    text.starts_with("<?php") && !text.contains("?>") && !text.contains("<<<")
+}
+
+/// Whether what stands before a brace says that definitions follow. A wrong yes costs time only.
+fn is_container(lexis: Lexis, containers: &[&str], head: &[u8]) -> bool {
+    if WHOLE.1 < head.len() {
+        // It is not taken out either way.
+        return true;
+    }
+    let head = head.trim_ascii_end();
+    match lexis {
+        // `struct a *f(struct b *c) {` and `struct a b = {` hold none.
+        Lexis::C if head.ends_with(b")") || head.ends_with(b"=") => return false,
+        Lexis::Php if head.ends_with(b"\\") => return true,
+        // Names may be in braces: `let { a, b } = …`.
+        Lexis::Script if ends_with_word(head, &[b"const", b"let", b"var"]) => return true,
+        _ => {}
+    }
+    let mut found = false;
+    let mut before = b' ';
+    let mut rest = head;
+    while let Some((&first, behind)) = rest.split_first() {
+        if !is_word(first) {
+            (before, rest) = (first, behind);
+            continue;
+        }
+        let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(length);
+        if lexis == Lexis::Rust && word == b"fn" {
+            return found;
+        }
+        // `Thing.class` names one.
+        found |= before != b'.' && containers.iter().any(|known| known.as_bytes() == word);
+        (before, rest) = (b' ', behind);
+    }
+    found
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || 0x7f < byte
+}
+
+/// Returns where the comment, string or directive that starts at `at` ends, or the next byte if none
+/// does. `None` if it has no end, so that what was taken for its start may not have been one.
+fn passed(lexis: Lexis, bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let before = |back: usize| at.checked_sub(back).and_then(|at| bytes.get(at)).copied();
+    let length = match rest {
+        [b'/', b'/', ..] => line(rest),
+        [b'/', b'*', ..] => comment(rest, lexis == Lexis::Rust)?,
+        [b'"', b'"', b'"', ..] if matches!(lexis, Lexis::Java | Lexis::Csharp) => {
+            let quotes = rest.iter().take_while(|byte| **byte == b'"').count();
+            quotes + find(rest.get(quotes..)?, rest.get(..quotes)?)? + quotes
+        }
+        [b'"', ..] => match (lexis, before(1)) {
+            (Lexis::Csharp, Some(b'@')) => verbatim(rest)?,
+            (Lexis::Csharp, Some(b'$')) if before(2) == Some(b'@') => verbatim(rest)?,
+            (Lexis::C, Some(b'R')) => {
+                let open = rest.iter().take(18).position(|byte| *byte == b'(')?;
+                let end = [b")", rest.get(1..open)?, b"\""].concat();
+                open + find(rest.get(open..)?, &end)? + end.len()
+            }
+            (Lexis::Rust, Some(b'r' | b'#')) => match raw(bytes, at) {
+                Some(end) => find(rest.get(1..)?, &end)? + 1 + end.len(),
+                None => quoted(rest, true)?,
+            },
+            (Lexis::Script, _) => guessed(string(rest, false)),
+            (lexis, _) => quoted(rest, matches!(lexis, Lexis::Php | Lexis::Rust))?,
+        },
+        // A digit separator.
+        [b'\'', ..] if lexis == Lexis::C && before(1).is_some_and(is_word) => 1,
+        [b'\'' | b'`', ..] if lexis == Lexis::Php => quoted(rest, true)?,
+        [b'#', b'[', ..] if lexis == Lexis::Php => 1,
+        [b'#', ..] if lexis == Lexis::Php => line(rest),
+        [b'`', ..] if lexis == Lexis::Script => template(rest)?,
+        // What stands between tags has apostrophes.
+        [b'\'', ..] if lexis == Lexis::Script => guessed(string(rest, false)),
+        [b'/', ..] if lexis == Lexis::Script && may_start(bytes.get(..at)?) => {
+            guessed(expression(rest))
+        }
+        [b'\'', b'\\', ..] => quoted(rest, false)?,
+        [b'\'', ..] if lexis == Lexis::Rust => {
+            // A letter, or else a lifetime.
+            let width = rest.iter().skip(2).take_while(|byte| **byte & 0xc0 == 0x80).count() + 1;
+            if rest.get(1 + width) == Some(&b'\'') { width + 2 } else { 1 }
+        }
+        [b'\'', ..] => quoted(rest, false)?,
+        [b'`', behind @ ..] if lexis == Lexis::Go => find(behind, b"`")? + 2,
+        [b'#', ..] if matches!(lexis, Lexis::C | Lexis::Csharp) => directive(bytes, at),
+        _ => 1,
+    };
+    Some(at + length)
+}
+
+fn comment(rest: &[u8], nests: bool) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    loop {
+        match rest.get(at..)? {
+            [b'/', b'*', ..] if nests || depth == 0 => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] if depth == 1 => return Some(at + 2),
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            [] => return None,
+            _ => at += 1,
+        }
+    }
+}
+
+/// Length of a string in which a quote is escaped by another one.
+fn verbatim(rest: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += find(rest.get(at..)?, b"\"")? + 1;
+        if rest.get(at) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+/// What ends the raw string whose quote is at `at`, if it is one: `r#"…"#`.
+fn raw(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
+    let hashes = bytes.get(..at)?.iter().rev().take_while(|byte| **byte == b'#').count();
+    let mut before = bytes.get(..at - hashes)?.iter().rev();
+    let is_raw = match (before.next(), before.next()) {
+        (Some(b'r'), Some(b'b' | b'c')) => true,
+        (Some(b'r'), before) => !before.copied().is_some_and(is_word),
+        _ => false,
+    };
+    is_raw.then(|| [b"\"".as_slice(), &b"#".repeat(hashes)].concat())
+}
+
+/// Whether a slash behind such text starts a regular expression, and does not divide.
+fn may_start(before: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[b"case", b"else", b"in", b"of", b"return", b"throw", b"typeof"];
+    let before = before.trim_ascii_end();
+    match before.last() {
+        Some(last) if is_word(*last) => ends_with_word(before, WORDS),
+        last => last.is_none_or(|last| b"(,=:[!&|?{;+-*%>~^".contains(last)),
+    }
+}
+
+/// Whether a text ends with one of some words.
+fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
+    words.iter().any(|word| {
+        text.strip_suffix(*word)
+            .is_some_and(|before| before.last().is_none_or(|last| !is_word(*last)))
+    })
+}
+
+/// Length of a directive with the lines it goes on over: a macro need not have whole statements, and
+/// prose behind `#error` may have apostrophes.
+fn directive(bytes: &[u8], at: usize) -> usize {
+    let mut before = bytes.get(..at).unwrap_or_default().iter().rev();
+    let is_first =
+        before.find(|byte| !matches!(byte, b' ' | b'\t')).is_none_or(|byte| *byte == b'\n');
+    if !is_first {
+        return 1;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut length = line(rest);
+    while length < rest.len() && rest.get(..length).is_some_and(goes_on) {
+        length += 1 + line(rest.get(length + 1..).unwrap_or_default());
+    }
+    length
+}
+
+/// Whether the last line of a directive goes on over the next one.
+fn goes_on(line: &[u8]) -> bool {
+    line.iter().rfind(|byte| !matches!(byte, b' ' | b'\t' | b'\r')) == Some(&b'\\')
+}

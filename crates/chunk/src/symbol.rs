@@ -1,0 +1,178 @@
+//! Reads the name of a definition out of the syntax tree.
+
+use std::{borrow::Cow, rc::Rc};
+
+use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use tree_sitter::Node;
+
+/// Longer names are cut; symbols are shown and searched, and a heading may be a paragraph.
+const MAX_NAME_BYTES: usize = 120;
+/// Longer qualified names keep only their last part.
+const MAX_SYMBOL_BYTES: usize = 400;
+/// How deep a wrapper's definition or a declarator's name may lie.
+const MAX_STEPS: usize = 8;
+/// How many children of a wrapper are looked at.
+const MAX_CHILDREN: usize = 16;
+
+/// Returns the name of `node`, led by `enclosing`; `None` where it has none.
+pub(super) fn qualified(
+    grammar: &Grammar,
+    rule: &Rule,
+    node: Node<'_>,
+    text: &str,
+    enclosing: Option<&str>,
+) -> Option<Rc<str>> {
+    let name = name(grammar, rule, node, text, enclosing.is_none())?;
+    Some(joined(grammar.separator, enclosing, &name))
+}
+
+/// Returns `name` led by `enclosing`, or alone where that would be too long.
+pub(super) fn joined(separator: &str, enclosing: Option<&str>, name: &str) -> Rc<str> {
+    match enclosing {
+        Some(enclosing) if enclosing.len() + name.len() <= MAX_SYMBOL_BYTES => {
+            Rc::from(format!("{enclosing}{separator}{name}"))
+        }
+        _ => Rc::from(name),
+    }
+}
+
+fn name(
+    grammar: &Grammar,
+    rule: &Rule,
+    node: Node<'_>,
+    text: &str,
+    is_top: bool,
+) -> Option<String> {
+    match rule.name {
+        Name::Field(field) => tidy(source(node.child_by_field_name(field)?, text)),
+        Name::Declarator => declared(node, text),
+        Name::Receiver => received(node, text),
+        Name::Heading => tidy(source(node, text).lines().next()?.trim_matches(['#', ' ', '\t'])),
+        Name::Function(values) => function(node, text, values, is_top),
+        Name::Inner => {
+            let (rule, node) = inside(grammar, node)?;
+            // What is inside is no wrapper, so this goes one step deep.
+            name(grammar, rule, node, text, is_top)
+        }
+        Name::None => None,
+    }
+}
+
+/// Follows a wrapper inward to the definition that it is around.
+pub(super) fn inside<'tree>(
+    grammar: &Grammar,
+    wrapper: Node<'tree>,
+) -> Option<(&'static Rule, Node<'tree>)> {
+    let mut wrapper = wrapper;
+    for _ in 0..MAX_STEPS {
+        let (rule, node) = rule_inside(grammar, wrapper)?;
+        if rule.construct != Construct::Wrapper {
+            return Some((rule, node));
+        }
+        wrapper = node;
+    }
+    None
+}
+
+/// Returns the first child that may have a name.
+fn rule_inside<'tree>(
+    grammar: &Grammar,
+    wrapper: Node<'tree>,
+) -> Option<(&'static Rule, Node<'tree>)> {
+    let mut cursor = wrapper.walk();
+    wrapper.named_children(&mut cursor).take(MAX_CHILDREN).find_map(|child| {
+        let rule = grammar.rule(child.kind())?;
+        (rule.construct != Construct::Lead).then_some((rule, child))
+    })
+}
+
+/// Follows `declarator` fields down to the name: `char *(*f)(int)` declares `f`.
+fn declared(node: Node<'_>, text: &str) -> Option<String> {
+    let mut node = node.child_by_field_name("declarator")?;
+    for _ in 0..MAX_STEPS {
+        let next = node.child_by_field_name("declarator").or_else(|| {
+            let is_around = matches!(
+                node.kind(),
+                "parenthesized_declarator" | "reference_declarator" | "attributed_declarator"
+            );
+            is_around.then(|| node.named_child(0)).flatten()
+        });
+        match next {
+            Some(next) => node = next,
+            None => return tidy(source(node, text)),
+        }
+    }
+    None
+}
+
+/// `func (s *Server[T]) Close()` is `Server.Close`.
+fn received(node: Node<'_>, text: &str) -> Option<String> {
+    let name = source(node.child_by_field_name("name")?, text);
+    let receiver = node
+        .child_by_field_name("receiver")
+        .and_then(|list| list.named_child(0))
+        .and_then(|parameter| parameter.child_by_field_name("type"))
+        .and_then(|kind| {
+            let kind = source(kind, text).trim_start_matches(['*', '(']);
+            tidy(kind.split('[').next().unwrap_or(kind))
+        });
+    match receiver {
+        Some(receiver) => tidy(&format!("{receiver}.{name}")),
+        None => tidy(name),
+    }
+}
+
+/// A variable, field or property is a definition when it holds a value of some kinds, such as a
+/// function, and at the top of a file whatever it holds.
+fn function(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
+    let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
+    let spans_lines = value.start_position().row + 2 <= value.end_position().row;
+    let is_definition = values.contains(&value.kind()) || (is_top && spans_lines);
+    if !is_definition {
+        return None;
+    }
+    let name = ["name", "property", "key", "left"];
+    let name = name.iter().find_map(|field| node.child_by_field_name(field))?;
+    tidy(source(name, text).trim_matches(['"', '\'', '`']))
+}
+
+fn source<'a>(node: Node<'_>, text: &'a str) -> &'a str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
+
+/// Drops type arguments, joins white space, and bounds the length; `None` if nothing is left.
+pub(super) fn tidy(name: &str) -> Option<String> {
+    let mut tidied = String::new();
+    for word in without_arguments(name).split_whitespace() {
+        if !tidied.is_empty() {
+            tidied.push(' ');
+        }
+        tidied.push_str(word);
+    }
+    let mut end = tidied.len().min(MAX_NAME_BYTES);
+    while !tidied.is_char_boundary(end) {
+        end -= 1;
+    }
+    tidied.truncate(end);
+    (!tidied.is_empty()).then_some(tidied)
+}
+
+/// `Store<T>::open` is `Store::open`; `operator<` and headings with arrows stay as they are.
+fn without_arguments(name: &str) -> Cow<'_, str> {
+    let opening = name.matches('<').count();
+    let is_type = 0 < opening && opening == name.matches('>').count() && !name.starts_with('<');
+    if !is_type || name.contains("operator") {
+        return Cow::Borrowed(name);
+    }
+    let mut depth = 0_usize;
+    let mut plain = String::new();
+    for character in name.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            character if depth == 0 => plain.push(character),
+            _ => {}
+        }
+    }
+    Cow::Owned(plain)
+}

@@ -1,0 +1,140 @@
+//! What is known of parsed languages: which nodes of their trees are more than glue.
+
+/// A parsed language.
+#[derive(Debug)]
+pub struct Grammar {
+    pub parser: Parser,
+    /// Stands between the names of a qualified symbol.
+    pub separator: &'static str,
+    /// Node kinds that are more than glue.
+    pub rules: &'static [Rule],
+    /// How the bodies of functions are found without a parser; `None` where they are not.
+    pub bodies: Option<Bodies>,
+}
+
+/// The parsers there are. `codeinfo-chunk` brings each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parser {
+    Bash,
+    C,
+    Cpp,
+    Csharp,
+    Go,
+    Java,
+    Javascript,
+    Php,
+    Python,
+    Ruby,
+    Rust,
+    Tsx,
+    Typescript,
+}
+
+/// How the bodies of functions are found.
+#[derive(Debug, Clone, Copy)]
+pub enum Bodies {
+    Braces {
+        lexis: Lexis,
+        /// Words before a brace by which definitions follow in it.
+        containers: &'static [&'static str],
+    },
+    /// By indentation below a colon, as in Python.
+    Indentation,
+}
+
+/// How comments and strings look, which may hold braces, and where statements end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lexis {
+    C,
+    Csharp,
+    Go,
+    Java,
+    Php,
+    Rust,
+    /// JavaScript and TypeScript.
+    Script,
+}
+
+/// What a node kind means.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    pub kind: &'static str,
+    pub construct: Construct,
+    pub name: Name,
+}
+
+/// What a piece of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Construct {
+    /// A function or method: one chunk where it fits.
+    Definition,
+    /// A type or a section, made of definitions: one chunk where it is small.
+    Container,
+    /// A namespace or module: always opened, its name leads the names inside.
+    Scope,
+    /// A constant or variable: named where it spans several lines.
+    Value,
+    /// Something around another definition, such as `export` or decorators: takes its name.
+    Wrapper,
+    /// Always opened, has no name: `extern "C"`, `#ifdef`.
+    Transparent,
+    /// A comment or attribute: belongs to what follows.
+    Lead,
+}
+
+/// Where a node has its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// In this field.
+    Field(&'static str),
+    /// In this field, after pointers, parameters and arguments: C's `*f(int)`.
+    Declarator,
+    /// In `name`, qualified by the type of the receiver: Go's `func (s *Server) Close`.
+    Receiver,
+    /// The text of its first line: a heading.
+    Heading,
+    /// In `name`, but only where the value is a node of one of these kinds, or at the top of the file.
+    Function(&'static [&'static str]),
+    /// In the definition inside.
+    Inner,
+    None,
+}
+
+pub(crate) const fn rule(kind: &'static str, construct: Construct, name: Name) -> Rule {
+    Rule { kind, construct, name }
+}
+
+pub(crate) const fn definition(kind: &'static str) -> Rule {
+    rule(kind, Construct::Definition, Name::Field("name"))
+}
+
+pub(crate) const fn container(kind: &'static str) -> Rule {
+    rule(kind, Construct::Container, Name::Field("name"))
+}
+
+pub(crate) const fn scope(kind: &'static str) -> Rule {
+    rule(kind, Construct::Scope, Name::Field("name"))
+}
+
+pub(crate) const fn value(kind: &'static str) -> Rule {
+    rule(kind, Construct::Value, Name::Field("name"))
+}
+
+pub(crate) const fn wrapper(kind: &'static str) -> Rule {
+    rule(kind, Construct::Wrapper, Name::Inner)
+}
+
+pub(crate) const fn transparent(kind: &'static str) -> Rule {
+    rule(kind, Construct::Transparent, Name::None)
+}
+
+pub(crate) const fn lead(kind: &'static str) -> Rule {
+    rule(kind, Construct::Lead, Name::None)
+}
+
+impl Grammar {
+    /// Returns what a node kind means; `None` for glue.
+    pub fn rule(&self, kind: &str) -> Option<&'static Rule> {
+        self.rules.iter().find(|rule| rule.kind == kind)
+    }
+}

@@ -1,0 +1,162 @@
+//! Everything that is known of one language.
+
+use crate::{
+    comment::{self, Comments},
+    definition::Definitions,
+    grammar::Grammar,
+    layout::Layout,
+};
+
+/// A language. Each is one constant of [`crate::languages`].
+#[derive(Debug)]
+pub struct Language {
+    /// Lower-case, such as `rust`: what records and clients see.
+    pub name: &'static str,
+    /// Without the dot, lower-case.
+    pub extensions: &'static [&'static str],
+    /// Those of them by which a word of a question is a file's name: `main.rs`, but not `this.props`.
+    pub asked_extensions: &'static [&'static str],
+    /// Whole names of files.
+    pub file_names: &'static [&'static str],
+    /// Starts of names of files.
+    pub file_name_starts: &'static [&'static str],
+    /// Programs that a first line with `#!` names.
+    pub shebangs: &'static [&'static str],
+    pub kind: Kind,
+    pub comments: Comments,
+    pub definitions: Definitions,
+    pub reader: Reader,
+    /// Ends of names of tests, lower-case, besides those that mean a test in any language.
+    pub test_paths: &'static [&'static str],
+    /// Ends of names that only generators and minifiers give, lower-case.
+    pub generated: &'static [&'static str],
+    /// Ends of names of files that only declare what is defined elsewhere, lower-case.
+    pub declarations: &'static [&'static str],
+}
+
+/// What a language is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Programs: names are followed by expressions.
+    Code,
+    /// Commands with literal values among them: shells, build files, SQL.
+    Script,
+    /// Names and literal values that programs exchange.
+    Data,
+    /// Names and literal values that people set.
+    Settings,
+    /// Markup around text.
+    Page,
+    /// Text, where long lines are ordinary.
+    Prose,
+}
+
+/// How the structure of a text is read.
+#[derive(Debug, Clone, Copy)]
+pub enum Reader {
+    /// By a parser.
+    Grammar(&'static Grammar),
+    /// By indentation and the words that definitions start with.
+    Layout(&'static Layout),
+    /// By the layout and words that many languages share.
+    AnyLayout,
+    /// By its headings.
+    Headings(Headings),
+    /// Statement by statement.
+    Sql(&'static Statements),
+    /// Markup, by headings if there are some and else by layout, with scripts and styles of other
+    /// languages between tags.
+    Page { headings: Option<Headings>, layout: &'static Layout },
+    /// By blank lines alone.
+    Lines,
+}
+
+/// How headings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Headings {
+    /// `## Usage`, or underlined.
+    Markdown,
+    /// Underlined; the first kind of line that is met is the highest.
+    Underlined,
+    /// `== Usage`.
+    Asciidoc,
+    /// `\section{Usage}`.
+    Latex,
+    /// `[dependencies]`.
+    Tables,
+    /// `FROM rust AS build`.
+    Stages,
+    /// `<h2>Usage</h2>`.
+    Markup,
+}
+
+impl Headings {
+    /// Returns what stands between the names of a qualified symbol.
+    pub fn separator(self) -> &'static str {
+        match self {
+            Self::Tables | Self::Stages => ".",
+            Self::Markdown | Self::Underlined | Self::Asciidoc | Self::Latex | Self::Markup => {
+                " > "
+            }
+        }
+    }
+}
+
+/// The words of SQL, upper-case.
+#[derive(Debug)]
+pub struct Statements {
+    /// Stands between the names of a qualified symbol.
+    pub separator: &'static str,
+    /// Words that start a statement.
+    pub verbs: &'static [&'static str],
+    /// Verbs that change nothing with a name.
+    pub nameless_verbs: &'static [&'static str],
+    /// Verbs that start a statement even in a routine, at the left edge.
+    pub edge_verbs: &'static [&'static str],
+    /// Kinds of things that have names.
+    pub kinds: &'static [&'static str],
+    /// Words between the kind and the name.
+    pub between: &'static [&'static str],
+    /// Kinds that hold statements.
+    pub routines: &'static [&'static str],
+    /// What ends within a routine by a word of its own: `END IF`.
+    pub inner_ends: &'static [&'static str],
+}
+
+impl Language {
+    /// A language of which nothing is known; others say what differs.
+    pub(crate) const PLAIN: Self = Self {
+        name: "",
+        extensions: &[],
+        asked_extensions: &[],
+        file_names: &[],
+        file_name_starts: &[],
+        shebangs: &[],
+        kind: Kind::Code,
+        comments: Comments::NONE,
+        definitions: Definitions::NONE,
+        reader: Reader::AnyLayout,
+        test_paths: &[],
+        generated: &[],
+        declarations: &[],
+    };
+
+    /// Whether a line begins as comments of the language do, or goes on with one. Of pages and prose,
+    /// which may hold any language, each form of comment counts.
+    pub fn is_comment(&self, line: &str) -> bool {
+        let is_mixed = matches!(self.reader, Reader::Page { .. }) || self.kind == Kind::Prose;
+        if is_mixed || self.comments.is_empty() {
+            comment::is_comment(line)
+        } else {
+            self.comments.starts(line)
+        }
+    }
+}
+
+impl PartialEq for Language {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Language {}

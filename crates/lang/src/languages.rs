@@ -1,0 +1,114 @@
+//! Every language there is, by family.
+
+pub mod beam;
+pub mod builds;
+pub mod c;
+pub mod dart;
+pub mod data;
+pub mod dotnet;
+pub mod functional;
+pub mod go;
+pub mod hardware;
+pub mod infrastructure;
+pub mod javascript;
+pub mod jvm;
+pub mod lisp;
+pub mod native;
+pub mod pages;
+pub mod php;
+pub mod prose;
+pub mod python;
+pub mod ruby;
+pub mod rust;
+pub mod schemas;
+pub mod scripts;
+pub mod shaders;
+pub mod shells;
+pub mod sql;
+pub mod styles;
+pub mod swift;
+
+use crate::Language;
+
+const FAMILIES: &[&[&Language]] = &[
+    beam::ALL,
+    builds::ALL,
+    c::ALL,
+    dart::ALL,
+    data::ALL,
+    dotnet::ALL,
+    functional::ALL,
+    go::ALL,
+    hardware::ALL,
+    infrastructure::ALL,
+    javascript::ALL,
+    jvm::ALL,
+    lisp::ALL,
+    native::ALL,
+    pages::ALL,
+    php::ALL,
+    prose::ALL,
+    python::ALL,
+    ruby::ALL,
+    rust::ALL,
+    schemas::ALL,
+    scripts::ALL,
+    shaders::ALL,
+    shells::ALL,
+    sql::ALL,
+    styles::ALL,
+    swift::ALL,
+];
+
+/// Returns every language.
+pub fn all() -> impl Iterator<Item = &'static Language> {
+    FAMILIES.iter().copied().flatten().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn nothing_means_two_languages() {
+        let mut known = HashSet::new();
+        for language in all() {
+            let keys = [
+                ("name", &[language.name][..]),
+                ("extension", language.extensions),
+                ("file", language.file_names),
+                ("start", language.file_name_starts),
+                ("program", language.shebangs),
+            ];
+            for (kind, keys) in keys {
+                for key in keys {
+                    assert!(
+                        known.insert((kind, *key)),
+                        "{kind} {key} of {} is known",
+                        language.name
+                    );
+                }
+            }
+        }
+        assert!(known.len() > 300, "{}", known.len());
+    }
+
+    #[test]
+    fn tables_are_written_as_they_are_looked_up() {
+        for language in all() {
+            let lower = [language.extensions, language.test_paths, language.generated];
+            for text in lower.concat().iter().chain(language.declarations).chain([&language.name]) {
+                assert!(!text.is_empty() && *text == text.to_lowercase(), "{text}");
+            }
+            assert!(language.extensions.iter().all(|one| !one.contains('.')), "{}", language.name);
+            let asked = language.asked_extensions.iter();
+            assert!(
+                asked.clone().all(|one| language.extensions.contains(one)),
+                "{}",
+                language.name
+            );
+        }
+    }
+}

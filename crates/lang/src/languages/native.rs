@@ -1,0 +1,93 @@
+//! Compiled languages that are no descendants of C.
+
+use crate::{
+    Language, Reader,
+    comment::Comments,
+    definition::Definitions,
+    layout::{Layout, definition, itself, value},
+};
+
+pub(super) const ALL: &[&Language] =
+    &[&ADA, &ASSEMBLY, &COBOL, &D, &FORTRAN, &NIM, &ODIN, &PASCAL, &ZIG];
+
+pub static ADA: Language = Language {
+    name: "ada",
+    extensions: &["adb", "ads"],
+    comments: Comments { line: &["--"], block: &[] },
+    definitions: Definitions::of(&["function", "type"]),
+    ..Language::PLAIN
+};
+
+pub static ASSEMBLY: Language = Language {
+    name: "assembly",
+    extensions: &["s", "asm"],
+    comments: Comments { line: &["//", "#", ";", "@"], block: &[("/*", "*/")] },
+    ..Language::PLAIN
+};
+
+pub static COBOL: Language = Language {
+    name: "cobol",
+    extensions: &["cob", "cbl"],
+    comments: Comments { line: &["*"], block: &[] },
+    ..Language::PLAIN
+};
+
+pub static D: Language = Language {
+    name: "d",
+    extensions: &["d"],
+    comments: Comments { line: &["//"], block: &[("/*", "*/"), ("/+", "+/")] },
+    definitions: Definitions::of(&["class", "enum", "interface", "module", "struct", "union"]),
+    ..Language::PLAIN
+};
+
+pub static FORTRAN: Language = Language {
+    name: "fortran",
+    extensions: &["f", "f77", "f90", "f95", "f03", "for"],
+    comments: Comments { line: &["!", "*"], block: &[] },
+    definitions: Definitions::of(&["function", "interface", "module", "type"]),
+    ..Language::PLAIN
+};
+
+pub static NIM: Language = Language {
+    name: "nim",
+    extensions: &["nim", "nims"],
+    comments: Comments { line: &["#"], block: &[("#[", "]#")] },
+    definitions: Definitions::of(&["const", "func", "macro", "type"]),
+    ..Language::PLAIN
+};
+
+pub static ODIN: Language = Language {
+    name: "odin",
+    extensions: &["odin"],
+    comments: Comments::SLASHES,
+    ..Language::PLAIN
+};
+
+pub static PASCAL: Language = Language {
+    name: "pascal",
+    extensions: &["pas", "pp", "dpr"],
+    comments: Comments { line: &["//"], block: &[("(*", "*)"), ("{", "}")] },
+    definitions: Definitions::of(&["const", "function", "type"]),
+    ..Language::PLAIN
+};
+
+pub static ZIG: Language = Language {
+    name: "zig",
+    extensions: &["zig", "zon"],
+    asked_extensions: &["zig"],
+    comments: Comments { line: &["//"], block: &[] },
+    definitions: Definitions::of(&["const", "enum", "fn", "struct", "union"]),
+    reader: Reader::Layout(&Layout {
+        continues: &["else", "catch"],
+        modifiers: &["pub", "export", "extern", "inline", "noinline", "threadlocal", "comptime"],
+        words: &[
+            definition("fn"),
+            value("const"),
+            value("var"),
+            definition("test"),
+            itself("usingnamespace"),
+        ],
+        ..Layout::PLAIN
+    }),
+    ..Language::PLAIN
+};

@@ -1,0 +1,49 @@
+//! PHP.
+
+use crate::{
+    Language, Reader,
+    comment::Comments,
+    definition::Definitions,
+    grammar::{Bodies, Grammar, Lexis, Parser, container, definition, lead, transparent},
+};
+
+pub(super) const ALL: &[&Language] = &[&PHP];
+
+pub static PHP: Language = Language {
+    name: "php",
+    extensions: &["php", "phtml", "php5", "php7"],
+    asked_extensions: &["php"],
+    shebangs: &["php"],
+    comments: Comments { line: &["//", "#"], block: &[("/*", "*/")] },
+    definitions: Definitions::of(&[
+        "class",
+        "const",
+        "define",
+        "enum",
+        "function",
+        "interface",
+        "namespace",
+        "trait",
+    ]),
+    reader: Reader::Grammar(&Grammar {
+        parser: Parser::Php,
+        separator: "::",
+        rules: &[
+            lead("comment"),
+            lead("attribute_list"),
+            container("class_declaration"),
+            container("interface_declaration"),
+            container("trait_declaration"),
+            container("enum_declaration"),
+            definition("function_definition"),
+            definition("method_declaration"),
+            transparent("namespace_definition"),
+        ],
+        bodies: Some(Bodies::Braces {
+            lexis: Lexis::Php,
+            containers: &["class", "enum", "interface", "namespace", "trait", "try"],
+        }),
+    }),
+    test_paths: &["test.php"],
+    ..Language::PLAIN
+};

@@ -1,0 +1,45 @@
+//! Languages that describe messages, tables and contracts.
+
+use crate::{Language, comment::Comments, definition::Definitions};
+
+pub(super) const ALL: &[&Language] = &[&GRAPHQL, &PRISMA, &PROTOBUF, &SOLIDITY, &THRIFT];
+
+pub static GRAPHQL: Language = Language {
+    name: "graphql",
+    extensions: &["graphql", "gql"],
+    comments: Comments::HASH,
+    definitions: Definitions::of(&["enum", "interface", "type", "union"]),
+    ..Language::PLAIN
+};
+
+pub static PRISMA: Language = Language {
+    name: "prisma",
+    extensions: &["prisma"],
+    comments: Comments { line: &["//"], block: &[] },
+    definitions: Definitions::of(&["enum", "type"]),
+    ..Language::PLAIN
+};
+
+pub static PROTOBUF: Language = Language {
+    name: "protobuf",
+    extensions: &["proto"],
+    comments: Comments::SLASHES,
+    definitions: Definitions::of(&["enum"]),
+    ..Language::PLAIN
+};
+
+pub static SOLIDITY: Language = Language {
+    name: "solidity",
+    extensions: &["sol"],
+    comments: Comments::SLASHES,
+    definitions: Definitions::of(&["enum", "function", "interface", "struct", "type"]),
+    ..Language::PLAIN
+};
+
+pub static THRIFT: Language = Language {
+    name: "thrift",
+    extensions: &["thrift"],
+    comments: Comments { line: &["//", "#"], block: &[("/*", "*/")] },
+    definitions: Definitions::of(&["const", "enum", "struct", "union"]),
+    ..Language::PLAIN
+};

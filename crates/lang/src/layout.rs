@@ -1,0 +1,203 @@
+//! What is known of languages that are read by their layout: which lines start a definition.
+
+use crate::grammar::Construct;
+
+/// How the lines of a language are read.
+#[derive(Debug)]
+pub struct Layout {
+    /// Stands between the names of a qualified symbol.
+    pub separator: &'static str,
+    /// Starts of lines that belong to what follows, besides comments: attributes.
+    pub attributes: &'static [&'static str],
+    /// What may go over lines whose indentation means nothing, besides comments: long strings.
+    pub spans: &'static [(&'static str, &'static str)],
+    /// Words that a line starts with when it goes on with the block above, besides brackets.
+    pub continues: &'static [&'static str],
+    /// Words that may stand before the word of a definition.
+    pub modifiers: &'static [&'static str],
+    /// Words that start a definition.
+    pub words: &'static [Word],
+    pub shows: Style,
+}
+
+/// A word that starts a definition.
+#[derive(Debug)]
+pub struct Word {
+    pub text: &'static str,
+    pub construct: Construct,
+    pub naming: Naming,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// What follows the word.
+    Next,
+    /// The word itself.
+    Itself,
+    /// The rest of the line, up to where the body starts.
+    Rest,
+}
+
+/// How definitions look that no word starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// There are none.
+    Words,
+    /// `Widget build(context) {`: a block below a name with parameters.
+    Calls,
+    /// `M.open = function() … end`: a function is assigned.
+    Assigned,
+    /// `name arguments = …` at the start of a line; further equations of a name belong together.
+    Equations,
+    /// `key:` with more below it.
+    Keys,
+    /// `selector { … }`.
+    Selectors,
+    /// `target: needed`, with a recipe below.
+    Targets,
+    /// `(defun name …)`: a list that starts with a word in `def` or with one of these.
+    Lists(&'static [&'static str]),
+}
+
+/// Words before `(` that do not name a definition, in languages where [`Style::Calls`] shows some.
+pub const CONTROL: &[&str] = &[
+    "assert",
+    "await",
+    "case",
+    "catch",
+    "do",
+    "else",
+    "elsif",
+    "expect",
+    "for",
+    "foreach",
+    "group",
+    "if",
+    "in",
+    "new",
+    "return",
+    "super",
+    "switch",
+    "synchronized",
+    "test",
+    "throw",
+    "try",
+    "until",
+    "when",
+    "while",
+    "with",
+    "yield",
+];
+
+pub(crate) const fn definition(text: &'static str) -> Word {
+    Word { text, construct: Construct::Definition, naming: Naming::Next }
+}
+
+pub(crate) const fn container(text: &'static str) -> Word {
+    Word { text, construct: Construct::Container, naming: Naming::Next }
+}
+
+pub(crate) const fn value(text: &'static str) -> Word {
+    Word { text, construct: Construct::Value, naming: Naming::Next }
+}
+
+/// A definition that has no other name than its word.
+pub(crate) const fn itself(text: &'static str) -> Word {
+    Word { text, construct: Construct::Definition, naming: Naming::Itself }
+}
+
+/// A container that has no other name than its word.
+pub(crate) const fn block(text: &'static str) -> Word {
+    Word { text, construct: Construct::Container, naming: Naming::Itself }
+}
+
+/// A container named by the rest of its line.
+pub(crate) const fn whole(text: &'static str) -> Word {
+    Word { text, construct: Construct::Container, naming: Naming::Rest }
+}
+
+impl Layout {
+    /// Nothing but indentation and brackets.
+    pub(crate) const PLAIN: Self = Self {
+        separator: ".",
+        attributes: &[],
+        spans: &[],
+        continues: &[],
+        modifiers: &[],
+        words: &[],
+        shows: Style::Words,
+    };
+}
+
+pub(crate) const BRACE_WORDS: &[&str] = &["else", "catch", "finally", "while"];
+pub(crate) const END_WORDS: &[&str] =
+    &["end", "else", "elseif", "elsif", "elif", "rescue", "ensure", "after", "catch", "until"];
+/// Strings that may go over lines in many languages.
+pub(crate) const LONG_STRINGS: &[(&str, &str)] = &[("\"\"\"", "\"\"\"")];
+
+/// What definitions start with in many languages, for those that have no layout of their own.
+pub static ANY: Layout = Layout {
+    attributes: &["@", "#["],
+    continues: &["end", "else", "elseif", "elsif", "elif", "catch", "finally", "endif"],
+    modifiers: &[
+        "abstract",
+        "async",
+        "const",
+        "data",
+        "default",
+        "export",
+        "extend",
+        "extern",
+        "final",
+        "inline",
+        "internal",
+        "local",
+        "open",
+        "override",
+        "private",
+        "protected",
+        "pub",
+        "public",
+        "sealed",
+        "static",
+        "type",
+        "virtual",
+        "mutable",
+        "recursive",
+        "pure",
+        "elemental",
+    ],
+    words: &[
+        container("class"),
+        container("interface"),
+        container("struct"),
+        container("enum"),
+        container("union"),
+        container("trait"),
+        container("contract"),
+        container("library"),
+        container("message"),
+        container("service"),
+        container("model"),
+        container("entity"),
+        container("architecture"),
+        container("package"),
+        container("module"),
+        container("input"),
+        container("fragment"),
+        definition("function"),
+        definition("func"),
+        definition("def"),
+        definition("fn"),
+        definition("proc"),
+        definition("macro"),
+        definition("method"),
+        definition("subroutine"),
+        definition("task"),
+        definition("rpc"),
+        definition("sub"),
+        value("let"),
+        value("type"),
+    ],
+    ..Layout::PLAIN
+};

@@ -1,0 +1,206 @@
+//! Files that are left out for what they are called: binaries, lock files, generated and minified
+//! code.
+
+use crate::languages;
+
+/// Extensions of files that are no text, or text made for machines.
+const BINARY: &[&str] = &[
+    "7z",
+    "a",
+    "aac",
+    "aiff",
+    "apk",
+    "ar",
+    "arrow",
+    "avi",
+    "avif",
+    "avro",
+    "bin",
+    "blend",
+    "bmp",
+    "br",
+    "bz2",
+    "cab",
+    "class",
+    "dat",
+    "db",
+    "deb",
+    "dll",
+    "dmg",
+    "doc",
+    "docx",
+    "ds_store",
+    "dylib",
+    "eot",
+    "exe",
+    "feather",
+    "fla",
+    "flac",
+    "flv",
+    "gguf",
+    "gif",
+    "glb",
+    "gz",
+    "h5",
+    "heic",
+    "icns",
+    "ico",
+    "idx",
+    "img",
+    "iso",
+    "jar",
+    "jpeg",
+    "jpg",
+    "lib",
+    "lz4",
+    "lzma",
+    "m4a",
+    "m4v",
+    "map",
+    "mdb",
+    "mkv",
+    "mo",
+    "mov",
+    "mp3",
+    "mp4",
+    "mpeg",
+    "mpg",
+    "msi",
+    "node",
+    "npy",
+    "npz",
+    "nupkg",
+    "o",
+    "obj",
+    "odp",
+    "ods",
+    "odt",
+    "ogg",
+    "onnx",
+    "opus",
+    "orc",
+    "otf",
+    "pack",
+    "parquet",
+    "pb",
+    "pdb",
+    "pdf",
+    "pickle",
+    "pkl",
+    "png",
+    "ppt",
+    "pptx",
+    "psd",
+    "pt",
+    "pth",
+    "pyc",
+    "pyd",
+    "pyo",
+    "rar",
+    "rlib",
+    "rmeta",
+    "rpm",
+    "safetensors",
+    "snap",
+    "so",
+    "sqlite",
+    "sqlite3",
+    "svg",
+    "swf",
+    "tar",
+    "tflite",
+    "tgz",
+    "tif",
+    "tiff",
+    "ttc",
+    "ttf",
+    "vsix",
+    "war",
+    "wasm",
+    "wav",
+    "webm",
+    "webp",
+    "whl",
+    "wma",
+    "wmv",
+    "woff",
+    "woff2",
+    "xls",
+    "xlsx",
+    "xz",
+    "zip",
+    "zst",
+];
+
+/// Whole names of lock files that no rule below catches.
+const LOCKS: &[&str] = &[
+    "bun.lockb",
+    "cabal.project.freeze",
+    "go.sum",
+    "go.work.sum",
+    "npm-shrinkwrap.json",
+    "package.resolved",
+    "packages.lock.json",
+];
+
+/// Ends of lock file names.
+const LOCK_ENDS: &[&str] =
+    &[".lock", ".lockfile", "-lock.json", "-lock.yaml", "-lock.yml", ".lock.json", ".lock.hcl"];
+
+/// The start of names that a generator of Kubernetes gives.
+const MADE_START: &str = "zz_generated.";
+
+/// Whether a file of this name is left out.
+pub fn is_left_out(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|extension| BINARY.contains(&extension))
+        || is_lock(&name)
+        || is_made(&name)
+        || name.starts_with(MADE_START)
+}
+
+/// Whether a file of this name, lower-case, records which versions were chosen.
+pub(crate) fn is_lock(name: &str) -> bool {
+    LOCKS.contains(&name) || LOCK_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether only generators and minifiers give such a name, lower-case.
+pub(crate) fn is_made(name: &str) -> bool {
+    languages::all().flat_map(|language| language.generated).any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_made_files_are_left_out() {
+        for name in [
+            "Cargo.lock",
+            "package-lock.json",
+            "pnpm-lock.yaml",
+            "yarn.lock",
+            "go.sum",
+            "app.min.js",
+            "api.pb.go",
+            "api_pb2.py",
+            "Form.Designer.cs",
+            "logo.PNG",
+            "a.wasm",
+            "zz_generated.deepcopy.go",
+            ".terraform.lock.hcl",
+            "main.js.map",
+        ] {
+            assert!(is_left_out(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn sources_are_kept() {
+        for name in ["lock.rs", "Makefile", "admin.js", "block.go", "pb.go", "generated.rs", "png"]
+        {
+            assert!(!is_left_out(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a path says of a file's role: source, or something that stands beside it.
+
+use crate::{Kind, detect, languages, names, vendored};
+
+/// What a file may be besides plain source. It may be several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Tests, and what they work with.
+    Test,
+    /// Other people's code.
+    Vendored,
+    /// Written by a program.
+    Generated,
+    /// Examples, benchmarks, and the folders of documentation.
+    Example,
+    /// Text for people.
+    Docs,
+    /// Declares what is defined elsewhere.
+    Declaration,
+    /// There for the sake of older versions.
+    Compatibility,
+    /// Data, and files that record versions.
+    Data,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Test,
+        Self::Vendored,
+        Self::Generated,
+        Self::Example,
+        Self::Docs,
+        Self::Declaration,
+        Self::Compatibility,
+        Self::Data,
+    ];
+
+    /// Folders of such files, lower-case.
+    fn folders(self) -> &'static [&'static str] {
+        match self {
+            Self::Test => &[
+                "__tests__",
+                "e2e",
+                "fixtures",
+                "spec",
+                "specs",
+                "test",
+                "testdata",
+                "testing",
+                "tests",
+            ],
+            Self::Vendored => &["deps", "external", "vendor"],
+            Self::Generated => &["generated", "gen"],
+            Self::Example => &[
+                "bench",
+                "benches",
+                "benchmarks",
+                "demo",
+                "doc",
+                "docs",
+                "example",
+                "examples",
+                "samples",
+            ],
+            Self::Compatibility => &[
+                "compat",
+                "compatibility",
+                "deprecated",
+                "legacy",
+                "obsolete",
+                "polyfills",
+                "shims",
+            ],
+            Self::Docs | Self::Declaration | Self::Data => &[],
+        }
+    }
+
+    /// Whether a folder of this name, lower-case, holds such files, or its name ends with one that
+    /// does: `versioned_docs`, `integration-tests`.
+    fn is_folder(self, folder: &str) -> bool {
+        let last = folder.rsplit(['_', '-']).next().unwrap_or_default();
+        [folder, last].iter().any(|name| {
+            self.folders().contains(name) || self == Self::Vendored && vendored::is_always(name)
+        })
+    }
+
+    /// Whether the name of a file says that it is one.
+    fn is_named(self, name: &str, lower: &str) -> bool {
+        let ends = |ends: &[&str]| ends.iter().any(|end| lower.ends_with(end));
+        match self {
+            Self::Test => is_test(lower),
+            Self::Generated => {
+                GENERATED.iter().any(|part| lower.contains(part)) || names::is_made(lower)
+            }
+            Self::Docs => lower.starts_with("changelog") || kind(name) == Some(Kind::Prose),
+            Self::Declaration => languages::all().any(|language| ends(language.declarations)),
+            Self::Compatibility => {
+                let words = ["compat", "deprecated", "legacy", "polyfill", "shim"];
+                lower.split(['.', '_', '-']).any(|part| words.contains(&part))
+            }
+            Self::Data => kind(name) == Some(Kind::Data) || ends(TABLES) || names::is_lock(lower),
+            Self::Vendored | Self::Example => false,
+        }
+    }
+}
+
+/// Parts of names that generators give, in any language.
+const GENERATED: &[&str] = &[".min.", ".pb.", "_pb2", ".gen.", ".generated.", "_generated."];
+
+/// Ends of names of data in no language.
+const TABLES: &[&str] = &[".api", ".csv", ".svg"];
+
+/// Returns the roles of a file by its path below the root; none for plain source.
+pub fn roles(path: &str) -> impl Iterator<Item = Role> {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let folders = folders.to_ascii_lowercase();
+    let lower = name.to_ascii_lowercase();
+    Role::ALL.into_iter().filter(move |role| {
+        role.is_named(name, &lower) || folders.split('/').any(|folder| role.is_folder(folder))
+    })
+}
+
+/// Whether a file of this path may define names: documents and data only repeat them.
+pub fn may_define(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let repeats =
+        [Role::Docs, Role::Data].iter().any(|role| role.is_named(name, &name.to_ascii_lowercase()));
+    !repeats && kind(name) != Some(Kind::Page)
+}
+
+fn kind(name: &str) -> Option<Kind> {
+    detect::by_path(name).map(|language| language.kind)
+}
+
+fn is_test(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default();
+    let ends = ["_test", "_tests", "_spec", "-test", "-spec"];
+    stem.starts_with("test_")
+        || stem == "test"
+        || stem == "tests"
+        || ends.iter().any(|end| stem.ends_with(end))
+        || [".test.", ".spec."].iter().any(|part| name.contains(part))
+        || languages::all().flat_map(|one| one.test_paths).any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str) -> Vec<Role> {
+        roles(path).collect()
+    }
+
+    #[test]
+    fn documents_and_data_define_nothing() {
+        for path in ["docs/api/Header.html", "README.md", "schema/header.json", "LICENSE"] {
+            assert!(!may_define(path), "{path}");
+        }
+        for path in ["tests/header_test.go", "docs/conf.py", "CMakeLists.txt", "Cargo.toml"] {
+            assert!(may_define(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_says_what_a_file_is_for() {
+        for (path, role) in [
+            ("src/main/java/HeaderTest.java", Role::Test),
+            ("pkg/header_test.go", Role::Test),
+            ("web/header.spec.ts", Role::Test),
+            ("integration-tests/header.rb", Role::Test),
+            ("Sources/HeaderTests.swift", Role::Test),
+            ("vendor/header.go", Role::Vendored),
+            ("third_party/header.c", Role::Vendored),
+            ("api/header.pb.rs", Role::Generated),
+            ("Header.g.cs", Role::Generated),
+            ("examples/header.py", Role::Example),
+            ("web/versioned_docs/header.ts", Role::Example),
+            ("README.md", Role::Docs),
+            ("README", Role::Docs),
+            ("CHANGELOG.old", Role::Docs),
+            ("web/header.d.ts", Role::Declaration),
+            ("header.pyi", Role::Declaration),
+            ("src/legacy/header.c", Role::Compatibility),
+            ("src/header_compat.c", Role::Compatibility),
+            ("schemas/header.YAML", Role::Data),
+            ("poetry.lock", Role::Data),
+            ("go.sum", Role::Data),
+            ("rows.csv", Role::Data),
+        ] {
+            assert_eq!(of(path), [role], "{path}");
+        }
+        assert_eq!(of("tests/vendor/notes.md"), [Role::Test, Role::Vendored, Role::Docs]);
+    }
+
+    #[test]
+    fn plain_source_has_no_role() {
+        for path in
+            ["src/header.rs", "latest/contest.go", "src/attest.c", "CMakeLists.txt", "Cargo.toml"]
+        {
+            assert_eq!(of(path), [], "{path}");
+        }
+    }
+}

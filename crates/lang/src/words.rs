@@ -1,0 +1,125 @@
+//! Cuts text into identifiers, and identifiers into the words they are made of.
+//!
+//! This is the one definition of a word: the built-in model, the lexical terms and the ranking
+//! rules all use it. It works on bytes and, except for [`words`] and [`folded`], allocates nothing.
+
+pub use crate::stem::stem;
+
+/// Returns the identifiers `[A-Za-z][A-Za-z0-9_]*` and runs of digits in `text`, in order.
+pub fn identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text.as_bytes();
+    std::iter::from_fn(move || {
+        let (_, from_start) = cut(rest, |byte| !byte.is_ascii_alphanumeric());
+        let (identifier, behind) = match from_start.first()? {
+            b'0'..=b'9' => cut(from_start, |byte| byte.is_ascii_digit()),
+            _ => cut(from_start, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+        };
+        rest = behind;
+        Some(identifier)
+    })
+}
+
+/// Returns the parts of an identifier, in order: cut at underscores, at changes of case and
+/// between letters and digits. In `HTTPServer2_main` they are `HTTP`, `Server`, `2` and `main`.
+pub fn parts(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = identifier;
+    std::iter::from_fn(move || {
+        let (_, from_start) = cut(rest, |byte| !byte.is_ascii_alphanumeric());
+        let (part, behind) = from_start.split_at(part_length(from_start)?);
+        rest = behind;
+        Some(part)
+    })
+}
+
+/// Returns the words of a text in lower case and singular, without those of one letter.
+pub fn words(text: &str) -> impl Iterator<Item = String> {
+    identifiers(text)
+        .flat_map(parts)
+        .filter(|part| 1 < part.len())
+        .map(|part| folded(singular(part)))
+}
+
+/// Returns a name without its case and underscores.
+pub fn folded(name: &[u8]) -> String {
+    name.iter().filter(|b| **b != b'_').map(|b| char::from(b.to_ascii_lowercase())).collect()
+}
+
+/// Returns a part without the ending of a simple plural: `items` and `item` are one word, while
+/// `class`, `status`, `axis` and short words such as `css` stay as they are.
+pub fn singular(part: &[u8]) -> &[u8] {
+    match part {
+        [_, _, .., before, b's' | b'S']
+            if !matches!(before.to_ascii_lowercase(), b's' | b'u' | b'i') =>
+        {
+            part.split_last().map_or(part, |(_, start)| start)
+        }
+        _ => part,
+    }
+}
+
+/// Returns the length of the first part of `bytes`, which begin with a letter or digit.
+fn part_length(bytes: &[u8]) -> Option<usize> {
+    if bytes.first()?.is_ascii_digit() {
+        return Some(cut(bytes, |byte| byte.is_ascii_digit()).0.len());
+    }
+    let (upper, behind) = cut(bytes, |byte| byte.is_ascii_uppercase());
+    let (lower, _) = cut(behind, |byte| byte.is_ascii_lowercase());
+    Some(match (upper.len(), lower.len()) {
+        (upper @ (0 | 1), lower) => upper + lower,
+        (upper, 0) => upper,
+        // The last capital begins the next word: `HTTPServer` is `HTTP` and `Server`.
+        (upper, _) => upper - 1,
+    })
+}
+
+/// Cuts `bytes` behind the longest start whose bytes all satisfy `keep`.
+fn cut(bytes: &[u8], keep: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+    let end = bytes.iter().position(|&byte| !keep(byte)).unwrap_or(bytes.len());
+    bytes.split_at(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut_up(text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for identifier in identifiers(text) {
+            for part in parts(identifier) {
+                words.push(String::from_utf8(part.to_vec()).unwrap());
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn identifiers_begin_with_a_letter_or_are_digits() {
+        let found: Vec<&[u8]> = identifiers("_foo9 += 12ab_c; naïve::X").collect();
+        assert_eq!(found, [b"foo9".as_slice(), b"12", b"ab_c", b"na", b"ve", b"X"]);
+    }
+
+    #[test]
+    fn plurals_lose_their_ending() {
+        for (word, wanted) in [
+            ("items", "item"),
+            ("URLS", "URL"),
+            ("bus", "bus"),
+            ("class", "class"),
+            ("status", "status"),
+            ("axis", "axis"),
+            ("css", "css"),
+            ("ids", "ids"),
+            ("s", "s"),
+        ] {
+            assert_eq!(singular(word.as_bytes()), wanted.as_bytes());
+        }
+    }
+
+    #[test]
+    fn words_end_at_case_changes_underscores_and_digits() {
+        assert_eq!(cut_up("HTTPServer2_main"), ["HTTP", "Server", "2", "main"]);
+        assert_eq!(cut_up("getURL utf8ToUTF16"), ["get", "URL", "utf", "8", "To", "UTF", "16"]);
+        assert_eq!(cut_up("__init__ aB A1b"), ["init", "a", "B", "A", "1", "b"]);
+        assert_eq!(cut_up("ABCd _ __ "), ["AB", "Cd"]);
+    }
+}

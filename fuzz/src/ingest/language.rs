@@ -1,1 +1,0 @@
-../../../src/ingest/language.rs
