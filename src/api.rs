@@ -12,6 +12,7 @@ mod tools;
 
 use std::{sync::Arc, time::Instant};
 
+use codeinfo_mcp::{Endpoint, Schema, SchemaError};
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -22,12 +23,11 @@ use crate::{
     config::{Http, PathMap},
     embed::Embedder,
     ingest::Ingest,
+    mcp_http,
     net::{self, Handler, Request, Response, reply},
-    rpc::{Endpoint, Schema, SchemaError},
     search::Search,
     store::VectorStore,
     telemetry::Metrics,
-    wire,
 };
 use fault::Fault;
 use mcp::RawSearch;
@@ -130,7 +130,7 @@ impl Parts {
             Route::Mcp => {
                 let search = self.mcp.confined(request.query())?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
-                Ok(wire::post(&endpoint, request, &self.http).await?)
+                Ok(mcp_http::post(&endpoint, request, &self.http).await?)
             }
             Route::NotAllowed { allow } => Err(net::Fault::MethodNotAllowed { allow }.into()),
             Route::NotFound => Err(net::Fault::RouteNotFound.into()),

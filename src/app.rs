@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use codeinfo_mcp::SchemaError;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
@@ -22,7 +23,6 @@ use crate::{
     ingest::Ingest,
     mcp::Mcp,
     net::{self, Listener},
-    rpc::SchemaError,
     search::Search,
     store::{Catalog, Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,

@@ -7,14 +7,14 @@ mod tool;
 
 use std::sync::Arc;
 
+use codeinfo_mcp::{Endpoint, SchemaError};
 use hyper::Method;
 
 use crate::{
     chat::Chat,
     config::Http,
+    mcp_http,
     net::{self, Handler, Request, Response},
-    rpc::{Endpoint, SchemaError},
-    wire,
 };
 use protocol::Questions;
 
@@ -37,7 +37,7 @@ impl Mcp {
             (_, "/" | "/mcp") => return Err(net::Fault::MethodNotAllowed { allow: "POST" }),
             _ => return Err(net::Fault::RouteNotFound),
         }
-        wire::post(&self.endpoint, request, &self.http).await
+        mcp_http::post(&self.endpoint, request, &self.http).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sends whatever the fuzzer thinks of to an MCP endpoint. The first four lines are headers.
 #![no_main]
 
-#[path = "../../tests/it/support/judge.rs"]
+#[path = "../../crates/mcp/tests/it/judge.rs"]
 mod judge;
 
 use std::cell::LazyCell;

@@ -1,6 +1,4 @@
-//! The layers of CodeInfo that are fuzzed, and what they stand on, linked from `../src`.
+//! What is fuzzed of the product, linked from `../src`.
 
-pub mod config;
 pub mod ignored;
 pub mod ingest;
-pub mod rpc;

@@ -2,6 +2,9 @@
 
 use std::{fmt::Write, sync::Arc};
 
+use codeinfo_mcp::{
+    About, Call, CallError, Endpoint, Error, Idempotence, SchemaError, Tool, ToolResult,
+};
 use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};
@@ -10,7 +13,6 @@ use super::{Services, fault::Fault, repos, tools};
 use crate::{
     domain::{FILES_META, Root, SEARCH_TOOL, UnknownRoot, plain_name},
     error::{Code, chain},
-    rpc::{About, Call, Endpoint, Error, Openness, Refusal, SchemaError, Tool, ToolResult},
     search::{self, SearchError},
 };
 
@@ -50,7 +52,7 @@ pub(super) struct RawSearch {
 impl RawSearch {
     pub(super) fn new(services: Arc<Services>) -> Result<Self, SchemaError> {
         let nothing = json!({ "type": "object", "additionalProperties": false, "properties": {} });
-        let repeatable = Openness::Idempotent;
+        let repeatable = Idempotence::Idempotent;
         let tools = vec![
             Tool::new(LIST, "List indexed repositories", LIST_DESCRIPTION, nothing, repeatable)?,
             Tool::new(
@@ -102,7 +104,7 @@ impl RawSearch {
         }
     }
 
-    async fn list(&self) -> Result<ToolResult, Refusal> {
+    async fn list(&self) -> Result<ToolResult, CallError> {
         let only = match self.only(None).await {
             Ok(only) => only,
             Err(failure) => return failed(failure.code(), &failure),
@@ -116,14 +118,14 @@ impl RawSearch {
         }
     }
 
-    async fn search(&self, arguments: tools::SearchArguments) -> Result<ToolResult, Refusal> {
+    async fn search(&self, arguments: tools::SearchArguments) -> Result<ToolResult, CallError> {
         let arguments = match self.only(arguments.repository()).await {
             Ok(None) => arguments,
             Ok(Some(root)) => arguments.within(&root),
             Err(failure) => return failed(failure.code(), &failure),
         };
         let query =
-            arguments.query().map_err(|fault| Refusal::Arguments(vec![fault.to_string()]))?;
+            arguments.query().map_err(|fault| CallError::Arguments(vec![fault.to_string()]))?;
         let found = match self.services.find(&query).await {
             Ok(found) => found,
             Err(failure) => return failed(failure.code(), &failure),
@@ -158,13 +160,13 @@ impl Endpoint for RawSearch {
         tool: &'a Tool,
         arguments: Value,
         _: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, Refusal>> {
+    ) -> BoxFuture<'a, Result<Call, CallError>> {
         async move {
             let result = if tool.name() == SEARCH_TOOL {
-                let arguments = tool.arguments().read(arguments).map_err(Refusal::Arguments)?;
+                let arguments = tool.arguments().read(arguments).map_err(CallError::Arguments)?;
                 self.search(arguments).await?
             } else {
-                tool.arguments().read::<Value>(arguments).map_err(Refusal::Arguments)?;
+                tool.arguments().read::<Value>(arguments).map_err(CallError::Arguments)?;
                 self.list().await?
             };
             Ok(Call::Done(result))
@@ -174,11 +176,11 @@ impl Endpoint for RawSearch {
 }
 
 /// Maps a failure to what the calling model should read. A bug is hidden; the log has it.
-fn failed(code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, Refusal> {
+fn failed(code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, CallError> {
     let advice = match code {
         Code::Internal => {
             error!(error = %chain(failure), "tool failed");
-            return Err(Refusal::Error(Error::internal()));
+            return Err(CallError::Error(Error::internal()));
         }
         Code::RepoNotFound => "Leave `repository` out to search all.",
         Code::IngestRequired => {

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use codeinfo_mcp::{CallError, Error, ToolResult};
 use serde_json::json;
 use tracing::{error, warn};
 
@@ -11,7 +12,6 @@ use crate::{
     codex::Unavailable,
     domain::ConversationId,
     error::Code,
-    rpc::{Error, Refusal, ToolResult},
 };
 
 /// Says that Codex cannot be used, in the words that callers wait for.
@@ -24,16 +24,16 @@ pub(super) fn unavailable(why: &Unavailable, conversation: Option<ConversationId
 }
 
 /// Returns the end of a call whose turn ran.
-pub(super) fn ended(outcome: &Outcome) -> Result<ToolResult, Refusal> {
+pub(super) fn ended(outcome: &Outcome) -> Result<ToolResult, CallError> {
     match &outcome.failure {
         Some(Failure { code: Code::LlmUnavailable, message, hint }) => {
             warn!(reason = %message, "codex was lost in a turn");
             let why = Unavailable { reason: message.clone(), hint: hint.clone() };
-            return Err(Refusal::Error(unavailable(&why, Some(outcome.conversation))));
+            return Err(CallError::Error(unavailable(&why, Some(outcome.conversation))));
         }
         Some(Failure { code: Code::Internal, message, .. }) => {
             error!(error = %message, "turn failed");
-            return Err(Refusal::Error(Error::internal()));
+            return Err(CallError::Error(Error::internal()));
         }
         Some(failure) => warn!(code = %failure.code, reason = %failure.message, "turn failed"),
         None => {}
@@ -45,14 +45,14 @@ pub(super) fn ended(outcome: &Outcome) -> Result<ToolResult, Refusal> {
 pub(super) fn refused(
     failure: &ChatError,
     conversation: Option<ConversationId>,
-) -> Result<ToolResult, Refusal> {
+) -> Result<ToolResult, CallError> {
     if let ChatError::Unavailable(why, conversation) = failure {
         warn!(reason = %why.reason, "codex is unavailable");
-        return Err(Refusal::Error(unavailable(why, *conversation)));
+        return Err(CallError::Error(unavailable(why, *conversation)));
     }
     match failure.code() {
         Code::ConversationNotFound | Code::RepoNotFound | Code::ValidationFailed => {
-            Err(Refusal::Arguments(vec![failure.to_string()]))
+            Err(CallError::Arguments(vec![failure.to_string()]))
         }
         Code::Internal => Err(internal(failure)),
         code => {
@@ -64,7 +64,7 @@ pub(super) fn refused(
 }
 
 /// Hides a bug from the client and leaves it in the log.
-pub(super) fn internal(cause: &(dyn std::error::Error + 'static)) -> Refusal {
+pub(super) fn internal(cause: &(dyn std::error::Error + 'static)) -> CallError {
     error!(error = cause, "tool failed");
-    Refusal::Error(Error::internal())
+    CallError::Error(Error::internal())
 }

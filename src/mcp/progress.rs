@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
+use codeinfo_mcp::{CallError, Error, Update};
 use futures_util::{Stream, StreamExt, stream};
 use tracing::{debug, error, info};
 
 use super::fault;
-use crate::{
-    chat::{Ask, Chat, Event, Turn},
-    rpc::{Error, Refusal, Update},
-};
+use crate::chat::{Ask, Chat, Event, Turn};
 
 /// Most characters of one progress message; the whole text is in the result.
 const MAX_CHARS: usize = 2000;
@@ -50,7 +48,7 @@ pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send
                     },
                     None => {
                         error!("turn ended without an outcome");
-                        let end = Err(Refusal::Error(Error::internal()));
+                        let end = Err(CallError::Error(Error::internal()));
                         return Some((Update::Done(end), Step::Over));
                     }
                 },

@@ -1,5 +1,6 @@
 //! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
 
+use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture};
 use serde_json::{Map, Value};
 
@@ -7,7 +8,6 @@ use super::{fault, progress, tool};
 use crate::{
     chat::{Ask, Chat},
     codex::Presence,
-    rpc::{About, Call, Endpoint, Error, Refusal, SchemaError, Tool},
 };
 
 const INSTRUCTIONS: &str = "\
@@ -50,7 +50,7 @@ impl Endpoint for Questions {
         tool: &'a Tool,
         arguments: Value,
         meta: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, Refusal>> {
+    ) -> BoxFuture<'a, Result<Call, CallError>> {
         let call = match (tool::asked(tool, arguments), tool::repository(&meta)) {
             (Ok((question, conversation)), Ok(repository)) => {
                 let ask = Ask { question, conversation, model: None, effort: None, repository };
@@ -58,7 +58,7 @@ impl Endpoint for Questions {
             }
             (asked, repository) => {
                 let faults = asked.err().into_iter().flatten().chain(repository.err());
-                Err(Refusal::Arguments(faults.collect()))
+                Err(CallError::Arguments(faults.collect()))
             }
         };
         future::ready(call).boxed()

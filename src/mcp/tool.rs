@@ -1,12 +1,12 @@
 //! The tool: its definition, its arguments, its result.
 
+use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::{
     chat::{Failure, Outcome},
     domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
-    rpc::{Openness, SchemaError, Tool, ToolResult},
 };
 
 const DESCRIPTION: &str = "\
@@ -48,7 +48,7 @@ pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
         },
     });
     // The same question asked twice begins two conversations.
-    let changing = Openness::Changing;
+    let changing = Idempotence::Changing;
     Tool::new("codebase_question", "Ask about the codebase", DESCRIPTION, arguments, changing)
 }
 

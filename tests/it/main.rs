@@ -34,7 +34,6 @@ mod ingest_secrets;
 mod keys;
 mod listeners;
 mod net;
-mod properties;
 mod real_source;
 mod sealed;
 mod search;

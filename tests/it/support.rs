@@ -7,7 +7,6 @@ pub(crate) mod container;
 pub(crate) mod embeddings;
 pub(crate) mod house;
 pub(crate) mod install;
-pub(crate) mod judge;
 pub(crate) mod model;
 pub(crate) mod process;
 pub(crate) mod qdrant;

@@ -6,7 +6,7 @@ use super::{Schema, SchemaError};
 
 /// Whether a repeated call gives the same: a search does, a conversation does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Openness {
+pub enum Idempotence {
     Idempotent,
     Changing,
 }
@@ -25,7 +25,7 @@ impl Tool {
         title: &str,
         description: &str,
         arguments: Value,
-        openness: Openness,
+        idempotence: Idempotence,
     ) -> Result<Self, SchemaError> {
         let listed = json!({
             "name": name,
@@ -37,7 +37,7 @@ impl Tool {
                 "title": title,
                 "readOnlyHint": true,
                 "destructiveHint": false,
-                "idempotentHint": openness == Openness::Idempotent,
+                "idempotentHint": idempotence == Idempotence::Idempotent,
                 "openWorldHint": false,
             },
         });

@@ -2,12 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use codeinfo::{
-    config::Http,
-    rpc::{
-        self, About, Call, Endpoint, Error, Openness, Post, Refusal, Reply, Tool, ToolResult,
-        Update,
-    },
+use codeinfo_mcp::{
+    About, Bounds, Call, CallError, Endpoint, Error, Idempotence, Post, Reply, Tool, ToolResult,
+    Update, answer,
 };
 use futures_util::{
     FutureExt, StreamExt,
@@ -54,22 +51,14 @@ pub(crate) struct Judge {
     runtime: tokio::runtime::Runtime,
     open: Arc<dyn Endpoint>,
     gated: Arc<dyn Endpoint>,
-    bounds: Http,
+    bounds: Bounds,
 }
 
 impl Judge {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let wait = Duration::from_mins(1);
-        let bounds = Http {
-            max_body_bytes: 1 << 20,
-            max_connections: 1,
-            max_batch: MAX_BATCH,
-            first_byte_timeout: wait,
-            read_timeout: wait,
-            write_timeout: wait,
-            keep_alive: wait,
-        };
+        let bounds = Bounds { max_batch: MAX_BATCH, keep_alive: wait };
         Self {
             runtime: runtime.unwrap(),
             open: Arc::new(Tools::new(true)),
@@ -90,10 +79,10 @@ impl Judge {
     fn hear(&self, endpoint: &Arc<dyn Endpoint>, headers: &Headers, body: &[u8]) -> Heard {
         self.runtime.block_on(async {
             let post = Post::new(|name| headers.get(name).map(Into::into), body);
-            match rpc::answer(endpoint, post, &self.bounds).await {
+            match answer(endpoint, post, &self.bounds).await {
                 Reply::Accepted => Heard::Nothing,
                 Reply::Json { status, text } => Heard::Json(status, text),
-                Reply::Late(text) => Heard::Json(200, text.await),
+                Reply::Deferred(text) => Heard::Json(200, text.await),
                 Reply::Events(messages) => Heard::Events(messages.collect().await),
             }
         })
@@ -275,7 +264,7 @@ impl Tools {
             "required": ["question"],
             "properties": { "question": { "type": "string", "minLength": 1 } },
         });
-        let tool = |name| Tool::new(name, "title", "text", schema.clone(), Openness::Changing);
+        let tool = |name| Tool::new(name, "title", "text", schema.clone(), Idempotence::Changing);
         let tools = ["now", "later", "lost", "refused"].into_iter().map(|name| tool(name).unwrap());
         let about = About { title: "Test", instructions: "Ask.", tools: tools.collect() };
         Self { about, open }
@@ -297,9 +286,9 @@ impl Endpoint for Tools {
         tool: &'a Tool,
         arguments: Value,
         _: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, Refusal>> {
+    ) -> BoxFuture<'a, Result<Call, CallError>> {
         let call = match tool.arguments().read::<Value>(arguments) {
-            Err(faults) => Err(Refusal::Arguments(faults)),
+            Err(faults) => Err(CallError::Arguments(faults)),
             Ok(arguments) => {
                 let result = ToolResult::text(arguments.to_string()).with_meta("k", json!(1));
                 let news = ["one", "two"].map(|text| Update::Progress(text.to_owned()));
@@ -310,7 +299,7 @@ impl Endpoint for Tools {
                         Ok(Call::Running(stream::iter(news).chain(end).boxed()))
                     }
                     "lost" => Ok(Call::Running(stream::iter(news).boxed())),
-                    _ => Err(Refusal::Error(Error::internal())),
+                    _ => Err(CallError::Error(Error::internal())),
                 }
             }
         };

@@ -5,9 +5,6 @@ use serde_json::{Map, Value};
 
 use super::{Error, Tool, ToolResult};
 
-/// How both endpoints introduce themselves.
-pub(super) const NAME: &str = "codeinfo";
-
 /// What an endpoint says of itself.
 #[derive(Debug, Clone)]
 pub struct About {
@@ -21,7 +18,7 @@ pub struct About {
 
 /// Why a call is refused.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Refusal {
+pub enum CallError {
     /// The arguments are at fault, one sentence each. Each era has its own form for this.
     Arguments(Vec<String>),
     /// Anything else.
@@ -41,7 +38,7 @@ pub enum Call {
 pub enum Update {
     /// Something for a person to read meanwhile.
     Progress(String),
-    Done(Result<ToolResult, Refusal>),
+    Done(Result<ToolResult, CallError>),
 }
 
 /// An MCP endpoint. Two are shipped: raw search on the main listener, and the question server.
@@ -59,5 +56,5 @@ pub trait Endpoint: Send + Sync + 'static {
         tool: &'a Tool,
         arguments: Value,
         meta: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Call, Refusal>>;
+    ) -> BoxFuture<'a, Result<Call, CallError>>;
 }

@@ -1,4 +1,4 @@
-//! Calls that take their time: their news as they come, then the one answer.
+//! Long-running calls: progress notifications, then the result.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::{
-    endpoint::{Refusal, Update},
+    endpoint::{CallError, Update},
     era::Era,
     message::{Error, Id, Request, answered},
     method::finished,
@@ -95,7 +95,7 @@ impl Running {
                 update = self.updates.next() => match update {
                     Some(Update::Progress(news)) => news,
                     Some(Update::Done(end)) => return Some(self.end(end)),
-                    None => return Some(self.end(Err(Refusal::Error(Error::internal())))),
+                    None => return Some(self.end(Err(CallError::Error(Error::internal())))),
                 },
                 _ = self.ticks.tick() => {
                     format!("working for {} s", self.started.elapsed().as_secs())
@@ -109,7 +109,7 @@ impl Running {
         None
     }
 
-    fn end(&mut self, end: Result<super::ToolResult, Refusal>) -> String {
+    fn end(&mut self, end: Result<super::ToolResult, CallError>) -> String {
         self.over = true;
         answered(&self.caller.id, finished(self.caller.era, end)).to_string()
     }

@@ -1,6 +1,6 @@
 //! One POST to an MCP endpoint: what the headers mean, which status, which form of reply.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use futures_util::{
     FutureExt, StreamExt,
@@ -14,12 +14,42 @@ use super::{
     accept::Accepts,
     endpoint::Endpoint,
     era::{self, Era},
-    incoming::Post,
     message::{Error, Message, Payload, Request, answered, failed, message, read},
     method::{self, Answer},
     modern, progress,
 };
-use crate::config::Http;
+
+/// Bounds of what one POST may take.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Most messages in one batch.
+    pub max_batch: usize,
+    /// How often a call that takes long reports that it goes on.
+    pub keep_alive: Duration,
+}
+
+/// The headers that matter, and the body.
+#[derive(Debug, Clone)]
+pub struct Post<'a> {
+    pub(super) accept: Option<Cow<'a, str>>,
+    pub(super) protocol_version: Option<Cow<'a, str>>,
+    pub(super) method: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) body: &'a [u8],
+}
+
+impl<'a> Post<'a> {
+    /// Picks the headers out through `header`, which looks one up by name.
+    pub fn new(header: impl Fn(&str) -> Option<Cow<'a, str>>, body: &'a [u8]) -> Self {
+        Self {
+            accept: header("accept"),
+            protocol_version: header("mcp-protocol-version"),
+            method: header("mcp-method"),
+            name: header("mcp-name"),
+            body,
+        }
+    }
+}
 
 /// What to send back.
 pub enum Reply {
@@ -28,7 +58,7 @@ pub enum Reply {
     /// JSON that is there.
     Json { status: u16, text: String },
     /// JSON that will be there, status 200.
-    Late(BoxFuture<'static, String>),
+    Deferred(BoxFuture<'static, String>),
     /// Server-sent events, one message each, status 200.
     Events(BoxStream<'static, String>),
 }
@@ -45,7 +75,7 @@ impl Reply {
 
 /// Answers a POST. Faults of shape and of headers have a status of their own; whatever a
 /// well-formed legacy request leads to travels on 200, which its clients rely on.
-pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Http) -> Reply {
+pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Bounds) -> Reply {
     let accepts = Accepts::read(post.accept.as_deref());
     if accepts == Accepts::Neither {
         let reason = "`Accept` must allow application/json or text/event-stream";
@@ -60,7 +90,7 @@ pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Http)
         Reply::Json { status: 200, text } if accepts == Accepts::EventsOnly => {
             Reply::Events(stream::once(future::ready(text)).boxed())
         }
-        Reply::Late(text) if accepts == Accepts::EventsOnly => {
+        Reply::Deferred(text) if accepts == Accepts::EventsOnly => {
             Reply::Events(text.into_stream().boxed())
         }
         reply => reply,
@@ -71,7 +101,7 @@ async fn one(
     endpoint: &Arc<dyn Endpoint>,
     message: Message,
     post: &Post<'_>,
-    bounds: &Http,
+    bounds: &Bounds,
 ) -> Reply {
     match message {
         Message::Invalid(id, error) => Reply::json(400, &failed(id.as_ref(), &error)),
@@ -100,7 +130,7 @@ async fn requested(
     era: Era,
     request: Request,
     post: &Post<'_>,
-    bounds: &Http,
+    bounds: &Bounds,
 ) -> Reply {
     if era == Era::Modern
         && let Err(error) = modern::check(&request, post)
@@ -124,7 +154,7 @@ async fn requested(
             }
             Accepts::Json | Accepts::Neither => {
                 let ended = progress::ended(caller, updates);
-                Reply::Late(ended.map(|message| message.to_string()).boxed())
+                Reply::Deferred(ended.map(|message| message.to_string()).boxed())
             }
         },
     }
@@ -134,7 +164,7 @@ fn batch(
     endpoint: &Arc<dyn Endpoint>,
     elements: Vec<Value>,
     post: &Post<'_>,
-    bounds: &Http,
+    bounds: &Bounds,
 ) -> Reply {
     if let Err(error) = era::check_batch(post.protocol_version.as_deref()) {
         return Reply::refused(400, &error);
@@ -153,7 +183,7 @@ fn batch(
         return Reply::Accepted;
     }
     let endpoint = Arc::clone(endpoint);
-    Reply::Late(
+    Reply::Deferred(
         async move {
             let mut answers = Vec::new();
             for message in messages {

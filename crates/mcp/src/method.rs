@@ -4,12 +4,15 @@ use futures_util::stream::BoxStream;
 use serde_json::{Map, Value, json};
 
 use super::{
-    endpoint::{About, Call, Endpoint, NAME, Refusal, Update},
+    endpoint::{About, Call, CallError, Endpoint, Update},
     era::{self, Era},
     message::{Error, Request},
     modern::{self, Keep},
     tool::{Tool, ToolResult},
 };
+
+/// How both endpoints introduce themselves.
+pub(super) const NAME: &str = "codeinfo";
 
 type Members = Map<String, Value>;
 
@@ -137,17 +140,17 @@ fn named<'a>(about: &'a About, name: Option<&Value>) -> Result<&'a Tool, Error> 
 }
 
 /// Puts what a call ended with into the form of its era.
-pub(super) fn finished(era: Era, ended: Result<ToolResult, Refusal>) -> Result<Members, Error> {
+pub(super) fn finished(era: Era, ended: Result<ToolResult, CallError>) -> Result<Members, Error> {
     match (era, ended) {
         (Era::Legacy, Ok(result)) => Ok(result.into_members()),
         (Era::Modern, Ok(result)) => Ok(modern::complete(result.into_members(), Keep::Unsaid)),
-        (Era::Legacy, Err(Refusal::Arguments(faults))) => Err(Error::invalid_params(&faults)),
+        (Era::Legacy, Err(CallError::Arguments(faults))) => Err(Error::invalid_params(&faults)),
         // A model can correct what it reads; it never sees protocol errors.
-        (Era::Modern, Err(Refusal::Arguments(faults))) => {
+        (Era::Modern, Err(CallError::Arguments(faults))) => {
             let text = format!("Invalid params: {}", faults.join("; "));
             Ok(modern::complete(ToolResult::error(text).into_members(), Keep::Unsaid))
         }
-        (_, Err(Refusal::Error(error))) => Err(error),
+        (_, Err(CallError::Error(error))) => Err(error),
     }
 }
 

@@ -8,7 +8,7 @@ use proptest::{
 };
 use serde_json::json;
 
-use crate::support::judge::{Headers, Judge};
+use crate::judge::{Headers, Judge};
 
 const METHODS: [&str; 16] = [
     "initialize",

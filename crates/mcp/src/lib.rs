@@ -1,0 +1,21 @@
+//! JSON-RPC 2.0 and the wire rules of the Model Context Protocol, both eras: a POST in, a reply out.
+//!
+//! Deliberately absent: I/O, HTTP types and tools. An edge hands over headers and a body, names its tools
+//! through [`Endpoint`], and sends what [`answer`] returns.
+
+mod accept;
+mod endpoint;
+mod era;
+mod message;
+mod method;
+mod modern;
+mod post;
+mod progress;
+mod schema;
+mod tool;
+
+pub use endpoint::{About, Call, CallError, Endpoint, Update};
+pub use message::Error;
+pub use post::{Bounds, Post, Reply, answer};
+pub use schema::{Schema, SchemaError};
+pub use tool::{Idempotence, Tool, ToolResult};

@@ -1,0 +1,5 @@
+//! The JSON-RPC layer, judged from outside.
+#![cfg(test)]
+
+mod judge;
+mod properties;
