@@ -4,6 +4,7 @@
 //! through [`Endpoint`], and sends what [`answer`] returns.
 
 mod accept;
+mod answer;
 mod endpoint;
 mod era;
 mod message;
@@ -14,8 +15,9 @@ mod progress;
 mod schema;
 mod tool;
 
+pub use answer::{Bounds, Reply, answer};
 pub use endpoint::{About, Call, CallError, Endpoint, Update};
 pub use message::Error;
-pub use post::{Bounds, Post, Reply, answer};
+pub use post::Post;
 pub use schema::{Schema, SchemaError};
 pub use tool::{Idempotence, Tool, ToolResult};

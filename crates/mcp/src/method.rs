@@ -11,9 +11,6 @@ use super::{
     tool::{Tool, ToolResult},
 };
 
-/// How both endpoints introduce themselves.
-pub(super) const NAME: &str = "codeinfo";
-
 type Members = Map<String, Value>;
 
 /// A request that was understood.
@@ -60,7 +57,7 @@ fn initialized(about: &About, params: &Members) -> Members {
         ("capabilities", capabilities()),
         (
             "serverInfo",
-            json!({ "name": NAME, "title": about.title, "version": env!("CARGO_PKG_VERSION") }),
+            json!({ "name": modern::NAME, "title": about.title, "version": env!("CARGO_PKG_VERSION") }),
         ),
         ("instructions", json!(about.instructions)),
     ])

@@ -8,6 +8,8 @@ use super::{
     post::Post,
 };
 
+/// How both endpoints introduce themselves.
+pub(super) const NAME: &str = "codeinfo";
 /// Where a request names the abilities of its client.
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Where a result names its server.
@@ -64,7 +66,7 @@ pub(super) fn complete(result: Map<String, Value>, keep: Keep) -> Map<String, Va
         members.insert("ttlMs".to_owned(), json!(LIST_TTL_MS));
         members.insert("cacheScope".to_owned(), json!("public"));
     }
-    let server = json!({ "name": super::method::NAME, "version": env!("CARGO_PKG_VERSION") });
+    let server = json!({ "name": NAME, "version": env!("CARGO_PKG_VERSION") });
     match members.get_mut("_meta") {
         Some(Value::Object(meta)) => {
             meta.insert(SERVER_KEY.to_owned(), server);
