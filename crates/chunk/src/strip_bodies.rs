@@ -85,6 +85,10 @@ mod tests {
                 "namespace n { struct A { int f() { return 1; } }; }",
                 "namespace n { struct A { int f() {} }; }",
             ),
+            ("cpp", "class A : B { int f() { return 1; } };", "class A : B { int f() {} };"),
+            ("java", "record A() { void f() { g(); } }", "record A() { void f() {} }"),
+            ("php", "<?php trait A { function f() { g(); } }", "<?php trait A { function f() {} }"),
+            ("typescript", "namespace a { f(() => { b }) }", "namespace a { f(() => {}) }"),
             ("csharp", "class A { int B { get; set; } }", "class A { int B {} }"),
             (
                 "go",

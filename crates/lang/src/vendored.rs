@@ -110,3 +110,35 @@ fn rules(folder: &Path) -> impl Iterator<Item = &'static Rule> {
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_lowercase();
     RULES.iter().filter(move |rule| rule.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_folders_need_a_proof_and_others_none() {
+        let is_beside =
+            |folder: &str, known: &str| is_proved(Path::new(folder), |name| name == known);
+        for folder in ["a/node_modules", "Third_Party", "__pycache__"] {
+            assert!(is_beside(folder, ""), "{folder}");
+        }
+        for (folder, proof) in
+            [("target", "Cargo.toml"), ("vendor", "go.mod"), ("dist", "setup.py")]
+        {
+            assert!(!is_beside(folder, "") && is_beside(folder, proof), "{folder}");
+        }
+        assert!(!is_beside("src", "Cargo.toml"));
+    }
+
+    #[test]
+    fn what_only_tools_leave_marks_a_folder() {
+        let is_inside =
+            |folder: &str, known: &str| is_marked(Path::new(folder), |name| name == known);
+        for (folder, mark) in
+            [("any", "CACHEDIR.TAG"), ("venv", "pyvenv.cfg"), ("build", "build.ninja")]
+        {
+            assert!(is_inside(folder, mark) && !is_inside(folder, "main.c"), "{folder}");
+        }
+        assert!(!is_inside("src", "build.ninja"));
+    }
+}

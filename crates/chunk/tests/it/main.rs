@@ -379,7 +379,8 @@ fn a_piece_of_a_definition_knows_its_signature() {
     let table = format!("# Table\n\n| Name | What |\n|---|---|\n{rows}");
     let body = "    step(one, two, three);\n".repeat(100);
     let code = format!("/// Does a lot.\nfn long(\n    one: One,\n) -> Two {{\n{body}}}\n");
-    let signatures: Vec<Option<String>> = [("a.md", table), ("a.rs", code)]
+    let method = format!("class A {{\n  @Override\n  // Why.\n  void f() {{\n{body}  }}\n}}\n");
+    let signatures: Vec<Option<String>> = [("a.md", table), ("a.rs", code), ("A.java", method)]
         .iter()
         .flat_map(|(name, text)| chunks(language(name, text), text).chunks)
         .map(|chunk| chunk.signature)
@@ -401,8 +402,35 @@ fn a_piece_of_a_definition_knows_its_signature() {
         Some(
             "fn long( one: One, ) -> Two {",
         ),
+        None,
+        Some(
+            "void f() {",
+        ),
     ]
     "#);
+}
+
+#[test]
+fn statements_of_a_routine_are_part_of_it() {
+    let routine = "CREATE FUNCTION used()\nBEGIN\n  UPDATE a SET b = 1;\n  IF c THEN\n    SELECT 1;\n  END IF;\nEND;\n";
+    let table = "CREATE TABLE shelves (\n  id INT,\n  room TEXT\n);\n";
+    let text = [routine, table].map(|one| format!("{one}{}", "-- More.\n".repeat(30))).concat();
+    assert_snapshot!(render("a.sql", &text), @"
+    1-7 used
+    8-41 shelves
+    42-71
+    ");
+}
+
+#[test]
+fn comments_lead_to_definitions_in_languages_without_a_layout_of_their_own() {
+    let lines = "    x := 1;\n".repeat(30);
+    for (name, mark) in [("a.adb", "--"), ("a.cr", "#"), ("a.d", "//")] {
+        let why = format!("{mark} Says why.\n").repeat(8);
+        let one = |name: &str| format!("{why}function {name} is\n{lines}end;\n\n");
+        let text = [one("first"), one("second")].concat();
+        assert_eq!(render(name, &text), "1-40 first\n42-81 second", "{name}");
+    }
 }
 
 #[test]
