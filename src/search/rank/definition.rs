@@ -69,7 +69,7 @@ fn defined(line: &str, elaborating: &[&str], asked: impl Fn(&str) -> f32) -> f32
     }
     let mut words = line.split_ascii_whitespace();
     let first = words.clone().next().unwrap_or_default();
-    if words.clone().take(3).any(|word| is_extending(word)) || first.starts_with("impl<") {
+    if words.clone().take(3).any(is_extending) || first.starts_with("impl<") {
         return EXTENDED * words.skip(1).filter_map(last_name).map(asked).fold(0.0, f32::max);
     }
     let mut best = 0.0_f32;
