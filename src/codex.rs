@@ -1,5 +1,6 @@
 //! Drives one long-lived `codex app-server` over its standard streams.
 
+mod cell;
 mod confinement;
 mod error;
 mod event;
@@ -36,7 +37,7 @@ use tokio::{
 use tracing::{info, warn};
 
 pub use self::{
-    confinement::{Confinement, Network},
+    cell::{Confinement, Network},
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     fault::{Fault, FaultKind},

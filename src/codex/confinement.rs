@@ -1,60 +1,19 @@
 //! Whether the model's shell is confined: what a running Codex can do, tried once for each process.
 
-use std::{io, path::Path, sync::Arc};
+use std::{path::Path, time::Instant};
 
 use serde_json::json;
 use tracing::warn;
-use uuid::Uuid;
 
 use super::{
+    cell::{Confinement, Network},
     error::CodexError,
     presence::Unavailable,
     protocol::{CommandEnded, FeatureList},
     redact::redact,
-    scratch::{Scratch, Scratches},
     server::Server,
 };
 use crate::config::{self, Sandbox};
-
-/// How the model's shell is confined.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Confinement {
-    pub sandbox: Sandbox,
-    pub network: Network,
-    /// Why no command can run, if none can.
-    pub fault: Option<Unavailable>,
-}
-
-/// The network of the model's shell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// None, as it is set.
-    Off,
-    /// None, though one is wanted: this Codex has no proxy that would keep it from this machine.
-    Unavailable,
-    /// Through a proxy that refuses this machine and its surroundings.
-    Proxied,
-    /// Any, with the sandbox switched off.
-    Open,
-}
-
-/// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name
-/// is in nobody's configuration, and Codex repeats it when the permissions hold.
-#[derive(Debug, Clone)]
-pub(super) struct Cell {
-    pub(super) scratch: Arc<Scratch>,
-    pub(super) profile: String,
-}
-
-impl Cell {
-    pub(super) fn new(scratches: &Scratches) -> io::Result<Self> {
-        Ok(Self { scratch: Arc::new(scratches.make()?), profile: profile_name() })
-    }
-}
-
-pub(super) fn profile_name() -> String {
-    format!("codeinfo-{}", Uuid::new_v4())
-}
 
 /// Exit status of the command that tries the sandbox where it read what it must not.
 const READS_ALL: i32 = 77;
@@ -65,12 +24,25 @@ const TRY_MS: u64 = 10_000;
 /// Most features that are read; Codex 0.169 has 215.
 const MAX_FEATURES: u32 = 1000;
 
+impl Server {
+    /// Returns how the shell is confined; tried once for each process, and after a while again where
+    /// it does not work.
+    pub(super) async fn confinement(&self) -> Result<Confinement, CodexError> {
+        let mut known = self.confinement.lock().await;
+        if let Some((confinement, since)) = &*known
+            && (confinement.fault.is_none() || since.elapsed() < self.settings.presence_ttl)
+        {
+            return Ok(confinement.clone());
+        }
+        let confinement = find_out(self, &self.settings).await?;
+        *known = Some((confinement.clone(), Instant::now()));
+        Ok(confinement)
+    }
+}
+
 /// Finds out what `server` can do. A Codex that does not know permissions is refused: it would let
 /// the shell read everything.
-pub(super) async fn confinement(
-    server: &Server,
-    settings: &config::Codex,
-) -> Result<Confinement, CodexError> {
+async fn find_out(server: &Server, settings: &config::Codex) -> Result<Confinement, CodexError> {
     let sandbox = settings.sandbox;
     if sandbox == Sandbox::DangerFullAccess {
         warn!("CODEX_SANDBOX is danger-full-access: the model's shell is not confined");

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{confinement::Cell, protocol::ThreadSettings};
+use super::{cell::Cell, protocol::ThreadSettings};
 use crate::domain::ConversationId;
 
 /// Most idle threads kept; each has a scratch folder, and one that had no turn yet is loaded, which costs

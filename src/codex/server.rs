@@ -24,7 +24,7 @@ use tracing::warn;
 use self::shared::{Forget, Queue, line};
 pub(super) use self::shared::{Heard, OnEnd, Shared};
 use super::{
-    confinement::{self, Confinement, Network},
+    cell::{self, Confinement, Network},
     error::CodexError,
     fence::{Fence, Surroundings},
     files::Stamp,
@@ -56,7 +56,7 @@ pub(super) struct Server {
     lines: mpsc::Sender<Vec<u8>>,
     shared: Arc<Shared>,
     next_id: AtomicU64,
-    settings: config::Codex,
+    pub(super) settings: config::Codex,
     pub(super) tasks: Tasks,
     /// Version of Codex, such as `0.169.0`.
     pub(super) version: String,
@@ -68,7 +68,7 @@ pub(super) struct Server {
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
     /// What was found out last, and when.
-    confinement: tokio::sync::Mutex<Option<(Confinement, Instant)>>,
+    pub(super) confinement: tokio::sync::Mutex<Option<(Confinement, Instant)>>,
     /// The files of Codex that its sandbox must let it read, where they were found.
     program: Option<Vec<PathBuf>>,
     pub(super) idle: Idle,
@@ -208,20 +208,6 @@ impl Server {
         }
     }
 
-    /// Returns how the shell is confined; tried once for each process, and after a while again where
-    /// it does not work.
-    pub(super) async fn confinement(&self) -> Result<Confinement, CodexError> {
-        let mut known = self.confinement.lock().await;
-        if let Some((confinement, since)) = &*known
-            && (confinement.fault.is_none() || since.elapsed() < self.settings.presence_ttl)
-        {
-            return Ok(confinement.clone());
-        }
-        let confinement = confinement::confinement(self, &self.settings).await?;
-        *known = Some((confinement.clone(), Instant::now()));
-        Ok(confinement)
-    }
-
     /// The files of Codex that its sandbox must let it read, where they were found.
     pub(super) fn program(&self) -> Option<&[PathBuf]> {
         self.program.as_deref()
@@ -271,7 +257,7 @@ fn base(program: Option<&[PathBuf]>, settings: &config::Codex) -> Base {
     fence.deny(&settings.data_dir);
     // What turns have, as the sandbox is tried with it.
     let network = if settings.network { Network::Proxied } else { Network::Off };
-    Base { profile: confinement::profile_name(), fence, network }
+    Base { profile: cell::profile_name(), fence, network }
 }
 
 /// Finds the files of Codex beside `binary`.

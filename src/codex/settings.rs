@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path};
 use serde_json::{Map, Value, json};
 
 use super::{
-    confinement::{Cell, Network},
+    cell::{Cell, Network},
     fence::Fence,
     protocol::ThreadSettings,
 };

@@ -16,7 +16,7 @@ use tokio::{
 use tracing::{debug, warn};
 
 use super::{
-    confinement::Cell,
+    cell::Cell,
     error::CodexError,
     event::{Ending, Event, Usage},
     fault::FaultKind,

@@ -8,6 +8,7 @@
 pub mod ignored;
 mod search;
 mod walk;
+mod way;
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{beneath::Beneath, error::IngestError, pulse::Pulse, skip::Skipped};
 
-pub(super) use walk::{Wanted, Way};
+pub(super) use walk::Wanted;
+pub(super) use way::Way;
 
 /// The most files one root may have; keeps the list of them within a few hundred megabytes.
 const MAX_FILES: usize = 1_000_000;

@@ -201,7 +201,6 @@ fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
     })
 }
 
-
 fn trimmed(token: &str) -> &str {
     token
         .trim_matches(|c: char| !c.is_alphanumeric() && c != '_' && c != '/' && c != '.')

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod chat;
+mod circles;
 mod clients;
 mod codex;
 mod command_line;

@@ -74,7 +74,9 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "code may be named after secrets; more would let secrets in",
     ),
     ("src/ingest/secret/shape.rs", &[";"], "what ends values"),
+    ("src/ingest/secret/table.rs", &["--"], "the rule below the heads of a table"),
     ("src/search/excerpt/render.rs", &["s"], "the end of a plural"),
+    ("src/store/embedded/entries.rs", &["json"], "files of the engine"),
     ("src/store/identity.rs", &["instance"], "a part of a record"),
     ("src/search/intent.rs", &["for"], "a word of sentences"),
     (
@@ -85,9 +87,10 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
 ];
 /// The extensions that `src/ingest/secret/names.rs` judges by.
 const CODE: &[&str] = &[
-    "c", "cc", "clj", "cpp", "cs", "css", "dart", "ex", "exs", "go", "h", "hpp", "hs", "html",
-    "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml", "php", "pl", "proto", "py",
-    "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts", "tsx", "vue", "zig",
+    "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
+    "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml",
+    "php", "pl", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts", "tsx",
+    "vue", "zig",
 ];
 const MAX_LINES: usize = 500;
 
@@ -243,6 +246,18 @@ fn layer(module: &str) -> usize {
     }
 }
 
+/// Returns the full paths of a `use` tree: `a::{b, c::{self, d}}` has `a::b`, `a::c` and `a::c::d`.
+pub(crate) fn each_name(tree: &str) -> Vec<String> {
+    let tree = tree.trim();
+    let Some((before, group)) = tree.split_once('{') else {
+        let path = tree.split(" as ").next().unwrap_or_default();
+        return vec![path.trim_end_matches("::self").to_owned()];
+    };
+    let group = format!("{{{group}");
+    let inner = top_level(&group).into_iter().filter(|one| !one.trim().is_empty());
+    inner.flat_map(each_name).map(|name| format!("{before}{name}").replace("::self", "")).collect()
+}
+
 /// The modules that code names: as `crate::store`, or inside `crate::{config, store::Hit}`.
 fn imports(text: &str) -> Vec<&str> {
     text.split("crate::")
@@ -312,7 +327,7 @@ fn module_of(path: &Path) -> String {
     Path::new(first.as_os_str()).file_stem().unwrap().to_str().unwrap().to_owned()
 }
 
-fn sources() -> impl Iterator<Item = (PathBuf, String)> {
+pub(crate) fn sources() -> impl Iterator<Item = (PathBuf, String)> {
     let mut found = Vec::new();
     walk(&root().join("src"), &mut found);
     for one in fs::read_dir(root().join("crates")).unwrap() {

@@ -23,7 +23,8 @@ use self::{
 };
 use super::{
     lines::Lines,
-    outline::{CONTAINER, NAMED_VALUE_LINES, Part, Unit, WHOLE},
+    outline::{NAMED_VALUE_LINES, Part, Unit},
+    size::{CONTAINER, WHOLE},
     symbol,
     window::TARGET,
 };

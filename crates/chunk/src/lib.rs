@@ -16,6 +16,7 @@ mod pack;
 mod page;
 mod parser;
 mod section;
+mod size;
 mod statement;
 mod strip_bodies;
 mod symbol;

@@ -12,7 +12,12 @@ use std::{
 use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use super::{lines::Lines, parser, strip_bodies, symbol};
+use super::{
+    lines::Lines,
+    parser,
+    size::{CONTAINER, WHOLE},
+    strip_bodies, symbol,
+};
 
 /// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
 /// ten times that, on one undisturbed core; only hostile input gets near the limit.
@@ -20,11 +25,6 @@ const PARSE_LIMIT: Duration = Duration::from_secs(5);
 /// Larger texts are cut by lines. The parser counts bytes in 32 bits and needs many times the
 /// text's size in memory.
 const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
-/// A node of at most this many lines and bytes is not opened. A function may be somewhat larger
-/// than a run of statements, because half a function is worth less than a whole one.
-pub(super) const WHOLE: (usize, usize) = (80, 3000);
-/// Types and sections are opened sooner: their parts have names of their own.
-pub(super) const CONTAINER: (usize, usize) = (40, 1200);
 /// Values of fewer lines are glue.
 pub(super) const NAMED_VALUE_LINES: usize = 3;
 

@@ -6,7 +6,8 @@ use std::{collections::HashMap, ops::Range, rc::Rc};
 use super::{
     Outline,
     lines::Lines,
-    outline::{Part, Unit, WHOLE},
+    outline::{Part, Unit},
+    size::WHOLE,
     window::{self, MAX, Packed, TARGET},
 };
 

@@ -9,7 +9,8 @@ use codeinfo_lang::language::Headings;
 use self::heading::Heading;
 use super::{
     lines::Lines,
-    outline::{CONTAINER, Part, Unit},
+    outline::{Part, Unit},
+    size::CONTAINER,
     symbol,
 };
 

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use codeinfo_lang::grammar::{Bodies, Grammar};
 
-use super::outline::WHOLE;
+use super::size::WHOLE;
 
 /// A definition of at most this many lines and bytes is a part of nothing that is opened. The rest of
 /// [`WHOLE`] is for what leads it, such as annotations, and stands around it on its lines.

@@ -1,5 +1,9 @@
 //! What the revision 2026-07-28 asks of a request and adds to a result.
 
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -17,6 +21,12 @@ const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
 /// How long lists may be kept: they change only with the program.
 const LIST_TTL_MS: u64 = 300_000;
+
+/// Standard base64 (RFC 4648 section 4), padded or not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// Whether a result may be kept by whoever sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,32 +102,8 @@ fn decoded(value: &str) -> Option<String> {
     let value = value.trim_matches([' ', '\t']);
     match value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         None => Some(value.to_owned()),
-        Some(text) => String::from_utf8(base64(text)?).ok(),
+        Some(text) => String::from_utf8(BASE64.decode(text).ok()?).ok(),
     }
-}
-
-/// Decodes standard base64 (RFC 4648 section 4), padded or not.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
-    let mut held: u32 = 0;
-    let mut bits = 0;
-    for symbol in text.trim_end_matches('=').bytes() {
-        let value = match symbol {
-            b'A'..=b'Z' => symbol - b'A',
-            b'a'..=b'z' => symbol - b'a' + 26,
-            b'0'..=b'9' => symbol - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        held = (held << 6 | u32::from(value)) & 0xFFFF;
-        bits += 6;
-        if 8 <= bits {
-            bits -= 8;
-            bytes.push(u8::try_from(held >> bits & 0xFF).ok()?);
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::{
 use codeinfo_lang::vendored;
 use tracing::info;
 
-use super::walk::{GIT, Step, Way};
+use super::way::{GIT, Step, Way};
 use crate::ingest::{
     beneath::{Beneath, Entry, Kind},
     error::IngestError,

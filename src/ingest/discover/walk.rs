@@ -1,23 +1,19 @@
 //! Walks a root through handles of its folders, so that no link is followed, and by our own reading of
 //! ignore files, so that none of them can cost more than a bound.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use codeinfo_lang::{names, vendored};
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    Discovered, Found, MAX_FILES, below,
+    Discovered, Found, MAX_FILES,
     ignored::{self, Fault, Rules, Spent, Verdict},
     search::{self, LeftOut, Whose},
+    way::{GIT, Step, Way},
 };
 use crate::ingest::{
     beneath::{self, Beneath, Entry, Folder, Kind},
     error::IngestError,
-    pulse::Pulse,
     scope::Scope,
     secret,
     skip::{Reason, Skipped},
@@ -25,8 +21,6 @@ use crate::ingest::{
 
 /// The most entries one walk goes through, those left out included.
 const MAX_ENTRIES: usize = 4 * MAX_FILES;
-/// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
-pub(super) const GIT: &str = ".git";
 
 /// What a walk is to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,16 +29,6 @@ pub(in crate::ingest) enum Wanted {
     Files { max_bytes: u64 },
     /// Folders alone.
     Folders,
-}
-
-/// Where a walk goes, and when it ends early.
-#[derive(Clone, Copy)]
-pub(in crate::ingest) struct Way<'a> {
-    /// The path of the root, for messages.
-    pub(in crate::ingest) place: &'a Path,
-    pub(in crate::ingest) scope: Option<&'a Scope>,
-    pub(in crate::ingest) cancel: &'a CancellationToken,
-    pub(in crate::ingest) pulse: &'a Pulse,
 }
 
 /// Walks what `way` covers of a root.
@@ -74,54 +58,6 @@ pub(super) fn walk(
     let mut found = walk.found;
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
-}
-
-/// A folder on the way.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Step {
-    pub(super) path: PathBuf,
-    /// The path with `/` between parts, and what is not UTF-8 replaced.
-    pub(super) text: String,
-    is_utf8: bool,
-    /// The rules of the folder above.
-    rules: Rules,
-}
-
-impl Step {
-    #[cfg(test)]
-    pub(super) fn at(text: &str) -> Self {
-        Self { path: text.into(), text: text.to_owned(), is_utf8: true, rules: Rules::default() }
-    }
-
-    fn is_root(&self) -> bool {
-        self.path.as_os_str().is_empty()
-    }
-
-    /// Goes to an entry that no rules are asked about.
-    pub(super) fn to_entry(&self, entry: &Entry) -> Self {
-        self.to(entry, &Rules::default())
-    }
-
-    /// Returns the path as a secret is named by, or the nearest folder above that has such a name.
-    pub(super) fn nearest_utf8(&self) -> Option<String> {
-        if self.is_utf8 {
-            return Some(self.text.clone());
-        }
-        let folder = self.path.ancestors().find(|path| path.to_str().is_some())?;
-        below(Path::new(""), folder).filter(|path| !path.is_empty())
-    }
-
-    /// Goes to an entry.
-    fn to(&self, entry: &Entry, rules: &Rules) -> Self {
-        let name = entry.name.to_string_lossy();
-        let text = if self.is_root() {
-            name.clone().into_owned()
-        } else {
-            format!("{}/{name}", self.text)
-        };
-        let is_utf8 = (self.is_root() || self.is_utf8) && entry.name.to_str().is_some();
-        Self { path: self.path.join(&entry.name), text, is_utf8, rules: rules.clone() }
-    }
 }
 
 struct Walk<'a> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use codeinfo_lang::grammar::Lexis;
 
 use super::{
-    super::outline::WHOLE,
+    super::size::WHOLE,
     fits, insert,
     scan::{expression, find, guessed, line, quoted, string, template},
 };

@@ -3,7 +3,7 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
+    language::Definitions,
     layout::{END_WORDS, LONG_STRINGS, Layout, Style, container, definition, itself, whole},
 };
 

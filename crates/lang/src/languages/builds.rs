@@ -3,7 +3,7 @@
 use crate::{
     Kind, Language, Reader,
     comment::Comments,
-    definition::Definitions,
+    language::Definitions,
     language::Headings,
     layout::{Layout, Style, definition},
 };

@@ -3,11 +3,11 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{
         Bodies, Construct, Grammar, Lexis, Name, Parser, Rule, container, definition, lead, rule,
         scope, transparent, value, wrapper,
     },
+    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&C, &CPP, &CUDA, &OBJECTIVE_C];

@@ -3,8 +3,8 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{Bodies, Grammar, Lexis, Parser, container, definition, lead, scope, transparent},
+    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&CSHARP, &FSHARP, &VISUAL_BASIC];

@@ -3,7 +3,7 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
+    language::Definitions,
     layout::{Layout, Style, container, whole},
 };
 

@@ -3,11 +3,11 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{
         Bodies, Construct, Grammar, Lexis, Name, Parser, container, definition, lead, rule, value,
         wrapper,
     },
+    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&GO, &GO_MODULE];

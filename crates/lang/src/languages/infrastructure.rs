@@ -3,7 +3,7 @@
 use crate::{
     Kind, Language, Reader,
     comment::Comments,
-    definition::Definitions,
+    language::Definitions,
     layout::{Layout, block, container},
 };
 

@@ -3,11 +3,11 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{
         Bodies, Grammar, Lexis, Parser, container as container_node, definition as definition_node,
         lead, scope,
     },
+    language::Definitions,
     layout::{
         BRACE_WORDS, LONG_STRINGS, Layout, Style, block, container, definition, itself, value,
     },

@@ -3,8 +3,8 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{Bodies, Grammar, Parser, container, definition, lead, wrapper},
+    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&PYTHON, &STARLARK];

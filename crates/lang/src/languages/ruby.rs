@@ -3,8 +3,8 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{Grammar, Parser, container, definition, lead, scope, transparent},
+    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&CRYSTAL, &RUBY];

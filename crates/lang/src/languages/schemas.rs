@@ -1,6 +1,6 @@
 //! Languages that describe messages, tables and contracts.
 
-use crate::{Language, comment::Comments, definition::Definitions};
+use crate::{Language, comment::Comments, language::Definitions};
 
 pub(super) const ALL: &[&Language] = &[&GRAPHQL, &PRISMA, &PROTOBUF, &SOLIDITY, &THRIFT];
 

@@ -1,6 +1,6 @@
 //! Languages of graphics processors.
 
-use crate::{Language, comment::Comments, definition::Definitions};
+use crate::{Language, comment::Comments, language::Definitions};
 
 pub(super) const ALL: &[&Language] = &[&GLSL, &HLSL, &WGSL];
 

@@ -3,8 +3,8 @@
 use crate::{
     Kind, Language, Reader,
     comment::Comments,
-    definition::Definitions,
     grammar::{Grammar, Parser, definition, lead},
+    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&AWK, &BASH, &BATCH, &FISH, &POWERSHELL];

@@ -3,7 +3,7 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    definition::Definitions,
+    language::Definitions,
     layout::{BRACE_WORDS, LONG_STRINGS, Layout, container, definition, itself, value},
 };
 

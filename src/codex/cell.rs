@@ -1,0 +1,51 @@
+//! How the model's shell is confined, and what each loaded thread has of its own for that.
+
+use std::{io, sync::Arc};
+
+use uuid::Uuid;
+
+use super::{
+    presence::Unavailable,
+    scratch::{Scratch, Scratches},
+};
+use crate::config::Sandbox;
+
+/// How the model's shell is confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    pub sandbox: Sandbox,
+    pub network: Network,
+    /// Why no command can run, if none can.
+    pub fault: Option<Unavailable>,
+}
+
+/// The network of the model's shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// None, as it is set.
+    Off,
+    /// None, though one is wanted: this Codex has no proxy that would keep it from this machine.
+    Unavailable,
+    /// Through a proxy that refuses this machine and its surroundings.
+    Proxied,
+    /// Any, with the sandbox switched off.
+    Open,
+}
+
+/// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name
+/// is in nobody's configuration, and Codex repeats it when the permissions hold.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub(super) scratch: Arc<Scratch>,
+    pub(super) profile: String,
+}
+
+impl Cell {
+    pub(super) fn new(scratches: &Scratches) -> io::Result<Self> {
+        Ok(Self { scratch: Arc::new(scratches.make()?), profile: profile_name() })
+    }
+}
+
+pub(super) fn profile_name() -> String {
+    format!("codeinfo-{}", Uuid::new_v4())
+}
