@@ -167,7 +167,7 @@ impl Search {
         let Some(root) = root else { return Ok(terms) };
         weigh(&mut terms, &intent.own_name, 1.0 - self.weights.own_name_discount);
         let exponent = self.weights.repository_idf;
-        self.scopes.weigh(&mut terms, root, roots, self.store.as_ref(), exponent).await?;
+        self.scopes.weigh(&mut terms, (root, roots), self.store.as_ref(), exponent).await?;
         Ok(terms)
     }
 

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_lies_ahead_has_no_age() {
-        let ahead = Timestamp::from(SystemTime::now() + Duration::from_secs(60));
+        let ahead = Timestamp::from(SystemTime::now() + Duration::from_mins(1));
         assert_eq!(ahead.age(), Duration::ZERO);
         assert!(Timestamp(0).age() > Duration::from_secs(1 << 30));
     }

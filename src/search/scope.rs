@@ -42,13 +42,12 @@ struct Sample {
 }
 
 impl Scopes {
-    /// Corrects the weights of a query's terms for a search in `root` alone. The correction is raised to
-    /// the power of `exponent`.
+    /// Corrects the weights of a query's terms for a search in `root` alone, one of `roots`. The
+    /// correction is raised to the power of `exponent`.
     pub(super) async fn weigh(
         &self,
         terms: &mut Sparse,
-        root: &Root,
-        roots: &[Root],
+        (root, roots): (&Root, &[Root]),
         store: &dyn VectorStore,
         exponent: f32,
     ) -> Result<(), StoreError> {

@@ -46,7 +46,7 @@ fn edges(files: &Files) -> Edges {
         for (is_public, tree) in uses {
             // What is only passed on to others is not used.
             if !is_public {
-                named.extend(each_name(&tree).into_iter().map(split));
+                named.extend(each_name(&tree).iter().map(|path| split(path)));
             }
         }
         // A module may also name those below it without a `use`.
@@ -54,9 +54,10 @@ fn edges(files: &Files) -> Edges {
             files.keys().filter(|child| child.split_last().is_some_and(|(_, up)| up == of));
         for child in children {
             let name = child.last().unwrap();
-            let calls = rest.match_indices(&format!("{name}::")).any(|(at, _)| {
-                !rest[..at].ends_with(|c: char| c.is_alphanumeric() || "_:.".contains(c))
-            });
+            let is_part = |c: char| c.is_alphanumeric() || "_:.".contains(c);
+            let mut before = rest.split(&format!("{name}::"));
+            before.next_back();
+            let calls = before.any(|before| !before.ends_with(is_part));
             if calls {
                 named.push(vec!["self".to_owned(), name.clone()]);
             }
@@ -94,7 +95,7 @@ fn statements(text: &str) -> (Vec<(bool, String)>, String) {
     (uses, rest)
 }
 
-fn split(path: String) -> Vec<String> {
+fn split(path: &str) -> Vec<String> {
     path.split("::").map(str::to_owned).collect()
 }
 
@@ -134,7 +135,7 @@ fn target(files: &Files, of: &[String], name: &[String], depth: usize) -> Option
         let (_, text) = files.get(&at)?;
         // What a module passes on is defined elsewhere.
         let passed_on = statements(text).0.into_iter().flat_map(|(_, tree)| each_name(&tree));
-        let source = passed_on.map(split).find(|path| path.last() == Some(part));
+        let source = passed_on.map(|path| split(&path)).find(|path| path.last() == Some(part));
         return match source.filter(|_| depth < 4) {
             Some(mut source) => {
                 source.extend(rest[place + 1..].iter().cloned());
