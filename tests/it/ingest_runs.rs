@@ -123,7 +123,7 @@ async fn files_that_cannot_be_indexed_are_counted_and_named() {
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("latin.txt", ""), ("large.txt", "")]);
     fs::write(repo.at("latin.txt"), b"caf\xe9\n").unwrap();
     repo.write("large.txt", &"x\n".repeat(600_000));
-    repo.write("key.txt", "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n");
+    repo.write("key.txt", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n");
     for state in [State::Completed, State::Skipped] {
         let status = bench.ingest(&repo).await;
         assert_eq!((status.state, status.counts.skipped), (state, 3));
