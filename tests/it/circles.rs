@@ -55,9 +55,8 @@ fn edges(files: &Files) -> Edges {
         for child in children {
             let name = child.last().unwrap();
             let is_part = |c: char| c.is_alphanumeric() || "_:.".contains(c);
-            let mut before = rest.split(&format!("{name}::"));
-            before.next_back();
-            let calls = before.any(|before| !before.ends_with(is_part));
+            let mut calls = rest.match_indices(&format!("{name}::"));
+            let calls = calls.any(|(at, _)| !rest.split_at(at).0.ends_with(is_part));
             if calls {
                 named.push(vec!["self".to_owned(), name.clone()]);
             }
