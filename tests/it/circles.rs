@@ -55,7 +55,8 @@ fn edges(files: &Files) -> Edges {
         for child in children {
             let name = child.last().unwrap();
             let is_part = |c: char| c.is_alphanumeric() || "_:.".contains(c);
-            let mut calls = rest.match_indices(&format!("{name}::"));
+            let prefix = format!("{name}::");
+            let mut calls = rest.match_indices(&prefix);
             let calls = calls.any(|(at, _)| !rest.split_at(at).0.ends_with(is_part));
             if calls {
                 named.push(vec!["self".to_owned(), name.clone()]);
