@@ -3,7 +3,10 @@
 mod metrics;
 mod panics;
 
-use std::io::{self, IsTerminal, Stderr, StderrLock, Write};
+use std::{
+    io::{self, IsTerminal, Stderr, StderrLock, Write},
+    time::Duration,
+};
 
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
@@ -20,6 +23,11 @@ pub enum TelemetryError {
     /// Another subscriber is already set.
     #[error("logging is already started")]
     Started,
+}
+
+/// Returns a duration as a number for the log; the milliseconds of [`Duration`] would be a text there.
+pub fn milliseconds(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Starts logging for the whole process.

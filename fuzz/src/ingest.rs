@@ -1,5 +1,5 @@
 //! What is pure of ingest: taking out secrets.
-#![allow(dead_code, reason = "only a part of the layer is here")]
+#![allow(dead_code, unused_imports, reason = "only a part of the layer is here")]
 
 use codeinfo_lang::detect::language;
 

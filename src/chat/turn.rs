@@ -129,7 +129,7 @@ impl Runner<'_> {
         });
         let (segments, usage, rerouted) = assembly.finish();
         let elapsed = began.elapsed();
-        let elapsed_ms = elapsed.as_millis();
+        let elapsed_ms = telemetry::milliseconds(elapsed);
         let code = failure.as_ref().map(|failure| failure.code.as_str());
         self.chat.turns.ended(&telemetry::Outcome { outcome: code.unwrap_or("ok") }, elapsed);
         let segment_count = segments.len();

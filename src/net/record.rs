@@ -78,7 +78,7 @@ impl Drop for Record {
         self.slot.answered();
         let Self { span, counts, slot: _, started, status, sent_bytes, whole, quiet, .. } = self;
         let elapsed = started.elapsed();
-        let elapsed_ms = elapsed.as_millis();
+        let elapsed_ms = telemetry::milliseconds(elapsed);
         let status = status.map_or(0, |status| status.as_u16());
         let bytes = *sent_bytes;
         let label = telemetry::Request { listener: counts.listener, status };

@@ -59,6 +59,20 @@ async fn wrong_usage_and_bad_settings_exit_with_2() {
 }
 
 #[tokio::test]
+async fn numbers_are_numbers_in_a_log_of_json() {
+    let data = fresh();
+    let mut set = without_codex();
+    set.extend(
+        [("LOG_FORMAT", "json"), ("LOG_LEVEL", "info")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
+    let (_, _, log) = text(&run(data.path(), &set, &["repos"]).await);
+    let mut lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let answered = lines.find(|line| line["fields"]["message"] == "answered").unwrap();
+    assert!(answered["fields"]["elapsed_ms"].is_u64(), "{answered}");
+}
+
+#[tokio::test]
 async fn help_and_version_succeed() {
     let data = fresh();
     let (code, help, _) = codeinfo(data.path(), &["--help"]).await;

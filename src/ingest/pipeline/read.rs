@@ -148,6 +148,8 @@ fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>
     chunked.chunks.into_iter().map(piece).collect()
 }
 
+#[cfg(test)]
+mod golden;
 #[cfg(all(test, unix))]
 mod tests {
     use std::{

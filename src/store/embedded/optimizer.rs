@@ -25,6 +25,7 @@ use super::{
     shard::Rebuild,
     writer::{Shards, Writer},
 };
+use crate::telemetry;
 
 /// The owner of the thread. Clones share it.
 #[derive(Debug, Clone)]
@@ -119,7 +120,7 @@ impl Optimizer {
     fn run(&self, rebuild: Rebuild) {
         let began = Instant::now();
         let ended = self.rebuild(rebuild);
-        let elapsed_ms = began.elapsed().as_millis();
+        let elapsed_ms = telemetry::milliseconds(began.elapsed());
         debug!(?rebuild, ?ended, elapsed_ms, "segments rebuilt");
         let mut writer = self.writer.blocking_lock();
         let finished = writer.finish_optimizing(ended);

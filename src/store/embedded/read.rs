@@ -20,10 +20,6 @@ use super::{
 };
 use crate::domain::Sparse;
 
-/// How many times more points than asked for are found by rounded vectors and compared by whole
-/// ones.
-const OVERSAMPLING: f64 = 1.5;
-
 impl Shard {
     pub(super) fn nearest(
         &self,
@@ -177,7 +173,7 @@ impl Shard {
         let rounded = QuantizationSearchParams {
             ignore: false,
             rescore: Some(true),
-            oversampling: Some(OVERSAMPLING),
+            oversampling: Some(hnsw::OVERSAMPLING),
         };
         Ok(SearchParams {
             exact: filter.is_some() && self.has_graph()? && leaves_many()?,

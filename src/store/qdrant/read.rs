@@ -23,9 +23,6 @@ use super::{
 };
 use crate::domain::Sparse;
 
-/// How many times more points than asked for are found by rounded vectors and compared by whole
-/// ones.
-const OVERSAMPLING: f64 = 2.0;
 /// How many points one reply carries.
 const PAGE: usize = 1000;
 
@@ -201,7 +198,7 @@ fn how(is_filtered: bool) -> SearchParams {
     let rounded = QuantizationSearchParams {
         ignore: Some(false),
         rescore: Some(true),
-        oversampling: Some(OVERSAMPLING),
+        oversampling: Some(hnsw::OVERSAMPLING),
     };
     SearchParams {
         exact: Some(is_filtered),
