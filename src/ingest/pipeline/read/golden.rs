@@ -1,0 +1,79 @@
+//! What is made of fixtures, as a hash that may only move with the revision.
+
+use std::{fs, path::Path};
+
+use sha2::{Digest, Sha256};
+
+use super::*;
+use crate::{
+    embed::{Builtin, Embedder},
+    task::Tasks,
+};
+
+/// The revision, and the hash of chunks, terms and vectors that it makes of the fixtures.
+const GOLDEN: (&str, &str) = ("7-", "0000");
+/// A file in which values are replaced.
+const SECRETS: (&str, &str) = (
+    "settings.yaml",
+    "database:\n  password: hunter2-and-more\n  host: db.example.com\nretries: 3\n",
+);
+
+/// Vectors are compared in steps of this, so that another order of adding up is the same.
+const STEP: f32 = 0.01;
+
+#[tokio::test]
+async fn what_is_indexed_of_a_text_moves_with_the_revision() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/chunk/tests/fixtures");
+    for entry in fs::read_dir(fixtures).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, folder.path().join(path.file_name().unwrap())).unwrap();
+    }
+    fs::write(folder.path().join(SECRETS.0), SECRETS.1).unwrap();
+    let names = fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort_unstable();
+
+    let beneath = Beneath::open(folder.path()).unwrap();
+    let embedder = Builtin::load(Tasks::default()).unwrap();
+    let mut hasher = Sha256::new();
+    for path in names {
+        let pieces = pieces_of(&beneath, &path);
+        assert!(!pieces.is_empty(), "{path}");
+        let documents = pieces.iter().map(|piece| Document::from(&piece.chunk).to_owned());
+        let vectors = embedder.documents(documents.collect()).await.unwrap();
+        for (Piece { chunk, sparse }, vector) in pieces.iter().zip(vectors) {
+            let ChunkRecord { start_line, end_line, symbol, language, signature, text, .. } = chunk;
+            let facts = (path.as_str(), start_line, end_line, symbol, language, signature, text);
+            hasher.update(format!("{facts:?}"));
+            let weights: Vec<i32> = sparse.values.iter().map(|weight| stepped(*weight)).collect();
+            hasher.update(format!("{:?}{weights:?}", sparse.indices));
+            let numbers: Vec<i32> = vector.iter().map(|number| stepped(*number)).collect();
+            hasher.update(format!("{numbers:?}"));
+        }
+    }
+    let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        (hash::REVISION, hash.as_str()),
+        GOLDEN,
+        "chunks, terms or vectors are not as they were: raise `REVISION` in ingest/hash.rs, so that \
+         files are read again, and write both here"
+    );
+}
+
+fn pieces_of(folder: &Beneath, path: &str) -> Vec<Piece> {
+    let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
+    let reader =
+        Reader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode: Mode::Everything };
+    let found = Found { path: path.to_owned(), size: 1, modified_ns: 1 };
+    match reader.read(&found, None) {
+        Outcome::Changed(_, pieces, _) => pieces,
+        other => panic!("{path}: {other:?}"),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "weights and numbers are small")]
+fn stepped(number: f32) -> i32 {
+    (number / STEP).round() as i32
+}
