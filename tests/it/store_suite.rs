@@ -1,10 +1,10 @@
 //! What every vector store must do. An engine runs it with `store_suite!(Place)`, where `Place` says how
 //! to open its stores; what wraps an engine runs `store_suite!(wrapper Place)`.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
 
 use codeinfo::{
-    domain::{Counts, FileRecord, LastRun, Root, RootId, Sparse, Timestamp},
+    domain::{Counts, FileRecord, LastRun, Root, RootId, Sparse},
     error::Code,
     store::{
         Catalog, Collection, Field, Filter, OnMismatch, Point, Scored, StoreError, Stored,
@@ -569,7 +569,7 @@ pub(crate) fn a_root(name: &str) -> Root {
         description: Some(format!("all of {name}")),
         path,
         model_id: MODEL.to_owned(),
-        last_ingest_at: Some(Timestamp::now()),
+        last_ingest_at: Some(UNIX_EPOCH.into()),
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
         last_run: LastRun::Completed,
         private_files: None,
