@@ -40,6 +40,7 @@ use crate::{
     domain::{RootId, Sparse},
     task::{Holdup, Tasks},
 };
+use checksums::Compare;
 use entry::Entry;
 use layout::Bounds;
 use open::Wanted;
@@ -86,8 +87,11 @@ impl Embedded {
         settings: &config::Store,
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
-        let wanted =
-            Wanted { model: model.to_owned(), dimensions, on_mismatch, repairs: settings.repairs };
+        let repairs = settings.repairs;
+        // What a command only reads of, the next server compares; what it wrote of damaged files would look whole.
+        let is_brief = !settings.settles && !repairs;
+        let compare = if is_brief { Compare::Unstamped } else { Compare::All };
+        let wanted = Wanted { model: model.to_owned(), dimensions, on_mismatch, repairs, compare };
         let at = folder.to_owned();
         let writer = blocking(&tasks, "open", move || open::open(&at, &wanted)).await?;
         let (shards, roster) = (Arc::clone(writer.shards()), writer.roster().clone());

@@ -47,6 +47,7 @@ mod store_disk;
 mod store_embedded;
 mod store_kills;
 mod store_limits;
+mod store_noticed;
 mod store_qdrant;
 mod store_strange;
 mod store_suite;

@@ -475,20 +475,30 @@ async fn open_with(
     on_mismatch: OnMismatch,
     repairs: bool,
 ) -> Result<Store, StoreError> {
+    open_to(folder, model, on_mismatch, [true, repairs]).await
+}
+
+/// Opens a store that settles its segments or not, and repairs itself or not.
+pub(crate) async fn open_to(
+    folder: &Path,
+    model: &str,
+    on_mismatch: OnMismatch,
+    [settles, repairs]: [bool; 2],
+) -> Result<Store, StoreError> {
     // Low, so that the tests that rebuild segments also build the approximate index.
-    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128, settles: true, repairs };
+    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128, settles, repairs };
     let tasks = Tasks::default();
     let store = Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await?;
     Ok(Arc::new(store))
 }
 
 /// A manifest as former versions wrote it, without a checksum.
-fn unsigned(manifest: &str) -> String {
+pub(crate) fn unsigned(manifest: &str) -> String {
     manifest.lines().filter(|line| !line.contains("\"sum\"")).collect::<Vec<_>>().join("\n")
 }
 
 /// Waits until no segment is being rebuilt, reading meanwhile.
-async fn until_optimized(store: &Store, folder: &Path) {
+pub(crate) async fn until_optimized(store: &Store, folder: &Path) {
     while folder.join("optimizing").try_exists().unwrap() {
         assert!(store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap().len() == 1);
     }

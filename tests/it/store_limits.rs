@@ -80,6 +80,88 @@ async fn too_few_open_files_are_no_damage() {
 }
 
 #[tokio::test]
+async fn too_little_memory_is_no_damage() {
+    let repository = repository(20);
+    let data = indexed(repository.path()).await;
+    let path = repository.path().to_str().unwrap();
+    let mut is_refused = false;
+    // By how much is mapped, in KiB: some of these are met while the engine opens its files.
+    for limit in (300_000..900_000).step_by(50_000) {
+        let limit = format!("-v {limit}");
+        let (environment, arguments) = (without_codex(), ["ingest", path]);
+        let running = run_within(&limit, data.path(), &environment, &arguments);
+        // Where memory ends while the engine notes a stack, the standard library waits for itself.
+        let Ok(output) = timeout(Duration::from_secs(10), running).await else { continue };
+        let said = told(&output);
+        assert!(!said.contains("repairs it"), "{limit}: {said}");
+        assert_eq!(aside(data.path()), [""; 0], "{limit}");
+        let is_short = said.contains("os error 12)") || said.contains("code: 12,");
+        is_refused |= is_short && said.contains("nothing is damaged: let the process have more");
+        if is_refused {
+            break;
+        }
+    }
+    assert!(is_refused);
+    finds_all(data.path()).await;
+}
+
+#[tokio::test]
+async fn a_start_that_fails_forgets_no_root_of_a_store_that_is_gone() {
+    let repository = repository(3);
+    let data = indexed(repository.path()).await;
+    let (store, other) = (data.path().join("store"), fresh());
+    let arguments = ["ingest", other.path().to_str().unwrap()];
+    // Until one fails that had made a new store.
+    for limit in 12..64 {
+        fs::remove_dir_all(&store).unwrap();
+        let (limit, environment) = (format!("-n {limit}"), without_codex());
+        let running = run_within(&limit, data.path(), &environment, &arguments);
+        let output = timeout(PATIENCE, running).await.expect(&limit);
+        assert!(!output.status.success(), "no limit was met by the engine");
+        if store.join("manifest.json").try_exists().unwrap() {
+            break;
+        }
+        fs::create_dir_all(&store).unwrap();
+    }
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let ended = server.ingest(repository.path()).await;
+    assert_eq!((&ended["state"], &ended["counts"]["chunks"]), (&"completed".into(), &3.into()));
+    let roots = server.read("/ingest/roots").await;
+    assert_eq!(roots["roots"][0]["name"], "boiler", "{roots}");
+    assert_eq!(roots["roots"][0]["description"], "heats", "{roots}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn a_command_says_that_the_index_it_read_is_not_whole() {
+    let repository = repository(3);
+    let data = indexed(repository.path()).await;
+    let note = "the index is damaged, results may be missing; \"codeinfo serve\" repairs it";
+    let said = async |arguments: &[&str]| {
+        let output = run(data.path(), &without_codex(), arguments).await;
+        assert!(output.status.success(), "{}", told(&output));
+        (String::from_utf8_lossy(&output.stdout).into_owned(), told(&output))
+    };
+    fs::remove_dir_all(data.path().join("store")).unwrap();
+    // Nothing can be repaired of a repository that is away.
+    let away = repository.path().with_extension("away");
+    fs::rename(repository.path(), &away).unwrap();
+    Program::serve(data.path(), &[], &without_codex()).await.terminate().await;
+    for arguments in [&["repos"][..], &["search", "relieve pressure"]] {
+        let (_, complaint) = said(arguments).await;
+        assert!(complaint.contains(note), "{arguments:?}: {complaint}");
+    }
+    let other = self::repository(2);
+    let (_, complaint) = said(&["ingest", other.path().to_str().unwrap()]).await;
+    assert!(complaint.contains(note), "{complaint}");
+    fs::rename(&away, repository.path()).unwrap();
+    said(&["ingest", repository.path().to_str().unwrap()]).await;
+    let (found, complaint) = said(&["search", "relieve pressure"]).await;
+    assert!(found.contains("relieve_pressure"), "{found}");
+    assert_eq!(complaint, "");
+}
+
+#[tokio::test]
 async fn a_file_that_may_not_be_read_is_no_damage() {
     let repository = repository(3);
     let data = indexed(repository.path()).await;

@@ -11,7 +11,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::{self, File, Metadata},
     io::{self, Read, Seek, SeekFrom},
     ops::Range,
     path::{Path, PathBuf},
@@ -69,10 +69,36 @@ struct Record {
 }
 
 /// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Print {
     size: u64,
     sum: u32,
+    /// Kept of files that never change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stamp: Option<Stamp>,
+}
+
+/// What the system says of a file, and says differently once it is written to or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    inode: u64,
+    /// Seconds and nanoseconds.
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// Which files are read to be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compare {
+    All,
+    /// Those that may change, and those whose stamp is another one.
+    Unstamped,
+}
+
+impl Print {
+    fn holds_as(&self, other: Self) -> bool {
+        (self.size, self.sum) == (other.size, other.sum)
+    }
 }
 
 impl Checksums {
@@ -96,15 +122,33 @@ impl Checksums {
     }
 
     /// Returns the files that are not what was written, by their paths below the folder of the store.
-    pub(super) fn damaged(&self) -> Result<Vec<&str>, StoreError> {
-        let known: Vec<&str> =
-            self.record.files.keys().map(String::as_str).filter(|path| self.counts(path)).collect();
+    pub(super) fn damaged(&mut self, compare: Compare) -> Result<Vec<String>, StoreError> {
+        let is_read = |path: &str| compare == Compare::All || !self.is_stamped(path);
+        let known = self.record.files.keys().map(String::as_str);
+        let known: Vec<&str> = known.filter(|path| self.counts(path) && is_read(path)).collect();
         let found = prints(&self.folder, &known)?;
-        let differs = known
-            .into_iter()
-            .zip(found)
-            .filter(|(path, found)| found.as_ref() != self.record.files.get(*path));
-        Ok(differs.map(|(path, _)| path).collect())
+        let found: Vec<_> = known.into_iter().map(ToOwned::to_owned).zip(found).collect();
+        let mut damaged = Vec::new();
+        for (path, found) in found {
+            let is_final = self.is_final(&path);
+            match (self.record.files.get_mut(&path), found) {
+                (Some(known), Some(found)) if known.holds_as(found) => {
+                    // Another one in a store that was copied.
+                    known.stamp = found.stamp.filter(|_| is_final);
+                }
+                _ => damaged.push(path),
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Whether the system says of a file that never changes what it said when that was last read.
+    fn is_stamped(&self, path: &str) -> bool {
+        let known = self.record.files.get(path).filter(|_| self.is_final(path));
+        let found = self.folder.join(path).symlink_metadata().ok();
+        known.zip(found).is_some_and(|(known, found)| {
+            known.stamp.is_some() && known.stamp == stamp(&found) && known.size == found.len()
+        })
     }
 
     /// Whether a file must be as it was: all at rest, else what never changes of segments that are
@@ -165,6 +209,12 @@ impl Checksums {
             }
         }
         self.record = Record { at_rest: true, files };
+        for path in paths {
+            let is_final = self.is_final(&path);
+            if let Some(print) = self.record.files.get_mut(&path) {
+                print.stamp.take_if(|_| !is_final);
+            }
+        }
         self.save().inspect_err(|_| self.record.at_rest = false)
     }
 
@@ -265,7 +315,8 @@ fn print(path: &Path, buffer: &mut [u8]) -> io::Result<Option<Print>> {
         Err(error) if is_no_file(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let (size, mut hasher, mut at) = (file.metadata()?.len(), Hasher::new(), 0);
+    let found = file.metadata()?;
+    let (size, mut hasher, mut at) = (found.len(), Hasher::new(), 0);
     while let Some(data) = next_data(&file, at, size)? {
         // Whole blocks, wherever the file system begins what it keeps.
         let start = data.start - data.start % BLOCK as u64;
@@ -274,7 +325,21 @@ fn print(path: &Path, buffer: &mut [u8]) -> io::Result<Option<Print>> {
         blocks((&mut file).take(end - start), start, buffer, &mut hasher)?;
         at = end;
     }
-    Ok(Some(Print { size, sum: hasher.finalize() }))
+    Ok(Some(Print { size, sum: hasher.finalize(), stamp: stamp(&found) }))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "as elsewhere")]
+fn stamp(found: &Metadata) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt;
+    let modified = (found.mtime(), found.mtime_nsec());
+    let changed = (found.ctime(), found.ctime_nsec());
+    Some(Stamp { inode: found.ino(), modified, changed })
+}
+
+#[cfg(not(unix))]
+fn stamp(_: &Metadata) -> Option<Stamp> {
+    None
 }
 
 fn is_no_file(error: &io::Error) -> bool {

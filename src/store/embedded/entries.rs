@@ -54,3 +54,36 @@ fn is_settings(path: &str) -> bool {
 fn absent_is_fine(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        fs::{self, File},
+        os::unix::{fs::symlink, net::UnixListener},
+    };
+
+    use super::{super::super::atomic::MAX_BYTES, strange};
+
+    #[test]
+    fn links_pipes_and_endless_settings_are_strange_and_large_data_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(strange(folder.path()).unwrap(), [""; 0]);
+        let deep = folder.path().join("chunks/segments/one");
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("segment.json"), "{}").unwrap();
+        let large = |name: &str| {
+            File::create(deep.join(name)).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        };
+        large("page_0.dat");
+        assert_eq!(strange(folder.path()).unwrap(), [""; 0]);
+        large("config.json");
+        symlink("/dev/zero", deep.join("matrix.dat")).unwrap();
+        let _socket = UnixListener::bind(deep.join("socket")).unwrap();
+        symlink("/nowhere", folder.path().join("roots")).unwrap();
+        let mut found = strange(folder.path()).unwrap();
+        found.sort_unstable();
+        let below = |name: &str| format!("chunks/segments/one/{name}");
+        let expected = [below("config.json"), below("matrix.dat"), below("socket")];
+        assert_eq!(found, [&expected[..], &["roots".to_owned()]].concat());
+    }
+}

@@ -1,6 +1,7 @@
-//! Looks through the list of points of each segment that takes changes, where no checksum proves it.
+//! Looks through the list of points of each segment, and at the sizes of what is kept beside it, where no checksum proves them.
 //!
-//! The engine makes room for the highest place that the list names: a few flipped bytes took 14 GB.
+//! The engine makes room for the highest place that the list names: a few flipped bytes took 14 GB. Where
+//! its marks of deleted points are cut short, every write fails that deletes one after the cut.
 
 use std::{
     fs::File,
@@ -13,17 +14,33 @@ use super::{
     checksums,
 };
 
-/// The engine's name for the list.
-const NAME: &str = "/mutable_id_tracker.mappings";
+/// The engine's name for the list of a segment that takes changes.
+const CHANGING: &str = "/mutable_id_tracker.mappings";
+/// Its name for the list of a sealed one: how many points there are, then each.
+const SEALED: &str = "/id_tracker.mappings";
+/// Beside that: a bit for each point, in words of eight bytes.
+const DELETED: &str = "/id_tracker.deleted";
+/// Beside that, too: eight bytes for each point.
+const VERSIONS: &str = "/id_tracker.versions";
 
-/// Returns the lists that the engine cannot have written, by their paths below the folder of the store.
+/// Returns what the engine cannot have written, by the paths below the folder of the store.
 pub(super) fn implausible(folder: &Path) -> Result<Vec<String>, StoreError> {
     let mut found = Vec::new();
-    for path in checksums::files(folder)?.into_iter().filter(|path| path.ends_with(NAME)) {
+    for path in checksums::files(folder)? {
         let file = folder.join(&path);
-        match is_plausible_file(&file) {
-            Ok(true) => {}
-            Ok(false) => found.push(path),
+        let suspect = if path.ends_with(CHANGING) {
+            is_plausible_file(&file).map(|is| (!is).then_some(CHANGING))
+        } else if path.ends_with(SEALED) {
+            misfit(&file)
+        } else {
+            continue;
+        };
+        match suspect {
+            Ok(None) => {}
+            Ok(Some(name)) => {
+                let segment = checksums::segment(&path).unwrap_or_default();
+                found.push(format!("{segment}{name}"));
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) if error.kind() == ErrorKind::InvalidData => found.push(path),
             Err(source) => return Err(StoreError::io(&file, source)),
@@ -33,9 +50,32 @@ pub(super) fn implausible(folder: &Path) -> Result<Vec<String>, StoreError> {
 }
 
 fn is_plausible_file(path: &Path) -> io::Result<bool> {
+    let (file, length) = open(path)?;
+    is_plausible(BufReader::new(file), length)
+}
+
+/// Returns what does not have the size that the points of a sealed segment take.
+fn misfit(list: &Path) -> io::Result<Option<&'static str>> {
+    let (mut file, length) = open(list)?;
+    let mut count = [0; 8];
+    is_read(&mut file, &mut count)?;
+    let count = u64::from_le_bytes(count);
+    // Each point takes some bytes of the list.
+    if length <= count {
+        return Ok(Some(SEALED));
+    }
+    for (name, size) in [(DELETED, count.div_ceil(64) * 8), (VERSIONS, count.saturating_mul(8))] {
+        if list.with_file_name(name.trim_start_matches('/')).metadata()?.len() != size {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+fn open(path: &Path) -> io::Result<(File, u64)> {
     let file = atomic::open(path, File::options().read(true))?;
     let length = file.metadata()?.len();
-    is_plausible(BufReader::new(file), length)
+    Ok((file, length))
 }
 
 /// Whether each whole entry is of a known kind and names a place that so many entries can have reached.

@@ -19,7 +19,7 @@ use super::{
     super::{Collection, OnMismatch, StoreError, atomic},
     aside,
     audit::{self, audit},
-    checksums::{self, Checksums, State},
+    checksums::{self, Checksums, Compare, State},
     entries,
     journal::Journal,
     manifest::Manifest,
@@ -38,6 +38,7 @@ pub(super) struct Wanted {
     pub(super) on_mismatch: OnMismatch,
     /// Whether damage is repaired; else it is refused.
     pub(super) repairs: bool,
+    pub(super) compare: Compare,
 }
 
 /// Opens the store in `folder`.
@@ -86,7 +87,8 @@ fn open_once(
     }
     let is_discarding = discard(folder, wanted, &mut manifest)?;
     let mut checksums = Checksums::open(folder).map_err(|error| judged(folder, error))?;
-    let damaged = damaged(folder, &manifest, &checksums).map_err(|error| judged(folder, error))?;
+    let damaged = damaged(folder, &manifest, &mut checksums, wanted.compare)
+        .map_err(|error| judged(folder, error))?;
     let is_lost = !roster.is_whole() && damaged.iter().any(|path| is_of_roots(path));
     if let Some(reason) = reason(&damaged) {
         refuse_unless(wanted.repairs, folder, &reason)?;
@@ -98,9 +100,6 @@ fn open_once(
         let parts: BTreeSet<&str> = damaged.iter().map(|path| part(path.as_str())).collect();
         aside::parts(folder, parts, &reason)?;
         found = Some(reason);
-    }
-    if let Some(reason) = &found {
-        refuse_unless(wanted.repairs, folder, reason)?;
     }
     checksums.disturb()?;
     let numbers = manifest.reserve()?;
@@ -218,7 +217,8 @@ fn reason(damaged: &[String]) -> Option<String> {
 fn damaged(
     folder: &Path,
     manifest: &Manifest,
-    checksums: &Checksums,
+    checksums: &mut Checksums,
+    compare: Compare,
 ) -> Result<Vec<String>, StoreError> {
     let mut damaged = entries::strange(folder)?;
     let is_proof_gone = match checksums.state() {
@@ -229,7 +229,7 @@ fn damaged(
     if is_proof_gone {
         damaged.push(checksums::FILE.to_owned());
     }
-    damaged.extend(checksums.damaged()?.into_iter().map(ToOwned::to_owned));
+    damaged.extend(checksums.damaged(compare)?);
     if !checksums.is_at_rest() {
         damaged.extend(mappings::implausible(folder)?);
     }

@@ -163,6 +163,7 @@ mod tests {
     use super::{
         super::{
             super::{OnMismatch, Point, Vectors},
+            checksums::Compare,
             entry::Entry,
             layout::Layout,
             open::Wanted,
@@ -184,6 +185,7 @@ mod tests {
             dimensions: DIMENSIONS,
             on_mismatch: OnMismatch::Refuse,
             repairs: true,
+            compare: Compare::All,
         };
         let writer = super::super::open::open(&folder.path().join("store"), &wanted).unwrap();
         let shards = Arc::clone(writer.shards());

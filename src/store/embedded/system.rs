@@ -74,3 +74,31 @@ pub(super) fn is_absurd(_: &Path, _: &str) -> bool {
 pub(super) fn advice(_: &str) -> Option<&'static str> {
     None
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io;
+
+    use rustix::io::Errno;
+
+    use super::advice;
+
+    #[test]
+    fn what_the_system_is_short_of_or_refuses_has_advice_and_what_files_are_not_has_none() {
+        let short = [
+            [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::ACCESS, Errno::PERM],
+            [Errno::ROFS, Errno::NOSPC, Errno::DQUOT, Errno::FBIG, Errno::IO, Errno::BUSY],
+        ];
+        for code in short.as_flattened() {
+            let error = io::Error::from(*code);
+            for said in [format!("failed to open: {error}"), format!("unwrap on {error:?}")] {
+                assert!(advice(&said).is_some(), "{said}");
+            }
+        }
+        for code in [Errno::NOENT, Errno::NOTDIR, Errno::ISDIR, Errno::INVAL, Errno::EXIST] {
+            let error = io::Error::from(code);
+            assert_eq!(advice(&format!("failed to open: {error}; {error:?}")), None);
+        }
+        assert_eq!(advice("segment 28 of 12 holds no code"), None);
+    }
+}
