@@ -1,13 +1,25 @@
 //! Tells failures of the system from damage: the engine reports both as text.
 
+#[cfg(unix)]
+use std::{
+    fs::{File, Metadata},
+    os::unix::fs::MetadataExt,
+};
+
 use std::path::Path;
 
+#[cfg(unix)]
+use super::super::atomic;
 #[cfg(unix)]
 use rustix::io::Errno;
 
 /// What an honest store may need beside the size of its files.
 #[cfg(unix)]
-const SPARE: usize = 1 << 30;
+const SPARE: u64 = 1 << 30;
+
+/// Twice what the engine leaves empty in one file.
+#[cfg(unix)]
+const MAX_HOLES: u64 = 64 << 20;
 
 /// What a system says that is short of something, or does not let us, and what to do. By error number.
 #[cfg(unix)]
@@ -50,19 +62,32 @@ pub(super) fn advice(message: &str) -> Option<&'static str> {
     ADVICE.iter().find(|(codes, _)| has(codes)).map(|(_, advice)| *advice)
 }
 
-/// Whether a failure for lack of memory comes of a damaged length and not of the system: all files of the
-/// store in `folder` would find room, and much else.
+/// Whether a failure for lack of memory, or of a file's size, comes of a damaged length and not of the
+/// system: all files of the store in `folder` would find room, and much else.
 #[cfg(unix)]
 pub(super) fn is_absurd(folder: &Path, message: &str) -> bool {
-    let code = format!("os error {}", Errno::NOMEM.raw_os_error());
     let mut wanted = SPARE;
     let sized = super::checksums::files(folder).map(|files| {
         for file in files {
-            let size = folder.join(file).metadata().map_or(0, |found| found.len());
-            wanted = wanted.saturating_add(usize::try_from(size).unwrap_or(usize::MAX));
+            // A damaged length can have made a file that long, of holes.
+            let size = |found: Metadata| found.len().min(found.blocks() * 512 + MAX_HOLES);
+            wanted = wanted.saturating_add(folder.join(file).metadata().map_or(0, size));
         }
     });
-    message.contains(&code) && sized.is_ok() && Vec::<u8>::new().try_reserve_exact(wanted).is_ok()
+    let is_of = |code: Errno| message.contains(&format!("os error {}", code.raw_os_error()));
+    let memory = usize::try_from(wanted).unwrap_or(usize::MAX);
+    sized.is_ok()
+        && (is_of(Errno::NOMEM) && Vec::<u8>::new().try_reserve_exact(memory).is_ok()
+            || is_of(Errno::FBIG) && may_be_long(&folder.join("length.tmp"), wanted))
+}
+
+/// Whether a file can be made that is so long, of holes.
+#[cfg(unix)]
+fn may_be_long(path: &Path, length: u64) -> bool {
+    // What a process left that was killed here.
+    let is_free = atomic::remove(path).is_ok();
+    let is_made = is_free && File::create_new(path).is_ok_and(|file| file.set_len(length).is_ok());
+    atomic::remove(path).is_ok() && is_made
 }
 
 #[cfg(not(unix))]
