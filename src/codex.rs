@@ -10,9 +10,9 @@ mod files;
 mod idle;
 mod inherit;
 mod lines;
-mod look;
 mod pipes;
 mod presence;
+mod probe;
 mod protocol;
 mod redact;
 mod scratch;
@@ -57,8 +57,8 @@ use self::{
 };
 use crate::{config, task::Tasks};
 
-/// Longest look whether Codex can be used.
-const MAX_LOOK: Duration = Duration::from_secs(15);
+/// Longest check whether Codex is usable.
+const MAX_PROBE: Duration = Duration::from_secs(15);
 /// A process younger than this is believed that Codex cannot be used. Signing in through a file is
 /// seen sooner than that: a changed file has the process replaced.
 const BELIEVED: Duration = Duration::from_secs(5);
@@ -81,9 +81,9 @@ struct Inner {
     sight: Sight,
     /// What was asked last of what the shell does not read.
     unread: Mutex<Option<Asked>>,
-    /// Held while looking, so that many callers cost one look.
-    looking: Mutex<()>,
-    /// Whether a look in the background is under way.
+    /// Held while probing, so that many callers cost one probe.
+    probing: Mutex<()>,
+    /// Whether a probe in the background is under way.
     refreshing: AtomicBool,
 }
 
@@ -124,13 +124,13 @@ impl Codex {
                 scratches: OnceCell::new(),
                 sight: Sight::default(),
                 unread: Mutex::default(),
-                looking: Mutex::new(()),
+                probing: Mutex::new(()),
                 refreshing: AtomicBool::new(false),
             }
         }))
     }
 
-    /// Returns what is known, at once; starts a look in the background when that is old.
+    /// Returns what is known, at once; starts a probe in the background when that is old.
     pub fn presence(&self) -> Presence {
         let (presence, age) = self.0.known.get(self.0.settings.presence_ttl);
         if age == Age::Stale {
@@ -139,15 +139,15 @@ impl Codex {
         presence
     }
 
-    /// Looks now whether Codex can be used. Callers at the same time share one look.
+    /// Checks now whether Codex is usable. Callers at the same time share one probe.
     pub async fn check(&self) -> Presence {
         let asked = Instant::now();
-        let _looking = self.0.looking.lock().await;
+        let _probing = self.0.probing.lock().await;
         if let Some(presence) = self.0.known.since(asked) {
             return presence;
         }
         let began = Instant::now();
-        let presence = match timeout(MAX_LOOK, self.look()).await {
+        let presence = match timeout(MAX_PROBE, self.probe()).await {
             Ok(Ok(presence)) => presence,
             Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
             Err(_) => Presence::Unavailable(CodexError::TimedOut("a check").unavailable()),
@@ -158,13 +158,13 @@ impl Codex {
     }
 
     /// Returns the presence to decide by: what is known while it says that Codex can be used, else
-    /// the result of a look. So Codex coming back is seen by the next question. Where it ended again
+    /// the result of a probe. So Codex coming back is seen by the next question. Where it ended again
     /// and again, this waits for the next start.
     pub async fn usable(&self) -> Presence {
         if let available @ Presence::Available { .. } = self.presence() {
             return available;
         }
-        // Why there is no process is for the look to say.
+        // Why there is no process is for the probe to say.
         drop(self.0.slot.patiently().await);
         self.check().await
     }
@@ -217,7 +217,7 @@ impl Codex {
         made.map_err(|source| CodexError::Workdir { path: path(), source })
     }
 
-    /// Takes note that a turn failed because Codex, or the service behind it, is away; looks anew in
+    /// Takes note that a turn failed because Codex, or the service behind it, is away; probes again in
     /// the background. When the sign-in was not accepted, the process is replaced before it is used
     /// again, because a running Codex does not see that somebody signed in meanwhile.
     pub async fn lost(&self, kind: Option<FaultKind>) {
@@ -243,7 +243,7 @@ impl Codex {
         }
     }
 
-    /// Takes note that the process ended by itself, and looks whether the next one can be used.
+    /// Takes note that the process ended by itself, and checks whether the next one is usable.
     fn ended(&self, end: String) {
         if self.0.tasks.stopping().is_cancelled() {
             return;
@@ -260,25 +260,25 @@ impl Codex {
         });
     }
 
-    async fn look(&self) -> Result<Presence, CodexError> {
+    async fn probe(&self) -> Result<Presence, CodexError> {
         let asked = Instant::now();
         let server = self.0.slot.server(Need::Any).await?;
         let is_young = asked.saturating_duration_since(server.started) < BELIEVED;
-        match self.look_at(&server).await {
+        match self.probe_with(&server).await {
             Err(error @ (CodexError::SignedOut | CodexError::MissingKey { .. })) if is_young => {
                 Err(error)
             }
             // A running Codex knows only what it read at its start; ask one that starts now.
             Err(_) if server.started < asked => {
                 drop(server);
-                self.look_at(&*self.0.slot.server(Need::StartedNow).await?).await
+                self.probe_with(&*self.0.slot.server(Need::StartedNow).await?).await
             }
             known => known,
         }
     }
 
-    async fn look_at(&self, server: &Server) -> Result<Presence, CodexError> {
-        let presence = look::look(server, &self.0.settings).await?;
+    async fn probe_with(&self, server: &Server) -> Result<Presence, CodexError> {
+        let presence = probe::probe(server, &self.0.settings).await?;
         // Made now, so that what a former process left is gone, and a fault is known.
         self.0.scratches.get_or_try_init(|| self.scratches()).await?;
         let confinement = server.confinement().await?;
@@ -286,7 +286,7 @@ impl Codex {
         Ok(presence)
     }
 
-    /// Starts a look in the background, one at a time.
+    /// Starts a probe in the background, one at a time.
     fn refresh(&self) {
         if self.0.refreshing.swap(true, Ordering::AcqRel) {
             return;

@@ -68,7 +68,7 @@ pub(super) enum Age {
     Stale,
 }
 
-/// What is said before the first look.
+/// What is said before the first probe.
 fn unknown() -> Presence {
     Presence::Unavailable(Unavailable {
         reason: "Codex has not been looked for yet".to_owned(),

@@ -9,12 +9,12 @@
 
 mod batch;
 mod folders;
-mod ledger;
-mod look;
+mod index_state;
 mod private;
 mod read;
 mod readers;
 mod repair;
+mod scan;
 mod write;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
@@ -23,8 +23,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
-pub(super) use self::{folders::Folders, look::changes};
-use self::{ledger::Ledger, readers::Reading, write::Embedded};
+pub(super) use self::{folders::Folders, scan::changes};
+use self::{index_state::IndexState, readers::Reading, write::Embedded};
 use super::{
     beneath::Beneath,
     discover::{Discovered, Found},
@@ -73,7 +73,7 @@ pub(super) struct Job {
     /// The root as it is to be; counts and times are filled in by the run.
     pub(super) root: Root,
     pub(super) mode: Mode,
-    /// What the run looks at; `None` is the whole root.
+    /// What the run scans; `None` is the whole root.
     pub(super) scope: Option<Arc<Scope>>,
     pub(super) origin: Origin,
 }
@@ -137,7 +137,7 @@ async fn run_leased(
         },
         root: job.root,
         private: BTreeSet::new(),
-        ledger: Ledger::new(Records::new(), false),
+        index_state: IndexState::new(Records::new(), false),
         has_begun: false,
         progress,
         cancel,
@@ -148,7 +148,7 @@ async fn run_leased(
         error = lease.lost() => Err(error.into()),
     };
     match &ended {
-        Ok(_) => tools.folders.add(id, run.ledger.records().keys()),
+        Ok(_) => tools.folders.add(id, run.index_state.records().keys()),
         Err(_) => tools.folders.forget(id),
     }
     if let Err(IngestError::Store(StoreError::LeaseLost { .. })) = &ended {
@@ -167,7 +167,7 @@ struct Run<'a> {
     root: Root,
     /// The secrets of the root, as far as the run knows.
     private: BTreeSet<String>,
-    ledger: Ledger,
+    index_state: IndexState,
     /// Whether the root says that it is being changed.
     has_begun: bool,
     progress: Progress,
@@ -194,21 +194,21 @@ impl Run<'_> {
             before.filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some());
         let whole = whole.filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
-            let seen = look::within(tools, &self.root, &scope, &self.cancel).await?;
-            self.ledger = Ledger::of_part(seen.records, before.counts);
+            let seen = scan::within(tools, &self.root, &scope, &self.cancel).await?;
+            self.index_state = IndexState::of_part(seen.records, before.counts);
             self.private = private::walked(known, Some(&scope), &seen.discovered);
             (seen.folder, seen.discovered)
         } else {
-            let (folder, discovered) = look::walk(tools, &self.root, None, &self.cancel).await?;
+            let (folder, discovered) = scan::walk(tools, &self.root, None, &self.cancel).await?;
             self.private = private::walked(known, None, &discovered);
-            let mut records = look::records(tools, self.root.id).await?;
+            let mut records = scan::records(tools, self.root.id).await?;
             let mut has_repaired = false;
             if before.is_some_and(|root| !root.last_run.is_completed()) {
                 self.begin().await?;
                 has_repaired = repair::repair(&self.target, &mut records, &self.cancel).await?;
             }
             tools.folders.learn(self.root.id, records.keys());
-            self.ledger = Ledger::new(records, has_repaired);
+            self.index_state = IndexState::new(records, has_repaired);
             (folder, discovered)
         };
         if listed.is_none_or(|listed| self.private_files() != listed) {
@@ -219,16 +219,16 @@ impl Run<'_> {
         self.carry_out(tools, folder, plan, mode).await?;
         self.target.store.flush().await?;
         let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
-        let has_changed = is_first || mode == Mode::Everything || self.ledger.has_changed();
+        let has_changed = is_first || mode == Mode::Everything || self.index_state.has_changed();
         Ok(if has_changed { State::Completed } else { State::Skipped })
     }
 
     fn plan(&mut self, discovered: Discovered, mode: Mode) -> Plan {
-        let untouchable = look::untouchable(&discovered);
+        let untouchable = scan::untouchable(&discovered);
         for skipped in discovered.skipped {
-            self.ledger.skips.add(skipped);
+            self.index_state.skips.add(skipped);
         }
-        let plan = plan::plan(discovered.files, self.ledger.records(), &untouchable, mode);
+        let plan = plan::plan(discovered.files, self.index_state.records(), &untouchable, mode);
         debug!(
             read = plan.read.len(),
             gone = plan.gone.len(),
@@ -249,7 +249,7 @@ impl Run<'_> {
     ) -> Result<(), IngestError> {
         let bytes = plan.read.iter().map(|file| file.size).sum();
         self.progress.embedding(plan.read.len(), bytes);
-        self.progress.done(0, 0, self.ledger.counts());
+        self.progress.done(0, 0, self.index_state.counts());
         let mut gone = plan.gone;
         if !plan.read.is_empty() {
             gone.extend(self.stream(tools, folder, plan.read, mode).await?);
@@ -259,9 +259,9 @@ impl Run<'_> {
         }
         if !gone.is_empty() {
             self.begin().await?;
-            write::remove(&self.target, &mut self.ledger, &gone).await?;
+            write::remove(&self.target, &mut self.index_state, &gone).await?;
         }
-        self.progress.done(0, 0, self.ledger.counts());
+        self.progress.done(0, 0, self.index_state.counts());
         Ok(())
     }
 
@@ -322,18 +322,19 @@ impl Run<'_> {
         gone.extend_from_slice(&batch.gone);
         for skipped in &batch.skipped {
             // What could not be read now may be readable next time, so its chunks stay.
-            if skipped.reason != Reason::Unreadable && self.ledger.get(&skipped.path).is_some() {
+            if skipped.reason != Reason::Unreadable && self.index_state.get(&skipped.path).is_some()
+            {
                 gone.push(skipped.path.clone());
             }
-            self.ledger.skips.add(skipped.clone());
+            self.index_state.skips.add(skipped.clone());
         }
-        self.ledger.fallbacks += batch.fallbacks;
-        self.ledger.redacted.add(batch.redacted);
+        self.index_state.fallbacks += batch.fallbacks;
+        self.index_state.redacted.add(batch.redacted);
         let (files, bytes) = (batch.files, batch.bytes);
         let room = std::mem::take(&mut batch.rooms);
-        write::write(&self.target, &mut self.ledger, batch).await?;
+        write::write(&self.target, &mut self.index_state, batch).await?;
         drop(room);
-        self.progress.done(files, bytes, self.ledger.counts());
+        self.progress.done(files, bytes, self.index_state.counts());
         Ok(())
     }
 
@@ -362,7 +363,7 @@ impl Run<'_> {
         before: Option<Root>,
         ended: &Result<State, IngestError>,
     ) -> Result<(), IngestError> {
-        if let Some(notes) = self.ledger.notes(ended.is_ok()) {
+        if let Some(notes) = self.index_state.notes(ended.is_ok()) {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
             self.progress.update(|status| status.message = Some(notes));
         }
@@ -372,7 +373,7 @@ impl Run<'_> {
         let root = match ended {
             Ok(_) => Root {
                 last_ingest_at: Some(Timestamp::now()),
-                counts: self.ledger.totals(),
+                counts: self.index_state.totals(),
                 last_run: LastRun::Completed,
                 ..self.root.clone()
             },
@@ -381,10 +382,10 @@ impl Run<'_> {
                 Some(before) if self.has_begun && !before.last_run.is_completed() => before,
                 Some(before) if self.has_begun => {
                     let embedded = before.counts.embedded;
-                    Root { counts: Counts { embedded, ..self.ledger.totals() }, ..before }
+                    Root { counts: Counts { embedded, ..self.index_state.totals() }, ..before }
                 }
                 Some(_) => return Ok(()),
-                None => Root { counts: self.ledger.totals(), ..self.root.clone() },
+                None => Root { counts: self.index_state.totals(), ..self.root.clone() },
             },
             Err(error) => {
                 let root = before.unwrap_or_else(|| self.root.clone());

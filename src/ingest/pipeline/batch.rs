@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Target,
-    ledger::Redacted,
+    index_state::Redacted,
     read::{Outcome, Piece},
     readers::Read,
     write::{self, Embedded},

@@ -74,7 +74,7 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::{pipeline::ledger::Redacted, skip::Skipped};
+    use crate::ingest::{pipeline::index_state::Redacted, skip::Skipped};
 
     #[test]
     fn a_root_names_no_more_secrets_than_a_bound() {

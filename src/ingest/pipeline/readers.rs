@@ -94,7 +94,7 @@ impl Reading {
         files: Vec<Found>,
         mode: Mode,
     ) -> Self {
-        let known = |file: &Found| run.ledger.get(&file.path).cloned();
+        let known = |file: &Found| run.index_state.get(&file.path).cloned();
         Self {
             root: run.root.id,
             folder,

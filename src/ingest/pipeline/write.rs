@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     Target,
-    ledger::{Ledger, Redacted},
+    index_state::{IndexState, Redacted},
 };
 use crate::{
     domain::{ChunkRecord, FileRecord, RootId},
@@ -43,10 +43,10 @@ pub(super) struct Embedded {
     pub(super) rooms: Vec<OwnedSemaphorePermit>,
 }
 
-/// Writes one batch and notes it in the ledger.
+/// Writes one batch and notes it in the index state.
 pub(super) async fn write(
     target: &Target,
-    ledger: &mut Ledger,
+    index_state: &mut IndexState,
     batch: Embedded,
 ) -> Result<(), IngestError> {
     let embedded = batch.points.len() as u64;
@@ -59,17 +59,17 @@ pub(super) async fn write(
         }
         target.store.upsert(Collection::Chunks, some).await?;
     }
-    delete_chunks(target, &stale(ledger, &batch.changed)).await?;
+    delete_chunks(target, &stale(index_state, &batch.changed)).await?;
     let records: Vec<FileRecord> = batch
         .changed
         .into_iter()
         .chain(batch.same)
-        .filter(|record| ledger.get(&record.path) != Some(record))
+        .filter(|record| index_state.get(&record.path) != Some(record))
         .collect();
     if !records.is_empty() {
         target.catalog.put_files(&records).await?;
     }
-    ledger.wrote(records, embedded);
+    index_state.wrote(records, embedded);
     Ok(())
 }
 
@@ -77,15 +77,15 @@ pub(super) async fn write(
 /// record is gone.
 pub(super) async fn remove(
     target: &Target,
-    ledger: &mut Ledger,
+    index_state: &mut IndexState,
     paths: &[String],
 ) -> Result<(), IngestError> {
     for some in paths.chunks(PATHS) {
-        let records = some.iter().filter_map(|path| ledger.get(path));
+        let records = some.iter().filter_map(|path| index_state.get(path));
         let all: Vec<Uuid> = records.flat_map(|record| ids(record, 0..record.chunks)).collect();
         delete_chunks(target, &all).await?;
         target.catalog.remove_files(target.root, some).await?;
-        ledger.removed(some);
+        index_state.removed(some);
     }
     Ok(())
 }
@@ -99,8 +99,8 @@ pub(super) async fn delete_chunks(target: &Target, ids: &[Uuid]) -> Result<(), S
 }
 
 /// Names the old chunks of changed files that no new ones have replaced.
-fn stale(ledger: &Ledger, changed: &[FileRecord]) -> Vec<Uuid> {
-    let old = changed.iter().filter_map(|new| Some((ledger.get(&new.path)?, new)));
+fn stale(index_state: &IndexState, changed: &[FileRecord]) -> Vec<Uuid> {
+    let old = changed.iter().filter_map(|new| Some((index_state.get(&new.path)?, new)));
     old.flat_map(|(old, new)| {
         let replaced = if old.version == new.version { new.chunks } else { 0 };
         ids(old, replaced..old.chunks)

@@ -1,4 +1,4 @@
-//! Looks whether Codex can answer: signed in, or with the key that its model provider names.
+//! Checks whether Codex is usable: signed in, or with the key that its model provider names.
 
 use serde_json::json;
 
@@ -17,7 +17,7 @@ const MAX_PAGES: usize = 8;
 
 /// Asks a running Codex. None of this proves that the model service accepts the sign-in: only a
 /// turn does.
-pub(super) async fn look(
+pub(super) async fn probe(
     server: &Server,
     settings: &config::Codex,
 ) -> Result<Presence, CodexError> {

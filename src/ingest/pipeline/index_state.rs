@@ -37,7 +37,7 @@ impl Redacted {
 
 /// The file records of the root and what the run did so far.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct IndexState {
     records: Records,
     totals: Counts,
     deleted: u64,
@@ -49,8 +49,8 @@ pub(super) struct Ledger {
     pub(super) redacted: Redacted,
 }
 
-impl Ledger {
-    /// Makes a ledger of a whole root, which may have been changed already.
+impl IndexState {
+    /// Records the state of a whole root, which may have been changed already.
     pub(super) fn new(records: Records, has_changed: bool) -> Self {
         let mut totals = Counts::default();
         for record in records.values() {
@@ -59,7 +59,7 @@ impl Ledger {
         Self { has_changed, ..Self::of_part(records, totals) }
     }
 
-    /// Makes a ledger of some files of a root of which the store holds `totals` in all.
+    /// Records the state of some files of a root of which the store holds `totals` in all.
     pub(super) fn of_part(records: Records, totals: Counts) -> Self {
         Self {
             records,

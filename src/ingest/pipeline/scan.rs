@@ -1,4 +1,4 @@
-//! Looks at a root, or at a part of it, and at what the store knows of that.
+//! Scans a root, or a part of it, and reads what the store knows of that.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -42,7 +42,7 @@ pub(in crate::ingest) async fn changes(
     Ok(!plan.read.is_empty() || !plan.gone.is_empty())
 }
 
-/// Looks at a part of a root.
+/// Scans a part of a root.
 pub(super) async fn within(
     tools: &Tools,
     root: &Root,
