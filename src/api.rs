@@ -1,7 +1,7 @@
 //! The main HTTP API (port 5010).
 
 mod chat;
-mod fault;
+mod error;
 mod health;
 mod ingest;
 mod mcp;
@@ -29,7 +29,7 @@ use crate::{
     store::VectorStore,
     telemetry::Metrics,
 };
-use fault::Fault;
+use error::ApiError;
 use mcp::RawSearch;
 use route::{Route, route};
 
@@ -88,7 +88,7 @@ impl Handler for Api {
 }
 
 impl Parts {
-    async fn answer(&self, request: &mut Request) -> Result<Response, Fault> {
+    async fn answer(&self, request: &mut Request) -> Result<Response, ApiError> {
         let path = net::segments(request.path())?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let services = &*self.services;
@@ -132,8 +132,8 @@ impl Parts {
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
                 Ok(mcp_http::post(&endpoint, request, &self.http).await?)
             }
-            Route::NotAllowed { allow } => Err(net::Fault::MethodNotAllowed { allow }.into()),
-            Route::NotFound => Err(net::Fault::RouteNotFound.into()),
+            Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
+            Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
         }
     }
 }
@@ -147,11 +147,11 @@ fn version() -> Response {
 async fn arguments<T: DeserializeOwned>(
     request: &mut Request,
     schema: &Schema,
-) -> Result<T, Fault> {
+) -> Result<T, ApiError> {
     let body = request.json().await?;
     let value = serde_json::from_slice(&body)
-        .map_err(|error| net::Fault::InvalidJson(error.to_string()))?;
-    schema.read(value).map_err(Fault::Arguments)
+        .map_err(|error| net::HttpError::InvalidJson(error.to_string()))?;
+    schema.read(value).map_err(ApiError::Arguments)
 }
 
 fn quiet(mut response: Response) -> Response {

@@ -4,7 +4,6 @@ mod cell;
 mod confinement;
 mod error;
 mod event;
-mod fault;
 mod fence;
 mod files;
 mod idle;
@@ -20,6 +19,7 @@ mod server;
 mod settings;
 mod slot;
 mod thread;
+mod turn_error;
 mod vendor;
 
 use std::{
@@ -40,12 +40,12 @@ pub use self::{
     cell::{Confinement, Network},
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
-    fault::{Fault, FaultKind},
     fence::{Readable, Unread},
     presence::{Presence, Unavailable},
     protocol::Model,
     settings::is_search,
     thread::{Opening, Running, Thread},
+    turn_error::{TurnError, TurnErrorKind},
 };
 use self::{
     fence::Sight,
@@ -220,8 +220,8 @@ impl Codex {
     /// Takes note that a turn failed because Codex, or the service behind it, is away; probes again in
     /// the background. When the sign-in was not accepted, the process is replaced before it is used
     /// again, because a running Codex does not see that somebody signed in meanwhile.
-    pub async fn lost(&self, kind: Option<FaultKind>) {
-        if kind == Some(FaultKind::Unauthorized) {
+    pub async fn lost(&self, kind: Option<TurnErrorKind>) {
+        if kind == Some(TurnErrorKind::Unauthorized) {
             self.0.slot.distrust().await;
         }
         self.refresh();

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 
 pub use builtin::Builtin;
 pub use error::EmbedError;
-pub use service::{Fault, Service};
+pub use service::{Service, ServiceError};
 
 use crate::domain::ChunkRecord;
 

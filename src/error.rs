@@ -4,7 +4,7 @@
 use std::{error::Error, fmt};
 
 /// What kind of failure happened, in the words clients see. Each edge maps codes to HTTP status or
-/// JSON-RPC error once, in its `fault.rs`.
+/// JSON-RPC error once, in its `error.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Code {
     /// An argument is missing, malformed or out of bounds.

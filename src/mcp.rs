@@ -1,6 +1,6 @@
 //! The MCP server (port 5011): one tool, `codebase_question`.
 
-mod fault;
+mod error;
 mod progress;
 mod protocol;
 mod tool;
@@ -31,11 +31,11 @@ impl Mcp {
         Ok(Self { endpoint: Arc::new(Questions::new(chat)?), http: http.clone() })
     }
 
-    async fn post(&self, request: &mut Request) -> Result<Response, net::Fault> {
+    async fn post(&self, request: &mut Request) -> Result<Response, net::HttpError> {
         match (request.method(), request.path()) {
             (&Method::POST, "/" | "/mcp") => {}
-            (_, "/" | "/mcp") => return Err(net::Fault::MethodNotAllowed { allow: "POST" }),
-            _ => return Err(net::Fault::RouteNotFound),
+            (_, "/" | "/mcp") => return Err(net::HttpError::MethodNotAllowed { allow: "POST" }),
+            _ => return Err(net::HttpError::RouteNotFound),
         }
         mcp_http::post(&self.endpoint, request, &self.http).await
     }

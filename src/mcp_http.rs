@@ -18,7 +18,7 @@ pub async fn post(
     endpoint: &Arc<dyn Endpoint>,
     request: &mut Request,
     http: &Http,
-) -> Result<Response, net::Fault> {
+) -> Result<Response, net::HttpError> {
     let body = request.json().await?;
     let post = Post::new(|name| request.header(name), &body);
     let bounds = Bounds { max_batch: http.max_batch, keep_alive: http.keep_alive };

@@ -4,7 +4,7 @@
 //! returns a [`Response`]; everything a stranger can do to a socket is dealt with here.
 
 mod body;
-mod fault;
+mod error;
 mod framing;
 mod guard;
 mod late;
@@ -22,7 +22,7 @@ use std::{convert::Infallible, future::Future};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
-pub use fault::Fault;
+pub use error::HttpError;
 pub use late::late;
 pub use path::segments;
 pub use record::Quiet;

@@ -16,7 +16,7 @@ const MAX_WAITS: u32 = 50;
 const WAIT: Duration = Duration::from_millis(200);
 
 /// Any failure, for printing.
-pub type Failure = Box<dyn Error + Send + Sync>;
+pub type CommandError = Box<dyn Error + Send + Sync>;
 
 /// A second signal came while the server was stopping.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 pub struct EndedAtOnce;
 
 /// Runs `command` to its end. `serve` ends when the process is told to stop.
-pub async fn command(command: Command, config: Config) -> Result<(), Failure> {
+pub async fn command(command: Command, config: Config) -> Result<(), CommandError> {
     #[cfg(unix)]
     survive_large_files()?;
     if let Command::Serve { reembed, watch, no_repair, .. } = command {
@@ -56,7 +56,11 @@ enum Place {
 
 /// Finds the server of the data folder or starts one. Another command, or a server that is starting,
 /// may hold the folder for a moment without saying where it is.
-async fn place(config: &Config, visibility: Visibility, repairs: bool) -> Result<Place, Failure> {
+async fn place(
+    config: &Config,
+    visibility: Visibility,
+    repairs: bool,
+) -> Result<Place, CommandError> {
     let mut own = config.clone();
     own.host = Ipv4Addr::LOCALHOST.into();
     own.port = 0;
@@ -77,7 +81,7 @@ async fn place(config: &Config, visibility: Visibility, repairs: bool) -> Result
     }
 }
 
-async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), Failure> {
+async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), CommandError> {
     let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
     // Before there is anything that a signal could leave half made.
     let mut signals = Signals::listen()?;
@@ -90,7 +94,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), F
         }
         cli::run(command, &client).await?;
         cli::banner(&client, &mcp_url, config.watch).await?;
-        std::future::pending::<Result<(), Failure>>().await
+        std::future::pending::<Result<(), CommandError>>().await
     };
     let ended = tokio::select! {
         ended = working => ended,
@@ -110,7 +114,7 @@ async fn start(
     config: &Config,
     on_mismatch: OnMismatch,
     signals: &mut Signals,
-) -> Result<Option<Server>, Failure> {
+) -> Result<Option<Server>, CommandError> {
     let mut starting = Box::pin(Server::start(config, on_mismatch, Visibility::Announced));
     tokio::select! {
         started = starting.as_mut() => return Ok(Some(started?)),
@@ -135,7 +139,7 @@ async fn start(
 }
 
 /// Stops the server, at once when a further signal comes.
-async fn stop(server: Server, signals: &mut Signals) -> Result<(), Failure> {
+async fn stop(server: Server, signals: &mut Signals) -> Result<(), CommandError> {
     tokio::select! {
         _ = server.stop() => Ok(()),
         told = signals.next() => {
@@ -146,7 +150,7 @@ async fn stop(server: Server, signals: &mut Signals) -> Result<(), Failure> {
 }
 
 /// Works at a server that serves this one command.
-async fn alone(command: Command, server: Server) -> Result<(), Failure> {
+async fn alone(command: Command, server: Server) -> Result<(), CommandError> {
     let client = Client::new(&server.main_url())?;
     let ended = cli::run(command, &client).await;
     if server.damage().is_some() {
@@ -159,7 +163,7 @@ async fn alone(command: Command, server: Server) -> Result<(), Failure> {
 
 /// Says whether the configured ports can be had, or that the server of this data folder has them; returns
 /// whether all is well.
-async fn ports(config: &Config) -> Result<bool, Failure> {
+async fn ports(config: &Config) -> Result<bool, CommandError> {
     let held = store::holder(&config.data_dir)?;
     let mut well = true;
     for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
@@ -179,8 +183,8 @@ async fn ports(config: &Config) -> Result<bool, Failure> {
             }
             (None, Err(error)) => (false, error.to_string()),
         };
-        let trouble = format!("{detail}; set `{variable}` to another port, or stop its user");
-        well &= cli::check(&format!("{variable} {address}"), ok, &detail, &trouble)?;
+        let problem = format!("{detail}; set `{variable}` to another port, or stop its user");
+        well &= cli::check(&format!("{variable} {address}"), ok, &detail, &problem)?;
     }
     Ok(well)
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 
-use super::{Services, fault::Fault};
+use super::{Services, error::ApiError};
 use crate::{
     chat::{Ask, Event, Outcome, Turn, Usage},
     codex::Presence,
@@ -48,10 +48,10 @@ pub(super) fn schema() -> Value {
 }
 
 /// Asks, and returns the turn that has begun. Whatever keeps it from beginning is a plain reply.
-pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Turn, Fault> {
+pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Turn, ApiError> {
     // Known to be away, Codex comes before the arguments, as it does over MCP.
     if let Presence::Unavailable(why) = services.chat.presence().await {
-        return Err(Fault::Unavailable(why));
+        return Err(ApiError::Unavailable(why));
     }
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
@@ -79,7 +79,7 @@ pub(super) fn providers(services: &Services) -> Response {
 }
 
 /// Lists the models that Codex offers.
-pub(super) async fn models(services: &Services) -> Result<Response, Fault> {
+pub(super) async fn models(services: &Services) -> Result<Response, ApiError> {
     let models = services.chat.models().await?.into_iter().map(|model| {
         json!({
             "id": model.id,

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 use tracing::{debug, warn};
 
-use super::{Parts, Services, fault::Fault};
+use super::{Parts, Services, error::ApiError};
 use crate::{
     codex::{Confinement, Network, Presence},
     config::Sandbox,
@@ -123,9 +123,9 @@ impl Parts {
 }
 
 /// Answers 200 when a question would be accepted.
-pub(super) async fn ready(services: &Services) -> Result<Response, Fault> {
+pub(super) async fn ready(services: &Services) -> Result<Response, ApiError> {
     if let Presence::Unavailable(why) = services.chat.presence().await {
-        return Err(Fault::Unavailable(why));
+        return Err(ApiError::Unavailable(why));
     }
     let unready = |code: Code, reason: &str| {
         reply::error(StatusCode::SERVICE_UNAVAILABLE, code.as_str(), reason, &[])

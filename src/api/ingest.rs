@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{Services, fault::Fault};
+use super::{Services, error::ApiError};
 use crate::{
     domain::{Counts, RootId, RunId},
     ingest::{self, RootStatus, State},
@@ -35,13 +35,13 @@ pub(super) fn start_schema() -> Value {
     })
 }
 
-pub(super) async fn start(services: &Services, start: Start) -> Result<Response, Fault> {
+pub(super) async fn start(services: &Services, start: Start) -> Result<Response, ApiError> {
     let Start { path, name, description } = start;
     // The server's working folder is not the client's.
     if !path.is_absolute() {
         let fault =
             format!("`path` must be absolute, such as `/srv/app`; `{}` is not", path.display());
-        return Err(Fault::Arguments(vec![fault]));
+        return Err(ApiError::Arguments(vec![fault]));
     }
     let path = services.path_map.meant(&path);
     let run = services.ingest.start(ingest::Request { path, name, description }).await?;
@@ -49,24 +49,24 @@ pub(super) async fn start(services: &Services, start: Start) -> Result<Response,
     Ok(accepted(run))
 }
 
-pub(super) fn status(services: &Services, run: &str) -> Result<Response, Fault> {
+pub(super) fn status(services: &Services, run: &str) -> Result<Response, ApiError> {
     let status = services.ingest.status(run.parse()?)?;
     Ok(reply::json(StatusCode::OK, &status))
 }
 
 /// Asks a run to stop and answers with its status at that moment.
-pub(super) fn cancel(services: &Services, run: &str) -> Result<Response, Fault> {
+pub(super) fn cancel(services: &Services, run: &str) -> Result<Response, ApiError> {
     let status = services.ingest.cancel(run.parse()?)?;
     Ok(reply::json(StatusCode::OK, &status))
 }
 
-pub(super) async fn reembed(services: &Services, root: &str) -> Result<Response, Fault> {
+pub(super) async fn reembed(services: &Services, root: &str) -> Result<Response, ApiError> {
     let run = services.ingest.reembed(&meant(services, root)).await?;
     info!(run.id = %run, "ingest run queued");
     Ok(accepted(run))
 }
 
-pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, Fault> {
+pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, ApiError> {
     let root = services.ingest.remove(&meant(services, root)).await?;
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.shown(&root.path);
@@ -74,7 +74,7 @@ pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, 
     Ok(reply::json(StatusCode::OK, &json!({ "removed": removed })))
 }
 
-pub(super) async fn roots(services: &Services) -> Result<Response, Fault> {
+pub(super) async fn roots(services: &Services) -> Result<Response, ApiError> {
     let roots = services.ingest.roots().await?.into_iter();
     let roots: Vec<Listed> = roots.map(|status| listed(status, services)).collect();
     Ok(reply::json(StatusCode::OK, &json!({ "roots": roots })))

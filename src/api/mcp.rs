@@ -9,7 +9,7 @@ use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};
 
-use super::{Services, fault::Fault, repos, tools};
+use super::{Services, error::ApiError, repos, tools};
 use crate::{
     domain::{FILES_META, Root, SEARCH_TOOL, UnknownRoot, plain_name},
     error::{Code, chain},
@@ -69,7 +69,7 @@ impl RawSearch {
 
     /// Returns the endpoint that the query of an address asks for: `repository=…` has only that one.
     /// A client that is given such an address cannot search beyond it, whatever it sends.
-    pub(super) fn confined(&self, query: Option<&str>) -> Result<Self, Fault> {
+    pub(super) fn confined(&self, query: Option<&str>) -> Result<Self, ApiError> {
         let mut search = self.clone();
         for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             let fault = match (&*name, value.trim()) {
@@ -84,7 +84,7 @@ impl RawSearch {
                     format!("`{name}` is not known here")
                 }
             };
-            return Err(Fault::Arguments(vec![fault]));
+            return Err(ApiError::Arguments(vec![fault]));
         }
         Ok(search)
     }

@@ -8,7 +8,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{Parts, fault::Fault};
+use super::{Parts, error::ApiError};
 use crate::{
     codex::Presence,
     net::{self, Response, reply},
@@ -19,13 +19,13 @@ const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8
 
 impl Parts {
     /// Counts since the start, and what is there now. A part that fails is left out.
-    pub(super) async fn metrics(&self) -> Result<Response, Fault> {
+    pub(super) async fn metrics(&self) -> Result<Response, ApiError> {
         let mut registry = Registry::with_prefix("codeinfo");
         self.measured(&mut registry);
         self.held(&mut registry).await;
         self.codex_counts(&mut registry);
         let mut text = String::new();
-        encode(&mut text, &registry).map_err(|_| net::Fault::Internal)?;
+        encode(&mut text, &registry).map_err(|_| net::HttpError::Internal)?;
         Ok(reply::text(FORMAT, text))
     }
 

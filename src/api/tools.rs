@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Services, fault::Fault, repos::repos};
+use super::{Services, error::ApiError, repos::repos};
 use crate::{
     domain::{FileSummary, Hit, Root},
     net::{Response, reply},
@@ -66,7 +66,7 @@ pub(super) fn search_schema() -> Value {
     })
 }
 
-pub(super) async fn ingested_repos(services: &Services) -> Result<Response, Fault> {
+pub(super) async fn ingested_repos(services: &Services) -> Result<Response, ApiError> {
     Ok(reply::json(StatusCode::OK, &repos(services).await?))
 }
 
@@ -84,7 +84,7 @@ impl Services {
 pub(super) async fn vector_search(
     services: &Services,
     arguments: SearchArguments,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
     struct Wire {

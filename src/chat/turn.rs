@@ -17,7 +17,7 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    codex::{CodexError, Ending, Fault, FaultKind, Opening, Running, Thread},
+    codex::{CodexError, Ending, Opening, Running, Thread, TurnError, TurnErrorKind},
     domain::ConversationId,
     error::Code,
     telemetry,
@@ -268,7 +268,7 @@ impl Runner<'_> {
         }
     }
 
-    async fn failed(&self, fault: &Fault) -> Failure {
+    async fn failed(&self, fault: &TurnError) -> Failure {
         warn!(
             conversation.id = %self.conversation,
             codex.message = fault.detail(), fault.kind = ?fault.kind, "turn failed"
@@ -285,7 +285,7 @@ impl Runner<'_> {
             error = error as &dyn std::error::Error, "turn not started"
         );
         if error.code() == Code::LlmUnavailable {
-            self.chat.codex.lost(None::<FaultKind>).await;
+            self.chat.codex.lost(None::<TurnErrorKind>).await;
         }
         let told = error.unavailable();
         failing(error.code(), &told.reason, &told.hint)

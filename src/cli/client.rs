@@ -21,7 +21,7 @@ pub struct Client {
 
 /// The error body of the main HTTP API.
 #[derive(Deserialize)]
-struct Refusal {
+struct ErrorReply {
     error: String,
     message: String,
     #[serde(default)]
@@ -96,10 +96,10 @@ impl Client {
             return Ok(reply);
         }
         let status = reply.status();
-        match reply.json::<Refusal>().await {
-            Ok(refusal) => Err(CliError::Refused {
-                code: refusal.error,
-                message: said(refusal.message, refusal.details),
+        match reply.json::<ErrorReply>().await {
+            Ok(reply) => Err(CliError::Refused {
+                code: reply.error,
+                message: said(reply.message, reply.details),
             }),
             Err(_) => Err(CliError::Unreachable {
                 url: self.base().to_owned(),

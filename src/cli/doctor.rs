@@ -81,9 +81,9 @@ fn sandbox(health: &Value) -> Result<bool, CliError> {
             text("reason")
         ))?;
     }
-    let trouble = format!("{}; {}", text("reason"), text("hint"));
+    let problem = format!("{}; {}", text("reason"), text("hint"));
     let detail = format!("{}, network {}", text("mode"), text("network"));
-    check("sandbox", is_true(sandbox, "/ok"), &detail, &trouble)
+    check("sandbox", is_true(sandbox, "/ok"), &detail, &problem)
 }
 
 /// Returns the state of the parts; asks again for a while if nothing is missing but an answer.
@@ -122,11 +122,11 @@ fn too_slow() -> String {
 }
 
 /// Prints the state of one part, with what to do where it is not well.
-pub fn check(part: &str, ok: bool, detail: &str, trouble: &str) -> Result<bool, CliError> {
+pub fn check(part: &str, ok: bool, detail: &str, problem: &str) -> Result<bool, CliError> {
     if ok {
         print::line(&format!("ok    {part}: {detail}"))?;
     } else {
-        print::line(&format!("FAIL  {part}: {trouble}"))?;
+        print::line(&format!("FAIL  {part}: {problem}"))?;
     }
     Ok(ok)
 }

@@ -81,7 +81,7 @@ pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliErr
 }
 
 /// Indexes the folders that a person names, one after the other. What stands in the way of one is told
-/// and does not keep the others waiting; the last trouble is the command's.
+/// and does not keep the others waiting; the last error is the command's.
 pub(super) async fn each(
     client: &Client,
     paths: &[PathBuf],

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::bound::MAX_TEXT_BYTES;
-use super::fault::Fault;
+use super::turn_error::TurnError;
 use crate::domain::ConversationId;
 
 /// What happened in a turn.
@@ -43,7 +43,7 @@ pub enum Event {
 pub enum Ending {
     Completed,
     Interrupted,
-    Failed(Fault),
+    Failed(TurnError),
     /// The Codex process is gone, or its events came faster than they were taken: which, in words
     /// that are safe to show.
     Lost(String),
@@ -187,7 +187,7 @@ fn ended(params: &Value) -> Result<Event, Unknown> {
         "completed" => Ending::Completed,
         "interrupted" => Ending::Interrupted,
         "failed" => {
-            Ending::Failed(Fault::read(params.pointer("/turn/error").unwrap_or(&Value::Null)))
+            Ending::Failed(TurnError::read(params.pointer("/turn/error").unwrap_or(&Value::Null)))
         }
         _ => return Err(Unknown),
     };

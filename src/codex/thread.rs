@@ -19,7 +19,6 @@ use super::{
     cell::Cell,
     error::CodexError,
     event::{Ending, Event, Usage},
-    fault::FaultKind,
     fence::{self, Fence, Readable, Sight, Surroundings, Unread},
     idle::Loaded,
     protocol::{
@@ -29,6 +28,7 @@ use super::{
     scratch::Scratches,
     server::{Heard, Server},
     settings::{self, Given},
+    turn_error::TurnErrorKind,
 };
 use crate::{config, domain::ConversationId};
 
@@ -280,9 +280,9 @@ impl Running {
             }
             // Codex names no cause when its retries are used up by failures of the service.
             Event::Ended(Ending::Failed(mut fault))
-                if self.retried && fault.kind == FaultKind::Other =>
+                if self.retried && fault.kind == TurnErrorKind::Other =>
             {
-                fault.kind = FaultKind::Overloaded;
+                fault.kind = TurnErrorKind::Overloaded;
                 return Event::Ended(Ending::Failed(fault));
             }
             _ => {}

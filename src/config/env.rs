@@ -26,8 +26,8 @@ pub enum ConfigError {
     #[error("{0}")]
     Value(#[from] envy::Error),
     /// A value parses but makes no sense.
-    #[error("`{variable}` {fault}")]
-    Fault { variable: &'static str, fault: String },
+    #[error("`{variable}` {reason}")]
+    Invalid { variable: &'static str, reason: String },
 }
 
 /// The longest time that can be set, a year: times near the end of the clock's range cannot be added
@@ -128,7 +128,7 @@ pub fn from_environment() -> Result<Config, ConfigError> {
     let pairs = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let handed =
-        handover::take().map_err(|error| fault("CODEINFO_HANDOVER", &error.to_string()))?;
+        handover::take().map_err(|error| invalid("CODEINFO_HANDOVER", &error.to_string()))?;
     from_pairs(pairs.chain(handed), std::env::var_os("PATH").unwrap_or_default())
 }
 
@@ -146,7 +146,7 @@ pub fn from_pairs(
 
 fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
     if raw.port == raw.mcp_port && raw.port != 0 {
-        return Err(fault("MCP_PORT", "must differ from `PORT`"));
+        return Err(invalid("MCP_PORT", "must differ from `PORT`"));
     }
     let data_dir = match raw.data_dir.clone() {
         Some(folder) => absolute("DATA_DIR", folder)?,
@@ -220,7 +220,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
     let private = choice("CODEX_PRIVATE", raw.codex_private.as_ref(), Switch::Off)? == Switch::On;
     let sandbox = choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?;
     if private && sandbox == Sandbox::DangerFullAccess {
-        return Err(fault(
+        return Err(invalid(
             "CODEX_PRIVATE",
             "needs a sandbox: with `CODEX_SANDBOX=danger-full-access` nothing keeps the model's shell \
              from the network",
@@ -261,13 +261,13 @@ fn effort(value: Option<String>) -> Result<String, ConfigError> {
         return Ok(effort);
     }
     let known = EFFORTS.join("`, `");
-    Err(fault("CODEX_EFFORT", &format!("is `{effort}`: expected one of `{known}`")))
+    Err(invalid("CODEX_EFFORT", &format!("is `{effort}`: expected one of `{known}`")))
 }
 
 fn platform_data_dir() -> Result<PathBuf, ConfigError> {
     directories::ProjectDirs::from("", "", "codeinfo")
         .map(|folders| folders.data_dir().to_owned())
-        .ok_or_else(|| fault("DATA_DIR", "must be set: no home folder is known"))
+        .ok_or_else(|| invalid("DATA_DIR", "must be set: no home folder is known"))
 }
 
 /// Leaves a bare name as it is, to be looked for on `PATH`.
@@ -279,7 +279,7 @@ fn program(bin: PathBuf) -> Result<PathBuf, ConfigError> {
 }
 
 fn absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {
-    std::path::absolute(folder).map_err(|error| fault(variable, &error.to_string()))
+    std::path::absolute(folder).map_err(|error| invalid(variable, &error.to_string()))
 }
 
 fn lower(names: &[String]) -> Vec<String> {
@@ -305,7 +305,7 @@ fn choice<T: serde::de::DeserializeOwned>(
     let Some(text) = value else { return Ok(default) };
     let text = text.trim();
     let read: Result<T, serde::de::value::Error> = T::deserialize(text.into_deserializer());
-    read.map_err(|error| fault(variable, &format!("is `{text}`: {error}")))
+    read.map_err(|error| invalid(variable, &format!("is `{text}`: {error}")))
 }
 
 fn positive(
@@ -314,8 +314,8 @@ fn positive(
     default: usize,
 ) -> Result<usize, ConfigError> {
     match value.unwrap_or(default) {
-        0 => Err(fault(variable, "must be at least 1")),
-        value if MAX_BOUND < value => Err(fault(variable, "must be at most 4294967295")),
+        0 => Err(invalid(variable, "must be at least 1")),
+        value if MAX_BOUND < value => Err(invalid(variable, "must be at most 4294967295")),
         value => Ok(value),
     }
 }
@@ -326,20 +326,20 @@ fn seconds(
     default: u64,
 ) -> Result<Duration, ConfigError> {
     match value.unwrap_or(default) {
-        0 => Err(fault(variable, "must be at least 1 second")),
-        MAX_SECONDS.. => Err(fault(variable, "must be less than a year")),
+        0 => Err(invalid(variable, "must be at least 1 second")),
+        MAX_SECONDS.. => Err(invalid(variable, "must be less than a year")),
         value => Ok(Duration::from_secs(value)),
     }
 }
 
 fn keep_alive(milliseconds: u64) -> Result<Duration, ConfigError> {
     match milliseconds {
-        0 => Err(fault("KEEP_ALIVE_MS", "must be at least 1 millisecond")),
-        MAX_KEEP_ALIVE_MS.. => Err(fault("KEEP_ALIVE_MS", "must be less than an hour")),
+        0 => Err(invalid("KEEP_ALIVE_MS", "must be at least 1 millisecond")),
+        MAX_KEEP_ALIVE_MS.. => Err(invalid("KEEP_ALIVE_MS", "must be less than an hour")),
         value => Ok(Duration::from_millis(value)),
     }
 }
 
-fn fault(variable: &'static str, fault: &str) -> ConfigError {
-    ConfigError::Fault { variable, fault: fault.to_owned() }
+fn invalid(variable: &'static str, reason: &str) -> ConfigError {
+    ConfigError::Invalid { variable, reason: reason.to_owned() }
 }

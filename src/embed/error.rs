@@ -1,6 +1,6 @@
 //! What can go wrong while embedding.
 
-use super::service::Fault;
+use super::service::ServiceError;
 use crate::error::Code;
 
 /// An embedding failure.
@@ -10,12 +10,12 @@ pub enum EmbedError {
     #[error("the built-in model is damaged: {0}")]
     Damaged(&'static str),
     /// The embedding service cannot be used.
-    #[error("the embedding service at `{url}` {fault}")]
+    #[error("the embedding service at `{url}` {error}")]
     Service {
         /// Where it is asked.
         url: String,
         /// What is wrong, and what to set.
-        fault: Fault,
+        error: ServiceError,
     },
     /// The work was given up because the process is stopping.
     #[error("embedding was stopped")]
@@ -26,7 +26,9 @@ impl EmbedError {
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
-            Self::Service { fault: Fault::Dimensions { .. }, .. } => Code::EmbedModelMismatch,
+            Self::Service { error: ServiceError::Dimensions { .. }, .. } => {
+                Code::EmbedModelMismatch
+            }
             Self::Damaged(_) | Self::Service { .. } => Code::EmbedModelMissing,
             Self::Stopped => Code::Cancelled,
         }

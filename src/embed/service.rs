@@ -7,7 +7,7 @@
 //! document prefix. The query prefix is not, because no vector of a query is kept.
 
 mod ask;
-mod fault;
+mod error;
 mod health;
 mod input;
 mod retry;
@@ -26,9 +26,9 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit};
 use tracing::{info, warn};
 
-pub use self::fault::Fault;
+pub use self::error::ServiceError;
 use self::{
-    ask::{Client, Failure, Then},
+    ask::{AskError, Client, Then},
     health::Health,
     retry::{Patience, Pause},
 };
@@ -125,7 +125,7 @@ impl Embedder for Service {
             let embedding = self.shared.embed(prefix, vec![text], retry::QUERY);
             let embedding = self.shared.until_stopped(embedding);
             let longest = self.shared.client.settings().timeout.min(retry::LONGEST_QUERY);
-            let slow = || Fault::Slow { seconds: longest.as_secs() };
+            let slow = || ServiceError::Slow { seconds: longest.as_secs() };
             let vectors = match tokio::time::timeout(longest, embedding).await {
                 Ok(vectors) => vectors?,
                 Err(_) => return Err(self.shared.client.error(slow())),
@@ -248,7 +248,7 @@ impl Shared {
                         return Ok(Embedded { vectors, was_taken_whole: true });
                     }
                     Err(failure) if failure.then != Then::Less => {
-                        let error = self.client.error(failure.fault);
+                        let error = self.client.error(failure.error);
                         self.health.note(Err(error.clone()));
                         return Err(error);
                     }
@@ -265,7 +265,7 @@ impl Shared {
             let mut first = self.batch(inputs, patience).await?;
             let second = self.batch(second, patience).await?;
             if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
-                // Not one long text was the trouble, but their number.
+                // Not one long text was the problem, but their number.
                 self.take_at_most(size);
             }
             first.vectors.extend(second.vectors);
@@ -278,7 +278,7 @@ impl Shared {
     async fn shortened(
         &self,
         mut inputs: Vec<String>,
-        mut failure: Failure,
+        mut failure: AskError,
         patience: Patience,
     ) -> Result<Embedded, EmbedError> {
         for _ in 0..MAX_CUTS {
@@ -288,7 +288,7 @@ impl Shared {
             match self.request(&inputs, patience).await {
                 Ok(vectors) => {
                     if !self.has_cut.swap(true, Ordering::Relaxed) {
-                        let said = failure.fault.to_string();
+                        let said = failure.error.to_string();
                         warn!(
                             said,
                             "texts are cut because the embedding service refuses longer ones"
@@ -302,7 +302,7 @@ impl Shared {
                 break;
             }
         }
-        Err(self.client.error(failure.fault))
+        Err(self.client.error(failure.error))
     }
 
     /// Remembers how many inputs the service takes.
@@ -320,7 +320,7 @@ impl Shared {
         &self,
         inputs: &[String],
         patience: Patience,
-    ) -> Result<Vec<Vec<f32>>, Failure> {
+    ) -> Result<Vec<Vec<f32>>, AskError> {
         let is_awaited = patience.longest_wait < retry::DOCUMENTS.longest_wait;
         let room = if is_awaited { &self.query_room } else { &self.document_room };
         let mut attempt = 1;
@@ -328,7 +328,7 @@ impl Shared {
         loop {
             let permit = self.turn(room, is_awaited).await;
             let answered = self.client.ask(inputs).await;
-            if let Err(Failure { then: Then::Again(Some(asked)), .. }) = &answered
+            if let Err(AskError { then: Then::Again(Some(asked)), .. }) = &answered
                 && !is_awaited
             {
                 // Before somebody else has the permit.
@@ -341,18 +341,18 @@ impl Shared {
             };
             let Then::Again(asked) = failure.then else { return Err(failure) };
             let wait = retry::wait(self.client.settings().backoff, attempt, asked);
-            let attempts = match failure.fault {
-                Fault::Slow { .. } => patience.attempts.min(retry::SLOW_ATTEMPTS),
+            let attempts = match failure.error {
+                ServiceError::Slow { .. } => patience.attempts.min(retry::SLOW_ATTEMPTS),
                 _ => patience.attempts,
             };
             if attempts <= attempt || patience.longest_wait < wait {
                 return Err(failure);
             }
-            let fault = failure.fault.to_string();
+            let error = failure.error.to_string();
             if !is_awaited {
-                _held = Some(self.holdup.retry(self.client.error(failure.fault)));
+                _held = Some(self.holdup.retry(self.client.error(failure.error)));
             }
-            info!(attempt, wait_ms = wait.as_millis(), fault, "embedding request will be repeated");
+            info!(attempt, wait_ms = wait.as_millis(), error, "embedding request will be repeated");
             tokio::time::sleep(wait).await;
             attempt += 1;
         }
@@ -379,12 +379,12 @@ impl Shared {
     }
 
     /// Compares the length of vectors with that of the first one ever.
-    fn of_right_length(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, Failure> {
+    fn of_right_length(&self, vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, AskError> {
         for vector in &vectors {
             let (got, wanted) = (vector.len(), *self.dimensions.get_or_init(|| vector.len()));
             if got != wanted {
-                let fault = Fault::Dimensions { got, wanted };
-                return Err(Failure { fault, then: Then::GiveUp });
+                let error = ServiceError::Dimensions { got, wanted };
+                return Err(AskError { error, then: Then::GiveUp });
             }
         }
         Ok(vectors)

@@ -18,7 +18,7 @@ pub enum Reason {
     /// It holds a private key, or is nothing but secrets.
     HoldsSecret,
     /// An ignore file that does not count, or not as a whole.
-    IgnoreFile(ignored::Fault),
+    IgnoreFile(ignored::IgnoreError),
 }
 
 impl fmt::Display for Reason {

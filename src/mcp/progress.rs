@@ -6,7 +6,7 @@ use codeinfo_mcp::{CallError, Error, Update};
 use futures_util::{Stream, StreamExt, stream};
 use tracing::{debug, error, info};
 
-use super::fault;
+use super::error;
 use crate::chat::{Ask, Chat, Event, Turn};
 
 /// Most characters of one progress message; the whole text is in the result.
@@ -31,14 +31,14 @@ pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send
                     match chat.ask(*ask).await {
                         Ok(turn) => Step::Running { turn, queries: Queries::default() },
                         Err(failure) => {
-                            let end = fault::refused(&failure, conversation);
+                            let end = error::refused(&failure, conversation);
                             return Some((Update::Done(end), Step::Over));
                         }
                     }
                 }
                 Step::Running { mut turn, mut queries } => match turn.next().await {
                     Some(Event::Ended(outcome)) => {
-                        return Some((Update::Done(fault::ended(&outcome)), Step::Over));
+                        return Some((Update::Done(error::ended(&outcome)), Step::Over));
                     }
                     Some(event) => match message(logged(event), &mut queries) {
                         Some(text) => {

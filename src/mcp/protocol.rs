@@ -4,7 +4,7 @@ use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture};
 use serde_json::{Map, Value};
 
-use super::{fault, progress, tool};
+use super::{error, progress, tool};
 use crate::{
     chat::{Ask, Chat},
     codex::Presence,
@@ -39,7 +39,7 @@ impl Endpoint for Questions {
         async move {
             match self.chat.presence().await {
                 Presence::Available { .. } => Ok(()),
-                Presence::Unavailable(why) => Err(fault::unavailable(&why, None)),
+                Presence::Unavailable(why) => Err(error::unavailable(&why, None)),
             }
         }
         .boxed()

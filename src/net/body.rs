@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
-use super::Fault;
+use super::HttpError;
 
 /// How much of an unwanted body is taken in. A client that is still sending would otherwise see a reset
 /// instead of the reply; one that sends more than this gets the reset.
@@ -19,21 +19,21 @@ pub(super) async fn read(
     body: &mut Incoming,
     limit: usize,
     timeout: Duration,
-) -> Result<Bytes, Fault> {
+) -> Result<Bytes, HttpError> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if limit < announced {
-        return Err(Fault::BodyTooLarge { limit });
+        return Err(HttpError::BodyTooLarge { limit });
     }
-    tokio::time::timeout(timeout, collect(body, limit)).await.unwrap_or(Err(Fault::Timeout))
+    tokio::time::timeout(timeout, collect(body, limit)).await.unwrap_or(Err(HttpError::Timeout))
 }
 
-async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, Fault> {
+async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, HttpError> {
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         // Trailers are not data and are passed over.
-        let Ok(piece) = frame.map_err(|_| Fault::Incomplete)?.into_data() else { continue };
+        let Ok(piece) = frame.map_err(|_| HttpError::Incomplete)?.into_data() else { continue };
         if limit - whole.len() < piece.len() {
-            return Err(Fault::BodyTooLarge { limit });
+            return Err(HttpError::BodyTooLarge { limit });
         }
         whole.extend_from_slice(&piece);
     }

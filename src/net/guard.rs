@@ -8,7 +8,7 @@ use hyper::{
     header::{HOST, ORIGIN},
 };
 
-use super::Fault;
+use super::HttpError;
 use crate::config;
 
 /// The port of an origin that names none.
@@ -29,10 +29,10 @@ impl Guard {
     }
 
     /// Returns why the request is refused, if it is.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), HttpError> {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
-            return Err(Fault::BadRequest("exactly one `Host` header is required"));
+            return Err(HttpError::BadRequest("exactly one `Host` header is required"));
         };
         let host = host.to_str().unwrap_or_default();
         // A request line may name a host too; a proxy would believe that one.
@@ -75,9 +75,9 @@ impl Guard {
     }
 }
 
-fn forbidden(what: &str, value: &str, variable: &str) -> Fault {
+fn forbidden(what: &str, value: &str, variable: &str) -> HttpError {
     let value: String = value.chars().filter(|c| !c.is_control()).take(100).collect();
-    Fault::Forbidden(format!("the {what} `{value}` is not allowed; `{variable}` can add it"))
+    HttpError::Forbidden(format!("the {what} `{value}` is not allowed; `{variable}` can add it"))
 }
 
 /// Returns the lower-case name of `name`, `name:port`, `[v6]` or `[v6]:port`.

@@ -1,10 +1,10 @@
 //! Takes the path of a request apart.
 
-use super::Fault;
+use super::HttpError;
 
 /// Returns the decoded parts of a path between its slashes; `/` has none. An encoded slash (`%2F`)
 /// stays inside its part, so a file path can be one part.
-pub fn segments(path: &str) -> Result<Vec<String>, Fault> {
+pub fn segments(path: &str) -> Result<Vec<String>, HttpError> {
     let path = path.strip_prefix('/').unwrap_or(path);
     if path.is_empty() {
         return Ok(Vec::new());
@@ -12,7 +12,7 @@ pub fn segments(path: &str) -> Result<Vec<String>, Fault> {
     path.split('/').map(decoded).collect()
 }
 
-fn decoded(part: &str) -> Result<String, Fault> {
+fn decoded(part: &str) -> Result<String, HttpError> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.bytes();
     while let Some(byte) = rest.next() {
@@ -20,18 +20,18 @@ fn decoded(part: &str) -> Result<String, Fault> {
             b'%' => {
                 let digits = (hex(rest.next()), hex(rest.next()));
                 let (Some(high), Some(low)) = digits else {
-                    return Err(Fault::BadRequest("the path holds a broken `%` escape"));
+                    return Err(HttpError::BadRequest("the path holds a broken `%` escape"));
                 };
                 high * 16 + low
             }
             byte => byte,
         };
         if decoded == 0 {
-            return Err(Fault::BadRequest("the path holds a NUL character"));
+            return Err(HttpError::BadRequest("the path holds a NUL character"));
         }
         bytes.push(decoded);
     }
-    String::from_utf8(bytes).map_err(|_| Fault::BadRequest("the path is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| HttpError::BadRequest("the path is not UTF-8"))
 }
 
 fn hex(digit: Option<u8>) -> Option<u8> {

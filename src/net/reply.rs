@@ -13,7 +13,7 @@ use hyper::{
 use serde::Serialize;
 use tracing::error;
 
-use super::{Fault, Response};
+use super::{HttpError, Response};
 
 /// Returns `value` as JSON.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -21,7 +21,7 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
         Ok(body) => bytes(status, body.into()),
         Err(cause) => {
             error!(%cause, "reply cannot be written as JSON");
-            Fault::Internal.into()
+            HttpError::Internal.into()
         }
     }
 }
@@ -32,7 +32,7 @@ pub fn json_text(status: u16, text: String) -> Response {
         Ok(status) => bytes(status, text.into()),
         Err(cause) => {
             error!(%cause, "reply has no valid status");
-            Fault::Internal.into()
+            HttpError::Internal.into()
         }
     }
 }
@@ -56,10 +56,10 @@ pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) 
     json(status, &Wire { error: code, message, details })
 }
 
-impl From<Fault> for Response {
-    fn from(fault: Fault) -> Self {
-        let mut response = error(fault.status(), fault.code(), &fault.to_string(), &[]);
-        if let Fault::MethodNotAllowed { allow } = fault {
+impl From<HttpError> for Response {
+    fn from(refusal: HttpError) -> Self {
+        let mut response = error(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
+        if let HttpError::MethodNotAllowed { allow } = refusal {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
         }
         response

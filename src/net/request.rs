@@ -11,7 +11,7 @@ use hyper::{
 };
 use uuid::Uuid;
 
-use super::{Fault, body, slots::Slot};
+use super::{HttpError, body, slots::Slot};
 
 /// The longest id taken over from a client.
 const MAX_ID_BYTES: usize = 128;
@@ -92,16 +92,16 @@ impl Request {
 
     /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce
     /// JSON to another site without asking it first, so this keeps web pages from driving the server.
-    pub fn refuse_other_than_json(&self) -> Result<(), Fault> {
+    pub fn refuse_other_than_json(&self) -> Result<(), HttpError> {
         match self.header(CONTENT_TYPE.as_str()) {
             Some(kind) if is_json(&kind) => Ok(()),
-            Some(_) | None => Err(Fault::UnsupportedMediaType),
+            Some(_) | None => Err(HttpError::UnsupportedMediaType),
         }
     }
 
     /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
     /// time. What is in it is not looked at.
-    pub async fn json(&mut self) -> Result<Bytes, Fault> {
+    pub async fn json(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
         self.slot.waits();
         let body = body::read(&mut self.body, self.max_body_bytes, self.read_timeout).await;

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    Fault, Handler, Request, RequestId, Response, body,
+    Handler, HttpError, Request, RequestId, Response, body,
     framing::MAX_HEAD_BYTES,
     guard::Guard,
     record::{Counts, Record, Recorded},
@@ -221,7 +221,7 @@ impl<H: Handler> Server<H> {
             record.ends_with_head();
         }
         let mut response = match length {
-            Length::Unclear => Fault::BadRequest(UNCLEAR).into(),
+            Length::Unclear => HttpError::BadRequest(UNCLEAR).into(),
             Length::Known | Length::Chunked => self.checked(request, slot).instrument(span).await,
         };
         if length != Length::Known {
@@ -245,7 +245,7 @@ impl<H: Handler> Server<H> {
         };
         let mut response = match checked {
             Ok(()) => self.answered(&mut request).await,
-            Err(fault) => fault.into(),
+            Err(refusal) => refusal.into(),
         };
         if response.status().is_client_error()
             && let Some(rest) = request.rest()
@@ -268,7 +268,7 @@ impl<H: Handler> Server<H> {
         let answered = AssertUnwindSafe(self.handler.answer(request)).catch_unwind().await;
         answered.unwrap_or_else(|_| {
             error!("handler panicked");
-            Fault::Internal.into()
+            HttpError::Internal.into()
         })
     }
 }

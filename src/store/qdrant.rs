@@ -8,7 +8,7 @@
 
 mod control;
 mod convert;
-mod fault;
+mod error;
 mod graph;
 mod lease;
 mod link;
@@ -34,7 +34,7 @@ use crate::{
     domain::{RootId, Sparse},
     task::Tasks,
 };
-use fault::Fault;
+use error::CallError;
 use link::{Link, Node};
 use names::{Model, Names};
 use setup::Readiness;
@@ -87,10 +87,10 @@ impl Qdrant {
         let opening = server.link.patiently(OPEN_PATIENCE, || server.names());
         match tokio::time::timeout(OPEN_WAIT, opening).await {
             Ok(Ok(_)) => {}
-            Ok(Err(fault)) if fault.may_pass(1, 1) => {
-                warn!(reason = %fault.told("open"), "starting without the store");
+            Ok(Err(error)) if error.may_pass(1, 1) => {
+                warn!(reason = %error.told("open"), "starting without the store");
             }
-            Ok(Err(fault)) => return Err(fault.told("open")),
+            Ok(Err(error)) => return Err(error.told("open")),
             Err(_) => warn!("starting without the store, which does not answer in time"),
         }
         Ok(Self { server, order: Arc::default(), tasks })
@@ -136,7 +136,7 @@ impl Server {
         let patience = READ_PATIENCE.min(self.settings.retry);
         self.call(patience, self.settings.timeout, attempt)
             .await
-            .map_err(|fault| fault.told(action))
+            .map_err(|error| error.told(action))
     }
 
     /// Makes a change that may be made again without harm. None may arrive after the lease under which it
@@ -150,7 +150,7 @@ impl Server {
         F: Future<Output = Result<tonic::Response<()>, tonic::Status>>,
     {
         let limit = self.settings.lease / 3;
-        self.call(self.settings.retry, limit, attempt).await.map_err(|fault| fault.told(action))
+        self.call(self.settings.retry, limit, attempt).await.map_err(|error| error.told(action))
     }
 
     async fn call<T, F>(
@@ -158,7 +158,7 @@ impl Server {
         patience: Duration,
         limit: Duration,
         attempt: impl Fn(Node, Arc<Names>) -> F,
-    ) -> Result<T, Fault>
+    ) -> Result<T, CallError>
     where
         F: Future<Output = Result<tonic::Response<T>, tonic::Status>>,
     {
@@ -166,7 +166,7 @@ impl Server {
             let names = self.names().await?;
             let attempt = |node| attempt(node, Arc::clone(&names));
             let done = self.link.once_within(limit, attempt).await;
-            if matches!(done, Err(Fault::Missing { .. })) {
+            if matches!(done, Err(CallError::Missing { .. })) {
                 // Another process may have emptied the store: looks again.
                 self.readiness.forget();
             }
@@ -175,7 +175,7 @@ impl Server {
         self.link.patiently(patience, once).await
     }
 
-    async fn vitals(&self) -> Result<Vitals, Fault> {
+    async fn vitals(&self) -> Result<Vitals, CallError> {
         let health = |node: Node| async move {
             node.server().health_check(qdrant_client::qdrant::HealthCheckRequest {}).await
         };
@@ -260,7 +260,7 @@ impl VectorStore for Qdrant {
     }
 
     fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
-        async { self.server.vitals().await.map_err(|fault| fault.told("answer")) }.boxed()
+        async { self.server.vitals().await.map_err(|error| error.told("answer")) }.boxed()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

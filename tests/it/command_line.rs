@@ -88,16 +88,16 @@ async fn help_and_version_succeed() {
 async fn commands_work_without_a_server() {
     let (data, repository) = (fresh(), repository());
     let path = repository.path().to_str().unwrap();
-    let (code, said, trouble) = codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, said, stderr) = codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("2 files"), "{said}");
 
     let (code, said, _) = codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0));
     assert!(said.contains("nothing changed"), "{said}");
 
-    let (code, said, trouble) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, said, stderr) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(said.lines().next().unwrap().contains("src/valve.rs:1-2"), "{said}");
 
     let (code, said, _) = codeinfo(data.path(), &["repos", "--json"]).await;
@@ -116,8 +116,8 @@ async fn commands_work_without_a_server() {
 async fn commands_use_the_server_that_runs() {
     let (data, repository) = (fresh(), repository());
     let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
-    let (code, said, trouble) = codeinfo(data.path(), &["search", "valve", "--limit", "1"]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, said, stderr) = codeinfo(data.path(), &["search", "valve", "--limit", "1"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("relieve_pressure"), "{said}");
 
     let (code, said, _) = codeinfo(data.path(), &["ask", "what opens the valve?"]).await;
@@ -140,15 +140,15 @@ async fn several_folders_are_indexed_by_one_command_and_one_that_fails_keeps_non
     let (data, first, second) = (fresh(), repository(), repository());
     let [first, second] = [&first, &second].map(|folder| folder.path().to_str().unwrap());
     let arguments = ["ingest", first, "/nonexistent/folder", second];
-    let (code, said, trouble) = codeinfo(data.path(), &arguments).await;
+    let (code, said, stderr) = codeinfo(data.path(), &arguments).await;
     assert_eq!(code, Some(1));
     assert!(said.contains(first) && said.contains(second), "{said}");
-    assert!(trouble.contains("/nonexistent/folder"), "{trouble}");
+    assert!(stderr.contains("/nonexistent/folder"), "{stderr}");
 
-    let (code, _, trouble) =
+    let (code, _, stderr) =
         codeinfo(data.path(), &["ingest", first, second, "--name", "both"]).await;
     assert_eq!(code, Some(1));
-    assert!(trouble.contains("--name"), "{trouble}");
+    assert!(stderr.contains("--name"), "{stderr}");
 }
 
 #[tokio::test]
@@ -278,8 +278,8 @@ async fn serve_says_where_it_listens_and_what_codex_lacks() {
 #[tokio::test]
 async fn doctor_fails_and_says_what_to_do_when_codex_is_missing() {
     let data = fresh();
-    let (code, said, trouble) = codeinfo(data.path(), &["doctor"]).await;
-    assert_eq!(code, Some(1), "{trouble}");
+    let (code, said, stderr) = codeinfo(data.path(), &["doctor"]).await;
+    assert_eq!(code, Some(1), "{stderr}");
     assert!(said.contains("ok    store") && said.contains("ok    embedder"), "{said}");
     assert!(said.contains("FAIL  codex"), "{said}");
 }
@@ -309,8 +309,8 @@ async fn doctor_says_whose_the_ports_are() {
 async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
     let (data, repository) = (fresh(), repository());
     let path = repository.path().to_str().unwrap();
-    let (code, _, trouble) = codeinfo(data.path(), &["ingest", path]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     let manifest = data.path().join("store/manifest.json");
     let text = unsigned(&manifest);
     let former = text.replace("code-static-1@", "former-model@");
@@ -319,8 +319,8 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
         ("{", "is damaged: ", "`codeinfo serve` repairs it"),
     ] {
         fs::write(&manifest, written).unwrap();
-        let (code, said, trouble) = codeinfo(data.path(), &["doctor"]).await;
-        assert_eq!((code, trouble.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
+        let (code, said, stderr) = codeinfo(data.path(), &["doctor"]).await;
+        assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
         let line = |start| said.lines().find(|line| line.starts_with(start)).unwrap_or_default();
         let store = line("FAIL  store: the store ");
         assert!(store.contains(told) && store.contains(advice), "{said}");
@@ -347,13 +347,13 @@ async fn indexing_what_is_not_a_folder_fails_clearly() {
 async fn reembed_embeds_every_repository_again() {
     let (data, repository) = (fresh(), repository());
     let path = repository.path().to_str().unwrap();
-    let (code, _, trouble) = codeinfo(data.path(), &["ingest", path]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     let gone = fresh();
     fs::write(gone.path().join("pump.rs"), "fn pump() {}\n").unwrap();
     let path = gone.path().to_str().unwrap();
-    let (code, _, trouble) = codeinfo(data.path(), &["ingest", "--name", "a", path]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, _, stderr) = codeinfo(data.path(), &["ingest", "--name", "a", path]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     let manifest = data.path().join("store/manifest.json");
     let text = unsigned(&manifest);
     assert!(text.contains("code-static-1@"), "{text}");
@@ -367,8 +367,8 @@ async fn reembed_embeds_every_repository_again() {
     // The folder of another one, first by name, went away meanwhile.
     drop(gone);
     let server = Program::serve_reembedding(data.path(), &without_codex()).await;
-    let (code, said, trouble) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
-    assert_eq!(code, Some(0), "{trouble}");
+    let (code, said, stderr) = codeinfo(data.path(), &["search", "relieve pressure"]).await;
+    assert_eq!(code, Some(0), "{stderr}");
     assert!(said.contains("src/valve.rs"), "{said}");
     server.terminate().await;
 }
@@ -383,8 +383,8 @@ async fn what_code_holds_does_not_drive_the_terminal() {
     assert_eq!(code, Some(0));
     assert!(said.contains("zebra") && !said.contains('\u{1b}'), "{said:?}");
     let folder = folder.path().to_str().unwrap();
-    let (code, _, trouble) = codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
-    assert_eq!(code, Some(0), "a path names a repository too: {trouble}");
+    let (code, _, stderr) = codeinfo(data.path(), &["remove", &format!("{folder}/.")]).await;
+    assert_eq!(code, Some(0), "a path names a repository too: {stderr}");
 }
 
 #[tokio::test]
@@ -392,9 +392,9 @@ async fn commands_that_come_together_wait_for_each_other() {
     let (data, repository) = (fresh(), repository());
     let path = repository.path().to_str().unwrap();
     let ingest = ["ingest", path];
-    let ((first, ..), (second, _, trouble)) =
+    let ((first, ..), (second, _, stderr)) =
         tokio::join!(codeinfo(data.path(), &ingest), codeinfo(data.path(), &ingest));
-    assert_eq!((first, second), (Some(0), Some(0)), "{trouble}");
+    assert_eq!((first, second), (Some(0), Some(0)), "{stderr}");
 }
 
 #[tokio::test]

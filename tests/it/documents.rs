@@ -90,7 +90,7 @@ fn every_route_is_described() {
 #[test]
 fn every_error_code_is_described() {
     let described = text("docs/http-api.md");
-    for file in ["src/error.rs", "src/net/fault.rs"] {
+    for file in ["src/error.rs", "src/net/error.rs"] {
         let source = text(file);
         let words = source.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next());
         let is_code = |word: &&str| word.chars().all(|c| c.is_ascii_uppercase() || c == '_');

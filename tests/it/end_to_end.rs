@@ -508,9 +508,9 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
         let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
     };
-    let (code, said, trouble) = ask(&[]).await;
+    let (code, said, stderr) = ask(&[]).await;
     assert_eq!((code, said.as_str()), (Some(1), ""));
-    assert!(trouble.contains("`codeinfo ingest PATH`"), "{trouble}");
+    assert!(stderr.contains("`codeinfo ingest PATH`"), "{stderr}");
     let doctor = run(&data, &world.environment(), &["doctor"]).await;
     let said = String::from_utf8(doctor.stdout).unwrap();
     assert!(said.contains("ok    codex: 0.169.0"), "{said}");
@@ -518,13 +518,13 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
 
     let server = world.serve().await;
     assert_eq!(server.read("/ready").await, json!({ "ready": true }));
-    let (code, said, trouble) = ask(&["--repository", "kettle"]).await;
+    let (code, said, stderr) = ask(&["--repository", "kettle"]).await;
     assert_eq!((code, said.as_str()), (Some(1), ""));
-    assert!(trouble.contains("no repository `kettle` is indexed; known are `boiler`"), "{trouble}");
+    assert!(stderr.contains("no repository `kettle` is indexed; known are `boiler`"), "{stderr}");
     assert!(world.model.requests().is_empty(), "nothing reaches the model");
     let path = world.folder.path().join("boiler/.");
-    let (code, said, trouble) = ask(&["--repository", path.to_str().unwrap()]).await;
-    assert_eq!((code, said.as_str()), (Some(0), "In valve.rs.\n"), "{trouble}");
+    let (code, said, stderr) = ask(&["--repository", path.to_str().unwrap()]).await;
+    assert_eq!((code, said.as_str()), (Some(0), "In valve.rs.\n"), "{stderr}");
     let sent = world.model.latest();
     assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
     server.terminate().await;

@@ -80,10 +80,10 @@ fn patterns_are_bounded_in_number_and_in_what_they_cost() {
         lines(2_000, |number| format!("*{number:020}*")) + "\n[aaaaaaaaaaaaaaaaaaaaaaaa].rs";
     let endless = format!("{}\n", "*a".repeat(40));
     for (patterns, fault) in [
-        (names, ignored::Fault::TooMany),
-        (wild, ignored::Fault::TooMany),
-        (costly, ignored::Fault::TooMany),
-        (endless, ignored::Fault::BadPattern),
+        (names, ignored::IgnoreError::TooMany),
+        (wild, ignored::IgnoreError::TooMany),
+        (costly, ignored::IgnoreError::TooMany),
+        (endless, ignored::IgnoreError::BadPattern),
     ] {
         let root = repository();
         fs::write(root.path().join(".gitignore"), format!("b.rs\n{patterns}")).unwrap();
@@ -143,11 +143,9 @@ fn broad_ignore_files_are_bounded_together() {
 fn walk_what_is_broad() {
     let Some(root) = env::var_os(BROAD).map(PathBuf::from) else { return };
     let discovered = look(&root);
-    assert!(
-        discovered.skipped.iter().all(|skipped| {
-            skipped.reason.to_string() == ignored::Fault::TooManyInAll.to_string()
-        })
-    );
+    assert!(discovered.skipped.iter().all(|skipped| {
+        skipped.reason.to_string() == ignored::IgnoreError::TooManyInAll.to_string()
+    }));
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let peak = peak.trim().trim_end_matches(" kB");

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::support::{
     process::{Environment, Program, fresh, run},
-    qdrant::{Rule, StandIn, Trouble, VERSION, corner::Corner, tls},
+    qdrant::{Problem, Rule, StandIn, VERSION, corner::Corner, tls},
 };
 
 /// One process of several: a store and an ingest of its own.
@@ -91,7 +91,7 @@ fn corner(stand_in: &StandIn) -> Corner {
 }
 
 fn cut_after(writes: usize) -> Rule {
-    Rule { call: "upsert", of: "_chunks_", after: writes, times: 1, trouble: Trouble::Cut }
+    Rule { call: "upsert", of: "_chunks_", after: writes, times: 1, problem: Problem::Cut }
 }
 
 /// Waits until the stand-in has shut its doors.
@@ -233,8 +233,8 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
     corner.settings.lease = Duration::from_secs(2);
     let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
     let repository = repository("one");
-    let slow = Trouble::Delay(Duration::from_millis(400));
-    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 48, trouble: slow });
+    let slow = Problem::Delay(Duration::from_millis(400));
+    stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 48, problem: slow });
     let later = async {
         while stand_in.calls("upsert", "_chunks_") == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;

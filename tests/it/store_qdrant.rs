@@ -20,7 +20,7 @@ use crate::{
         MODEL, Place, Store, a_root, all, chunk, numbers, numbers_of, put, root, store_suite,
         vector,
     },
-    support::qdrant::{Rule, StandIn, Trouble, VERSION, corner::Corner},
+    support::qdrant::{Problem, Rule, StandIn, VERSION, corner::Corner},
 };
 
 store_suite!(Corner);
@@ -226,34 +226,34 @@ async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
     corner.settings.timeout = Duration::from_millis(400);
     let store = corner.open().await;
     let one = || vec![chunk(1, "a", "x", vector(1), &[(1, 1.0)])];
-    let rule = |times, trouble| {
-        stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times, trouble });
+    let rule = |times, problem| {
+        stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times, problem });
     };
     let upserts = || stand_in.calls("upsert", "_chunks_");
     let passing = [
-        Trouble::Refuse(tonic::Code::Unavailable),
-        Trouble::Refuse(tonic::Code::DeadlineExceeded),
-        Trouble::Refuse(tonic::Code::ResourceExhausted),
-        Trouble::Refuse(tonic::Code::Internal),
-        Trouble::Delay(Duration::from_secs(30)),
-        Trouble::Lose,
+        Problem::Refuse(tonic::Code::Unavailable),
+        Problem::Refuse(tonic::Code::DeadlineExceeded),
+        Problem::Refuse(tonic::Code::ResourceExhausted),
+        Problem::Refuse(tonic::Code::Internal),
+        Problem::Delay(Duration::from_secs(30)),
+        Problem::Lose,
     ];
-    for trouble in passing {
+    for problem in passing {
         let before = upserts();
-        rule(2, trouble);
+        rule(2, problem);
         store.upsert(Collection::Chunks, one()).await.unwrap();
-        assert_eq!(upserts() - before, 3, "{trouble:?}");
+        assert_eq!(upserts() - before, 3, "{problem:?}");
     }
     assert_eq!(numbers(&all(&store).await), [1]);
     for code in [tonic::Code::InvalidArgument, tonic::Code::FailedPrecondition] {
         let before = upserts();
-        rule(1, Trouble::Refuse(code));
+        rule(1, Problem::Refuse(code));
         let error = store.upsert(Collection::Chunks, one()).await.unwrap_err();
         let expected = format!("the store failed to upsert points: told to answer {code:?}");
         assert_eq!((error.to_string(), upserts() - before), (expected, 1));
     }
     // A server that fails by itself is not asked for ever.
-    rule(100, Trouble::Refuse(tonic::Code::Internal));
+    rule(100, Problem::Refuse(tonic::Code::Internal));
     let before = upserts();
     store.upsert(Collection::Chunks, one()).await.unwrap_err();
     assert_eq!(upserts() - before, 4);
@@ -265,8 +265,8 @@ async fn a_change_that_cannot_be_made_is_given_up_in_time() {
     let mut corner = Corner::of(&stand_in);
     corner.settings.retry = Duration::from_secs(3);
     let store = corner.open().await;
-    let trouble = Trouble::Refuse(tonic::Code::Unavailable);
-    stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, trouble });
+    let problem = Problem::Refuse(tonic::Code::Unavailable);
+    stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, problem });
     let started = Instant::now();
     let error = store.delete(Collection::Files, Filter::default()).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
@@ -470,7 +470,7 @@ async fn a_lost_answer_leaves_the_lease_with_who_asked() {
     let tasks = Tasks::default();
     let store = corner.open_by("a", &tasks).await;
     let lose =
-        |after| Rule { call: "upsert", of: "_control_", after, times: 1, trouble: Trouble::Lose };
+        |after| Rule { call: "upsert", of: "_control_", after, times: 1, problem: Problem::Lose };
     stand_in.rule(lose(0));
     let lease = store.lease(a_root("one").id).await.unwrap();
     // And so does that of a renewal.

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{
     super::{Embedding, Secret},
-    ConfigError, Raw, fault, positive, seconds,
+    ConfigError, Raw, invalid, positive, seconds,
 };
 
 /// The longest vectors that can be asked for: what the engines take.
@@ -17,13 +17,13 @@ pub(super) fn embedding(raw: &Raw) -> Result<Option<Embedding>, ConfigError> {
     let Some(url) = &raw.embedding_url else {
         return match raw.embedding_model {
             Some(_) => {
-                Err(fault("EMBEDDING_MODEL", "is of no use without `EMBEDDING_URL`, the service"))
+                Err(invalid("EMBEDDING_MODEL", "is of no use without `EMBEDDING_URL`, the service"))
             }
             None => Ok(None),
         };
     };
     let Some(model) = raw.embedding_model.as_deref().map(str::trim) else {
-        return Err(fault("EMBEDDING_MODEL", "must name the model when `EMBEDDING_URL` is set"));
+        return Err(invalid("EMBEDDING_MODEL", "must name the model when `EMBEDDING_URL` is set"));
     };
     let url = endpoint(url.trim())?;
     let is_local = is_local(&url);
@@ -33,7 +33,7 @@ pub(super) fn embedding(raw: &Raw) -> Result<Option<Embedding>, ConfigError> {
     }
     let dimensions = raw.embedding_dimensions;
     if dimensions.is_some_and(|length| length == 0 || MAX_DIMENSIONS < length) {
-        return Err(fault("EMBEDDING_DIMENSIONS", "must be between 1 and 65536"));
+        return Err(invalid("EMBEDDING_DIMENSIONS", "must be between 1 and 65536"));
     }
     Ok(Some(Embedding {
         url: url.into(),
@@ -55,7 +55,7 @@ pub(super) fn embedding(raw: &Raw) -> Result<Option<Embedding>, ConfigError> {
 /// Completes a base such as `http://127.0.0.1:11434/v1` to the URL that texts are posted to. A bare
 /// host gets `/v1`, where every known service has its endpoint.
 fn endpoint(text: &str) -> Result<Url, ConfigError> {
-    let bad = |reason: &str| fault("EMBEDDING_URL", reason);
+    let bad = |reason: &str| invalid("EMBEDDING_URL", reason);
     let mut url = Url::parse(text).map_err(|error| bad(&format!("is not a URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(bad("must begin with `http://` or `https://`"));
@@ -86,14 +86,14 @@ fn is_local(url: &Url) -> bool {
 /// Refuses a key that cannot stand in a header, and one that everybody on the way could read.
 fn check_key(key: &str, url: &Url, is_local: bool) -> Result<(), ConfigError> {
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(fault("EMBEDDING_API_KEY", "holds characters that no key has"));
+        return Err(invalid("EMBEDDING_API_KEY", "holds characters that no key has"));
     }
     if url.scheme() == "http" && !is_local {
         let host = url.host_str().unwrap_or_default();
         let reason = format!(
             "would be sent unencrypted to `{host}`; use `https://` in `EMBEDDING_URL`, or leave the key out"
         );
-        return Err(fault("EMBEDDING_API_KEY", &reason));
+        return Err(invalid("EMBEDDING_API_KEY", &reason));
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ fn prefix(text: Option<&str>) -> String {
 /// More at a time than connections make sense to hold helps no service.
 fn concurrency(value: Option<usize>) -> Result<usize, ConfigError> {
     match positive("EMBEDDING_CONCURRENCY", value, 4)? {
-        65.. => Err(fault("EMBEDDING_CONCURRENCY", "must be at most 64")),
+        65.. => Err(invalid("EMBEDDING_CONCURRENCY", "must be at most 64")),
         value => Ok(value),
     }
 }

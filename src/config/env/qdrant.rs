@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     super::{Qdrant, Secret},
-    ConfigError, Raw, fault, hnsw_min_chunks, seconds,
+    ConfigError, Raw, hnsw_min_chunks, invalid, seconds,
 };
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
@@ -24,19 +24,19 @@ const MAX_SHARDS: u32 = 4096;
 pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
     let Some(addresses) = &raw.qdrant_url else { return Ok(None) };
     let urls: Result<Vec<String>, String> = addresses.split(',').map(url).collect();
-    let urls = urls.map_err(|trouble| fault("QDRANT_URL", &trouble))?;
+    let urls = urls.map_err(|reason| invalid("QDRANT_URL", &reason))?;
     let replication =
         within("QDRANT_REPLICATION", raw.qdrant_replication, MAX_COPIES)?.unwrap_or(1);
     let consistency = raw.qdrant_write_consistency;
     let consistency = within("QDRANT_WRITE_CONSISTENCY", consistency, MAX_COPIES)?.unwrap_or(1);
     if replication < consistency {
-        let trouble = format!("is {consistency}, more than the copies of `QDRANT_REPLICATION`");
-        return Err(fault("QDRANT_WRITE_CONSISTENCY", &trouble));
+        let reason = format!("is {consistency}, more than the copies of `QDRANT_REPLICATION`");
+        return Err(invalid("QDRANT_WRITE_CONSISTENCY", &reason));
     }
     let retry = seconds("QDRANT_RETRY_SECS", raw.qdrant_retry_secs, 30)?;
     if LEASE / 2 < retry {
         let most = (LEASE / 2).as_secs();
-        return Err(fault("QDRANT_RETRY_SECS", &format!("must be at most {most} seconds")));
+        return Err(invalid("QDRANT_RETRY_SECS", &format!("must be at most {most} seconds")));
     }
     Ok(Some(Qdrant {
         urls,
@@ -91,7 +91,7 @@ fn url(text: &str) -> Result<String, String> {
 fn key(text: &str) -> Result<Secret, ConfigError> {
     let text = text.trim();
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(fault("QDRANT_API_KEY", "holds a character that no key has"));
+        return Err(invalid("QDRANT_API_KEY", "holds a character that no key has"));
     }
     Ok(Secret::new(text.to_owned()))
 }
@@ -100,8 +100,8 @@ fn prefix(text: &str) -> Result<String, ConfigError> {
     let text = text.trim();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if MAX_PREFIX < text.len() || !text.chars().all(is_plain) {
-        let trouble = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
-        return Err(fault("QDRANT_COLLECTION", &trouble));
+        let reason = format!("must be at most {MAX_PREFIX} letters, digits, `-` and `_`");
+        return Err(invalid("QDRANT_COLLECTION", &reason));
     }
     Ok(text.to_owned())
 }
@@ -113,7 +113,7 @@ fn within(
 ) -> Result<Option<u32>, ConfigError> {
     match value {
         Some(value) if value == 0 || most < value => {
-            Err(fault(variable, &format!("must be between 1 and {most}")))
+            Err(invalid(variable, &format!("must be between 1 and {most}")))
         }
         value => Ok(value),
     }

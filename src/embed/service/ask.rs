@@ -11,7 +11,7 @@ use std::{error::Error, time::SystemTime};
 use reqwest::{Response, StatusCode, header, redirect};
 
 use super::{
-    fault::Fault,
+    error::ServiceError,
     retry,
     wire::{self, Request},
 };
@@ -29,8 +29,8 @@ const MAX_ERROR_BYTES: usize = 16 * 1024;
 
 /// Why a request brought nothing.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) fault: Fault,
+pub(super) struct AskError {
+    pub(super) error: ServiceError,
     pub(super) then: Then,
 }
 
@@ -72,7 +72,7 @@ impl Client {
         let built = builder.build();
         let failed = |error| EmbedError::Service {
             url: shown(&settings.url),
-            fault: Fault::Client(innermost(&error)),
+            error: ServiceError::Client(innermost(&error)),
         };
         let http = built.map_err(failed)?;
         Ok(Self { http, settings, tasks })
@@ -83,12 +83,12 @@ impl Client {
     }
 
     /// Names the service in an error.
-    pub(super) fn error(&self, fault: Fault) -> EmbedError {
-        EmbedError::Service { url: shown(&self.settings.url), fault }
+    pub(super) fn error(&self, error: ServiceError) -> EmbedError {
+        EmbedError::Service { url: shown(&self.settings.url), error }
     }
 
     /// Embeds inputs with one request.
-    pub(super) async fn ask(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+    pub(super) async fn ask(&self, inputs: &[String]) -> Result<Vec<Vec<f32>>, AskError> {
         let Embedding { url, model, key, dimensions, .. } = &self.settings;
         let body =
             Request { model, input: inputs, encoding_format: "float", dimensions: *dimensions };
@@ -102,19 +102,19 @@ impl Client {
         }
         let most = MAX_REPLY_BYTES.saturating_mul(inputs.len());
         let body = self.read(&mut reply, most).await?;
-        let Some(body) = body else { return Err(give_up(Fault::Huge(most))) };
+        let Some(body) = body else { return Err(give_up(ServiceError::Huge(most))) };
         let wanted = inputs.len();
         let read = self.tasks.spawn_blocking(move || wire::vectors(&body, wanted)).await;
         match read {
             Ok(vectors) => vectors.map_err(give_up),
             Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
             // The runtime ends, and with it whoever waits.
-            Err(_) => Err(give_up(Fault::BrokeOff("the process is stopping".to_owned()))),
+            Err(_) => Err(give_up(ServiceError::BrokeOff("the process is stopping".to_owned()))),
         }
     }
 
     /// Reads a body, unless it has more than `most` bytes.
-    async fn read(&self, reply: &mut Response, most: usize) -> Result<Option<Vec<u8>>, Failure> {
+    async fn read(&self, reply: &mut Response, most: usize) -> Result<Option<Vec<u8>>, AskError> {
         let mut body = Vec::new();
         while let Some(part) = reply.chunk().await.map_err(|error| self.lost(&error))? {
             if most < body.len() + part.len() {
@@ -126,7 +126,7 @@ impl Client {
     }
 
     /// Reads why a request was refused.
-    async fn refused(&self, mut reply: Response) -> Failure {
+    async fn refused(&self, mut reply: Response) -> AskError {
         let status = reply.status();
         let headers = reply.headers();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -143,59 +143,60 @@ impl Client {
         let number = status.as_u16();
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if key.is_none() => {
-                give_up(Fault::NoKey { status: number, said })
+                give_up(ServiceError::NoKey { status: number, said })
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                give_up(Fault::WrongKey { status: number, said })
+                give_up(ServiceError::WrongKey { status: number, said })
             }
             StatusCode::NOT_FOUND => {
-                give_up(Fault::NotFound { model: self.settings.model.clone(), said })
+                give_up(ServiceError::NotFound { model: self.settings.model.clone(), said })
             }
             StatusCode::TOO_MANY_REQUESTS if wire::is_about_quota(&body) => {
-                give_up(Fault::Quota { said })
+                give_up(ServiceError::Quota { said })
             }
             StatusCode::TOO_MANY_REQUESTS => {
-                Failure { fault: Fault::Limited { said }, then: Then::Again(after) }
+                AskError { error: ServiceError::Limited { said }, then: Then::Again(after) }
             }
             StatusCode::PAYLOAD_TOO_LARGE => {
-                Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
+                AskError { error: ServiceError::TooLong { status: number, said }, then: Then::Less }
             }
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY
                 if wire::is_about_size(&said) =>
             {
-                Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
+                AskError { error: ServiceError::TooLong { status: number, said }, then: Then::Less }
             }
             StatusCode::INTERNAL_SERVER_ERROR if wire::is_failure_about_size(&said) => {
-                Failure { fault: Fault::TooLong { status: number, said }, then: Then::Less }
+                AskError { error: ServiceError::TooLong { status: number, said }, then: Then::Less }
             }
             status if status.is_redirection() => {
-                give_up(Fault::Moved { status: number, said: location.unwrap_or_default() })
+                give_up(ServiceError::Moved { status: number, said: location.unwrap_or_default() })
             }
-            status if status.is_server_error() => {
-                Failure { fault: Fault::Failed { status: number, said }, then: Then::Again(after) }
-            }
-            _ => give_up(Fault::Refused { status: number, said }),
+            status if status.is_server_error() => AskError {
+                error: ServiceError::Failed { status: number, said },
+                then: Then::Again(after),
+            },
+            _ => give_up(ServiceError::Refused { status: number, said }),
         }
     }
 
     /// Reads why there was no whole reply.
-    fn lost(&self, error: &reqwest::Error) -> Failure {
+    fn lost(&self, error: &reqwest::Error) -> AskError {
         if tls::is_at_fault(error) {
-            return give_up(Fault::Tls(innermost(error)));
+            return give_up(ServiceError::Tls(innermost(error)));
         }
-        let fault = if error.is_timeout() {
-            Fault::Slow { seconds: self.settings.timeout.as_secs() }
+        let error = if error.is_timeout() {
+            ServiceError::Slow { seconds: self.settings.timeout.as_secs() }
         } else if error.is_connect() {
-            Fault::Unreachable(innermost(error))
+            ServiceError::Unreachable(innermost(error))
         } else {
-            Fault::BrokeOff(innermost(error))
+            ServiceError::BrokeOff(innermost(error))
         };
-        Failure { fault, then: Then::Again(None) }
+        AskError { error, then: Then::Again(None) }
     }
 }
 
-fn give_up(fault: Fault) -> Failure {
-    Failure { fault, then: Then::GiveUp }
+fn give_up(error: ServiceError) -> AskError {
+    AskError { error, then: Then::GiveUp }
 }
 
 /// Returns a URL without its query, which may hold what nobody else should see.

@@ -7,7 +7,7 @@ use serde::{
 };
 use serde_json::Value;
 
-use super::fault::Fault;
+use super::error::ServiceError;
 
 /// The most characters of a service's words that are repeated.
 const MAX_SAID: usize = 200;
@@ -36,9 +36,9 @@ struct Item {
 }
 
 /// Reads a reply to `wanted` inputs: one vector of unit length each, in the order of the inputs.
-pub(super) fn vectors(body: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>, Fault> {
+pub(super) fn vectors(body: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>, ServiceError> {
     let reply: Reply = serde_json::from_slice(body)
-        .map_err(|error| Fault::Malformed(format!("{error}{}", said(body, None))))?;
+        .map_err(|error| ServiceError::Malformed(format!("{error}{}", said(body, None))))?;
     let got = reply.data.len();
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; wanted];
     let mut placed = 0;
@@ -50,20 +50,20 @@ pub(super) fn vectors(body: &[u8], wanted: usize) -> Result<Vec<Vec<f32>>, Fault
         }
     }
     if placed != wanted || got != wanted {
-        return Err(Fault::Count { got: if got == wanted { placed } else { got }, wanted });
+        return Err(ServiceError::Count { got: if got == wanted { placed } else { got }, wanted });
     }
     Ok(vectors.into_iter().flatten().collect())
 }
 
 /// Scales a vector to unit length.
-fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, Fault> {
+fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, ServiceError> {
     // In 64 bits no sum of squares of finite numbers overflows.
     let length = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     if !length.is_finite() {
-        return Err(Fault::Vector("not made of numbers"));
+        return Err(ServiceError::Vector("not made of numbers"));
     }
     if length == 0.0 {
-        return Err(Fault::Vector("all zeros"));
+        return Err(ServiceError::Vector("all zeros"));
     }
     for value in &mut vector {
         #[expect(clippy::cast_possible_truncation, reason = "the quotient is at most 1")]
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn read(body: &str, wanted: usize) -> Result<Vec<Vec<f32>>, String> {
-        vectors(body.as_bytes(), wanted).map_err(|fault| fault.to_string())
+        vectors(body.as_bytes(), wanted).map_err(|error| error.to_string())
     }
 
     #[test]

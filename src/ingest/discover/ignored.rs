@@ -35,7 +35,7 @@ pub const MAX_PATTERN_BYTES: usize = 4096;
 
 /// Why an ignore file does not count, or not as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum IgnoreError {
     /// It is a link, a pipe, a device or a folder, or cannot be opened.
     NotRegular,
     /// It has more than [`MAX_BYTES`].
@@ -48,7 +48,7 @@ pub enum Fault {
     BadPattern,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for IgnoreError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRegular => {
@@ -130,7 +130,11 @@ impl Spent {
 impl Rules {
     /// Returns the rules of a folder, by its path below the root, that has ignore files of its own:
     /// each with its kind, as an index of [`NAMES`], and its content. Names the faults of each kind.
-    pub fn with(&self, folder: &str, files: &[(usize, Vec<u8>)]) -> (Self, Vec<(usize, Fault)>) {
+    pub fn with(
+        &self,
+        folder: &str,
+        files: &[(usize, Vec<u8>)],
+    ) -> (Self, Vec<(usize, IgnoreError)>) {
         let mut spent = self.spent();
         let (mut sets, mut faults) = (Vec::new(), Vec::new());
         for (kind, content) in files {
@@ -174,10 +178,10 @@ impl Rules {
 }
 
 /// Reads the patterns of one file, as far as the bounds allow.
-fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(Fault)) -> Gitignore {
+fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(IgnoreError)) -> Gitignore {
     let content = match content.get(..MAX_BYTES) {
         Some(start) if MAX_BYTES < content.len() => {
-            fault(Fault::TooLarge);
+            fault(IgnoreError::TooLarge);
             // A pattern that is cut off would mean something else.
             let end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
             start.get(..end).unwrap_or_default()
@@ -192,12 +196,12 @@ fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(Fault)) -> Gitig
         }
         let wildcards = line.bytes().filter(|byte| matches!(byte, b'*' | b'?' | b'[')).count();
         if MAX_PATTERN_BYTES < line.len() || MAX_WILDCARDS < wildcards {
-            fault(Fault::BadPattern);
+            fault(IgnoreError::BadPattern);
             continue;
         }
         let wild_bytes = if wildcards == 0 { 0 } else { line.len() };
         if spent.patterns == MAX_PATTERNS || MAX_WILD_BYTES < spent.wild_bytes + wild_bytes {
-            fault(Fault::TooMany);
+            fault(IgnoreError::TooMany);
             continue;
         }
         match builder.add_line(None, &literal_braces(line)) {
@@ -205,11 +209,11 @@ fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(Fault)) -> Gitig
                 spent.patterns += 1;
                 spent.wild_bytes += wild_bytes;
             }
-            Err(_) => fault(Fault::BadPattern),
+            Err(_) => fault(IgnoreError::BadPattern),
         }
     }
     builder.build().unwrap_or_else(|_| {
-        fault(Fault::TooMany);
+        fault(IgnoreError::TooMany);
         Gitignore::empty()
     })
 }

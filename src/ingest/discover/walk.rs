@@ -7,7 +7,7 @@ use codeinfo_lang::{names, vendored};
 
 use super::{
     Discovered, Found, MAX_FILES,
-    ignored::{self, Fault, Rules, Spent, Verdict},
+    ignored::{self, IgnoreError, Rules, Spent, Verdict},
     search::{self, LeftOut, Whose},
     way::{GIT, Step, Way},
 };
@@ -186,9 +186,9 @@ impl Walk<'_> {
                 _ => Err(io::ErrorKind::InvalidInput.into()),
             };
             match read {
-                Ok(_) if self.spent.is_all() => self.fault(step, kind, Fault::TooManyInAll),
+                Ok(_) if self.spent.is_all() => self.fault(step, kind, IgnoreError::TooManyInAll),
                 Ok(content) => contents.push((kind, content)),
-                Err(_) => self.fault(step, kind, Fault::NotRegular),
+                Err(_) => self.fault(step, kind, IgnoreError::NotRegular),
             }
         }
         if contents.is_empty() {
@@ -208,7 +208,7 @@ impl Walk<'_> {
         beneath::read(file, ignored::MAX_BYTES as u64 + 1, self.way.pulse)
     }
 
-    fn fault(&mut self, step: &Step, kind: usize, fault: Fault) {
+    fn fault(&mut self, step: &Step, kind: usize, fault: IgnoreError) {
         let name = ignored::NAMES.get(kind).copied().unwrap_or_default();
         let path = if step.is_root() { name.to_owned() } else { format!("{}/{name}", step.text) };
         self.skip(path, Reason::IgnoreFile(fault));

@@ -16,7 +16,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use super::{
-    super::Point, Server, convert, fault::Fault, names, read::payloads, setup, write::applied,
+    super::Point, Server, convert, error::CallError, names, read::payloads, setup, write::applied,
 };
 
 /// The field by which writes are compared.
@@ -29,9 +29,12 @@ const LIMIT: Duration = Duration::from_secs(5);
 
 impl Server {
     /// Reads a record.
-    pub(super) async fn record<T: DeserializeOwned>(&self, id: Uuid) -> Result<Option<T>, Fault> {
+    pub(super) async fn record<T: DeserializeOwned>(
+        &self,
+        id: Uuid,
+    ) -> Result<Option<T>, CallError> {
         match self.get(id, None).await {
-            Err(Fault::Missing { .. }) => {
+            Err(CallError::Missing { .. }) => {
                 self.make_control().await?;
                 self.get(id, None).await
             }
@@ -46,11 +49,11 @@ impl Server {
         id: Uuid,
         expected: Option<&str>,
         record: &T,
-    ) -> Result<Option<T>, Fault> {
+    ) -> Result<Option<T>, CallError> {
         let json =
-            serde_json::to_value(record).map_err(|error| Fault::refused(error.to_string()))?;
+            serde_json::to_value(record).map_err(|error| CallError::refused(error.to_string()))?;
         let serde_json::Value::Object(payload) = json else {
-            return Err(Fault::refused("a record is not a JSON object"));
+            return Err(CallError::refused("a record is not a JSON object"));
         };
         // Points that are not there are written whatever the filter says.
         let condition = convert::equals(TOKEN, expected.unwrap_or("nobody's"));
@@ -71,7 +74,7 @@ impl Server {
     }
 
     /// Deletes the record that has one of these tokens.
-    pub(super) async fn give_up(&self, tokens: &[String]) -> Result<(), Fault> {
+    pub(super) async fn give_up(&self, tokens: &[String]) -> Result<(), CallError> {
         let should = tokens.iter().flat_map(|token| convert::equals(TOKEN, token).must).collect();
         let selected = PointsSelectorOneOf::Filter(Filter { should, ..Default::default() });
         let request = DeletePoints {
@@ -92,7 +95,7 @@ impl Server {
         &self,
         id: Uuid,
         consistency: Option<ReadConsistencyType>,
-    ) -> Result<Option<T>, Fault> {
+    ) -> Result<Option<T>, CallError> {
         let read_consistency = consistency
             .map(|of| ReadConsistency { value: Some(read_consistency::Value::Type(of.into())) });
         let request = GetPoints {
@@ -109,11 +112,11 @@ impl Server {
         let points = self.link.once_within(LIMIT, read).await?.result;
         let Some(point) = points.into_iter().next() else { return Ok(None) };
         let json = convert::object(point.payload).into();
-        let malformed = |error| Fault::refused(format!("it holds a malformed record: {error}"));
+        let malformed = |error| CallError::refused(format!("it holds a malformed record: {error}"));
         serde_json::from_value(json).map(Some).map_err(malformed)
     }
 
-    async fn make_control(&self) -> Result<(), Fault> {
+    async fn make_control(&self) -> Result<(), CallError> {
         let request = CreateCollection {
             shard_number: Some(1),
             replication_factor: Some(self.settings.replication.max(REPLICAS)),

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use super::{
     super::{Collection, hnsw},
     Node, Server,
-    fault::Fault,
+    error::CallError,
 };
 
 impl Server {
@@ -20,21 +20,21 @@ impl Server {
         match self.graph_wanted().await {
             Ok(Some(collection)) => match self.set_hnsw(&collection).await {
                 Ok(()) => info!(collection, "the server builds its approximate index from now on"),
-                Err(fault) => {
-                    let reason = fault.told("build its approximate index");
+                Err(error) => {
+                    let reason = error.told("build its approximate index");
                     warn!(%reason, "the server has no approximate index yet");
                 }
             },
             Ok(None) => {}
-            Err(fault) => {
-                let reason = fault.told("inspect its approximate index");
+            Err(error) => {
+                let reason = error.told("inspect its approximate index");
                 warn!(%reason, "the server may have no approximate index yet");
             }
         }
     }
 
     /// Returns the collection of the chunks if these are many and have no index.
-    async fn graph_wanted(&self) -> Result<Option<String>, Fault> {
+    async fn graph_wanted(&self) -> Result<Option<String>, CallError> {
         let collection_name = self.names().await?.of(Collection::Chunks);
         let look = |node: Node| {
             let request = GetCollectionInfoRequest { collection_name: collection_name.clone() };
@@ -46,7 +46,7 @@ impl Server {
         Ok(Some(collection_name).filter(|_| are_many && m == Some(hnsw::NO_GRAPH as u64)))
     }
 
-    async fn set_hnsw(&self, collection: &str) -> Result<(), Fault> {
+    async fn set_hnsw(&self, collection: &str) -> Result<(), CallError> {
         let request = UpdateCollection {
             collection_name: collection.to_owned(),
             hnsw_config: Some(with_m(hnsw::M)),

@@ -27,7 +27,7 @@ use super::{
         lease::{Keeper, Term},
     },
     Server,
-    fault::Fault,
+    error::CallError,
 };
 use crate::{domain::RootId, task::Tasks};
 
@@ -147,8 +147,8 @@ impl Holding {
                 }
                 Ok(Some(record)) if Some(&record.token) == former.as_ref() => {}
                 Ok(_) => return None,
-                Err(fault) => {
-                    warn!(root.id = %self.root, ?fault, "lease not renewed, trying again");
+                Err(error) => {
+                    warn!(root.id = %self.root, ?error, "lease not renewed, trying again");
                 }
             }
             tokio::time::sleep((self.server.settings.lease / 60).min(PAUSE)).await;
@@ -162,7 +162,7 @@ impl Server {
             self.names().await?;
             self.record(id).await
         });
-        read.await.map_err(|fault| fault.told("read a lease"))
+        read.await.map_err(|error| error.told("read a lease"))
     }
 
     async fn take_lease(
@@ -173,9 +173,9 @@ impl Server {
     ) -> Result<(Term, Option<Record>), StoreError> {
         let swap = self.link.patiently(self.settings.retry, async || {
             let term = term(self.settings.lease);
-            Ok::<_, Fault>((term, self.swap(id, expected, wanted).await?))
+            Ok::<_, CallError>((term, self.swap(id, expected, wanted).await?))
         });
-        swap.await.map_err(|fault| fault.told("take a lease"))
+        swap.await.map_err(|error| error.told("take a lease"))
     }
 
     pub(super) async fn is_leased(&self, root: RootId) -> Result<bool, StoreError> {

@@ -29,7 +29,7 @@ use tonic::{
 };
 use tracing::warn;
 
-use super::{super::StoreError, fault::Fault};
+use super::{super::StoreError, error::CallError};
 use crate::{config, error::chain, task::Holdup};
 
 /// How long opening a connection may take.
@@ -126,7 +126,7 @@ impl Link {
     }
 
     /// Calls once.
-    pub(super) async fn once<T, F>(&self, attempt: impl Fn(Node) -> F) -> Result<T, Fault>
+    pub(super) async fn once<T, F>(&self, attempt: impl Fn(Node) -> F) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
@@ -138,30 +138,30 @@ impl Link {
         &self,
         limit: Duration,
         attempt: impl Fn(Node) -> F,
-    ) -> Result<T, Fault>
+    ) -> Result<T, CallError>
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
         let limit = limit.min(self.timeout);
         let place = self.current.load(Ordering::Relaxed) % self.nodes.len().max(1);
         let Some(node) = self.nodes.get(place) else {
-            return Err(Fault::refused("no node is known"));
+            return Err(CallError::refused("no node is known"));
         };
-        let fault = match tokio::time::timeout(limit, attempt(node.clone())).await {
+        let error = match tokio::time::timeout(limit, attempt(node.clone())).await {
             Ok(Ok(response)) => return Ok(response.into_inner()),
-            Ok(Err(status)) => Fault::of(&status, &node.url),
+            Ok(Err(status)) => CallError::of(&status, &node.url),
             Err(_) => {
                 let reason = format!("no answer within {} s", limit.as_secs_f32());
-                Fault::Away { url: node.url.to_string(), reason }
+                CallError::Away { url: node.url.to_string(), reason }
             }
         };
-        if matches!(fault, Fault::Away { .. } | Fault::Troubled { .. }) {
-            // Unless another call has moved on already. A node in trouble may have lost all others.
+        if matches!(error, CallError::Away { .. } | CallError::Troubled { .. }) {
+            // Unless another call has moved on already. A failing node may have lost all others.
             let next = (node.place + 1) % self.nodes.len();
             let order = Ordering::Relaxed;
             self.current.compare_exchange(place, next, order, order).ok();
         }
-        Err(fault)
+        Err(error)
     }
 
     /// Tries until it succeeds, until another try cannot help, or until `patience` is over and each
@@ -170,32 +170,32 @@ impl Link {
         &self,
         patience: Duration,
         attempt: impl Fn() -> F,
-    ) -> Result<T, Fault>
+    ) -> Result<T, CallError>
     where
-        F: Future<Output = Result<T, Fault>>,
+        F: Future<Output = Result<T, CallError>>,
     {
         let started = Instant::now();
         let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX).max(1);
         let mut tries = 0;
         let mut _held = None;
         loop {
-            let fault = match attempt().await {
+            let error = match attempt().await {
                 Ok(done) => return Ok(done),
-                Err(fault) => fault,
+                Err(error) => error,
             };
             tries += 1;
             let rounds = tries / nodes;
-            let pause = fault.pause().unwrap_or_else(|| pause(rounds, patience));
+            let pause = error.pause().unwrap_or_else(|| pause(rounds, patience));
             let is_over = !pause.is_zero() && patience <= started.elapsed() + pause;
             let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
             let is_in_vain = self.stopping.is_cancelled() || abandoned.is_cancelled();
-            if is_over || is_in_vain || !fault.may_pass(tries, rounds) {
-                return Err(fault);
+            if is_over || is_in_vain || !error.may_pass(tries, rounds) {
+                return Err(error);
             }
-            _held = Some(self.holdup.retry(fault.clone().told("answer")));
+            _held = Some(self.holdup.retry(error.clone().told("answer")));
             tokio::select! {
-                () = self.stopping.cancelled() => return Err(fault),
-                () = abandoned.cancelled() => return Err(fault),
+                () = self.stopping.cancelled() => return Err(error),
+                () = abandoned.cancelled() => return Err(error),
                 () = tokio::time::sleep(pause) => {}
             }
         }

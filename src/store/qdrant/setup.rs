@@ -21,7 +21,7 @@ use super::{
     super::{Collection, Field, OnMismatch, hnsw},
     Server,
     convert::{DENSE, TERMS},
-    fault::Fault,
+    error::CallError,
     graph,
     names::{self, Names, Record},
 };
@@ -38,7 +38,7 @@ pub(super) struct Readiness {
     /// The generation that this process works with until it ends.
     generation: OnceLock<String>,
     /// Held while the server is being made ready; the last failure, and when that try began.
-    trying: Mutex<Option<(Instant, Fault)>>,
+    trying: Mutex<Option<(Instant, CallError)>>,
 }
 
 impl Readiness {
@@ -50,10 +50,10 @@ impl Readiness {
         self.names.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn found(&self, names: Names) -> Result<Arc<Names>, Fault> {
+    fn found(&self, names: Names) -> Result<Arc<Names>, CallError> {
         if *self.generation.get_or_init(|| names.generation.clone()) != names.generation {
             let reason = "another process emptied it to embed everything again; restart this one";
-            return Err(Fault::refused(reason));
+            return Err(CallError::refused(reason));
         }
         let names = Arc::new(names);
         *self.names.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&names));
@@ -73,7 +73,7 @@ pub(super) enum Use {
 impl Server {
     /// Returns the names of the collections, once the server is ready. Callers that come while another
     /// one tries share what that comes to.
-    pub(super) async fn names(&self) -> Result<Arc<Names>, Fault> {
+    pub(super) async fn names(&self) -> Result<Arc<Names>, CallError> {
         if let Some(names) = self.readiness.names() {
             return Ok(names);
         }
@@ -82,19 +82,19 @@ impl Server {
         if let Some(names) = self.readiness.names() {
             return Ok(names);
         }
-        if let Some((_, fault)) = last.as_ref().filter(|(began, _)| asked < *began) {
-            return Err(fault.clone());
+        if let Some((_, error)) = last.as_ref().filter(|(began, _)| asked < *began) {
+            return Err(error.clone());
         }
         let began = Instant::now();
         let ready = match self.get_ready().await {
             Ok(names) => self.readiness.found(names),
-            Err(fault) => Err(fault),
+            Err(error) => Err(error),
         };
-        *last = ready.as_ref().err().map(|fault| (began, fault.clone()));
+        *last = ready.as_ref().err().map(|error| (began, error.clone()));
         ready
     }
 
-    async fn get_ready(&self) -> Result<Names, Fault> {
+    async fn get_ready(&self) -> Result<Names, CallError> {
         for _ in 0..MAX_ROUNDS {
             let record = self.agreed().await?;
             let names = Names::new(&self.settings.collection, &record);
@@ -118,7 +118,7 @@ impl Server {
             }
             return Ok(names);
         }
-        Err(Fault::refused("other processes keep changing its model"))
+        Err(CallError::refused("other processes keep changing its model"))
     }
 
     /// Whether another model's collections may be deleted: once, when this process gets ready. What is
@@ -128,13 +128,13 @@ impl Server {
     }
 
     /// Returns a record of our model: the one there is, or a new one.
-    async fn agreed(&self) -> Result<Record, Fault> {
+    async fn agreed(&self) -> Result<Record, CallError> {
         let current: Option<Record> = self.record(MODEL).await?;
         let new = match &current {
             Some(record) if record.is_of(&self.model) => return Ok(record.clone()),
             Some(record) if !self.may_discard() => {
                 let (stored, wanted) = (record.model.clone(), self.model.id.clone());
-                return Err(Fault::Mismatch { stored, wanted });
+                return Err(CallError::Mismatch { stored, wanted });
             }
             Some(record) => {
                 info!(model = record.model, "discarding what another model embedded");
@@ -146,22 +146,22 @@ impl Server {
         match self.swap(MODEL, expected, &new).await? {
             Some(record) if record.is_of(&self.model) => Ok(record),
             Some(record) => {
-                Err(Fault::Mismatch { stored: record.model, wanted: self.model.id.clone() })
+                Err(CallError::Mismatch { stored: record.model, wanted: self.model.id.clone() })
             }
-            None => Err(Fault::Troubled { reason: "a record was not kept".to_owned() }),
+            None => Err(CallError::Troubled { reason: "a record was not kept".to_owned() }),
         }
     }
 
     /// Returns the name of a collection that was made and is gone.
-    async fn lacking(&self, names: &Names) -> Result<Option<String>, Fault> {
+    async fn lacking(&self, names: &Names) -> Result<Option<String>, CallError> {
         let present = self.collections().await?;
         let wanted = Collection::ALL.map(|collection| names.of(collection));
         Ok(wanted.into_iter().find(|name| !present.contains(name)))
     }
 
-    async fn begin_again(&self, record: &Record, lacking: &str) -> Result<(), Fault> {
+    async fn begin_again(&self, record: &Record, lacking: &str) -> Result<(), CallError> {
         if !self.may_discard() {
-            return Err(Fault::refused(format!(
+            return Err(CallError::refused(format!(
                 "its collection `{lacking}` is gone; start with `--reembed` to embed every \
                  repository again"
             )));
@@ -172,7 +172,7 @@ impl Server {
 
     /// Deletes what other models embedded. The record is read after the list: what a later generation
     /// makes is not in it.
-    async fn delete_leftovers(&self) -> Result<(), Fault> {
+    async fn delete_leftovers(&self) -> Result<(), CallError> {
         let present = self.collections().await?;
         let Some(record) = self.record::<Record>(MODEL).await? else { return Ok(()) };
         let prefix = &self.settings.collection;
@@ -189,7 +189,7 @@ impl Server {
         Ok(())
     }
 
-    async fn collections(&self) -> Result<Vec<String>, Fault> {
+    async fn collections(&self) -> Result<Vec<String>, CallError> {
         let list = |node: super::Node| async move {
             node.collections().list(ListCollectionsRequest {}).await
         };
@@ -197,7 +197,11 @@ impl Server {
         Ok(listed.into_iter().map(|collection| collection.name).collect())
     }
 
-    async fn make_collection(&self, collection: Collection, names: &Names) -> Result<(), Fault> {
+    async fn make_collection(
+        &self,
+        collection: Collection,
+        names: &Names,
+    ) -> Result<(), CallError> {
         let name = names.of(collection);
         let plain = self.collection(name.clone());
         let request = match collection {
@@ -233,7 +237,7 @@ impl Server {
     }
 
     /// Creates a collection unless it is there, be it that another process is faster.
-    pub(super) async fn make(&self, request: CreateCollection) -> Result<(), Fault> {
+    pub(super) async fn make(&self, request: CreateCollection) -> Result<(), CallError> {
         let name = &request.collection_name;
         if self.is_there(name).await? {
             return Ok(());
@@ -245,11 +249,11 @@ impl Server {
         match self.link.once(create).await {
             Ok(_) => Ok(()),
             Err(_) if self.is_there(name).await? => Ok(()),
-            Err(fault) => Err(fault),
+            Err(error) => Err(error),
         }
     }
 
-    async fn is_there(&self, name: &str) -> Result<bool, Fault> {
+    async fn is_there(&self, name: &str) -> Result<bool, CallError> {
         let request = CollectionExistsRequest { collection_name: name.to_owned() };
         let ask = |node: super::Node| {
             let request = request.clone();
@@ -264,7 +268,7 @@ impl Server {
         field: &str,
         params: PayloadIndexParams,
         kind: FieldType,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), CallError> {
         let request = CreateFieldIndexCollection {
             collection_name,
             wait: Some(true),

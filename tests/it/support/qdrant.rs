@@ -69,11 +69,11 @@ pub(crate) struct Rule {
     pub(crate) after: usize,
     /// So many calls go wrong.
     pub(crate) times: usize,
-    pub(crate) trouble: Trouble,
+    pub(crate) problem: Problem,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Trouble {
+pub(crate) enum Problem {
     /// The server says so and does nothing.
     Refuse(Code),
     /// The server is slow.
@@ -241,7 +241,7 @@ impl Inner {
     }
 
     /// Counts a call and returns what is to go wrong with it.
-    fn trouble(&self, call: &str, collection: &str) -> Option<Trouble> {
+    fn problem(&self, call: &str, collection: &str) -> Option<Problem> {
         *self.calls.lock().unwrap().entry(format!("{call} {collection}")).or_default() += 1;
         let mut rules = self.rules.lock().unwrap();
         let matches =
@@ -252,7 +252,7 @@ impl Inner {
             return None;
         }
         rule.times -= 1;
-        Some(rule.trouble)
+        Some(rule.problem)
     }
 
     /// Ends every connection, from a thread of its own: the caller's is about to end too.

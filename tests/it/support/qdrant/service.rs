@@ -8,7 +8,7 @@ use qdrant_client::qdrant::{
 use tonic::{Code, Request, Response, Status};
 
 use super::{
-    Inner, Trouble, VERSION,
+    Inner, Problem, VERSION,
     shards::{Delete, Get, Shards},
 };
 
@@ -36,17 +36,17 @@ impl Service {
         {
             return Err(Status::unauthenticated("Must provide an API key"));
         }
-        let trouble = inner.trouble(call, &collection);
-        match trouble {
-            Some(Trouble::Refuse(code)) => {
+        let problem = inner.problem(call, &collection);
+        match problem {
+            Some(Problem::Refuse(code)) => {
                 return Err(Status::new(code, format!("told to answer {code:?}")));
             }
-            Some(Trouble::Delay(time)) => tokio::time::sleep(time).await,
-            Some(Trouble::Cut) => return Err(inner.cut().await),
-            Some(Trouble::Lose) | None => {}
+            Some(Problem::Delay(time)) => tokio::time::sleep(time).await,
+            Some(Problem::Cut) => return Err(inner.cut().await),
+            Some(Problem::Lose) | None => {}
         }
         let served = serve(&inner.shards, request.into_inner());
-        if matches!(trouble, Some(Trouble::Lose)) {
+        if matches!(problem, Some(Problem::Lose)) {
             return Err(Status::new(Code::Unavailable, "told to lose the answer"));
         }
         served.map(Response::new)

@@ -16,7 +16,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// A failure of one call.
 #[derive(Debug, Clone)]
-pub(super) enum Fault {
+pub(super) enum CallError {
     /// Nobody answered: another node may, or this one in a moment.
     Away { url: String, reason: String },
     /// The server is at its limit and may have said when to come again.
@@ -33,7 +33,7 @@ pub(super) enum Fault {
     Mismatch { stored: String, wanted: String },
 }
 
-impl Fault {
+impl CallError {
     /// Reads a status, which is the server's, or tonic's own when the connection failed.
     pub(super) fn of(status: &Status, url: &str) -> Self {
         let (url, reason) = (url.to_owned(), words(status));

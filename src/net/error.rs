@@ -4,7 +4,7 @@ use hyper::StatusCode;
 
 /// A refusal by the HTTP layer. The message is for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum HttpError {
     #[error("there is nothing at this path")]
     RouteNotFound,
     #[error("this path answers {allow} only")]
@@ -27,7 +27,7 @@ pub enum Fault {
     Internal,
 }
 
-impl Fault {
+impl HttpError {
     pub(super) fn status(&self) -> StatusCode {
         match self {
             Self::RouteNotFound => StatusCode::NOT_FOUND,

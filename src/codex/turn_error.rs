@@ -7,15 +7,15 @@ use crate::error::Code;
 
 /// A failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    pub kind: FaultKind,
+pub struct TurnError {
+    pub kind: TurnErrorKind,
     /// Codex's own words, without keys, paths and addresses.
     detail: String,
 }
 
 /// The kinds of failure that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FaultKind {
+pub enum TurnErrorKind {
     /// The model service cannot be reached, or answered with this HTTP status.
     Unreachable(Option<u16>),
     /// The sign-in or key is not accepted.
@@ -32,7 +32,7 @@ pub enum FaultKind {
     Other,
 }
 
-impl Fault {
+impl TurnError {
     /// Reads `turn.error`.
     pub(super) fn read(error: &Value) -> Self {
         let detail = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -47,93 +47,95 @@ impl Fault {
 
     pub fn code(&self) -> Code {
         match self.kind {
-            FaultKind::Unreachable(_)
-            | FaultKind::Unauthorized
-            | FaultKind::UsageLimit
-            | FaultKind::Overloaded
-            | FaultKind::Disconnected => Code::LlmUnavailable,
-            FaultKind::ContextWindow => Code::ContextWindowExceeded,
-            FaultKind::Other => Code::TurnFailed,
+            TurnErrorKind::Unreachable(_)
+            | TurnErrorKind::Unauthorized
+            | TurnErrorKind::UsageLimit
+            | TurnErrorKind::Overloaded
+            | TurnErrorKind::Disconnected => Code::LlmUnavailable,
+            TurnErrorKind::ContextWindow => Code::ContextWindowExceeded,
+            TurnErrorKind::Other => Code::TurnFailed,
         }
     }
 
     /// What happened, without keys, paths or addresses.
     pub fn reason(&self) -> String {
         match self.kind {
-            FaultKind::Unreachable(None) => "Codex cannot reach its model service".to_owned(),
-            FaultKind::Unreachable(Some(status)) => {
+            TurnErrorKind::Unreachable(None) => "Codex cannot reach its model service".to_owned(),
+            TurnErrorKind::Unreachable(Some(status)) => {
                 format!("the model service answered Codex with HTTP status {status}")
             }
-            FaultKind::Unauthorized => {
+            TurnErrorKind::Unauthorized => {
                 "the model service does not accept Codex's sign-in or key".to_owned()
             }
-            FaultKind::UsageLimit => "the usage limit of the Codex account is reached".to_owned(),
-            FaultKind::Overloaded => "the model service is overloaded".to_owned(),
-            FaultKind::Disconnected => {
+            TurnErrorKind::UsageLimit => {
+                "the usage limit of the Codex account is reached".to_owned()
+            }
+            TurnErrorKind::Overloaded => "the model service is overloaded".to_owned(),
+            TurnErrorKind::Disconnected => {
                 "the model service broke off its answer and did so again when retried".to_owned()
             }
-            FaultKind::ContextWindow => {
+            TurnErrorKind::ContextWindow => {
                 "the conversation no longer fits the model's context window".to_owned()
             }
-            FaultKind::Other if self.detail.is_empty() => {
+            TurnErrorKind::Other if self.detail.is_empty() => {
                 "Codex gave up without saying why".to_owned()
             }
-            FaultKind::Other => format!("Codex gave up: {}", self.detail),
+            TurnErrorKind::Other => format!("Codex gave up: {}", self.detail),
         }
     }
 
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self.kind {
-            FaultKind::Unreachable(_) => {
+            TurnErrorKind::Unreachable(_) => {
                 "check the network and `base_url` in Codex's config.toml, then ask again"
             }
-            FaultKind::Unauthorized => {
+            TurnErrorKind::Unauthorized => {
                 "run `codex login` as the user who runs the server, then ask again"
             }
-            FaultKind::UsageLimit => {
+            TurnErrorKind::UsageLimit => {
                 "wait until the limit resets, or sign in with another account: `codex login`"
             }
-            FaultKind::Overloaded | FaultKind::Disconnected => "ask again in a while",
-            FaultKind::ContextWindow => "start a new conversation",
-            FaultKind::Other => "see the server's log, then ask again",
+            TurnErrorKind::Overloaded | TurnErrorKind::Disconnected => "ask again in a while",
+            TurnErrorKind::ContextWindow => "start a new conversation",
+            TurnErrorKind::Other => "see the server's log, then ask again",
         }
     }
 }
 
-fn kind(info: &Value, detail: &str) -> FaultKind {
+fn kind(info: &Value, detail: &str) -> TurnErrorKind {
     if let Some(name) = info.as_str() {
         return named(name, detail);
     }
     // `{"httpConnectionFailed": {"httpStatusCode": 401}}` and its siblings.
     let Some((name, fields)) = info.as_object().and_then(|info| info.iter().next()) else {
-        return FaultKind::Other;
+        return TurnErrorKind::Other;
     };
     let status = fields.get("httpStatusCode").and_then(Value::as_u64);
     match (name.as_str(), status.and_then(|status| u16::try_from(status).ok())) {
-        ("activeTurnNotSteerable", _) => FaultKind::Other,
-        (_, Some(401 | 403)) => FaultKind::Unauthorized,
-        (_, Some(429)) => FaultKind::UsageLimit,
-        ("responseStreamDisconnected", None) => FaultKind::Disconnected,
-        ("responseTooManyFailedAttempts", None) => FaultKind::Overloaded,
-        (_, status) => FaultKind::Unreachable(status),
+        ("activeTurnNotSteerable", _) => TurnErrorKind::Other,
+        (_, Some(401 | 403)) => TurnErrorKind::Unauthorized,
+        (_, Some(429)) => TurnErrorKind::UsageLimit,
+        ("responseStreamDisconnected", None) => TurnErrorKind::Disconnected,
+        ("responseTooManyFailedAttempts", None) => TurnErrorKind::Overloaded,
+        (_, status) => TurnErrorKind::Unreachable(status),
     }
 }
 
-fn named(name: &str, detail: &str) -> FaultKind {
+fn named(name: &str, detail: &str) -> TurnErrorKind {
     match name {
-        "contextWindowExceeded" => FaultKind::ContextWindow,
-        "unauthorized" => FaultKind::Unauthorized,
+        "contextWindowExceeded" => TurnErrorKind::ContextWindow,
+        "unauthorized" => TurnErrorKind::Unauthorized,
         "usageLimitExceeded" | "rateLimitExceeded" | "sessionBudgetExceeded" => {
-            FaultKind::UsageLimit
+            TurnErrorKind::UsageLimit
         }
         "serverOverloaded"
         | "internalServerError"
         | "flexUnavailable"
-        | "policyCapacityUnavailable" => FaultKind::Overloaded,
+        | "policyCapacityUnavailable" => TurnErrorKind::Overloaded,
         // Codex 0.169 calls a stream that broke off for the last time `other`; only its words tell.
-        "other" if detail.starts_with("stream disconnected") => FaultKind::Disconnected,
-        _ => FaultKind::Other,
+        "other" if detail.starts_with("stream disconnected") => TurnErrorKind::Disconnected,
+        _ => TurnErrorKind::Other,
     }
 }
 
@@ -143,29 +145,29 @@ mod tests {
 
     use super::*;
 
-    fn fault(info: &Value, message: &str) -> (FaultKind, Code) {
-        let fault = Fault::read(&json!({ "message": message, "codexErrorInfo": info }));
-        (fault.kind, fault.code())
+    fn error(info: &Value, message: &str) -> (TurnErrorKind, Code) {
+        let error = TurnError::read(&json!({ "message": message, "codexErrorInfo": info }));
+        (error.kind, error.code())
     }
 
     #[test]
     fn a_service_that_is_away_is_unavailability_and_a_refusal_is_not() {
-        use FaultKind::{
+        use TurnErrorKind::{
             ContextWindow, Disconnected, Other, Overloaded, Unauthorized, Unreachable, UsageLimit,
         };
         let failed =
             |status: Value| json!({ "httpConnectionFailed": { "httpStatusCode": status } });
         let away = Code::LlmUnavailable;
-        assert_eq!(fault(&failed(json!(null)), ""), (Unreachable(None), away));
-        assert_eq!(fault(&failed(json!(503)), ""), (Unreachable(Some(503)), away));
-        assert_eq!(fault(&failed(json!(401)), ""), (Unauthorized, away));
-        assert_eq!(fault(&json!("usageLimitExceeded"), ""), (UsageLimit, away));
-        assert_eq!(fault(&json!("internalServerError"), ""), (Overloaded, away));
-        assert_eq!(fault(&json!("other"), "stream disconnected before"), (Disconnected, away));
-        assert_eq!(fault(&json!("other"), "bad request"), (Other, Code::TurnFailed));
-        assert_eq!(fault(&json!("newKind"), ""), (Other, Code::TurnFailed));
-        assert_eq!(fault(&json!(null), ""), (Other, Code::TurnFailed));
+        assert_eq!(error(&failed(json!(null)), ""), (Unreachable(None), away));
+        assert_eq!(error(&failed(json!(503)), ""), (Unreachable(Some(503)), away));
+        assert_eq!(error(&failed(json!(401)), ""), (Unauthorized, away));
+        assert_eq!(error(&json!("usageLimitExceeded"), ""), (UsageLimit, away));
+        assert_eq!(error(&json!("internalServerError"), ""), (Overloaded, away));
+        assert_eq!(error(&json!("other"), "stream disconnected before"), (Disconnected, away));
+        assert_eq!(error(&json!("other"), "bad request"), (Other, Code::TurnFailed));
+        assert_eq!(error(&json!("newKind"), ""), (Other, Code::TurnFailed));
+        assert_eq!(error(&json!(null), ""), (Other, Code::TurnFailed));
         let full = Code::ContextWindowExceeded;
-        assert_eq!(fault(&json!("contextWindowExceeded"), ""), (ContextWindow, full));
+        assert_eq!(error(&json!("contextWindowExceeded"), ""), (ContextWindow, full));
     }
 }

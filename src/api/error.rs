@@ -17,10 +17,10 @@ use crate::{
 
 /// Why a request is not done.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum ApiError {
     /// The HTTP layer refuses it.
-    Refused(net::Fault),
-    /// The arguments are at fault, one sentence each.
+    Refused(net::HttpError),
+    /// The arguments are wrong, one sentence each.
     Arguments(Vec<String>),
     /// Codex cannot be used.
     Unavailable(Unavailable),
@@ -28,7 +28,7 @@ pub(super) enum Fault {
     Failed { code: Code, message: String },
 }
 
-impl Fault {
+impl ApiError {
     /// Takes over a failure of a service and logs its chain of causes where it is ours.
     fn failed(code: Code, failure: &dyn Error) -> Self {
         match code {
@@ -52,25 +52,25 @@ impl Fault {
     }
 }
 
-impl From<net::Fault> for Fault {
-    fn from(fault: net::Fault) -> Self {
-        Self::Refused(fault)
+impl From<net::HttpError> for ApiError {
+    fn from(error: net::HttpError) -> Self {
+        Self::Refused(error)
     }
 }
 
-impl From<InvalidId> for Fault {
-    fn from(fault: InvalidId) -> Self {
-        Self::Arguments(vec![fault.to_string()])
+impl From<InvalidId> for ApiError {
+    fn from(error: InvalidId) -> Self {
+        Self::Arguments(vec![error.to_string()])
     }
 }
 
-impl From<InvalidQuestion> for Fault {
-    fn from(fault: InvalidQuestion) -> Self {
-        Self::Arguments(vec![fault.to_string()])
+impl From<InvalidQuestion> for ApiError {
+    fn from(error: InvalidQuestion) -> Self {
+        Self::Arguments(vec![error.to_string()])
     }
 }
 
-impl From<ChatError> for Fault {
+impl From<ChatError> for ApiError {
     fn from(failure: ChatError) -> Self {
         match failure {
             ChatError::Unavailable(why, _) => Self::Unavailable(why),
@@ -79,7 +79,7 @@ impl From<ChatError> for Fault {
     }
 }
 
-impl From<CodexError> for Fault {
+impl From<CodexError> for ApiError {
     fn from(failure: CodexError) -> Self {
         match failure.code() {
             Code::LlmUnavailable => Self::Unavailable(failure.unavailable()),
@@ -88,32 +88,32 @@ impl From<CodexError> for Fault {
     }
 }
 
-impl From<IngestError> for Fault {
+impl From<IngestError> for ApiError {
     fn from(failure: IngestError) -> Self {
         Self::failed(failure.code(), &failure)
     }
 }
 
-impl From<SearchError> for Fault {
+impl From<SearchError> for ApiError {
     fn from(failure: SearchError) -> Self {
         Self::failed(failure.code(), &failure)
     }
 }
 
-impl From<Fault> for Response {
-    fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::Refused(fault) => fault.into(),
-            Fault::Arguments(faults) => {
+impl From<ApiError> for Response {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::Refused(error) => error.into(),
+            ApiError::Arguments(faults) => {
                 let code = Code::ValidationFailed;
                 reply::error(status(code), code.as_str(), &faults.join("; "), &faults)
             }
-            Fault::Unavailable(Unavailable { reason, hint }) => {
+            ApiError::Unavailable(Unavailable { reason, hint }) => {
                 let code = Code::LlmUnavailable;
                 reply::error(status(code), code.as_str(), &reason, &[hint])
             }
-            Fault::Failed { code: Code::Internal, .. } => net::Fault::Internal.into(),
-            Fault::Failed { code, message } => {
+            ApiError::Failed { code: Code::Internal, .. } => net::HttpError::Internal.into(),
+            ApiError::Failed { code, message } => {
                 reply::error(status(code), code.as_str(), &message, &[])
             }
         }
