@@ -128,7 +128,7 @@ pub struct Store {
     pub seal_chunks: usize,
     /// Whether what runs leave is merged and given an approximate index in the background: not by a
     /// process that ends after one command, which would leave it half done.
-    pub settles: bool,
+    pub background_merge: bool,
     /// Whether what is found damaged is moved away and the rest opened, for runs to repair.
     pub repairs: bool,
 }

@@ -98,8 +98,8 @@ pub trait Embedder: Send + Sync {
     /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.
     fn lanes(&self) -> usize;
 
-    /// Returns what to tell of documents that have been waiting for a second or more.
-    fn holdup(&self) -> Option<String> {
+    /// Returns why documents wait that have been waiting for a second or more.
+    fn stall(&self) -> Option<String> {
         None
     }
 }

@@ -191,8 +191,8 @@ impl Ingest {
         let mut status = self.shared.runs().status(run)?;
         if matches!(status.state, State::Scanning | State::Embedding) {
             let Tools { store, embedder, .. } = &self.shared.tools;
-            let holdup = embedder.holdup().or_else(|| store.holdup());
-            status.message = holdup.or(status.message);
+            let stall = embedder.stall().or_else(|| store.stall());
+            status.message = stall.or(status.message);
         }
         Ok(status)
     }

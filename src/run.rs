@@ -65,7 +65,7 @@ async fn place(
     own.host = Ipv4Addr::LOCALHOST.into();
     own.port = 0;
     own.mcp_port = 0;
-    own.store.settles = false;
+    own.store.background_merge = false;
     own.store.repairs = repairs;
     let mut waits = 0;
     loop {

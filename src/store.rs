@@ -171,9 +171,9 @@ pub enum OnMismatch {
     Discard,
 }
 
-/// What an engine says of itself.
+/// What an engine reports of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vitals {
+pub struct Health {
     /// The version of the server, where the engine is one.
     pub version: Option<String>,
     /// How many chunks there are; about as many while they are being changed.
@@ -246,7 +246,7 @@ pub trait VectorStore: Send + Sync {
     fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
     /// Asks the engine, once and without patience, whether it answers.
-    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>>;
+    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>>;
 
     /// Fails when an earlier failure makes writes impossible until the process is started anew. Answers
     /// at once, also while something is being written.
@@ -261,8 +261,8 @@ pub trait VectorStore: Send + Sync {
         None
     }
 
-    /// Returns what to tell of calls that have been waiting for a second or more.
-    fn holdup(&self) -> Option<String> {
+    /// Returns why calls wait that have been waiting for a second or more.
+    fn stall(&self) -> Option<String> {
         None
     }
 }

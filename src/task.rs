@@ -1,6 +1,6 @@
 //! Ownership of background work: every task is tracked, asked to stop, and waited for.
 
-mod holdup;
+mod stall;
 mod threads;
 
 use std::{future::Future, time::Duration};
@@ -8,7 +8,7 @@ use std::{future::Future, time::Duration};
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use holdup::{Held, Holdup};
+pub use stall::{Stalled, Stalls};
 pub use threads::can_start_threads;
 
 /// The owner of a group of tasks. Clones share the group.

@@ -13,7 +13,7 @@ use crate::{
     config::Sandbox,
     error::{Code, chain},
     net::{Response, reply},
-    store::{StoreError, Vitals},
+    store::{self, StoreError},
 };
 
 /// How long a part may take to prove that it works before it counts as failed.
@@ -207,8 +207,8 @@ async fn store(services: &Services) -> StoreHealth {
         }
         return failed(error.to_string(), is_slow);
     }
-    match tokio::time::timeout(PATIENCE, services.store.vitals()).await {
-        Ok(Ok(Vitals { version, chunks })) => {
+    match tokio::time::timeout(PATIENCE, services.store.health()).await {
+        Ok(Ok(store::Health { version, chunks })) => {
             let (chunks, reason) = (Some(chunks), services.store.damage());
             StoreHealth { backend, version, ok: reason.is_none(), reason, chunks, slow: false }
         }

@@ -39,8 +39,8 @@ impl Parts {
     async fn held(&self, registry: &mut Registry) {
         let services = &*self.services;
         gauge(registry, "uptime_seconds", "Time since the start", self.started.elapsed().as_secs());
-        if let Ok(vitals) = services.store.vitals().await {
-            gauge(registry, "chunks", "Chunks in the index", vitals.chunks);
+        if let Ok(health) = services.store.health().await {
+            gauge(registry, "chunks", "Chunks in the index", health.chunks);
         }
         if let Ok(roots) = services.ingest.roots().await {
             let active = roots.iter().filter(|status| status.run_id.is_some()).count();

@@ -174,7 +174,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         store: Store {
             hnsw_min_chunks: hnsw_min_chunks(&raw),
             seal_chunks: 4096,
-            settles: true,
+            background_merge: true,
             repairs: true,
         },
         qdrant: qdrant::qdrant(&raw)?,

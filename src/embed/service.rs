@@ -30,12 +30,12 @@ pub use self::error::ServiceError;
 use self::{
     ask::{AskError, Client, Then},
     health::Health,
-    retry::{Patience, Pause},
+    retry::{Pause, RetryPolicy},
 };
 use super::{Document, EmbedError, Embedder, Model};
 use crate::{
     config::Embedding,
-    task::{Holdup, Tasks},
+    task::{Stalls, Tasks},
 };
 
 /// How often a single text that is found too long is halved: to an eighth.
@@ -61,7 +61,7 @@ struct Shared {
     health: Health,
     has_cut: AtomicBool,
     /// Documents that wait.
-    holdup: Holdup,
+    stalls: Stalls,
     tasks: Tasks,
 }
 
@@ -88,7 +88,7 @@ impl Service {
             pause: Pause::new(),
             health: Health::new(),
             has_cut: AtomicBool::new(false),
-            holdup: Holdup::default(),
+            stalls: Stalls::default(),
             tasks,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -153,8 +153,8 @@ impl Embedder for Service {
         1 + self.shared.client.settings().concurrency.div_ceil(4)
     }
 
-    fn holdup(&self) -> Option<String> {
-        self.shared.holdup.told()
+    fn stall(&self) -> Option<String> {
+        self.shared.stalls.reason()
     }
 }
 
@@ -185,7 +185,7 @@ impl Shared {
         &self,
         prefix: &str,
         texts: Vec<String>,
-        patience: Patience,
+        policy: RetryPolicy,
     ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let settings = self.client.settings();
         let is_blank: Vec<bool> = texts.iter().map(|text| text.trim().is_empty()).collect();
@@ -199,14 +199,14 @@ impl Shared {
             input::batches(&inputs, most.unwrap_or(NonZeroUsize::MIN), settings.batch_tokens);
         let batches = batches.into_iter().map(|places| {
             let inputs = inputs.get(places).unwrap_or_default().to_vec();
-            self.batch(inputs, patience)
+            self.batch(inputs, policy)
         });
         let embedded: Vec<Embedded> =
             stream::iter(batches).buffered(settings.concurrency).try_collect().await?;
         if is_blank.is_empty() {
             return Ok(Vec::new());
         }
-        let length = self.length(patience).await?;
+        let length = self.length(policy).await?;
         let mut vectors = embedded.into_iter().flat_map(|batch| batch.vectors);
         let each = is_blank.into_iter().map(|is_blank| {
             // There is one vector for each input.
@@ -217,18 +217,18 @@ impl Shared {
     }
 
     /// Returns how long vectors are, asking for one if need be.
-    async fn length(&self, patience: Patience) -> Result<usize, EmbedError> {
+    async fn length(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         match self.dimensions.get() {
             Some(length) => Ok(*length),
-            None => self.try_out(patience).await,
+            None => self.try_out(policy).await,
         }
     }
 
     /// Embeds one short text and returns the length of its vector.
-    async fn try_out(&self, patience: Patience) -> Result<usize, EmbedError> {
+    async fn try_out(&self, policy: RetryPolicy) -> Result<usize, EmbedError> {
         let prefix = &self.client.settings().query_prefix;
         let trial = input::input(prefix, TRIAL, self.client.settings().max_tokens);
-        let embedded = self.batch(vec![trial], patience).await?;
+        let embedded = self.batch(vec![trial], policy).await?;
         Ok(embedded.vectors.first().map_or(0, Vec::len))
     }
 
@@ -236,13 +236,13 @@ impl Shared {
     fn batch(
         &self,
         mut inputs: Vec<String>,
-        patience: Patience,
+        policy: RetryPolicy,
     ) -> BoxFuture<'_, Result<Embedded, EmbedError>> {
         async move {
             let most = self.batch.load(Ordering::Relaxed);
             let is_asked_whole = inputs.len() <= most;
             if is_asked_whole {
-                match self.request(&inputs, patience).await {
+                match self.request(&inputs, policy).await {
                     Ok(vectors) => {
                         self.health.note(Ok(()));
                         return Ok(Embedded { vectors, was_taken_whole: true });
@@ -253,7 +253,7 @@ impl Shared {
                         return Err(error);
                     }
                     Err(failure) if inputs.len() == 1 => {
-                        return self.shortened(inputs, failure, patience).await;
+                        return self.shortened(inputs, failure, policy).await;
                     }
                     Err(_) => {}
                 }
@@ -262,8 +262,8 @@ impl Shared {
             let place = if is_asked_whole { inputs.len().div_ceil(2) } else { most };
             let second = inputs.split_off(place);
             let size = inputs.len();
-            let mut first = self.batch(inputs, patience).await?;
-            let second = self.batch(second, patience).await?;
+            let mut first = self.batch(inputs, policy).await?;
+            let second = self.batch(second, policy).await?;
             if is_asked_whole && first.was_taken_whole && second.was_taken_whole {
                 // Not one long text was the problem, but their number.
                 self.take_at_most(size);
@@ -279,13 +279,13 @@ impl Shared {
         &self,
         mut inputs: Vec<String>,
         mut failure: AskError,
-        patience: Patience,
+        policy: RetryPolicy,
     ) -> Result<Embedded, EmbedError> {
         for _ in 0..MAX_CUTS {
             for text in &mut inputs {
                 *text = input::cut(text, text.len() / 2).to_owned();
             }
-            match self.request(&inputs, patience).await {
+            match self.request(&inputs, policy).await {
                 Ok(vectors) => {
                     if !self.has_cut.swap(true, Ordering::Relaxed) {
                         let said = failure.error.to_string();
@@ -319,12 +319,12 @@ impl Shared {
     async fn request(
         &self,
         inputs: &[String],
-        patience: Patience,
+        policy: RetryPolicy,
     ) -> Result<Vec<Vec<f32>>, AskError> {
-        let is_awaited = patience.longest_wait < retry::DOCUMENTS.longest_wait;
+        let is_awaited = policy.longest_wait < retry::DOCUMENTS.longest_wait;
         let room = if is_awaited { &self.query_room } else { &self.document_room };
         let mut attempt = 1;
-        let mut _held = None;
+        let mut _stalled = None;
         loop {
             let permit = self.turn(room, is_awaited).await;
             let answered = self.client.ask(inputs).await;
@@ -342,15 +342,15 @@ impl Shared {
             let Then::Again(asked) = failure.then else { return Err(failure) };
             let wait = retry::wait(self.client.settings().backoff, attempt, asked);
             let attempts = match failure.error {
-                ServiceError::Slow { .. } => patience.attempts.min(retry::SLOW_ATTEMPTS),
-                _ => patience.attempts,
+                ServiceError::Slow { .. } => policy.attempts.min(retry::SLOW_ATTEMPTS),
+                _ => policy.attempts,
             };
-            if attempts <= attempt || patience.longest_wait < wait {
+            if attempts <= attempt || policy.longest_wait < wait {
                 return Err(failure);
             }
             let error = failure.error.to_string();
             if !is_awaited {
-                _held = Some(self.holdup.retry(self.client.error(failure.error)));
+                _stalled = Some(self.stalls.retry(self.client.error(failure.error)));
             }
             info!(attempt, wait_ms = wait.as_millis(), error, "embedding request will be repeated");
             tokio::time::sleep(wait).await;

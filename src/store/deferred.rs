@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::{Collection, Filter, Lease, Point, Scored, StoreError, Stored, VectorStore, Vitals};
+use super::{Collection, Filter, Health, Lease, Point, Scored, StoreError, Stored, VectorStore};
 use crate::{
     domain::{RootId, Sparse},
     task::Tasks,
@@ -194,9 +194,9 @@ impl VectorStore for DeferredStore {
         self.read(move |store| async move { store.is_leased(root).await }.boxed())
     }
 
-    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
         match self.store() {
-            Some(store) => async move { store.vitals().await }.boxed(),
+            Some(store) => async move { store.health().await }.boxed(),
             None => futures_util::future::ready(Err(self.not_yet())).boxed(),
         }
     }
@@ -217,7 +217,7 @@ impl VectorStore for DeferredStore {
         self.store()?.damage()
     }
 
-    fn holdup(&self) -> Option<String> {
-        self.store()?.holdup()
+    fn stall(&self) -> Option<String> {
+        self.store()?.stall()
     }
 }

@@ -32,13 +32,13 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::{
-    Collection, Filter, Lease, OnMismatch, Point, Scored, StoreError, Stored, VectorStore, Vitals,
+    Collection, Filter, Health, Lease, OnMismatch, Point, Scored, StoreError, Stored, VectorStore,
     check,
 };
 use crate::{
     config,
     domain::{RootId, Sparse},
-    task::{Holdup, Tasks},
+    task::{Stalls, Tasks},
 };
 use checksums::Compare;
 use entry::Entry;
@@ -69,8 +69,8 @@ pub struct Embedded {
     writer: Arc<Mutex<Writer>>,
     optimizer: Optimizer,
     roster: Roster,
-    settles: bool,
-    holdup: Holdup,
+    background_merge: bool,
+    stalls: Stalls,
     dimensions: usize,
     tasks: Tasks,
 }
@@ -99,7 +99,7 @@ impl Embedded {
         let bounds =
             Bounds { seal_points: settings.seal_chunks, hnsw_min_points: settings.hnsw_min_chunks };
         let optimizer = Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), bounds);
-        if settings.settles {
+        if settings.background_merge {
             // What a process that does not settle left.
             let (writer, optimizer) = (Arc::clone(&writer).lock_owned().await, optimizer.clone());
             let settle = move || {
@@ -108,9 +108,10 @@ impl Embedded {
             };
             blocking(&tasks, "inspect its segments", settle).await?;
         }
-        let settles = settings.settles;
-        let holdup = Holdup::default();
-        let store = Self { shards, writer, optimizer, roster, settles, holdup, dimensions, tasks };
+        let background_merge = settings.background_merge;
+        let stalls = Stalls::default();
+        let store =
+            Self { shards, writer, optimizer, roster, background_merge, stalls, dimensions, tasks };
         let changes = store.writer.lock().await.changes();
         store.rest_soon(changes);
         Ok(store)
@@ -146,7 +147,7 @@ impl Embedded {
                 break writer;
             }
             drop(writer);
-            let _held = self.holdup.hold(OVERFULL.to_owned());
+            let _stalled = self.stalls.begin(OVERFULL.to_owned());
             self.optimizer.idle().await;
         };
         let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
@@ -171,12 +172,12 @@ impl Embedded {
         }
         let mut writer = Arc::clone(&self.writer).lock_owned().await;
         let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
-        let settles = self.settles;
+        let background_merge = self.background_merge;
         let work = move || {
             writer.flush()?;
             if tasks.stopping().is_cancelled() {
                 writer.rest();
-            } else if settles {
+            } else if background_merge {
                 optimizer.settle(&mut writer)?;
             }
             Ok(writer.changes())
@@ -283,16 +284,16 @@ impl VectorStore for Embedded {
         async { Ok(false) }.boxed()
     }
 
-    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
         async {
             let chunks = self.count(Collection::Chunks, Filter::default()).await?;
-            Ok(Vitals { version: None, chunks })
+            Ok(Health { version: None, chunks })
         }
         .boxed()
     }
 
-    fn holdup(&self) -> Option<String> {
-        self.holdup.told()
+    fn stall(&self) -> Option<String> {
+        self.stalls.reason()
     }
 
     fn damage(&self) -> Option<String> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
-use super::{Collection, Filter, Lease, Point, Scored, StoreError, Stored, VectorStore, Vitals};
+use super::{Collection, Filter, Health, Lease, Point, Scored, StoreError, Stored, VectorStore};
 use crate::{
     domain::{RootId, Sparse},
     error::{Code, chain},
@@ -146,11 +146,11 @@ impl VectorStore for Observed {
         self.inner.is_leased(root)
     }
 
-    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
+    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
         async move {
-            let vitals = self.inner.vitals().await?;
+            let health = self.inner.health().await?;
             self.retry().await?;
-            Ok(vitals)
+            Ok(health)
         }
         .boxed()
     }
@@ -167,8 +167,8 @@ impl VectorStore for Observed {
         self.inner.damage()
     }
 
-    fn holdup(&self) -> Option<String> {
-        self.inner.holdup()
+    fn stall(&self) -> Option<String> {
+        self.inner.stall()
     }
 }
 
@@ -245,8 +245,8 @@ mod tests {
             self.ends()
         }
 
-        fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
-            async { Ok(Vitals { version: None, chunks: 0 }) }.boxed()
+        fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
+            async { Ok(Health { version: None, chunks: 0 }) }.boxed()
         }
 
         fn check_writes(&self) -> Result<(), StoreError> {
@@ -262,7 +262,7 @@ mod tests {
     async fn a_store_is_well_when_its_last_read_and_its_last_write_went_well() {
         let sick = Arc::new(Sick::default());
         let store = Observed::new(Arc::clone(&sick) as Arc<dyn VectorStore>);
-        let is_well = async || store.vitals().await.is_ok();
+        let is_well = async || store.health().await.is_ok();
         let set = |fails| sick.fails.store(fails, Ordering::Relaxed);
         for read in 0..4 {
             set(true);

@@ -26,8 +26,8 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::{
-    Collection, Filter, Identity, Lease, OnMismatch, Point, Scored, StoreError, Stored,
-    VectorStore, Vitals, check,
+    Collection, Filter, Health, Identity, Lease, OnMismatch, Point, Scored, StoreError, Stored,
+    VectorStore, check,
 };
 use crate::{
     config,
@@ -175,7 +175,7 @@ impl Server {
         self.link.patiently(patience, once).await
     }
 
-    async fn vitals(&self) -> Result<Vitals, CallError> {
+    async fn health(&self) -> Result<Health, CallError> {
         let health = |node: Node| async move {
             node.server().health_check(qdrant_client::qdrant::HealthCheckRequest {}).await
         };
@@ -190,7 +190,7 @@ impl Server {
             async move { node.points().count(request).await }
         });
         let chunks = counted.await?.result.unwrap_or_default().count;
-        Ok(Vitals { version: Some(version), chunks })
+        Ok(Health { version: Some(version), chunks })
     }
 }
 
@@ -259,8 +259,8 @@ impl VectorStore for Qdrant {
         async move { self.server.is_leased(root).await }.boxed()
     }
 
-    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
-        async { self.server.vitals().await.map_err(|error| error.told("answer")) }.boxed()
+    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
+        async { self.server.health().await.map_err(|error| error.told("answer")) }.boxed()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {
@@ -278,7 +278,7 @@ impl VectorStore for Qdrant {
         .boxed()
     }
 
-    fn holdup(&self) -> Option<String> {
-        self.server.link.holdup.told()
+    fn stall(&self) -> Option<String> {
+        self.server.link.stalls.reason()
     }
 }

@@ -14,8 +14,8 @@ use codeinfo::{
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
-        Catalog, Collection, Embedded, Filter, Lease, OnMismatch, Point, Scored, StoreError,
-        Stored, VectorStore, Vitals,
+        Catalog, Collection, Embedded, Filter, Health, Lease, OnMismatch, Point, Scored,
+        StoreError, Stored, VectorStore,
     },
     task::Tasks,
 };
@@ -43,7 +43,7 @@ impl Bench {
         let settings = config::Store {
             hnsw_min_chunks: 200_000,
             seal_chunks: 4096,
-            settles: true,
+            background_merge: true,
             repairs: true,
         };
         let model = embedder.model().clone();
@@ -303,8 +303,8 @@ impl VectorStore for Faulty {
         self.inner.is_leased(root)
     }
 
-    fn vitals(&self) -> BoxFuture<'_, Result<Vitals, StoreError>> {
-        self.inner.vitals()
+    fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
+        self.inner.health()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

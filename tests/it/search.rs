@@ -30,7 +30,7 @@ impl Library {
         let settings = config::Store {
             hnsw_min_chunks: 200_000,
             seal_chunks: 4096,
-            settles: true,
+            background_merge: true,
             repairs: true,
         };
         let at = &folder.path().join("store");

@@ -100,8 +100,12 @@ pub(crate) struct House {
 impl House {
     pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
-        let settings =
-            config::Store { hnsw_min_chunks: 200_000, seal_chunks, settles: true, repairs: true };
+        let settings = config::Store {
+            hnsw_min_chunks: 200_000,
+            seal_chunks,
+            background_merge: true,
+            repairs: true,
+        };
         let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
         let store = Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());

@@ -64,7 +64,7 @@ async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why
         let error = store.upsert(Collection::Chunks, vec![point]).await.unwrap_err();
         assert!(error.to_string().contains("try "), "{error}");
         assert!(store.delete(Collection::Chunks, root(["a"])).await.is_err());
-        assert!(store.vitals().await.is_err() && store.check_writes().is_err());
+        assert!(store.health().await.is_err() && store.check_writes().is_err());
         store.flush().await.unwrap();
     }
 }
@@ -75,7 +75,7 @@ async fn a_write_opens_the_store_that_readers_then_see() {
     let store: Store = Arc::new(deferred(&folder, 2, true));
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
     assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 1);
-    assert!(store.vitals().await.is_ok() && store.check_writes().is_ok());
+    assert!(store.health().await.is_ok() && store.check_writes().is_ok());
 }
 
 #[tokio::test]

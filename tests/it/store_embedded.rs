@@ -478,15 +478,16 @@ async fn open_with(
     open_to(folder, model, on_mismatch, [true, repairs]).await
 }
 
-/// Opens a store that settles its segments or not, and repairs itself or not.
+/// Opens a store that merges its segments or not, and repairs itself or not.
 pub(crate) async fn open_to(
     folder: &Path,
     model: &str,
     on_mismatch: OnMismatch,
-    [settles, repairs]: [bool; 2],
+    [background_merge, repairs]: [bool; 2],
 ) -> Result<Store, StoreError> {
     // Low, so that the tests that rebuild segments also build the approximate index.
-    let settings = config::Store { hnsw_min_chunks: 300, seal_chunks: 128, settles, repairs };
+    let settings =
+        config::Store { hnsw_min_chunks: 300, seal_chunks: 128, background_merge, repairs };
     let tasks = Tasks::default();
     let store = Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await?;
     Ok(Arc::new(store))

@@ -37,8 +37,12 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let corner = Corner::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     // So large that nothing is looked for by approximation.
-    let exact =
-        config::Store { hnsw_min_chunks: 200_000, seal_chunks: 4096, settles: true, repairs: true };
+    let exact = config::Store {
+        hnsw_min_chunks: 200_000,
+        seal_chunks: 4096,
+        background_merge: true,
+        repairs: true,
+    };
     let at = folder.path().join("store");
     let embedded = Embedded::open(&at, MODEL, WIDE, refuse, &exact, tasks.clone());
     let embedded: Store = Arc::new(embedded.await.unwrap());
@@ -128,7 +132,7 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
     let store = corner.open().await;
     let url = &corner.settings.urls[0];
     let failures = [
-        store.vitals().await.err().unwrap(),
+        store.health().await.err().unwrap(),
         store.count(Collection::Files, Filter::default()).await.err().unwrap(),
         store.delete(Collection::Files, Filter::default()).await.err().unwrap(),
         store.lease(a_root("one").id).await.err().unwrap(),
@@ -141,10 +145,10 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
     }
     // It is found without a restart.
     stand_in.open(0);
-    let vitals = store.vitals().await.unwrap();
-    assert_eq!((vitals.version.as_deref(), vitals.chunks), (Some(VERSION), 0));
+    let health = store.health().await.unwrap();
+    assert_eq!((health.version.as_deref(), health.chunks), (Some(VERSION), 0));
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
-    assert_eq!(store.vitals().await.unwrap().chunks, 1);
+    assert_eq!(store.health().await.unwrap().chunks, 1);
 }
 
 #[tokio::test]
@@ -325,7 +329,7 @@ async fn a_process_notices_that_another_one_changed_the_model() {
     let failures = [
         old.upsert(Collection::Chunks, vec![chunk(2, "a", "x", vector(2), &[])]).await.err(),
         old.count(Collection::Chunks, Filter::default()).await.err(),
-        old.vitals().await.err(),
+        old.health().await.err(),
     ];
     for error in failures {
         assert_eq!(error.unwrap().code(), Code::EmbedModelMismatch);

@@ -352,7 +352,7 @@ pub(crate) async fn a_large_write_is_counted_exactly(store: Store) {
     let points = |n| chunk(n, if n % 3 == 0 { "a" } else { "b" }, "x", [1.0; 4], &[(1, 1.0)]);
     put(&store, (1..=1500).map(points)).await;
     assert_eq!(numbers(&all(&store).await), (1..=1500).collect::<Vec<_>>());
-    assert_eq!(store.vitals().await.unwrap().chunks, 1500);
+    assert_eq!(store.health().await.unwrap().chunks, 1500);
     assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 1500);
     assert_eq!(store.count(Collection::Chunks, root(["a"])).await.unwrap(), 500);
     store.delete(Collection::Chunks, root(["b"])).await.unwrap();

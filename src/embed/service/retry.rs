@@ -19,7 +19,7 @@ const MAX_RETRY_AFTER: Duration = Duration::from_mins(1);
 
 /// How much is done for an answer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct RetryPolicy {
     /// Most attempts.
     pub(super) attempts: u32,
     /// A longer wait than this is not worth it.
@@ -28,11 +28,12 @@ pub(super) struct Patience {
 
 /// Nobody waits for a single batch of an ingest run: the waits between ten attempts are one to two
 /// minutes in all, so that an interruption of a minute, and limits by the minute, pass unnoticed.
-pub(super) const DOCUMENTS: Patience = Patience { attempts: 10, longest_wait: Duration::MAX };
+pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { attempts: 10, longest_wait: Duration::MAX };
 /// Somebody waits for the result of a search.
-pub(super) const QUERY: Patience = Patience { attempts: 3, longest_wait: Duration::from_secs(3) };
+pub(super) const QUERY: RetryPolicy =
+    RetryPolicy { attempts: 3, longest_wait: Duration::from_secs(3) };
 /// Whoever asks whether it works wants to know about now.
-pub(super) const CHECK: Patience = Patience { attempts: 1, longest_wait: Duration::ZERO };
+pub(super) const CHECK: RetryPolicy = RetryPolicy { attempts: 1, longest_wait: Duration::ZERO };
 
 /// The longest that somebody waits for the vector of a query: a service may have to load its model.
 pub(super) const LONGEST_QUERY: Duration = Duration::from_mins(1);

@@ -30,7 +30,7 @@ use tonic::{
 use tracing::warn;
 
 use super::{super::StoreError, error::CallError};
-use crate::{config, error::chain, task::Holdup};
+use crate::{config, error::chain, task::Stalls};
 
 /// How long opening a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ pub(super) struct Link {
     timeout: Duration,
     stopping: CancellationToken,
     /// Calls that wait.
-    pub(super) holdup: Holdup,
+    pub(super) stalls: Stalls,
 }
 
 /// One node. Clones share the connection.
@@ -122,7 +122,7 @@ impl Link {
             nodes.push(Node { place, url: url.as_str().into(), channel, key: Key(key.clone()) });
         }
         let (current, timeout) = (AtomicUsize::new(0), settings.timeout);
-        Ok(Self { nodes, current, timeout, stopping, holdup: Holdup::default() })
+        Ok(Self { nodes, current, timeout, stopping, stalls: Stalls::default() })
     }
 
     /// Calls once.
@@ -177,7 +177,7 @@ impl Link {
         let started = Instant::now();
         let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX).max(1);
         let mut tries = 0;
-        let mut _held = None;
+        let mut _stalled = None;
         loop {
             let error = match attempt().await {
                 Ok(done) => return Ok(done),
@@ -192,7 +192,7 @@ impl Link {
             if is_over || is_in_vain || !error.may_pass(tries, rounds) {
                 return Err(error);
             }
-            _held = Some(self.holdup.retry(error.clone().told("answer")));
+            _stalled = Some(self.stalls.retry(error.clone().told("answer")));
             tokio::select! {
                 () = self.stopping.cancelled() => return Err(error),
                 () = abandoned.cancelled() => return Err(error),

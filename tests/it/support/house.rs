@@ -117,7 +117,7 @@ async fn catalog(folder: &TempDir) -> Catalog {
     let settings = config::Store {
         hnsw_min_chunks: 200_000,
         seal_chunks: 4096,
-        settles: false,
+        background_merge: false,
         repairs: true,
     };
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());

@@ -1,4 +1,4 @@
-//! What holds work up at the moment, for whoever wonders why it takes so long.
+//! What work is waiting for at the moment, to be shown while it takes long.
 
 use std::{
     fmt,
@@ -6,52 +6,52 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is over sooner than this is not worth a word.
+/// A stall that is over sooner than this is not reported.
 const NOTICEABLE: Duration = Duration::from_secs(1);
 
-/// Why pieces of work have to wait. Clones tell of the same ones.
+/// Why pieces of work have to wait. Clones share their state.
 #[derive(Debug, Clone, Default)]
-pub struct Holdup {
+pub struct Stalls {
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many pieces of work are held up.
+    /// How many pieces of work are stalled.
     count: usize,
     since: Option<Instant>,
     reason: String,
 }
 
-/// One piece of work that is held up, until this is dropped.
+/// One piece of work that is stalled, until this is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct Stalled {
     state: Arc<Mutex<State>>,
 }
 
-impl Holdup {
+impl Stalls {
     /// Notes that a piece of work has to wait, and why.
-    pub fn hold(&self, reason: String) -> Held {
+    pub fn begin(&self, reason: String) -> Stalled {
         let mut state = locked(&self.state);
         state.count += 1;
         state.since.get_or_insert_with(Instant::now);
         state.reason = reason;
-        Held { state: Arc::clone(&self.state) }
+        Stalled { state: Arc::clone(&self.state) }
     }
 
     /// Notes that a piece of work is tried again after a failure.
-    pub fn retry(&self, failure: impl fmt::Display) -> Held {
-        self.hold(format!("trying again: {failure}"))
+    pub fn retry(&self, failure: impl fmt::Display) -> Stalled {
+        self.begin(format!("trying again: {failure}"))
     }
 
-    /// Returns the latest reason, once something has been held up for a while.
-    pub fn told(&self) -> Option<String> {
+    /// Returns the latest reason, once something has been stalled for a while.
+    pub fn reason(&self) -> Option<String> {
         let state = locked(&self.state);
-        state.since.filter(|since| NOTICEABLE <= since.elapsed()).map(|_| state.reason.clone())
+        state.since.filter(|since| since.elapsed() >= NOTICEABLE).map(|_| state.reason.clone())
     }
 }
 
-impl Drop for Held {
+impl Drop for Stalled {
     fn drop(&mut self) {
         let mut state = locked(&self.state);
         state.count -= 1;
