@@ -222,14 +222,14 @@ impl Codex {
     /// again, because a running Codex does not see that somebody signed in meanwhile.
     pub async fn lost(&self, kind: Option<TurnErrorKind>) {
         if kind == Some(TurnErrorKind::Unauthorized) {
-            self.0.slot.distrust().await;
+            self.0.slot.invalidate().await;
         }
         self.refresh();
     }
 
     /// Has the process replaced, and with it ended whatever it still does.
     pub async fn replace(&self) {
-        self.0.slot.distrust().await;
+        self.0.slot.invalidate().await;
         self.refresh();
     }
 

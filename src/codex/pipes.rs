@@ -174,7 +174,7 @@ async fn read_words(stderr: ChildStderr, shared: Arc<Shared>) {
         let words = redact(&String::from_utf8_lossy(&line));
         if !words.is_empty() {
             debug!(codex.stderr = words, "Codex says");
-            shared.heard_words(words);
+            shared.note_stderr(words);
         }
     }
 }

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use self::shared::{Forget, Queue, line};
-pub(super) use self::shared::{Heard, OnEnd, Shared};
+pub(super) use self::shared::{OnEnd, Shared, ThreadEvent};
 use super::{
     cell::{self, Confinement, Network},
     error::CodexError,
@@ -218,9 +218,9 @@ impl Server {
         !self.silent.load(Ordering::Relaxed)
     }
 
-    /// Hears what happens in `thread` from now on, until the receiver is dropped and
-    /// [`Server::unhear`] is called.
-    pub(super) fn hear(&self, thread: ConversationId) -> mpsc::Receiver<Heard> {
+    /// Subscribes to what happens in `thread` from now on, until the receiver is dropped and
+    /// [`Server::unsubscribe`] is called.
+    pub(super) fn subscribe(&self, thread: ConversationId) -> mpsc::Receiver<ThreadEvent> {
         let (sender, receiver) = mpsc::channel(QUEUED_EVENTS);
         let mut state = self.shared.state();
         if state.end.is_none() {
@@ -229,7 +229,7 @@ impl Server {
         receiver
     }
 
-    pub(super) fn unhear(&self, thread: ConversationId) {
+    pub(super) fn unsubscribe(&self, thread: ConversationId) {
         self.shared.state().turns.remove(&thread);
     }
 

@@ -49,7 +49,7 @@ pub(super) struct Slot {
 #[derive(Default)]
 struct State {
     current: Option<Arc<Server>>,
-    distrusted: bool,
+    is_invalid: bool,
     /// Processes that ended soon after their start, in a row.
     ends: u32,
     not_before: Option<Instant>,
@@ -97,7 +97,7 @@ impl Slot {
             if let Some(end) = server.end() {
                 state.ended(end, server.started);
             } else if need == Need::Any
-                && !state.distrusted
+                && !state.is_invalid
                 && server.is_running()
                 && server.is_responsive()
                 && !self.is_stale(&server).await
@@ -115,13 +115,13 @@ impl Slot {
         }
         let server = Arc::new(self.start(&mut state).await?);
         state.current = Some(Arc::clone(&server));
-        state.distrusted = false;
+        state.is_invalid = false;
         Ok(server)
     }
 
     /// Has the process replaced before it is used again.
-    pub(super) async fn distrust(&self) {
-        self.state.lock().await.distrusted = true;
+    pub(super) async fn invalidate(&self) {
+        self.state.lock().await.is_invalid = true;
     }
 
     async fn is_stale(&self, server: &Server) -> bool {

@@ -26,7 +26,7 @@ use super::{
         ThreadSettings, TurnStart, TurnStarted, UserConfig,
     },
     scratch::Scratches,
-    server::{Heard, Server},
+    server::{Server, ThreadEvent},
     settings::{self, Given},
     turn_error::TurnErrorKind,
 };
@@ -78,7 +78,7 @@ pub struct Thread {
     note: Option<String>,
     cell: Cell,
     tokens: Option<u64>,
-    events: mpsc::Receiver<Heard>,
+    events: mpsc::Receiver<ThreadEvent>,
 }
 
 impl Thread {
@@ -106,7 +106,7 @@ impl Thread {
             server.leave(id).await;
             return Err(error);
         }
-        let events = server.hear(id);
+        let events = server.subscribe(id);
         Ok(Self {
             server,
             settings: settings.clone(),
@@ -156,7 +156,7 @@ impl Thread {
         };
         let Place { server, settings, .. } = place;
         let asked = settings::thread(settings, &given, &cell);
-        let events = server.hear(id);
+        let events = server.subscribe(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
         let opened = load(&server, &resume).await;
         let opened = opened.and_then(|opened| {
@@ -165,7 +165,7 @@ impl Thread {
         let opened = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                server.unhear(id);
+                server.unsubscribe(id);
                 server.leave(id).await;
                 return Err(error);
             }
@@ -239,11 +239,11 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        self.server.unhear(self.id);
+        self.server.unsubscribe(self.id);
     }
 }
 
-/// A turn that runs. Whoever holds it must hear its end, or interrupt it.
+/// A turn that runs. Its holder must wait for its end, or interrupt it.
 pub struct Running {
     thread: Thread,
     turn: String,
@@ -255,7 +255,7 @@ impl Running {
     /// Waits for the next event. After [`Event::Ended`] there is none.
     pub async fn next(&mut self) -> Event {
         loop {
-            let Some(Heard { turn, event, .. }) = self.thread.events.recv().await else {
+            let Some(ThreadEvent { turn, event, .. }) = self.thread.events.recv().await else {
                 let reason = self.thread.server.end();
                 let reason = reason.unwrap_or_else(|| OVERTAKEN.to_owned());
                 return Event::Ended(Ending::Lost(reason));

@@ -43,7 +43,7 @@ pub(super) struct Runs {
     /// How the last run of a root in this process ended.
     ended: HashMap<RootId, Ended>,
     /// Roots that the watcher is to ask for again, because another process was at work on them.
-    put_off: HashSet<RootId>,
+    deferred: HashSet<RootId>,
     /// Roots that are being removed; no run of theirs starts.
     removing: HashSet<RootId>,
     /// The names that roots got in this process, so that two runs that wait cannot get the same.
@@ -130,7 +130,7 @@ impl Runs {
             finished: VecDeque::new(),
             finished_by_watch: VecDeque::new(),
             ended: HashMap::new(),
-            put_off: HashSet::new(),
+            deferred: HashSet::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
         }
@@ -332,13 +332,13 @@ impl Runs {
     }
 
     /// Notes that the watcher is to ask for a run of a root again.
-    pub(super) fn put_off(&mut self, root: RootId) {
-        self.put_off.insert(root);
+    pub(super) fn defer(&mut self, root: RootId) {
+        self.deferred.insert(root);
     }
 
     /// Takes the roots that the watcher is to ask for again.
-    pub(super) fn take_put_off(&mut self) -> HashSet<RootId> {
-        std::mem::take(&mut self.put_off)
+    pub(super) fn take_deferred(&mut self) -> HashSet<RootId> {
+        std::mem::take(&mut self.deferred)
     }
 
     /// Whether a root other than `root` got this name in this process.

@@ -23,7 +23,7 @@ use futures_util::future::join_all;
 use tracing::{debug, info, warn};
 
 use self::{
-    events::{Eyes, Seen},
+    events::{FsWatcher, Seen},
     pending::What,
     watched::Watched,
 };
@@ -48,8 +48,8 @@ const RETRY: Duration = Duration::from_millis(250);
 pub(super) async fn watch(shared: Arc<Shared>) {
     let stopping = shared.tools.tasks.stopping().clone();
     // Its own, so that what hangs in the system's watcher keeps no run from a root.
-    let eyes = Eyes::open(Watchdog::new(shared.tools.tasks.clone()));
-    let mut watch = Watch { eyes, roots: HashMap::new(), shared };
+    let watcher = FsWatcher::open(Watchdog::new(shared.tools.tasks.clone()));
+    let mut watch = Watch { watcher, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
     while !stopping.is_cancelled() {
         if sync_at <= Instant::now() {
@@ -60,14 +60,14 @@ pub(super) async fn watch(shared: Arc<Shared>) {
         let wake = wake.map_or(sync_at, |due| due.min(sync_at));
         tokio::select! {
             () = stopping.cancelled() => break,
-            seen = watch.eyes.next() => watch.note(&seen),
+            seen = watch.watcher.next() => watch.note(&seen),
             () = tokio::time::sleep_until(wake.into()) => watch.refresh().await,
         }
     }
 }
 
 struct Watch {
-    eyes: Eyes,
+    watcher: FsWatcher,
     roots: HashMap<RootId, Watched>,
     shared: Arc<Shared>,
 }
@@ -87,7 +87,7 @@ impl Watch {
             self.roots.extract_if(|id, _| !ids.contains(id)).map(|(_, root)| root).collect();
         for Watched { root, folders, .. } in removed {
             debug!(root.name = %root.name, "root is no longer watched");
-            self.eyes.forget(&self.shared.tools, folders).await;
+            self.watcher.forget(&self.shared.tools, folders).await;
             let shares = |other: &&mut Watched| {
                 let path = &other.root.path;
                 path.starts_with(&root.path) || root.path.starts_with(path)
@@ -111,7 +111,7 @@ impl Watch {
             if place.is_none() && watched.place.is_some() {
                 info!(root.name = %root.name, "folder of a watched root is gone");
                 let folders = std::mem::take(&mut watched.folders);
-                self.eyes.forget(tools, folders).await;
+                self.watcher.forget(tools, folders).await;
             }
             watched.root = root;
             watched.place = place;
@@ -138,7 +138,7 @@ impl Watch {
     /// Brings roots up to date whose changes have paused.
     async fn refresh(&mut self) {
         let now = Instant::now();
-        for root in self.shared.runs().take_put_off() {
+        for root in self.shared.runs().take_deferred() {
             if let Some(watched) = self.roots.get_mut(&root) {
                 watched.pending.note_all(now);
             }
@@ -156,14 +156,14 @@ impl Watch {
                 continue;
             }
             let what = watched.pending.take();
-            match bring_up(&self.shared, &self.eyes, watched, &what).await {
+            match reconcile(&self.shared, &self.watcher, watched, &what).await {
                 Ok(()) => {}
                 Err(IngestError::Cancelled) => return,
                 Err(error @ IngestError::Stalled { .. }) => {
                     warn!(root.name = %watched.root.name, %error, "watched root hangs");
                     watched.pending.put_back(what, Instant::now() + SYNC);
                 }
-                // The next look at roots sees whether the folder is still there.
+                // The next check of the roots sees whether the folder is still there.
                 Err(error) => {
                     debug!(root.id = %id, %error, "watched root could not be brought up to date");
                     watched.pending.put_back(what, Instant::now() + SYNC);
@@ -174,9 +174,9 @@ impl Watch {
 }
 
 /// Watches what is new, and asks for a run if there is something to do.
-async fn bring_up(
+async fn reconcile(
     shared: &Shared,
-    eyes: &Eyes,
+    watcher: &FsWatcher,
     watched: &mut Watched,
     what: &What,
 ) -> Result<(), IngestError> {
@@ -184,8 +184,8 @@ async fn bring_up(
         What::Everything => None,
         What::Paths(paths) => Some(Arc::new(Scope::new(paths.clone()))),
     };
-    // Before looking: what changes from here on is told.
-    let limit = eyes.look_into(&shared.tools, watched, scope.as_ref()).await?;
+    // Before the check: what changes from here on is reported.
+    let limit = watcher.watch_for(&shared.tools, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");

@@ -59,7 +59,7 @@ async fn run(shared: &Arc<Shared>, next: Next) {
         Err(failure @ IngestError::Store(StoreError::Leased { .. })) => {
             info!(run.id = %run, root.name = %name, %failure, "another process is at work");
             if origin == Origin::Watch {
-                shared.runs().put_off(root);
+                shared.runs().defer(root);
             }
             (State::Error, Some(failure.to_string()))
         }

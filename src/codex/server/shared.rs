@@ -28,8 +28,8 @@ const NOTICES: [&str; 6] = ["warning", "warn", "info", "debug", "trace", "note"]
 /// Bytes of events that a turn may be behind; one that falls further behind is given up.
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
-/// What a turn hears.
-pub(in crate::codex) struct Heard {
+/// An event of a thread, as its turn receives it.
+pub(in crate::codex) struct ThreadEvent {
     /// The turn the event belongs to, where Codex says so.
     pub(in crate::codex) turn: Option<String>,
     pub(in crate::codex) event: Event,
@@ -39,12 +39,12 @@ pub(in crate::codex) struct Heard {
 
 /// The queue of one turn.
 pub(super) struct Queue {
-    events: mpsc::Sender<Heard>,
+    events: mpsc::Sender<ThreadEvent>,
     room: Arc<Semaphore>,
 }
 
 impl Queue {
-    pub(super) fn new(events: mpsc::Sender<Heard>) -> Self {
+    pub(super) fn new(events: mpsc::Sender<ThreadEvent>) -> Self {
         Self { events, room: Arc::new(Semaphore::new(QUEUED_BYTES)) }
     }
 
@@ -52,7 +52,7 @@ impl Queue {
     fn put(&self, turn: Option<String>, event: Event) -> bool {
         let Ok(bytes) = u32::try_from(event.bytes()) else { return false };
         let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(bytes) else { return false };
-        self.events.try_send(Heard { turn, event, _room: room }).is_ok()
+        self.events.try_send(ThreadEvent { turn, event, _room: room }).is_ok()
     }
 }
 
@@ -73,12 +73,12 @@ pub(super) struct State {
     /// How the process ended, in a sentence that is safe to show; `None` while it runs.
     pub(super) end: Option<String>,
     /// The last line of standard error that is no warning.
-    last_words: String,
-    /// Hears of an end that nobody asked for.
+    last_stderr_line: String,
+    /// Called at an end that nobody asked for.
     on_end: Option<OnEnd>,
 }
 
-/// Hears how the process ended.
+/// Receives how the process ended.
 pub(in crate::codex) type OnEnd = Box<dyn FnOnce(String) + Send>;
 
 impl Shared {
@@ -105,22 +105,22 @@ impl Shared {
 
     /// Keeps what the process said on standard error, in words that are safe to show, in case it ends;
     /// not a warning, of which it has several at each start.
-    pub(in crate::codex) fn heard_words(&self, words: String) {
+    pub(in crate::codex) fn note_stderr(&self, words: String) {
         let mut start = words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
         let is_notice = start
             .by_ref()
             .take(4)
             .any(|word| NOTICES.iter().any(|notice| word.eq_ignore_ascii_case(notice)));
         if !is_notice {
-            self.state().last_words = words;
+            self.state().last_stderr_line = words;
         }
     }
 
     /// Takes note that the process has started well: what it said until then is no reason for an end,
-    /// and `on_end` hears of one that nobody asked for.
+    /// and `on_end` is called at one that nobody asked for.
     pub(super) fn started(&self, on_end: OnEnd) {
         let mut state = self.state();
-        state.last_words.clear();
+        state.last_stderr_line.clear();
         state.on_end = Some(on_end);
     }
 
@@ -134,7 +134,7 @@ impl Shared {
     pub(in crate::codex) fn end(&self, status: Option<ExitStatus>) {
         let on_end = {
             let mut state = self.state();
-            let end = ended(status, &state.last_words);
+            let end = ended(status, &state.last_stderr_line);
             state.end = Some(end.clone());
             state.pending.clear();
             state.turns.clear();
@@ -202,14 +202,14 @@ impl Shared {
 }
 
 /// Says how the process ended. One that a signal ended did not say why.
-fn ended(status: Option<ExitStatus>, last_words: &str) -> String {
+fn ended(status: Option<ExitStatus>, last_stderr_line: &str) -> String {
     let Some(status) = status else { return ENDED.to_owned() };
     // The system's words are `signal: 9 (SIGKILL)` and `exit status: 1`.
     let how = status.to_string().replacen(": ", " ", 1);
-    if last_words.is_empty() || status.code().is_none() {
+    if last_stderr_line.is_empty() || status.code().is_none() {
         format!("{ENDED} with {how}")
     } else {
-        format!("{ENDED} with {how}, saying: {last_words}")
+        format!("{ENDED} with {how}, saying: {last_stderr_line}")
     }
 }
 

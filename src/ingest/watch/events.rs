@@ -46,7 +46,7 @@ pub(super) enum Seen {
 type Found = Result<RecommendedWatcher, notify::Error>;
 
 /// The system's watcher and its events.
-pub(super) struct Eyes {
+pub(super) struct FsWatcher {
     watcher: Arc<Mutex<Found>>,
     /// Gives it up while it hangs, so that nothing else waits for it.
     watchdog: Watchdog,
@@ -56,8 +56,8 @@ pub(super) struct Eyes {
     _sender: mpsc::Sender<Vec<PathBuf>>,
 }
 
-impl Eyes {
-    /// Asks the system for a watcher. Where there is none, [`Eyes::look_into`] says why.
+impl FsWatcher {
+    /// Asks the system for a watcher. Where there is none, [`FsWatcher::watch_for`] says why.
     pub(super) fn open(watchdog: Watchdog) -> Self {
         let (sender, events) = mpsc::channel(MAX_EVENTS);
         let lost = Arc::new(AtomicBool::new(false));
@@ -91,7 +91,7 @@ impl Eyes {
 
     /// Watches the folders of a root, or of a part of it, and lets go of those that are gone. If the
     /// system cannot watch them all, says what to do about it.
-    pub(super) async fn look_into(
+    pub(super) async fn watch_for(
         &self,
         tools: &Tools,
         of: &mut Watched,
@@ -99,12 +99,12 @@ impl Eyes {
     ) -> Result<Option<String>, IngestError> {
         let (root, stopping) = (of.root.path.clone(), tools.tasks.stopping());
         let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
-        let look = move |pulse: &Pulse| {
+        let walk = move |pulse: &Pulse| {
             let way = Way { place: &place, scope: part.as_deref(), cancel: &cancel, pulse };
             // A root that is gone has no folders.
             folders::to_watch(way).unwrap_or_default()
         };
-        let wanted = tools.watchdog.run(&of.root.path, stopping, look).await?;
+        let wanted = tools.watchdog.run(&of.root.path, stopping, walk).await?;
         let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut of.folders));
         let cancel = stopping.clone();
         let watch = move |watcher: &mut Found, pulse: &Pulse| {
@@ -236,20 +236,20 @@ mod tests {
     #[tokio::test]
     async fn a_watcher_that_hangs_keeps_nobody_waiting_and_is_asked_again_when_it_answers() {
         let watchdog = Watchdog::with_patience(Tasks::default(), Duration::from_secs(2));
-        let (eyes, cancel) = (Eyes::open(watchdog), CancellationToken::new());
+        let (watcher, cancel) = (FsWatcher::open(watchdog), CancellationToken::new());
         let (answer, asked) = mpsc::channel::<()>();
         let hang = move |_: &mut Found, _: &Pulse| asked.recv().is_err();
-        assert_eq!(eyes.ask(&cancel, hang).await.unwrap(), None);
+        assert_eq!(watcher.ask(&cancel, hang).await.unwrap(), None);
         // At once: all of them together take no longer than the first did.
         let more = async {
             for _ in 0..100 {
-                assert_eq!(eyes.ask(&cancel, |_, _| ()).await.unwrap(), None);
+                assert_eq!(watcher.ask(&cancel, |_, _| ()).await.unwrap(), None);
             }
         };
         tokio::time::timeout(Duration::from_secs(2), more).await.unwrap();
         drop(answer);
         let answered = async {
-            while eyes.ask(&cancel, |_, _| ()).await.unwrap().is_none() {
+            while watcher.ask(&cancel, |_, _| ()).await.unwrap().is_none() {
                 tokio::task::yield_now().await;
             }
         };
