@@ -96,7 +96,7 @@ pub trait Embedder: Send + Sync {
     fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>>;
 
     /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.
-    fn lanes(&self) -> usize;
+    fn concurrency(&self) -> usize;
 
     /// Returns why documents wait that have been waiting for a second or more.
     fn stall(&self) -> Option<String> {

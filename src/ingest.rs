@@ -36,7 +36,7 @@ use tokio::{
 };
 
 use self::{
-    pipeline::{Folders, Job, Origin, Tools},
+    pipeline::{Deps, Folders, Job, Origin},
     plan::Mode,
     pulse::Watchdog,
     runs::{Bounds, Lane, Runs},
@@ -66,7 +66,7 @@ pub struct Ingest {
 
 /// What the worker and all clones share.
 struct Shared {
-    tools: Tools,
+    deps: Deps,
     runs: Mutex<Runs>,
     /// Wakes the workers.
     queued: Notify,
@@ -80,7 +80,7 @@ impl Shared {
     }
 
     fn admit(&self, runs: &mut Runs, job: Job) -> Result<RunId, IngestError> {
-        let stopping = self.tools.tasks.stopping();
+        let stopping = self.deps.tasks.stopping();
         if stopping.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
@@ -92,15 +92,15 @@ impl Shared {
 
 /// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
 /// next run of it finds out what is left.
-async fn remove(tools: &Tools, root: RootId) -> Result<(), StoreError> {
-    let lease = tools.store.lease(root).await?;
-    tools.folders.forget(root);
+async fn remove(deps: &Deps, root: RootId) -> Result<(), StoreError> {
+    let lease = deps.store.lease(root).await?;
+    deps.folders.forget(root);
     let removing = async {
-        let roots = tools.catalog.roots().await?;
+        let roots = deps.catalog.roots().await?;
         if let Some(root) = roots.into_iter().find(|known| known.id == root) {
-            tools.catalog.put_root(&pipeline::interrupted(root)).await?;
+            deps.catalog.put_root(&pipeline::interrupted(root)).await?;
         }
-        tools.catalog.remove_root(root).await
+        deps.catalog.remove_root(root).await
     };
     let removed = tokio::select! {
         removed = removing => removed,
@@ -129,12 +129,12 @@ impl Ingest {
         let folders = Folders::default();
         let watchdog = Watchdog::new(tasks.clone());
         let lookups = Watchdog::new(tasks.clone());
-        let tools =
-            Tools { store, catalog, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
+        let deps =
+            Deps { store, catalog, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
         let runs = Mutex::new(Runs::new(bounds));
-        let shared = Arc::new(Shared { tools, runs, queued: Notify::new() });
+        let shared = Arc::new(Shared { deps, runs, queued: Notify::new() });
         for lane in [Lane::All, Lane::Watch] {
-            shared.tools.tasks.spawn(worker::work(Arc::clone(&shared), lane));
+            shared.deps.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }
         Self { shared, paths: PathMap::default(), own: Arc::default() }
     }
@@ -153,12 +153,12 @@ impl Ingest {
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
-        let folder = root::folder(&self.shared.tools, request.path.clone()).await?;
+        let folder = root::folder(&self.shared.deps, request.path.clone()).await?;
         let settled = self.shared.runs().settled();
-        let known = self.shared.tools.catalog.roots().await?;
+        let known = self.shared.deps.catalog.roots().await?;
         root::alone_where_shown(&folder, &known, &self.paths)?;
         root::outside(&folder, &self.own).await?;
-        let model_id = self.shared.tools.embedder.model().id();
+        let model_id = self.shared.deps.embedder.model().id();
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);
         let root = root::requested(request, folder, model_id, &known, &runs)?;
@@ -168,8 +168,8 @@ impl Ingest {
     /// Starts a run that embeds every file of a known root again, found by name, id or path.
     pub async fn reembed(&self, root: &str) -> Result<RunId, IngestError> {
         let root = self.find(root).await?;
-        let folder = root::folder(&self.shared.tools, root.path.clone()).await?;
-        let model_id = self.shared.tools.embedder.model().id();
+        let folder = root::folder(&self.shared.deps, root.path.clone()).await?;
+        let model_id = self.shared.deps.embedder.model().id();
         let root = Root { path: folder, model_id, last_run: LastRun::Completed, ..root };
         self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))
     }
@@ -177,20 +177,20 @@ impl Ingest {
     /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.
     /// Must be called on a runtime, once.
     pub fn repair(&self) -> JoinHandle<()> {
-        self.shared.tools.tasks.spawn_handle(mend::mend(Arc::clone(&self.shared)))
+        self.shared.deps.tasks.spawn_handle(mend::mend(Arc::clone(&self.shared)))
     }
 
     /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a
     /// runtime, once.
     pub fn keep_current(&self) {
-        self.shared.tools.tasks.spawn(watch::watch(Arc::clone(&self.shared)));
+        self.shared.deps.tasks.spawn(watch::watch(Arc::clone(&self.shared)));
     }
 
     /// Returns how far a run is. While it waits for the store or the embedder, the message says why.
     pub fn status(&self, run: RunId) -> Result<Status, IngestError> {
         let mut status = self.shared.runs().status(run)?;
         if matches!(status.state, State::Scanning | State::Embedding) {
-            let Tools { store, embedder, .. } = &self.shared.tools;
+            let Deps { store, embedder, .. } = &self.shared.deps;
             let stall = embedder.stall().or_else(|| store.stall());
             status.message = stall.or(status.message);
         }
@@ -219,12 +219,12 @@ impl Ingest {
         let ending = self.shared.runs().close(&root)?;
         let shared = Arc::clone(&self.shared);
         let id = root.id;
-        let removal = self.shared.tools.tasks.spawn_handle(async move {
+        let removal = self.shared.deps.tasks.spawn_handle(async move {
             if let Some(mut ending) = ending {
                 // The sender lives until the run has ended.
                 drop(ending.wait_for(|status| status.state.is_final()).await);
             }
-            let removed = remove(&shared.tools, id).await;
+            let removed = remove(&shared.deps, id).await;
             shared.runs().reopen(id);
             removed
         });
@@ -234,10 +234,10 @@ impl Ingest {
 
     /// Returns every root, those with a waiting first run included, ordered by name.
     pub async fn roots(&self) -> Result<Vec<RootStatus>, IngestError> {
-        let known = self.shared.tools.catalog.roots().await?;
+        let known = self.shared.deps.catalog.roots().await?;
         let mut elsewhere = HashSet::new();
         for root in known.iter().filter(|root| root::is_interrupted(root)) {
-            if self.shared.tools.store.is_leased(root.id).await? {
+            if self.shared.deps.store.is_leased(root.id).await? {
                 elsewhere.insert(root.id);
             }
         }
@@ -247,7 +247,7 @@ impl Ingest {
     /// Finds a root by name, id or path, among those in the store, then among those whose first run
     /// waits.
     async fn find(&self, reference: &str) -> Result<Root, IngestError> {
-        let mut roots = self.shared.tools.catalog.roots().await?;
+        let mut roots = self.shared.deps.catalog.roots().await?;
         roots.extend(self.shared.runs().active_roots().map(|(root, ..)| root.clone()));
         let found = Root::called(&roots, reference).cloned();
         found.ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))

@@ -85,7 +85,7 @@ impl Embedder for Builtin {
     }
 
     /// One call keeps a processor busy, and the others read and write meanwhile.
-    fn lanes(&self) -> usize {
+    fn concurrency(&self) -> usize {
         1
     }
 }

@@ -149,7 +149,7 @@ impl Embedder for Service {
     }
 
     /// A batch of texts seldom divides into requests evenly, so that another one fills the gaps.
-    fn lanes(&self) -> usize {
+    fn concurrency(&self) -> usize {
         1 + self.shared.client.settings().concurrency.div_ceil(4)
     }
 

@@ -26,7 +26,7 @@ pub(super) const REVISION: &str = "7-";
 pub(super) fn version(content: &[u8], cut: Cut) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);
-    // Behind the content and of fixed length, so no two inputs run together.
+    // After the content and of fixed length, so no two inputs run together.
     hasher.update([cut as u8]);
     let mut hex = REVISION.to_owned();
     for byte in hasher.finalize() {

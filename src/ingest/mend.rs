@@ -19,9 +19,9 @@ const RETRY: Duration = Duration::from_mins(1);
 
 /// Repairs all of them, or as many as can be until the process stops.
 pub(super) async fn mend(shared: Arc<Shared>) {
-    let stopping = shared.tools.tasks.stopping().clone();
+    let stopping = shared.deps.tasks.stopping().clone();
     let mending = async {
-        while shared.tools.store.check_writes().is_err() {
+        while shared.deps.store.check_writes().is_err() {
             tokio::time::sleep(PAUSE).await;
         }
         let mut left: Option<BTreeSet<RootId>> = None;
@@ -44,7 +44,7 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
         Some(left) => left.contains(&root.id) && (!root.last_run.is_completed() || needs_run(root)),
         None => needs_run(root),
     };
-    let roots: Vec<Root> = match shared.tools.catalog.roots().await {
+    let roots: Vec<Root> = match shared.deps.catalog.roots().await {
         Ok(roots) => roots.into_iter().filter(is_damaged).collect(),
         Err(error) => {
             warn!(%error, "roots to repair could not be read");
@@ -55,7 +55,7 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
     for root in roots {
         let (id, name) = (root.id, root.name.clone());
         // Another process of the same server is at it.
-        if shared.tools.store.is_leased(id).await.unwrap_or(true) {
+        if shared.deps.store.is_leased(id).await.unwrap_or(true) {
             failed.insert(id);
             continue;
         }
@@ -83,7 +83,7 @@ fn needs_run(root: &Root) -> bool {
 /// Runs one root and returns how that ended.
 async fn repair(shared: &Shared, root: Root) -> Result<State, IngestError> {
     let root =
-        Root { model_id: shared.tools.embedder.model().id(), last_run: LastRun::Completed, ..root };
+        Root { model_id: shared.deps.embedder.model().id(), last_run: LastRun::Completed, ..root };
     let mut run = {
         let mut runs = shared.runs();
         let run = shared.admit(&mut runs, job(root, Mode::Changes))?;

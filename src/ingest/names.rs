@@ -23,7 +23,7 @@ pub(super) fn requested(name: &str) -> Result<String, IngestError> {
     }
 }
 
-/// Returns the folder's own name, or that name with a number behind it when it is taken.
+/// Returns the folder's own name, or that name with a number after it when it is taken.
 pub(super) fn of_folder(folder: &Path, is_taken: impl Fn(&str) -> bool) -> String {
     let name = folder.file_name().map(|name| name.to_string_lossy());
     let name: String =

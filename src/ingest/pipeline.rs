@@ -54,7 +54,7 @@ pub(super) fn interrupted(root: Root) -> Root {
 
 /// What runs work with.
 #[derive(Clone)]
-pub(super) struct Tools {
+pub(super) struct Deps {
     pub(super) store: Arc<dyn VectorStore>,
     pub(super) catalog: Catalog,
     pub(super) embedder: Arc<dyn Embedder>,
@@ -103,7 +103,7 @@ const NOTE_PATIENCE: Duration = Duration::from_secs(3);
 /// Runs a job to its end, while no other process changes its root. Returns the final state; a failure
 /// is also noted in the root.
 pub(super) async fn run(
-    tools: &Tools,
+    deps: &Deps,
     job: Job,
     progress: Progress,
     cancel: CancellationToken,
@@ -111,29 +111,29 @@ pub(super) async fn run(
     let lease = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),
-        lease = tools.store.lease(job.root.id) => lease?,
+        lease = deps.store.lease(job.root.id) => lease?,
     };
-    let ended = run_leased(tools, job, progress, cancel, &lease).await;
+    let ended = run_leased(deps, job, progress, cancel, &lease).await;
     lease.release().await;
     ended
 }
 
 async fn run_leased(
-    tools: &Tools,
+    deps: &Deps,
     job: Job,
     progress: Progress,
     cancel: CancellationToken,
     lease: &Lease,
 ) -> Result<State, IngestError> {
     let id = job.root.id;
-    let before = tools.catalog.roots().await?.into_iter().find(|root| root.id == id);
+    let before = deps.catalog.roots().await?.into_iter().find(|root| root.id == id);
     let mut run = Run {
         lease,
         target: Target {
             root: id,
-            store: Arc::clone(&tools.store),
-            catalog: tools.catalog.clone(),
-            embedder: Arc::clone(&tools.embedder),
+            store: Arc::clone(&deps.store),
+            catalog: deps.catalog.clone(),
+            embedder: Arc::clone(&deps.embedder),
         },
         root: job.root,
         private: BTreeSet::new(),
@@ -143,13 +143,13 @@ async fn run_leased(
         cancel,
     };
     let ended = tokio::select! {
-        ended = run.run(tools, before.as_ref(), job.mode, job.scope) => ended,
+        ended = run.run(deps, before.as_ref(), job.mode, job.scope) => ended,
         // Dropping the run is what keeps it from writing once more.
         error = lease.lost() => Err(error.into()),
     };
     match &ended {
-        Ok(_) => tools.folders.add(id, run.index_state.records().keys()),
-        Err(_) => tools.folders.forget(id),
+        Ok(_) => deps.folders.add(id, run.index_state.records().keys()),
+        Err(_) => deps.folders.forget(id),
     }
     if let Err(IngestError::Store(StoreError::LeaseLost { .. })) = &ended {
         // The root may be another process's now.
@@ -177,7 +177,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn run(
         &mut self,
-        tools: &Tools,
+        deps: &Deps,
         before: Option<&Root>,
         mode: Mode,
         scope: Option<Arc<Scope>>,
@@ -194,20 +194,20 @@ impl Run<'_> {
             before.filter(|root| root.last_run.is_completed() && root.last_ingest_at.is_some());
         let whole = whole.filter(|_| listed.is_some());
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
-            let seen = scan::within(tools, &self.root, &scope, &self.cancel).await?;
+            let seen = scan::within(deps, &self.root, &scope, &self.cancel).await?;
             self.index_state = IndexState::of_part(seen.records, before.counts);
             self.private = private::walked(known, Some(&scope), &seen.discovered);
             (seen.folder, seen.discovered)
         } else {
-            let (folder, discovered) = scan::walk(tools, &self.root, None, &self.cancel).await?;
+            let (folder, discovered) = scan::walk(deps, &self.root, None, &self.cancel).await?;
             self.private = private::walked(known, None, &discovered);
-            let mut records = scan::records(tools, self.root.id).await?;
+            let mut records = scan::records(deps, self.root.id).await?;
             let mut has_repaired = false;
             if before.is_some_and(|root| !root.last_run.is_completed()) {
                 self.begin().await?;
                 has_repaired = repair::repair(&self.target, &mut records, &self.cancel).await?;
             }
-            tools.folders.learn(self.root.id, records.keys());
+            deps.folders.learn(self.root.id, records.keys());
             self.index_state = IndexState::new(records, has_repaired);
             (folder, discovered)
         };
@@ -216,7 +216,7 @@ impl Run<'_> {
             self.begin_again().await?;
         }
         let plan = self.plan(discovered, mode);
-        self.carry_out(tools, folder, plan, mode).await?;
+        self.carry_out(deps, folder, plan, mode).await?;
         self.target.store.flush().await?;
         let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
         let has_changed = is_first || mode == Mode::Everything || self.index_state.has_changed();
@@ -242,7 +242,7 @@ impl Run<'_> {
     /// found at its new place before it is lost at its old one.
     async fn carry_out(
         &mut self,
-        tools: &Tools,
+        deps: &Deps,
         folder: Beneath,
         plan: Plan,
         mode: Mode,
@@ -252,7 +252,7 @@ impl Run<'_> {
         self.progress.done(0, 0, self.index_state.counts());
         let mut gone = plan.gone;
         if !plan.read.is_empty() {
-            gone.extend(self.stream(tools, folder, plan.read, mode).await?);
+            gone.extend(self.stream(deps, folder, plan.read, mode).await?);
         }
         if self.cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
@@ -270,16 +270,16 @@ impl Run<'_> {
     /// Returns the files that are gone.
     async fn stream(
         &mut self,
-        tools: &Tools,
+        deps: &Deps,
         folder: Beneath,
         files: Vec<Found>,
         mode: Mode,
     ) -> Result<Vec<String>, IngestError> {
         let (read_to, read_from) = mpsc::channel(READ_AHEAD);
         let (embedded_to, mut embedded_from) = mpsc::channel::<Embedded>(WRITE_AHEAD);
-        let hold = tools.watchdog.hold(&self.root.path, &self.cancel).await?;
-        let readers = Reading::new(self, tools, (folder, hold), files, mode);
-        let readers = readers.start(&tools.tasks, &read_to);
+        let hold = deps.watchdog.hold(&self.root.path, &self.cancel).await?;
+        let readers = Reading::new(self, deps, (folder, hold), files, mode);
+        let readers = readers.start(&deps.tasks, &read_to);
         // Only the readers' own ends keep the channel open.
         drop(read_to);
         let (target, cancel) = (self.target.clone(), self.cancel.clone());
@@ -304,7 +304,7 @@ impl Run<'_> {
         tokio::select! {
             ended = working => ended?,
             // Dropping the stages is what keeps them from waiting for the readers.
-            error = tools.watchdog.silence(&place, &pulses) => return Err(error),
+            error = deps.watchdog.silence(&place, &pulses) => return Err(error),
         }
         Ok(gone)
     }

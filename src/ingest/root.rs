@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::IngestError, names, pipeline::Tools, runs::Runs, secret, status::State};
+use super::{error::IngestError, names, pipeline::Deps, runs::Runs, secret, status::State};
 use crate::{
     config::PathMap,
     domain::{Counts, LastRun, Root, RootId, RunId},
@@ -36,9 +36,9 @@ pub struct RootStatus {
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// Returns the canonical path of an existing folder.
-pub(super) async fn folder(tools: &Tools, path: PathBuf) -> Result<PathBuf, IngestError> {
-    let (place, stopping) = (path.clone(), tools.tasks.stopping());
-    tools.lookups.run(&place, stopping, move |_| canonical(&path)).await?
+pub(super) async fn folder(deps: &Deps, path: PathBuf) -> Result<PathBuf, IngestError> {
+    let (place, stopping) = (path.clone(), deps.tasks.stopping());
+    deps.lookups.run(&place, stopping, move |_| canonical(&path)).await?
 }
 
 /// Refuses a folder of the product or of Codex as a root.

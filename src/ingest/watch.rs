@@ -46,9 +46,9 @@ const RETRY: Duration = Duration::from_millis(250);
 
 /// Watches until the process stops.
 pub(super) async fn watch(shared: Arc<Shared>) {
-    let stopping = shared.tools.tasks.stopping().clone();
+    let stopping = shared.deps.tasks.stopping().clone();
     // Its own, so that what hangs in the system's watcher keeps no run from a root.
-    let watcher = FsWatcher::open(Watchdog::new(shared.tools.tasks.clone()));
+    let watcher = FsWatcher::open(Watchdog::new(shared.deps.tasks.clone()));
     let mut watch = Watch { watcher, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
     while !stopping.is_cancelled() {
@@ -75,7 +75,7 @@ struct Watch {
 impl Watch {
     /// Takes up roots that are new or whose folder is another one now, and lets go of removed ones.
     async fn sync(&mut self) {
-        let known = match self.shared.tools.catalog.roots().await {
+        let known = match self.shared.deps.catalog.roots().await {
             Ok(known) => known,
             Err(error) => {
                 warn!(%error, "roots to watch could not be read");
@@ -87,7 +87,7 @@ impl Watch {
             self.roots.extract_if(|id, _| !ids.contains(id)).map(|(_, root)| root).collect();
         for Watched { root, folders, .. } in removed {
             debug!(root.name = %root.name, "root is no longer watched");
-            self.watcher.forget(&self.shared.tools, folders).await;
+            self.watcher.forget(&self.shared.deps, folders).await;
             let shares = |other: &&mut Watched| {
                 let path = &other.root.path;
                 path.starts_with(&root.path) || root.path.starts_with(path)
@@ -96,12 +96,12 @@ impl Watch {
             let now = Instant::now();
             self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
         }
-        let tools = &self.shared.tools;
+        let deps = &self.shared.deps;
         // At once, so that the others wait no longer than for one that hangs.
         let looks = known.iter().map(async |root| {
             // It hung when it was last looked at.
-            let is_held = tools.lookups.is_held(&root.path);
-            if is_held { None } else { folders::identity(tools, &root.path).await.ok() }
+            let is_held = deps.lookups.is_held(&root.path);
+            if is_held { None } else { folders::identity(deps, &root.path).await.ok() }
         });
         let places = join_all(looks).await;
         for (root, place) in known.into_iter().zip(places) {
@@ -111,7 +111,7 @@ impl Watch {
             if place.is_none() && watched.place.is_some() {
                 info!(root.name = %root.name, "folder of a watched root is gone");
                 let folders = std::mem::take(&mut watched.folders);
-                self.watcher.forget(tools, folders).await;
+                self.watcher.forget(deps, folders).await;
             }
             watched.root = root;
             watched.place = place;
@@ -150,7 +150,7 @@ impl Watch {
             let is_active = self.shared.runs().is_active(id);
             let Some(watched) = self.roots.get_mut(&id) else { continue };
             // A thread that hung there may still do so.
-            let is_held = self.shared.tools.watchdog.is_held(&watched.root.path);
+            let is_held = self.shared.deps.watchdog.is_held(&watched.root.path);
             if is_active || is_held || watched.place.is_none() {
                 watched.pending.postpone(now + RETRY);
                 continue;
@@ -185,7 +185,7 @@ async fn reconcile(
         What::Paths(paths) => Some(Arc::new(Scope::new(paths.clone()))),
     };
     // Before the check: what changes from here on is reported.
-    let limit = watcher.watch_for(&shared.tools, watched, scope.as_ref()).await?;
+    let limit = watcher.watch_for(&shared.deps, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");
@@ -194,9 +194,9 @@ async fn reconcile(
     } else if scope.is_none() {
         watched.compare_at = None;
     }
-    let tools = &shared.tools;
+    let deps = &shared.deps;
     if let Some(scope) = &scope
-        && !pipeline::changes(tools, &watched.root, scope, tools.tasks.stopping()).await?
+        && !pipeline::changes(deps, &watched.root, scope, deps.tasks.stopping()).await?
     {
         return Ok(());
     }

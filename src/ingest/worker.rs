@@ -18,7 +18,7 @@ use crate::store::StoreError;
 
 /// Works until the process stops; then ends what waits as cancelled.
 pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {
-    let stopping = shared.tools.tasks.stopping().clone();
+    let stopping = shared.deps.tasks.stopping().clone();
     while !stopping.is_cancelled() {
         // Before looking, so that no word of a new run is missed.
         let queued = shared.queued.notified();
@@ -43,11 +43,11 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
     let progress = Progress::new(sender.clone());
     let (root, origin) = (job.root.id, job.origin);
-    let tools = shared.tools.clone();
+    let deps = shared.deps.clone();
     let cancelled = cancel.clone();
-    let running = async move { pipeline::run(&tools, job, progress, cancel).await };
+    let running = async move { pipeline::run(&deps, job, progress, cancel).await };
     let ended =
-        shared.tools.tasks.spawn_handle(running).await.unwrap_or_else(|panic| Err(panic.into()));
+        shared.deps.tasks.spawn_handle(running).await.unwrap_or_else(|panic| Err(panic.into()));
     let (state, failure) = match ended {
         Ok(state) => (state, None),
         Err(IngestError::Cancelled) => (State::Cancelled, None),

@@ -12,13 +12,13 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::support::{
-    house::{House, root, shown},
+    harness::{Harness, root, shown},
     model::{Item, Model, Reply, says, searches, thinks},
 };
 
 #[tokio::test]
 async fn segments_keep_the_order_of_events() {
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Items(vec![
             Item::Thinks(vec!["look for the parser".into(), "by meaning".into()]),
             searches("parser"),
@@ -27,7 +27,7 @@ async fn segments_keep_the_order_of_events() {
         Reply::Items(vec![thinks("ok"), says("It is in src/parse.rs.")]),
     ])
     .await;
-    let outcome = house.ask("Where is the parser?").await;
+    let outcome = harness.ask("Where is the parser?").await;
     assert_snapshot!(shown(&outcome), @r"
     thinking: look for the parser
 
@@ -40,19 +40,19 @@ async fn segments_keep_the_order_of_events() {
     ");
     assert_eq!(outcome.model_id, "mock-model");
     assert_eq!(outcome.usage.unwrap().total_tokens, 330);
-    assert_eq!(house.search.queries(), ["parser", "callers"]);
-    assert_eq!(house.codex.counts().malformed_lines, 0);
-    assert_eq!(house.codex.counts().unknown_notifications, 0);
+    assert_eq!(harness.search.queries(), ["parser", "callers"]);
+    assert_eq!(harness.codex.counts().malformed_lines, 0);
+    assert_eq!(harness.codex.counts().unknown_notifications, 0);
 }
 
 #[tokio::test]
 async fn the_stream_tells_tool_calls_too() {
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Items(vec![searches("parser"), searches("fail")]),
         Reply::Items(vec![says("Done.")]),
     ])
     .await;
-    let turn = house.begin("Where?", None).await.unwrap();
+    let turn = harness.begin("Where?", None).await.unwrap();
     let told: Vec<String> = turn
         .map(|event| match event {
             Event::Thread { model_id, .. } => format!("thread {model_id}"),
@@ -89,13 +89,13 @@ async fn a_cut_stream_is_retried_without_repeating_itself() {
     let response = || vec![thinks("same"), says("half"), searches("x")];
     let mut whole = response();
     whole.push(says("whole"));
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Cut(response()),
         Reply::Items(whole),
         Reply::Items(vec![thinks("same"), says("end")]),
     ])
     .await;
-    assert_snapshot!(shown(&house.ask("What?").await), @r"
+    assert_snapshot!(shown(&harness.ask("What?").await), @r"
     thinking: same
     answer: half
     vector_summary: src/parse.rs
@@ -108,8 +108,8 @@ async fn a_cut_stream_is_retried_without_repeating_itself() {
 #[tokio::test]
 async fn a_stream_cut_for_good_is_unavailability_and_keeps_what_was_said() {
     let unfinished = || Reply::Cut(vec![thinks("first"), Item::BeginsToThink("and th".into())]);
-    let house = House::new([unfinished(), unfinished()]).await;
-    let outcome = house.ask("What?").await;
+    let harness = Harness::new([unfinished(), unfinished()]).await;
+    let outcome = harness.ask("What?").await;
     assert_snapshot!(shown(&outcome), @r"
     thinking: first
     thinking: and th
@@ -123,7 +123,7 @@ async fn a_failing_service_is_told_from_a_refused_request() {
     let status =
         |status: u16, error: serde_json::Value| Reply::Status(status, json!({ "error": error }));
     let secret = "see https://u:p@host/x with sk-0123456789 in /home/me/x/y";
-    let house = House::with(
+    let harness = Harness::with(
         Model::replay([
             status(401, json!({ "message": secret })),
             status(401, json!({ "message": secret })),
@@ -139,7 +139,7 @@ async fn a_failing_service_is_told_from_a_refused_request() {
     .await;
     let mut told = Vec::new();
     for _ in 0..5 {
-        told.push(shown(&house.ask("What?").await));
+        told.push(shown(&harness.ask("What?").await));
     }
     assert_snapshot!(told.join("\n"), @r#"
     failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
@@ -153,20 +153,20 @@ async fn a_failing_service_is_told_from_a_refused_request() {
 #[tokio::test]
 async fn a_service_that_cannot_be_reached_fails_in_bounded_time() {
     let nobody = Model::replay([]).await;
-    let house = House::with(nobody, "", |_| ()).await;
-    let config = house.home().join("config.toml");
+    let harness = Harness::with(nobody, "", |_| ()).await;
+    let config = harness.home().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, text.replace(&house.model.url, "http://127.0.0.1:1/v1")).unwrap();
+    std::fs::write(&config, text.replace(&harness.model.url, "http://127.0.0.1:1/v1")).unwrap();
     assert_snapshot!(
-        shown(&house.ask("What?").await),
+        shown(&harness.ask("What?").await),
         @"failure: CODE_INFO_LLM_UNAVAILABLE: Codex cannot reach its model service"
     );
 }
 
 #[tokio::test]
 async fn a_turn_without_an_answer_is_a_failure() {
-    let house = House::new([Reply::Items(vec![thinks("hm")])]).await;
-    assert_snapshot!(shown(&house.ask("What?").await), @r"
+    let harness = Harness::new([Reply::Items(vec![thinks("hm")])]).await;
+    assert_snapshot!(shown(&harness.ask("What?").await), @r"
     thinking: hm
     failure: TURN_FAILED: the model gave no answer
     ");
@@ -182,10 +182,10 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
         Reply::Items(vec![says("Back.")]),
     ])
     .await;
-    let house = House::with(model, "", |_| ()).await;
+    let harness = Harness::with(model, "", |_| ()).await;
     let mark = "\n\n[cut: more than 1 MiB]";
     let cut = format!("{}{mark}", long.get(..1024 * 1024).unwrap());
-    let turn = house.begin("What?", None).await.unwrap();
+    let turn = harness.begin("What?", None).await.unwrap();
     let told: Vec<Event> = turn.collect().await;
     let [Event::Thread { .. }, Event::Answer { text }, Event::Ended(outcome)] = told.as_slice()
     else {
@@ -196,16 +196,16 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
         "failure: TURN_FAILED: the model wrote more than 1 MiB in one piece, and was stopped";
     assert!(shown(outcome) == format!("answer: {cut}\n{failure}"), "{:?}", outcome.failure);
 
-    let outcome = house.ask("What?").await;
+    let outcome = harness.ask("What?").await;
     assert!(shown(&outcome) == format!("thinking: {cut}\n{failure}"), "{:?}", outcome.failure);
 
-    let outcome = house.ask("What?").await;
+    let outcome = harness.ask("What?").await;
     let said = shown(&outcome);
     assert!(said.len() < 4 * 1024 * 1024 + 1000, "{} bytes", said.len());
     let end = "[cut: the turn has more than 4 MiB]\nfailure: TURN_FAILED: the model wrote more than 4 MiB in one turn, and was stopped";
     assert!(said.ends_with(end), "{}", said.get(said.len() - 200..).unwrap());
-    house.model.left(1).await;
-    assert_eq!(shown(&house.ask("Still there?").await), "answer: Back.");
+    harness.model.left(1).await;
+    assert_eq!(shown(&harness.ask("Still there?").await), "answer: Back.");
 }
 
 #[tokio::test]
@@ -215,16 +215,16 @@ async fn a_silent_model_ends_at_the_deadline_with_what_was_said() {
         Reply::Items(vec![says("Here.")]),
     ])
     .await;
-    let house =
-        House::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(3)).await;
-    let outcome = house.ask("What?").await;
+    let harness =
+        Harness::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(3)).await;
+    let outcome = harness.ask("What?").await;
     assert_snapshot!(shown(&outcome), @r"
     thinking: first
     thinking: and th
     failure: TURN_TIMED_OUT: the turn reached its time limit of 3 s
     ");
-    house.model.left(1).await;
-    let next = house.follow_up(outcome.conversation, "Still there?").await;
+    harness.model.left(1).await;
+    let next = harness.follow_up(outcome.conversation, "Still there?").await;
     assert_eq!(shown(&next), "answer: Here.");
 }
 
@@ -232,44 +232,44 @@ async fn a_silent_model_ends_at_the_deadline_with_what_was_said() {
 async fn dropping_a_turn_interrupts_codex_and_frees_its_place() {
     let model =
         Model::replay([Reply::Silent(vec![thinks("hm")]), Reply::Items(vec![says("Next.")])]).await;
-    let house = House::with(model, "", |settings| {
+    let harness = Harness::with(model, "", |settings| {
         settings.max_turns = 1;
         settings.max_waiting = 1;
     })
     .await;
-    let turn = house.begin("What?", None).await.unwrap();
+    let turn = harness.begin("What?", None).await.unwrap();
     let conversation = turn.conversation();
-    house.model.asked(1).await;
+    harness.model.asked(1).await;
     drop(turn);
-    house.model.left(1).await;
-    assert_eq!(shown(&house.follow_up(conversation, "And now?").await), "answer: Next.");
+    harness.model.left(1).await;
+    assert_eq!(shown(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
 }
 
 #[tokio::test]
 async fn dropping_the_question_itself_leaves_no_turn_behind() {
-    let house = House::new([Reply::Items(vec![says("Mine.")])]).await;
-    let mut asking = Box::pin(house.begin("Never mind", None));
+    let harness = Harness::new([Reply::Items(vec![says("Mine.")])]).await;
+    let mut asking = Box::pin(harness.begin("Never mind", None));
     // Polled once, it is under way; then its caller goes away.
     assert!(futures_util::poll!(&mut asking).is_pending());
     drop(asking);
-    assert_eq!(shown(&house.ask("What?").await), "answer: Mine.");
-    assert_eq!(house.model.requests().len(), 1);
+    assert_eq!(shown(&harness.ask("What?").await), "answer: Mine.");
+    assert_eq!(harness.model.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn a_follow_up_reaches_the_model_with_earlier_turns() {
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Items(vec![thinks("hm"), says("The first answer.")]),
         Reply::Items(vec![says("The second answer.")]),
     ])
     .await;
-    let first = house.ask("The first question?").await;
-    let second = house.follow_up(first.conversation, "The second question?").await;
+    let first = harness.ask("The first question?").await;
+    let second = harness.follow_up(first.conversation, "The second question?").await;
     assert_eq!(second.conversation, first.conversation);
     assert_eq!(shown(&second), "answer: The second answer.");
     assert_eq!(second.usage.unwrap().total_tokens, 110);
-    assert_eq!(house.codex.counts().starts, 1);
-    let latest = house.model.latest();
+    assert_eq!(harness.codex.counts().starts, 1);
+    let latest = harness.model.latest();
     for text in ["The first question?", "The first answer.", "The second question?"] {
         assert!(latest.contains(text), "`{text}` is missing in {latest}");
     }
@@ -277,23 +277,23 @@ async fn a_follow_up_reaches_the_model_with_earlier_turns() {
 
 #[tokio::test]
 async fn a_conversation_goes_on_after_a_restart() {
-    let mut house = House::new([
+    let mut harness = Harness::new([
         Reply::Items(vec![says("The first answer.")]),
         Reply::Cut(vec![thinks("again")]),
         Reply::Items(vec![thinks("again"), searches("x")]),
         Reply::Items(vec![says("The second answer.")]),
     ])
     .await;
-    let first = house.ask("The first question?").await;
-    house.restart().await;
-    let second = house.follow_up(first.conversation, "The second question?").await;
+    let first = harness.ask("The first question?").await;
+    harness.restart().await;
+    let second = harness.follow_up(first.conversation, "The second question?").await;
     assert_eq!(second.conversation, first.conversation);
     assert_eq!(
         shown(&second),
         "thinking: again\nvector_summary: src/parse.rs\nanswer: The second answer."
     );
     assert_eq!(second.usage.unwrap().total_tokens, 220);
-    let latest = house.model.latest();
+    let latest = harness.model.latest();
     assert!(latest.contains("The first answer."));
     assert!(latest.contains("`sandbox_mode` is `workspace-write`"), "{latest}");
     assert!(latest.contains("Network access is enabled"), "{latest}");
@@ -303,22 +303,22 @@ async fn a_conversation_goes_on_after_a_restart() {
 async fn a_loaded_thread_follows_what_the_next_question_is_opened_with() {
     let replies =
         (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);
-    let mut house = House::new(replies).await;
-    let conversation = house.ask("What?").await.conversation;
+    let mut harness = Harness::new(replies).await;
+    let conversation = harness.ask("What?").await.conversation;
     let mut expected = vec!["/mcp".to_owned()];
     for round in 1..12 {
         let at = format!("/mcp?round={}", round / 3);
-        house.search_at(&at);
+        harness.search_at(&at);
         expected.push(at);
-        assert_eq!(shown(&house.follow_up(conversation, "And?").await).lines().count(), 2);
+        assert_eq!(shown(&harness.follow_up(conversation, "And?").await).lines().count(), 2);
     }
-    assert_eq!(house.search.targets(), expected);
-    assert_eq!(house.codex.counts().starts, 1);
+    assert_eq!(harness.search.targets(), expected);
+    assert_eq!(harness.codex.counts().starts, 1);
 }
 
 #[tokio::test]
 async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Items(vec![says("One.")]),
         Reply::Items(vec![says("Two.")]),
         Reply::Items(vec![says("Three.")]),
@@ -328,22 +328,22 @@ async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
         let input = request["input"].as_array().unwrap();
         input.iter().filter(|item| item["role"] == "developer").map(ToString::to_string).collect()
     };
-    house.ask("What does repo do?").await;
-    let alone = developer(&house.model.requests()[0]);
+    harness.ask("What does repo do?").await;
+    let alone = developer(&harness.model.requests()[0]);
     assert!(!alone.contains("The next question"), "the only one is meant anyway: {alone}");
-    let other = house.repo().with_file_name("flask");
+    let other = harness.repo().with_file_name("flask");
     std::fs::create_dir(&other).unwrap();
-    house.catalog.put_root(&root(&other)).await.unwrap();
-    house.ask("What does Flask do?").await;
-    let named = developer(&house.model.requests()[1]);
+    harness.catalog.put_root(&root(&other)).await.unwrap();
+    harness.ask("What does Flask do?").await;
+    let named = developer(&harness.model.requests()[1]);
     let other = other.canonicalize().unwrap();
     let told = format!(
         "The next question has the names of indexed repositories in it: `flask` (at {}).",
         other.display()
     );
     assert!(named.contains(&told), "{named}");
-    house.ask("What else is there?").await;
-    let unnamed = developer(&house.model.requests()[2]);
+    harness.ask("What else is there?").await;
+    let unnamed = developer(&harness.model.requests()[2]);
     assert!(!unnamed.contains("The next question"), "{unnamed}");
 }
 
@@ -353,8 +353,8 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
     let command =
         "env; touch here && echo wrote here; touch ../outside && echo wrote outside; sleep 0.5";
     let call = Item::Calls(String::new(), "exec_command".into(), json!({ "cmd": command }));
-    let house = House::new([Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])]).await;
-    let turn = house.begin("What?", None).await.unwrap();
+    let harness = Harness::new([Reply::Items(vec![call]), Reply::Items(vec![says("Done.")])]).await;
+    let turn = harness.begin("What?", None).await.unwrap();
     let results: Vec<String> = turn
         .filter_map(async |event| match event {
             Event::ToolResult { name, result, .. } if name == "shell" => {
@@ -367,7 +367,7 @@ async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only
     let [output] = results.as_slice() else { panic!("one result, not {results:?}") };
     assert!(output.contains("PATH=") && output.contains("wrote here"), "{output}");
     // Beside its folder lies nothing that is there for anybody else.
-    let processes = std::fs::read_dir(&house.settings.workdir).unwrap().flatten();
+    let processes = std::fs::read_dir(&harness.settings.workdir).unwrap().flatten();
     let outside: Vec<_> =
         processes.filter(|one| one.path().join("outside").try_exists().unwrap()).collect();
     assert!(outside.is_empty(), "{outside:?}");
@@ -386,20 +386,20 @@ async fn a_conversation_goes_on_in_a_new_process_while_the_old_one_still_works()
         }
     })
     .await;
-    let house = House::with(model, "", |_| ()).await;
-    let first = house.ask("The first question?").await;
-    let waiting = house.begin("Wait?", None).await.unwrap();
-    house.model.asked(2).await;
+    let harness = Harness::with(model, "", |_| ()).await;
+    let first = harness.ask("The first question?").await;
+    let waiting = harness.begin("Wait?", None).await.unwrap();
+    harness.model.asked(2).await;
     // Codex reads its configuration at its start only, so the next turn needs another process.
-    let config = house.home().join("config.toml");
+    let config = harness.home().join("config.toml");
     let text = std::fs::read_to_string(&config).unwrap();
     std::fs::write(&config, format!("# changed\n{text}")).unwrap();
-    let second = house.follow_up(first.conversation, "The second question?").await;
+    let second = harness.follow_up(first.conversation, "The second question?").await;
     assert_eq!(shown(&second), "answer: Done.");
-    assert_eq!(house.codex.counts().starts, 2);
+    assert_eq!(harness.codex.counts().starts, 2);
     let waited = waiting.conversation();
     drop(waiting);
-    let third = house.follow_up(waited, "The third question?").await;
+    let third = harness.follow_up(waited, "The third question?").await;
     assert_eq!(shown(&third), "answer: Done.");
 }
 
@@ -413,51 +413,51 @@ async fn two_conversations_stay_apart() {
         Reply::Items(vec![says(&seen.join(" "))])
     })
     .await;
-    let house = House::with(model, "", |_| ()).await;
-    let (red, blue) = tokio::join!(house.ask("Is it crimson?"), house.ask("Is it azure?"));
+    let harness = Harness::with(model, "", |_| ()).await;
+    let (red, blue) = tokio::join!(harness.ask("Is it crimson?"), harness.ask("Is it azure?"));
     assert_ne!(red.conversation, blue.conversation);
     let (red, blue) = tokio::join!(
-        house.follow_up(red.conversation, "Sure?"),
-        house.follow_up(blue.conversation, "Sure?")
+        harness.follow_up(red.conversation, "Sure?"),
+        harness.follow_up(blue.conversation, "Sure?")
     );
     assert_eq!([shown(&red), shown(&blue)], ["answer: crimson", "answer: azure"]);
 }
 
 #[tokio::test]
 async fn two_questions_in_one_conversation_run_one_after_the_other() {
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Items(vec![says("One.")]),
         Reply::Items(vec![says("Two.")]),
         Reply::Items(vec![says("Three.")]),
     ])
     .await;
-    let conversation = house.ask("First?").await.conversation;
+    let conversation = harness.ask("First?").await.conversation;
     let (second, third) = tokio::join!(
-        house.follow_up(conversation, "Second?"),
-        house.follow_up(conversation, "Third?")
+        harness.follow_up(conversation, "Second?"),
+        harness.follow_up(conversation, "Third?")
     );
     let mut answers = [shown(&second), shown(&third)];
     answers.sort();
     assert_eq!(answers, ["answer: Three.", "answer: Two."]);
-    assert!(house.model.latest().contains("Two."), "the later question knows the earlier answer");
+    assert!(harness.model.latest().contains("Two."), "the later question knows the earlier answer");
 }
 
 #[tokio::test]
 async fn an_unknown_conversation_is_refused_and_starts_nothing() {
-    let house = House::new([]).await;
+    let harness = Harness::new([]).await;
     let unknown: ConversationId = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17".parse().unwrap();
-    let error = house.begin("What?", Some(unknown)).await.unwrap_err();
+    let error = harness.begin("What?", Some(unknown)).await.unwrap_err();
     assert_eq!(error.code(), Code::ConversationNotFound);
-    assert_eq!(house.model.requests().len(), 0);
+    assert_eq!(harness.model.requests().len(), 0);
 }
 
 #[tokio::test]
 async fn a_session_of_the_users_own_is_not_a_conversation() {
-    let house = House::new([Reply::Items(vec![says("For the user.")])]).await;
-    let ran = tokio::process::Command::new(house.settings.bin.as_ref().unwrap())
+    let harness = Harness::new([Reply::Items(vec![says("For the user.")])]).await;
+    let ran = tokio::process::Command::new(harness.settings.bin.as_ref().unwrap())
         .args(["exec", "--json", "--skip-git-repo-check", "-c", "features.plugins=false", "Hi"])
-        .env("CODEX_HOME", house.home())
-        .current_dir(house.home())
+        .env("CODEX_HOME", harness.home())
+        .current_dir(harness.home())
         .stdin(std::process::Stdio::null())
         .output()
         .await
@@ -465,22 +465,22 @@ async fn a_session_of_the_users_own_is_not_a_conversation() {
     let first = ran.stdout.split(|byte| *byte == b'\n').next().unwrap();
     let started: serde_json::Value = serde_json::from_slice(first).unwrap();
     let theirs: ConversationId = started["thread_id"].as_str().unwrap().parse().unwrap();
-    let error = house.begin("What did I say?", Some(theirs)).await.unwrap_err();
+    let error = harness.begin("What did I say?", Some(theirs)).await.unwrap_err();
     assert_eq!(error.code(), Code::ConversationNotFound);
-    assert_eq!(house.model.requests().len(), 1);
+    assert_eq!(harness.model.requests().len(), 1);
 }
 
 #[tokio::test]
 async fn questions_over_the_bound_are_refused() {
     let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
-    let house = House::with(model, "", |settings| {
+    let harness = Harness::with(model, "", |settings| {
         settings.max_turns = 1;
         settings.max_waiting = 1;
     })
     .await;
-    let running = house.begin("One?", None).await.unwrap();
+    let running = harness.begin("One?", None).await.unwrap();
     // Of two, one waits, and so the other is refused.
-    let [two, three] = ["Two?", "Three?"].map(|question| Box::pin(house.begin(question, None)));
+    let [two, three] = ["Two?", "Three?"].map(|question| Box::pin(harness.begin(question, None)));
     let (refused, waiting) = futures_util::future::select(two, three).await.factor_first();
     assert_eq!(refused.unwrap_err().code(), Code::Busy);
     drop(running);
@@ -505,13 +505,13 @@ command = "no-such-program"
         url = theirs.url
     );
     let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
-    let house = House::with(model, &more, |_| ()).await;
-    let config = || std::fs::read_to_string(house.home().join("config.toml")).unwrap();
+    let harness = Harness::with(model, &more, |_| ()).await;
+    let config = || std::fs::read_to_string(harness.home().join("config.toml")).unwrap();
     let before = config();
-    assert_eq!(shown(&house.ask("What?").await), "answer: Done.");
+    assert_eq!(shown(&harness.ask("What?").await), "answer: Done.");
     assert_eq!(config(), before);
     assert_eq!(theirs.messages(), 0);
-    let request = &house.model.requests()[0];
+    let request = &harness.model.requests()[0];
     let names: Vec<&str> = request["tools"]
         .as_array()
         .unwrap()
@@ -543,16 +543,16 @@ command = "no-such-program"
 async fn a_turn_costs_little_beyond_the_model() {
     let replies =
         (0..12).flat_map(|_| [Reply::Items(vec![searches("x")]), Reply::Items(vec![says("Ok.")])]);
-    let house = House::new(replies).await;
-    let conversation = house.ask("Warm up").await.conversation;
+    let harness = Harness::new(replies).await;
+    let conversation = harness.ask("Warm up").await.conversation;
     let mut follow_ups = Vec::new();
     let mut fresh = Vec::new();
     for _ in 0..5 {
         let began = Instant::now();
-        drop(collect(house.begin("What?", Some(conversation)).await.unwrap()).await);
+        drop(collect(harness.begin("What?", Some(conversation)).await.unwrap()).await);
         follow_ups.push(began.elapsed());
         let began = Instant::now();
-        drop(house.ask("What?").await);
+        drop(harness.ask("What?").await);
         fresh.push(began.elapsed());
     }
     follow_ups.sort();

@@ -11,7 +11,7 @@ use codeinfo::{
 
 use crate::support::{
     codex::{binary, home, shim_folder},
-    house::{House, folder, settings, shown},
+    harness::{Harness, folder, settings, shown},
     model::{Model, Reply, says, thinks},
     process::Program,
 };
@@ -56,16 +56,16 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
 #[tokio::test]
 async fn the_command_that_npm_installs_works_and_ends_like_the_binary() {
     let model = Model::answer(|_| Reply::Silent(Vec::new())).await;
-    let house = House::with(model, "", |settings| {
+    let harness = Harness::with(model, "", |settings| {
         settings.bin = None;
         let node = std::env::split_paths(&settings.path).collect::<Vec<_>>();
         settings.path = std::env::join_paths([shim_folder()].into_iter().chain(node)).unwrap();
     })
     .await;
-    let turn = house.begin("What?", None).await.unwrap();
-    house.model.asked(1).await;
-    assert!(house.tasks.stop(Duration::from_secs(20)).await);
-    assert_eq!(children(&house.home()), Vec::<String>::new());
+    let turn = harness.begin("What?", None).await.unwrap();
+    harness.model.asked(1).await;
+    assert!(harness.tasks.stop(Duration::from_secs(20)).await);
+    assert_eq!(children(&harness.home()), Vec::<String>::new());
     drop(turn);
 }
 
@@ -156,36 +156,37 @@ async fn a_broken_configuration_is_told_and_its_repair_seen() {
 
 #[tokio::test]
 async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
-    let house = House::new([
+    let harness = Harness::new([
         Reply::Items(vec![says("Before.")]),
         Reply::Silent(vec![thinks("hm")]),
         Reply::Items(vec![says("After.")]),
     ])
     .await;
-    let before = house.ask("Before?").await;
-    let turn = house.begin("What?", None).await.unwrap();
-    house.model.asked(2).await;
-    kill_children(&house.home());
+    let before = harness.ask("Before?").await;
+    let turn = harness.begin("What?", None).await.unwrap();
+    harness.model.asked(2).await;
+    kill_children(&harness.home());
     let outcome = codeinfo::chat::collect(turn).await;
     assert_eq!(
         shown(&outcome),
         "thinking: hm\nfailure: CODE_INFO_LLM_UNAVAILABLE: in the middle of the turn, the Codex \
          process ended with signal 9 (SIGKILL)"
     );
-    assert_eq!(shown(&house.follow_up(before.conversation, "And now?").await), "answer: After.");
-    assert!(house.model.latest().contains("Before."));
-    assert_eq!(house.codex.counts().starts, 2);
+    assert_eq!(shown(&harness.follow_up(before.conversation, "And now?").await), "answer: After.");
+    assert!(harness.model.latest().contains("Before."));
+    assert_eq!(harness.codex.counts().starts, 2);
 }
 
 #[tokio::test]
 async fn a_conversation_goes_on_when_the_process_is_replaced() {
-    let house =
-        House::new([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])]).await;
-    let before = house.ask("Before?").await;
-    fs::write(house.home().join(".env"), "NEW=1\n").unwrap();
-    assert_eq!(shown(&house.follow_up(before.conversation, "After?").await), "answer: After.");
-    assert_eq!(house.codex.counts().starts, 2);
-    assert!(house.model.latest().contains("Before."));
+    let harness =
+        Harness::new([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])])
+            .await;
+    let before = harness.ask("Before?").await;
+    fs::write(harness.home().join(".env"), "NEW=1\n").unwrap();
+    assert_eq!(shown(&harness.follow_up(before.conversation, "After?").await), "answer: After.");
+    assert_eq!(harness.codex.counts().starts, 2);
+    assert!(harness.model.latest().contains("Before."));
 }
 
 #[tokio::test]
@@ -207,7 +208,7 @@ async fn a_process_that_dies_again_and_again_is_not_started_in_a_loop() {
 #[tokio::test]
 async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none() {
     let model = Model::replay([Reply::Items(vec![says("Here.")])]).await;
-    let house = House::with(model, "", |settings| {
+    let harness = Harness::with(model, "", |settings| {
         let program = settings.workdir.with_file_name("codex");
         let runs = program.with_extension("runs").display().to_string();
         let crashes =
@@ -222,8 +223,8 @@ async fn a_process_that_crashes_twice_keeps_a_question_waiting_and_refuses_none(
         settings.bin = Some(program);
     })
     .await;
-    assert_eq!(shown(&house.ask("Where?").await), "answer: Here.");
-    assert_eq!(house.codex.counts().starts, 3);
+    assert_eq!(shown(&harness.ask("Where?").await), "answer: Here.");
+    assert_eq!(harness.codex.counts().starts, 3);
 }
 
 #[tokio::test]
@@ -231,26 +232,26 @@ async fn a_process_killed_while_idle_is_noticed_at_once() {
     let model =
         Model::replay([Reply::Items(vec![says("Before.")]), Reply::Items(vec![says("After.")])])
             .await;
-    let house = House::with(model, "", |settings| {
+    let harness = Harness::with(model, "", |settings| {
         let program = settings.workdir.with_file_name("codex");
         link(binary(), &program);
         settings.bin = Some(program);
         settings.presence_ttl = Duration::from_mins(10);
     })
     .await;
-    assert_eq!(shown(&house.ask("Before?").await), "answer: Before.");
-    assert_eq!(reason(house.codex.presence()), "available");
-    kill_children(&house.home());
-    until(|| house.codex.counts().starts >= 2).await;
-    until(|| reason(house.codex.presence()) == "available").await;
+    assert_eq!(shown(&harness.ask("Before?").await), "answer: Before.");
+    assert_eq!(reason(harness.codex.presence()), "available");
+    kill_children(&harness.home());
+    until(|| harness.codex.counts().starts >= 2).await;
+    until(|| reason(harness.codex.presence()) == "available").await;
 
-    let program = house.settings.bin.clone().unwrap();
+    let program = harness.settings.bin.clone().unwrap();
     fs::remove_file(&program).unwrap();
-    kill_children(&house.home());
+    kill_children(&harness.home());
     let gone = "the Codex command line is not found: CODEX_BIN does not name a program";
-    until(|| reason(house.codex.presence()) == gone).await;
+    until(|| reason(harness.codex.presence()) == gone).await;
     link(binary(), &program);
-    assert_eq!(shown(&house.ask("After?").await), "answer: After.");
+    assert_eq!(shown(&harness.ask("After?").await), "answer: After.");
 }
 
 /// Waits until `is_so`, far less long than knowledge of Codex would be kept.
@@ -314,14 +315,15 @@ async fn nothing_secret_that_codex_says_is_logged() {
 
 #[tokio::test]
 async fn stopping_ends_the_process_and_its_turns() {
-    let house = House::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
-    let turn = house.begin("What?", None).await.unwrap();
-    house.model.asked(1).await;
+    let harness =
+        Harness::with(Model::answer(|_| Reply::Silent(Vec::new())).await, "", |_| ()).await;
+    let turn = harness.begin("What?", None).await.unwrap();
+    harness.model.asked(1).await;
     let collecting = codeinfo::chat::collect(turn);
-    let (stopped, outcome) = tokio::join!(house.tasks.stop(Duration::from_secs(20)), collecting);
+    let (stopped, outcome) = tokio::join!(harness.tasks.stop(Duration::from_secs(20)), collecting);
     assert!(stopped);
     assert_eq!(outcome.failure.unwrap().code, Code::Cancelled);
-    assert_eq!(children(&house.home()), Vec::<String>::new());
+    assert_eq!(children(&harness.home()), Vec::<String>::new());
 }
 
 /// Process ids of Codex processes whose home is `home`.

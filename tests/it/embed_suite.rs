@@ -39,7 +39,7 @@ pub(crate) async fn suite(embedder: &dyn Embedder) {
     let blank = embedder.query(" \n".to_owned()).await.unwrap();
     assert_eq!(blank, vec![0.0; embedder.dimensions().unwrap()], "it points nowhere");
     embedder.check().await.unwrap();
-    assert!(0 < embedder.lanes());
+    assert!(0 < embedder.concurrency());
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {

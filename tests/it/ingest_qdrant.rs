@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::support::{
     process::{Environment, Program, fresh, run},
-    qdrant::{Problem, Rule, StandIn, VERSION, corner::Corner, tls},
+    qdrant::{Problem, Rule, StandIn, VERSION, fixture::Fixture, tls},
 };
 
 /// One process of several: a store and an ingest of its own.
@@ -33,11 +33,11 @@ struct Process {
 }
 
 impl Process {
-    async fn new(corner: &Corner, owner: &str) -> Self {
+    async fn new(fixture: &Fixture, owner: &str) -> Self {
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
         let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
-        let opened = corner.open_for(&id, dimensions, owner, &tasks).await;
+        let opened = fixture.open_for(&id, dimensions, owner, &tasks).await;
         let store = opened.unwrap();
         let limits = config::Ingest {
             max_file_bytes: 1024 * 1024,
@@ -84,10 +84,10 @@ fn write_all(folder: &Path, version: &str) {
     }
 }
 
-fn corner(stand_in: &StandIn) -> Corner {
-    let mut corner = Corner::of(stand_in);
-    corner.settings.retry = Duration::from_secs(5);
-    corner
+fn fixture(stand_in: &StandIn) -> Fixture {
+    let mut fixture = Fixture::of(stand_in);
+    fixture.settings.retry = Duration::from_secs(5);
+    fixture
 }
 
 fn cut_after(writes: usize) -> Rule {
@@ -104,8 +104,8 @@ async fn until_cut(stand_in: &StandIn) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_goes_on_when_the_connection_comes_back() {
     let stand_in = StandIn::start();
-    let corner = corner(&stand_in);
-    let process = Process::new(&corner, "a").await;
+    let fixture = fixture(&stand_in);
+    let process = Process::new(&fixture, "a").await;
     let repository = repository("one");
     stand_in.rule(cut_after(3));
     let back = async {
@@ -118,7 +118,7 @@ async fn a_run_goes_on_when_the_connection_comes_back() {
     let chunks = process.chunks().await;
     assert_eq!(chunks.len() as u64, status.counts.chunks);
     // What was written twice is there once: another store that lost nothing holds the same.
-    let other = Corner::of(&stand_in);
+    let other = Fixture::of(&stand_in);
     let undisturbed = Process::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
     assert_eq!(undisturbed.chunks().await, chunks);
@@ -127,8 +127,8 @@ async fn a_run_goes_on_when_the_connection_comes_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_waits_for_its_store_says_so() {
     let stand_in = StandIn::start();
-    let corner = corner(&stand_in);
-    let process = Process::new(&corner, "a").await;
+    let fixture = fixture(&stand_in);
+    let process = Process::new(&fixture, "a").await;
     let repository = repository("one");
     stand_in.rule(cut_after(3));
     let request = Request { path: repository.path().to_owned(), name: None, description: None };
@@ -152,9 +152,9 @@ async fn a_run_that_waits_for_its_store_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it() {
     let stand_in = StandIn::start();
-    let mut corner = corner(&stand_in);
-    corner.settings.retry = Duration::from_millis(300);
-    let process = Process::new(&corner, "a").await;
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
+    let process = Process::new(&fixture, "a").await;
     let repository = repository("one");
     let first = process.ingest(repository.path()).await;
     assert_eq!(first.state, State::Completed, "{first:?}");
@@ -177,7 +177,7 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
     let last = process.ingest(repository.path()).await;
     assert_eq!((last.state, &last.last_error), (State::Completed, &None));
     assert_eq!(process.roots().await[0].last_run, LastRun::Completed);
-    let other = Corner::of(&stand_in);
+    let other = Fixture::of(&stand_in);
     let undisturbed = Process::new(&other, "b").await;
     undisturbed.ingest(repository.path()).await;
     assert_eq!(process.chunks().await, undisturbed.chunks().await);
@@ -186,11 +186,11 @@ async fn a_run_whose_store_is_gone_fails_clearly_and_the_next_one_completes_it()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     let stand_in = StandIn::start();
-    let mut corner = corner(&stand_in);
-    corner.settings.lease = Duration::from_secs(6);
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.lease = Duration::from_secs(6);
     // Longer than the lease, so that it is the lease that ends the run.
-    corner.settings.retry = Duration::from_secs(20);
-    let a = Process::new(&corner, "a").await;
+    fixture.settings.retry = Duration::from_secs(20);
+    let a = Process::new(&fixture, "a").await;
     let repository = repository("one");
     stand_in.rule(cut_after(2));
     let failed = a.ingest(repository.path()).await;
@@ -198,9 +198,9 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
     let error = failed.last_error.unwrap();
     assert!(error.starts_with("the lease of the repository was lost"), "{error}");
     stand_in.open(0);
-    corner.settings.lease = Duration::from_mins(1);
+    fixture.settings.lease = Duration::from_mins(1);
     // Started again on the same data folder, so that it need not wait for its own former lease.
-    let b = Process::new(&corner, "a").await;
+    let b = Process::new(&fixture, "a").await;
     let writes = stand_in.calls("upsert", "_files_");
     let status = b.ingest(repository.path()).await;
     assert_eq!((status.state, &status.last_error), (State::Completed, &None));
@@ -215,8 +215,8 @@ async fn a_run_that_loses_its_lease_ends_and_writes_no_more() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_asked_for_a_root_at_once_do_it_once() {
-    let corner = Corner::new();
-    let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
+    let fixture = Fixture::new();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
     let repository = repository("one");
     let (first, second) = tokio::join!(a.ingest(repository.path()), b.ingest(repository.path()));
     let mut states = [first.state, second.state];
@@ -229,9 +229,9 @@ async fn two_processes_asked_for_a_root_at_once_do_it_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
     let stand_in = StandIn::start();
-    let mut corner = corner(&stand_in);
-    corner.settings.lease = Duration::from_secs(2);
-    let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
+    let mut fixture = fixture(&stand_in);
+    fixture.settings.lease = Duration::from_secs(2);
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
     let repository = repository("one");
     let slow = Problem::Delay(Duration::from_millis(400));
     stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times: 48, problem: slow });
@@ -256,8 +256,8 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_another_process_removed_keeps_neither_name_nor_state() {
-    let corner = Corner::new();
-    let (a, b) = (Process::new(&corner, "a").await, Process::new(&corner, "b").await);
+    let fixture = Fixture::new();
+    let (a, b) = (Process::new(&fixture, "a").await, Process::new(&fixture, "b").await);
     let folders = fresh();
     let folder = |name: &str| -> PathBuf {
         let folder = folders.path().join(name).join("pumps");
@@ -276,9 +276,9 @@ async fn what_another_process_removed_keeps_neither_name_nor_state() {
     assert_eq!(b.ingest(&one).await.root, "pumps-2");
 }
 
-/// Settings of a program whose store is in `corner`.
-fn environment(corner: &Corner) -> Environment {
-    let settings = &corner.settings;
+/// Settings of a program whose store is in `fixture`.
+fn environment(fixture: &Fixture) -> Environment {
+    let settings = &fixture.settings;
     let mut environment = vec![
         ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
         ("QDRANT_URL".to_owned(), settings.urls.join(",")),
@@ -294,8 +294,8 @@ fn environment(corner: &Corner) -> Environment {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_on_one_store_see_each_others_repositories() {
-    let corner = Corner::new();
-    let environment = environment(&corner);
+    let fixture = Fixture::new();
+    let environment = environment(&fixture);
     let (data, repository) = ([fresh(), fresh()], repository("one"));
     let paths: [&Path; 0] = [];
     let start = |data: &TempDir| {
@@ -369,8 +369,8 @@ async fn connections_are_encrypted_and_the_certificate_is_checked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_starts_without_its_store_and_finds_it_later() {
     let stand_in = StandIn::start();
-    let corner = Corner::of(&stand_in);
-    let environment = environment(&corner);
+    let fixture = Fixture::of(&stand_in);
+    let environment = environment(&fixture);
     stand_in.shut(0);
     let (data, repository) = (fresh(), fresh());
     fs::write(repository.path().join("pump.rs"), "fn pump() {}\n").unwrap();

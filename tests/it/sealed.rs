@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::{
     codex::{binary, wrapped},
-    house::{House, root},
+    harness::{Harness, root},
     model::{Item, Model, Reply, says},
 };
 
@@ -35,8 +35,8 @@ async fn obedient() -> Model {
 }
 
 /// What the command in `question` printed, as the model got it.
-fn printed(house: &House) -> String {
-    let requests = house.model.requests();
+fn printed(harness: &Harness) -> String {
+    let requests = harness.model.requests();
     let last = requests.last().unwrap()["input"].as_array().unwrap().last().unwrap().clone();
     match last["output"].clone() {
         Value::String(text) => text,
@@ -46,21 +46,21 @@ fn printed(house: &House) -> String {
 }
 
 /// Asks in a new conversation; returns it and what was printed.
-async fn first(house: &House, command: &str) -> (ConversationId, String) {
-    let outcome = house.ask(command).await;
+async fn first(harness: &Harness, command: &str) -> (ConversationId, String) {
+    let outcome = harness.ask(command).await;
     assert_eq!(outcome.failure, None, "{command}");
-    (outcome.conversation, printed(house))
+    (outcome.conversation, printed(harness))
 }
 
-async fn next(house: &House, conversation: ConversationId, command: &str) -> String {
-    let outcome = house.follow_up(conversation, command).await;
+async fn next(harness: &Harness, conversation: ConversationId, command: &str) -> String {
+    let outcome = harness.follow_up(conversation, command).await;
     assert_eq!(outcome.failure, None, "{command}");
-    printed(house)
+    printed(harness)
 }
 
 /// Puts `text` at the start of the user's configuration.
-fn configure(house: &House, text: &str) {
-    let file = house.home().join("config.toml");
+fn configure(harness: &Harness, text: &str) {
+    let file = harness.home().join("config.toml");
     let rest = fs::read_to_string(&file).unwrap();
     fs::write(file, format!("{text}\n{rest}")).unwrap();
 }
@@ -70,22 +70,22 @@ fn put(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A house whose user has secrets all around the repository.
-async fn besieged() -> House {
-    let house = House::with(obedient().await, "", |settings| {
+/// A harness whose user has secrets all around the repository.
+async fn besieged() -> Harness {
+    let harness = Harness::with(obedient().await, "", |settings| {
         let home = settings.data_dir.parent().unwrap().join("user");
         settings.environment =
             Environment::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
     })
     .await;
-    let repo = house.repo();
+    let repo = harness.repo();
     let folder = repo.parent().unwrap();
     put(&repo.join("src/main.rs"), "fn main() {}\n");
     put(&repo.join("config/.env"), "SECRET=1\n");
     put(&repo.join("app/[slug]/.env"), "SECRET=2\n");
     put(&repo.join("app/s/.env"), "NOT-HIDDEN=1\n");
     put(&repo.join(".git/config"), "[remote \"o\"]\n\turl = https://SECRET@host/a.git\n");
-    put(&house.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
+    put(&harness.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
     put(&folder.join("user/.ssh/id_rsa"), "SECRET\n");
     put(&folder.join("data/store/SECRET"), "SECRET\n");
     symlink(folder.join("user/.ssh"), repo.join("link")).unwrap();
@@ -94,8 +94,8 @@ async fn besieged() -> House {
     fs::write(repo.join("picture.png"), PICTURE).unwrap();
     let mut root = root(&repo);
     root.private_files = Some(vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()]);
-    house.catalog.put_root(&root).await.unwrap();
-    house
+    harness.catalog.put_root(&root).await.unwrap();
+    harness
 }
 
 /// The smallest PNG.
@@ -119,13 +119,13 @@ sandbox_workspace_write.writable_roots = ["/"]
 #[tokio::test]
 async fn the_shell_reads_the_indexed_repositories_and_nothing_else_of_the_users() {
     for configuration in ["", LIFTED] {
-        let house = besieged().await;
-        configure(&house, configuration);
-        let before = fs::read_to_string(house.home().join("config.toml")).unwrap();
-        let (repo, home) = (house.repo(), house.home());
+        let harness = besieged().await;
+        configure(&harness, configuration);
+        let before = fs::read_to_string(harness.home().join("config.toml")).unwrap();
+        let (repo, home) = (harness.repo(), harness.home());
         let (repo, home) = (repo.display(), home.display());
         let (conversation, read) = first(
-            &house,
+            &harness,
             &format!("cat {repo}/src/main.rs; sed -n 1p {repo}/src/main.rs; rg -n main {repo}/src"),
         )
         .await;
@@ -143,25 +143,25 @@ async fn the_shell_reads_the_indexed_repositories_and_nothing_else_of_the_users(
             format!("picture {repo}/../user/picture.png"),
         ];
         for attack in attacks {
-            let got = next(&house, conversation, &attack).await;
+            let got = next(&harness, conversation, &attack).await;
             assert!(!got.contains("SECRET") && !got.contains("image_url"), "{attack}\n{got}");
         }
-        let seen = next(&house, conversation, &format!("picture {repo}/picture.png")).await;
+        let seen = next(&harness, conversation, &format!("picture {repo}/picture.png")).await;
         assert!(seen.contains("image_url"), "{seen}");
-        let beside = next(&house, conversation, &format!("cat {repo}/app/s/.env")).await;
+        let beside = next(&harness, conversation, &format!("cat {repo}/app/s/.env")).await;
         assert!(beside.contains("NOT-HIDDEN"), "{beside}");
         let write = format!("echo x > {repo}/new; echo x > ../new; echo kept > here; cat here");
-        let own = next(&house, conversation, &write).await;
+        let own = next(&harness, conversation, &write).await;
         assert!(own.contains("kept"), "{own}");
-        assert!(!house.repo().join("new").try_exists().unwrap());
-        assert_eq!(fs::read_to_string(house.home().join("config.toml")).unwrap(), before);
+        assert!(!harness.repo().join("new").try_exists().unwrap());
+        assert_eq!(fs::read_to_string(harness.home().join("config.toml")).unwrap(), before);
     }
 }
 
 #[tokio::test]
 async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the_rest_is_not() {
-    let house = House::with(obedient().await, "", |_| ()).await;
-    let repo = house.repo();
+    let harness = Harness::with(obedient().await, "", |_| ()).await;
+    let repo = harness.repo();
     let secrets = [
         ".venv/lib/python3/site-packages/ours/.netrc",
         "app/dist/.env.production",
@@ -191,45 +191,45 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
     let mut root = root(&repo);
     let found = discover(&root.path, 1 << 20, &CancellationToken::new()).unwrap();
     root.private_files = Some(found.private.into_iter().collect());
-    house.catalog.put_root(&root).await.unwrap();
+    harness.catalog.put_root(&root).await.unwrap();
     let (conversation, got) =
-        first(&house, &format!("cat $(find {} -type f)", repo.display())).await;
+        first(&harness, &format!("cat $(find {} -type f)", repo.display())).await;
     assert_eq!(got.matches("PLAIN").count(), plain.len(), "{got}");
     assert!(!got.contains("SECRET"), "{got}");
     for secret in secrets {
-        let got = next(&house, conversation, &format!("cat {}/{secret}", repo.display())).await;
+        let got = next(&harness, conversation, &format!("cat {}/{secret}", repo.display())).await;
         assert!(!got.contains("SECRET"), "{secret}: {got}");
     }
 }
 
 #[tokio::test]
 async fn a_root_in_a_folder_that_is_kept_from_the_shell_is_not_read_and_all_others_are() {
-    let house = House::with(obedient().await, "", |_| ()).await;
-    let repo = house.repo();
+    let harness = Harness::with(obedient().await, "", |_| ()).await;
+    let repo = harness.repo();
     put(&repo.join("code"), "the code\n");
     put(&repo.join("vendor/.env"), "SECRET\n");
     put(&repo.join("vendor/in/code"), "SECRET\n");
     let mut outer = root(&repo);
     // One lies in the other, as a run may leave them.
     outer.private_files = Some(vec!["vendor".to_owned(), "vendor/.env".to_owned()]);
-    house.catalog.put_root(&outer).await.unwrap();
-    house.catalog.put_root(&root(&repo.join("vendor/in"))).await.unwrap();
+    harness.catalog.put_root(&outer).await.unwrap();
+    harness.catalog.put_root(&root(&repo.join("vendor/in"))).await.unwrap();
     let at = repo.display();
     let (_, got) =
-        first(&house, &format!("cat {at}/code {at}/vendor/in/code {at}/vendor/.env")).await;
+        first(&harness, &format!("cat {at}/code {at}/vendor/in/code {at}/vendor/.env")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
-    let unread = house.chat.unread().await.unwrap();
+    let unread = harness.chat.unread().await.unwrap();
     let unread: Vec<&str> = unread.iter().map(|unread| unread.name.as_str()).collect();
     assert_eq!(unread, ["in"]);
 }
 
 #[tokio::test]
 async fn addresses_that_stand_for_those_of_this_machine_and_its_network_are_refused() {
-    let house = House::with(obedient().await, "", |_| ()).await;
-    let (conversation, _) = first(&house, "true").await;
+    let harness = Harness::with(obedient().await, "", |_| ()).await;
+    let (conversation, _) = first(&harness, "true").await;
     let asked = async |host: &str| {
         let ask = format!("curl -sS -g -m 10 http://{host}:9/; echo");
-        next(&house, conversation, &ask).await
+        next(&harness, conversation, &ask).await
     };
     for host in [
         "[::ffff:10.0.0.1]",
@@ -253,14 +253,14 @@ async fn addresses_that_stand_for_those_of_this_machine_and_its_network_are_refu
 
 #[tokio::test]
 async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine() {
-    let house = House::with(obedient().await, "", |_| ()).await;
-    configure(&house, LIFTED);
+    let harness = Harness::with(obedient().await, "", |_| ()).await;
+    configure(&harness, LIFTED);
     // The scripted search answers anything; it stands for the main port.
-    let address = house.search.url.strip_prefix("http://127.0.0.1").unwrap().to_owned();
+    let address = harness.search.url.strip_prefix("http://127.0.0.1").unwrap().to_owned();
     let port = address.trim_start_matches(':').split('/').next().unwrap();
-    let (conversation, found) = first(&house, "command -v curl && curl --version").await;
+    let (conversation, found) = first(&harness, "command -v curl && curl --version").await;
     assert!(found.contains("libcurl"), "{found}");
-    let before = house.search.messages();
+    let before = harness.search.messages();
     let call = r#"-H 'content-type: application/json' -d '{"method":"attack"}'"#;
     for host in [
         "127.0.0.1",
@@ -274,7 +274,7 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
     ] {
         for way in ["", "--noproxy '*'"] {
             let attack = format!("curl -sS -m 5 {way} {call} http://{host}:{port}/mcp");
-            next(&house, conversation, &attack).await;
+            next(&harness, conversation, &attack).await;
         }
     }
     let raw = format!(
@@ -282,11 +282,11 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
                        127.0.0.1\\r\\nContent-Type: application/json\\r\\nContent-Length: 19\\r\\n\
                        \\r\\n{{\"method\":\"attack\"}}' >&3 && head -1 <&3"
     );
-    next(&house, conversation, &raw).await;
+    next(&harness, conversation, &raw).await;
     // Each follow-up may ask for the tools again, but none of these calls came.
-    let methods = house.search.methods();
+    let methods = harness.search.methods();
     assert!(!methods.contains(&"attack".to_owned()), "{methods:?} after {before}");
-    let confinement = house.codex.confinement().unwrap();
+    let confinement = harness.codex.confinement().unwrap();
     let expected =
         Confinement { sandbox: Sandbox::WorkspaceWrite, network: Network::Proxied, fault: None };
     assert_eq!(confinement, expected);
@@ -294,36 +294,37 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
 
 #[tokio::test]
 async fn a_shell_without_a_network_has_no_sockets() {
-    let house = House::with(obedient().await, "", |settings| settings.network = false).await;
-    configure(&house, LIFTED);
-    let port = house.search.url.rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
-    let (_, got) = first(&house, &format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo open")).await;
+    let harness = Harness::with(obedient().await, "", |settings| settings.network = false).await;
+    configure(&harness, LIFTED);
+    let port = harness.search.url.rsplit(':').next().unwrap().split('/').next().unwrap().to_owned();
+    let (_, got) =
+        first(&harness, &format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo open")).await;
     assert!(!got.contains("open"), "{got}");
-    house.codex.check().await;
-    assert_eq!(house.codex.confinement().unwrap().network, Network::Off);
+    harness.codex.check().await;
+    assert_eq!(harness.codex.confinement().unwrap().network, Network::Off);
 }
 
 #[tokio::test]
 async fn each_conversation_has_a_scratch_folder_that_goes_with_it() {
-    let mut house = House::with(obedient().await, "", |_| ()).await;
-    let (one, _) = first(&house, "echo planted > note; mkdir -p a/b; chmod 000 a; pwd").await;
-    let (_, got) = first(&house, "pwd; ls -a .. ../*; cat ../*/note; echo $TMPDIR").await;
+    let mut harness = Harness::with(obedient().await, "", |_| ()).await;
+    let (one, _) = first(&harness, "echo planted > note; mkdir -p a/b; chmod 000 a; pwd").await;
+    let (_, got) = first(&harness, "pwd; ls -a .. ../*; cat ../*/note; echo $TMPDIR").await;
     assert!(!got.contains("planted") && !got.contains("/note:"), "{got}");
     let own = got.lines().find(|line| line.starts_with('/')).unwrap().rsplit('/').next().unwrap();
     assert!(got.contains(&format!("..:\n.\n..\n{own}\n\n")), "no folder beside it: {got}");
-    let kept = next(&house, one, "cat note; mktemp").await;
+    let kept = next(&harness, one, "cat note; mktemp").await;
     assert!(kept.contains("planted") && kept.contains("/tmp."), "{kept}");
-    let processes = || fs::read_dir(&house.settings.workdir).unwrap().count();
+    let processes = || fs::read_dir(&harness.settings.workdir).unwrap().count();
     assert_eq!(processes(), 1);
     // Left over by a process that was killed, and held by one that lives.
-    let workdir = house.settings.workdir.clone();
+    let workdir = harness.settings.workdir.clone();
     put(&workdir.join("process-gone/lock"), "");
     put(&workdir.join("process-gone/x/note"), "planted");
     put(&workdir.join("process-lives/lock"), "");
     let lives = fs::File::open(workdir.join("process-lives/lock")).unwrap();
     lives.lock().unwrap();
-    house.restart().await;
-    let again = next(&house, one, "cat note; ls").await;
+    harness.restart().await;
+    let again = next(&harness, one, "cat note; ls").await;
     assert!(!again.contains("planted"), "{again}");
     let mut left: Vec<_> = fs::read_dir(&workdir)
         .unwrap()
@@ -336,69 +337,71 @@ async fn each_conversation_has_a_scratch_folder_that_goes_with_it() {
 
 #[tokio::test]
 async fn a_root_that_comes_and_goes_in_a_conversation_comes_and_goes_for_its_shell() {
-    let house = House::with(obedient().await, "", |_| ()).await;
-    let added = house.repo().parent().unwrap().join("added");
+    let harness = Harness::with(obedient().await, "", |_| ()).await;
+    let added = harness.repo().parent().unwrap().join("added");
     put(&added.join("code"), "added code\n");
     let read = format!("cat {}/code", added.display());
-    let (conversation, before) = first(&house, &read).await;
+    let (conversation, before) = first(&harness, &read).await;
     assert!(!before.contains("added code"), "{before}");
-    house.catalog.put_root(&root(&added)).await.unwrap();
-    let with = next(&house, conversation, &read).await;
+    harness.catalog.put_root(&root(&added)).await.unwrap();
+    let with = next(&harness, conversation, &read).await;
     assert!(with.contains("added code"), "{with}");
-    house.catalog.remove_root(root(&added).id).await.unwrap();
-    let without = next(&house, conversation, &read).await;
+    harness.catalog.remove_root(root(&added).id).await.unwrap();
+    let without = next(&harness, conversation, &read).await;
     assert!(!without.contains("added code"), "{without}");
 }
 
 #[tokio::test]
 async fn roots_around_and_inside_what_is_hidden_come_out_right() {
-    let house = besieged().await;
-    let folder = house.repo().canonicalize().unwrap().parent().unwrap().to_owned();
+    let harness = besieged().await;
+    let folder = harness.repo().canonicalize().unwrap().parent().unwrap().to_owned();
     // In the home folder, in the data folder, and in Codex's own.
     for (place, code) in [("user/in", "one"), ("data/in", "two"), ("codex-home/in", "three")] {
         put(&folder.join(place).join("code"), code);
-        house.catalog.put_root(&root(&folder.join(place))).await.unwrap();
+        harness.catalog.put_root(&root(&folder.join(place))).await.unwrap();
     }
     let at = folder.display();
-    let (conversation, inside) =
-        first(&house, &format!("cat {at}/user/in/code {at}/data/in/code {at}/codex-home/in/code"))
-            .await;
+    let (conversation, inside) = first(
+        &harness,
+        &format!("cat {at}/user/in/code {at}/data/in/code {at}/codex-home/in/code"),
+    )
+    .await;
     assert!(["one", "two", "three"].iter().all(|code| inside.contains(code)), "{inside}");
     let attack = format!(
         "cat {at}/user/.ssh/id_rsa {at}/codex-home/auth.json {at}/repo/config/.env; \
          cat {at}/data/store/*; ls {at}/workdir/*/*"
     );
-    let got = next(&house, conversation, &attack).await;
+    let got = next(&harness, conversation, &attack).await;
     assert!(!got.contains("SECRET"), "{got}");
     // Around them all.
     put(&folder.join("top"), "the top");
-    house.catalog.put_root(&root(&folder)).await.unwrap();
-    let (_, other) = first(&house, "echo SECRET > note; cat note").await;
+    harness.catalog.put_root(&root(&folder)).await.unwrap();
+    let (_, other) = first(&harness, "echo SECRET > note; cat note").await;
     assert!(other.contains("SECRET"), "{other}");
-    let read = next(&house, conversation, &format!("cat {at}/top; echo mine > n; cat n")).await;
+    let read = next(&harness, conversation, &format!("cat {at}/top; echo mine > n; cat n")).await;
     assert!(read.contains("the top") && read.contains("mine"), "{read}");
-    let got = next(&house, conversation, &format!("{attack}; cat {at}/workdir/*/*/note")).await;
+    let got = next(&harness, conversation, &format!("{attack}; cat {at}/workdir/*/*/note")).await;
     assert!(!got.contains("SECRET"), "{got}");
 }
 
 #[tokio::test]
 async fn scratch_folders_in_the_data_folder_work_where_everything_around_is_indexed() {
     for sandbox in [Sandbox::ReadOnly, Sandbox::WorkspaceWrite] {
-        let house = House::with(obedient().await, "", |settings| {
+        let harness = Harness::with(obedient().await, "", |settings| {
             settings.sandbox = sandbox;
             settings.workdir = settings.data_dir.join("codex-workdir");
         })
         .await;
-        let folder = house.repo().parent().unwrap().to_owned();
+        let folder = harness.repo().parent().unwrap().to_owned();
         put(&folder.join("top"), "the top");
         put(&folder.join("data/key"), "a secret\n");
-        house.catalog.put_root(&root(&folder)).await.unwrap();
+        harness.catalog.put_root(&root(&folder)).await.unwrap();
         let at = folder.display();
-        let (_, noted) = first(&house, "echo noted > note; cat note").await;
+        let (_, noted) = first(&harness, "echo noted > note; cat note").await;
         // Without a scratch folder, what a command writes is gone with it.
         assert!(noted.contains("noted"), "{noted}");
         let attack = format!("cat note {at}/top {at}/data/key {at}/data/codex-workdir/*/*/note");
-        let (_, got) = first(&house, &format!("echo x > {at}/new; {attack}")).await;
+        let (_, got) = first(&harness, &format!("echo x > {at}/new; {attack}")).await;
         assert!(got.contains("the top") && !got.contains("a secret"), "{got}");
         assert!(!got.contains("noted") && !folder.join("new").try_exists().unwrap(), "{got}");
     }
@@ -406,13 +409,13 @@ async fn scratch_folders_in_the_data_folder_work_where_everything_around_is_inde
 
 #[tokio::test]
 async fn a_resumed_conversation_is_confined_too() {
-    let mut house = besieged().await;
-    configure(&house, LIFTED);
-    let (conversation, _) = first(&house, "true").await;
-    house.restart().await;
-    let (repo, home) = (house.repo(), house.home());
+    let mut harness = besieged().await;
+    configure(&harness, LIFTED);
+    let (conversation, _) = first(&harness, "true").await;
+    harness.restart().await;
+    let (repo, home) = (harness.repo(), harness.home());
     let attack = format!("cat {}/auth.json; cat {}/src/main.rs", home.display(), repo.display());
-    let got = next(&house, conversation, &attack).await;
+    let got = next(&harness, conversation, &attack).await;
     assert!(!got.contains("SECRET") && got.contains("fn main"), "{got}");
 }
 
@@ -425,11 +428,11 @@ async fn a_codex_that_does_not_confirm_the_fence_is_not_used() {
 set -- "${@/permissions./b.}"
 exec "$REAL" "$@""#;
     for script in [of_a_thread, of_the_process] {
-        let house = House::with(obedient().await, "", |settings| {
+        let harness = Harness::with(obedient().await, "", |settings| {
             settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), script));
         })
         .await;
-        let error = house.begin("true", None).await.unwrap_err();
+        let error = harness.begin("true", None).await.unwrap_err();
         assert_eq!(error.code(), Code::LlmUnavailable);
         assert_eq!(
             error.to_string(),
@@ -437,7 +440,7 @@ exec "$REAL" "$@""#;
              files that are not indexed",
             "{script}"
         );
-        assert_eq!(house.model.requests().len(), 0);
+        assert_eq!(harness.model.requests().len(), 0);
     }
 }
 
@@ -447,55 +450,55 @@ async fn a_codex_that_does_not_confirm_the_fence_of_a_resumed_thread_is_not_used
 s/"default_permissions"/"a"/
 s/"permissions"/"b"/
 }' | "$REAL" "$@""#;
-    let mut house = House::with(obedient().await, "", |settings| {
+    let mut harness = Harness::with(obedient().await, "", |settings| {
         settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), deaf));
     })
     .await;
-    let (conversation, _) = first(&house, "true").await;
-    house.restart().await;
-    let asked = house.model.requests().len();
-    let error = house.begin("true", Some(conversation)).await.unwrap_err().to_string();
+    let (conversation, _) = first(&harness, "true").await;
+    harness.restart().await;
+    let asked = harness.model.requests().len();
+    let error = harness.begin("true", Some(conversation)).await.unwrap_err().to_string();
     assert!(error.contains("does not keep the model's shell from files"), "{error}");
-    assert_eq!(house.model.requests().len(), asked);
+    assert_eq!(harness.model.requests().len(), asked);
 }
 
 #[tokio::test]
 async fn a_codex_that_keeps_a_thread_loaded_does_not_keep_its_fence() {
     let deaf = r#"sed -u 's/"thread.unsubscribe"/"thread\/keep"/' | "$REAL" "$@""#;
-    let house = House::with(obedient().await, "", |settings| {
+    let harness = Harness::with(obedient().await, "", |settings| {
         settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), deaf));
     })
     .await;
-    let added = house.repo().parent().unwrap().join("added");
+    let added = harness.repo().parent().unwrap().join("added");
     put(&added.join("code"), "added code\n");
-    house.catalog.put_root(&root(&added)).await.unwrap();
+    harness.catalog.put_root(&root(&added)).await.unwrap();
     let read = format!("cat {}/code", added.display());
-    let (conversation, with) = first(&house, &read).await;
+    let (conversation, with) = first(&harness, &read).await;
     assert!(with.contains("added code"), "{with}");
-    house.catalog.remove_root(root(&added).id).await.unwrap();
-    let asked = house.model.requests().len();
-    let error = house.begin(&read, Some(conversation)).await.unwrap_err().to_string();
+    harness.catalog.remove_root(root(&added).id).await.unwrap();
+    let asked = harness.model.requests().len();
+    let error = harness.begin(&read, Some(conversation)).await.unwrap_err().to_string();
     assert!(error.contains("refused `thread/unsubscribe`"), "{error}");
-    assert_eq!(house.model.requests().len(), asked);
+    assert_eq!(harness.model.requests().len(), asked);
 }
 
 #[tokio::test]
 async fn a_script_that_leads_to_no_native_binary_is_not_used() {
-    let house = House::with(obedient().await, "", |settings| {
+    let harness = Harness::with(obedient().await, "", |settings| {
         let folder = settings.data_dir.parent().unwrap();
         let program = wrapped(folder, r#"exec "$REAL" "$@""#);
         fs::remove_dir_all(folder.join("node_modules/@openai")).unwrap();
         settings.bin = Some(program);
     })
     .await;
-    let error = house.begin("true", None).await.unwrap_err().to_string();
+    let error = harness.begin("true", None).await.unwrap_err().to_string();
     assert!(error.contains("does not lead to the native binary"), "{error}");
 }
 
 #[tokio::test]
 async fn a_repository_with_very_many_secrets_keeps_them_all() {
-    let house = House::with(obedient().await, "", |_| ()).await;
-    let repo = house.repo();
+    let harness = Harness::with(obedient().await, "", |_| ()).await;
+    let repo = harness.repo();
     put(&repo.join("src/code"), "the code\n");
     let mut root = root(&repo);
     for number in 0..300 {
@@ -503,15 +506,15 @@ async fn a_repository_with_very_many_secrets_keeps_them_all() {
         put(&repo.join(&path), "SECRET\n");
         root.private_files.get_or_insert_default().push(path);
     }
-    house.catalog.put_root(&root).await.unwrap();
+    harness.catalog.put_root(&root).await.unwrap();
     let at = repo.display();
-    let (_, got) = first(&house, &format!("cat {at}/src/code; cat {at}/certs/*/*")).await;
+    let (_, got) = first(&harness, &format!("cat {at}/src/code; cat {at}/certs/*/*")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
 }
 
 #[tokio::test]
 async fn a_codex_installed_in_its_own_folder_works_where_that_is_indexed() {
-    let house = House::with(obedient().await, "", |settings| {
+    let harness = Harness::with(obedient().await, "", |settings| {
         let package = binary().ancestors().nth(2).unwrap();
         let at = settings.home.as_ref().unwrap().join("packages");
         fs::create_dir(&at).unwrap();
@@ -520,11 +523,11 @@ async fn a_codex_installed_in_its_own_folder_works_where_that_is_indexed() {
         settings.bin = Some(at.join(package.file_name().unwrap()).join("bin/codex"));
     })
     .await;
-    let folder = house.repo().parent().unwrap().to_owned();
+    let folder = harness.repo().parent().unwrap().to_owned();
     put(&folder.join("top"), "the top");
-    put(&house.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
-    house.catalog.put_root(&root(&folder)).await.unwrap();
+    put(&harness.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
+    harness.catalog.put_root(&root(&folder)).await.unwrap();
     let at = folder.display();
-    let (_, got) = first(&house, &format!("cat {at}/top; cat {at}/codex-home/auth.json")).await;
+    let (_, got) = first(&harness, &format!("cat {at}/top; cat {at}/codex-home/auth.json")).await;
     assert!(got.contains("the top") && !got.contains("SECRET"), "{got}");
 }

@@ -90,14 +90,14 @@ pub(crate) struct Seen {
 }
 
 /// A store in use.
-pub(crate) struct House {
+pub(crate) struct Harness {
     pub(crate) store: Arc<dyn VectorStore>,
     pub(crate) ingest: Ingest,
     search: Search,
     tasks: Tasks,
 }
 
-impl House {
+impl Harness {
     pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
         let settings = config::Store {
@@ -185,21 +185,21 @@ pub(crate) async fn build(folder: &Path, embedder: &Arc<Builtin>, seal_chunks: u
     }
     let data = folder.join("data");
     fs::create_dir(&data).unwrap();
-    let house = House::open(&data, embedder, seal_chunks).await;
+    let harness = Harness::open(&data, embedder, seal_chunks).await;
     for name in ["valves", "pumps"] {
-        house.ingest(&repos.join(name), name).await;
+        harness.ingest(&repos.join(name), name).await;
     }
     fs::write(repos.join("valves/notes.md"), "# Notes\n\nAbout the boiler.\n").unwrap();
     fs::write(repos.join("valves/valve3.rs"), "/// Is another one.\nfn regulate_99() {}\n")
         .unwrap();
     fs::remove_file(repos.join("pumps/pump5.rs")).unwrap();
     for name in ["valves", "pumps"] {
-        house.ingest(&repos.join(name), name).await;
+        harness.ingest(&repos.join(name), name).await;
     }
-    let seen = house.look().await;
+    let seen = harness.look().await;
     assert_eq!(seen.roots.len(), 2);
     assert!(seen.answers.iter().all(|answer| !answer.is_empty()), "{seen:?}");
-    house.close().await;
+    harness.close().await;
     seen
 }
 
@@ -252,13 +252,13 @@ async fn survives(
     let mut longest = Duration::ZERO;
     for time in 0..starts {
         let started = Instant::now();
-        let house = House::open(&copied, embedder, seal_chunks).await;
+        let harness = Harness::open(&copied, embedder, seal_chunks).await;
         longest = longest.max(started.elapsed());
         let what = format!("{damage:?} {}, start {time}", file.display());
-        timeout(PATIENCE, house.ingest.repair()).await.expect(&what).unwrap();
-        assert_eq!(house.store.damage(), None, "{what}");
-        assert_eq!(house.look().await, *before, "{what}");
-        house.close().await;
+        timeout(PATIENCE, harness.ingest.repair()).await.expect(&what).unwrap();
+        assert_eq!(harness.store.damage(), None, "{what}");
+        assert_eq!(harness.look().await, *before, "{what}");
+        harness.close().await;
     }
     assert!(aside(&copied).len() <= 1, "{damage:?} {}: {:?}", file.display(), aside(&copied));
     longest
@@ -366,11 +366,11 @@ async fn is_counted(
     damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
     // What the engine finds out when it writes is repaired by the next start.
     for start in 0..3 {
-        let house = House::open(&copied, embedder, 32).await;
-        let repairing = timeout(Duration::from_secs(20), house.ingest.repair()).await;
-        let is_whole = repairing.is_ok() && house.store.damage().is_none();
-        let counts = if is_whole { Some(house.counts().await) } else { None };
-        house.close_broken().await;
+        let harness = Harness::open(&copied, embedder, 32).await;
+        let repairing = timeout(Duration::from_secs(20), harness.ingest.repair()).await;
+        let is_whole = repairing.is_ok() && harness.store.damage().is_none();
+        let counts = if is_whole { Some(harness.counts().await) } else { None };
+        harness.close_broken().await;
         if let Some(counts) = counts {
             let wanted: Vec<_> = before.roots.iter().map(|root| root.counts.chunks).collect();
             assert_eq!(counts, (wanted, before.chunks.len()), "{damage:?} {}", file.display());

@@ -20,10 +20,10 @@ use crate::{
         MODEL, Place, Store, a_root, all, chunk, numbers, numbers_of, put, root, store_suite,
         vector,
     },
-    support::qdrant::{Problem, Rule, StandIn, VERSION, corner::Corner},
+    support::qdrant::{Problem, Rule, StandIn, VERSION, fixture::Fixture},
 };
 
-store_suite!(Corner);
+store_suite!(Fixture);
 
 /// By how much a score may differ between engines: they add the same products in another order.
 const TOLERANCE: f32 = 1e-5;
@@ -34,7 +34,7 @@ const WIDE: usize = 64;
 #[tokio::test]
 async fn both_engines_find_the_same_in_the_same_order() {
     let folder = tempfile::TempDir::new().unwrap();
-    let corner = Corner::new();
+    let fixture = Fixture::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
     // So large that nothing is looked for by approximation.
     let exact = config::Store {
@@ -46,7 +46,7 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let at = folder.path().join("store");
     let embedded = Embedded::open(&at, MODEL, WIDE, refuse, &exact, tasks.clone());
     let embedded: Store = Arc::new(embedded.await.unwrap());
-    let server = corner.open_for(MODEL, WIDE, "one", &tasks).await.unwrap();
+    let server = fixture.open_for(MODEL, WIDE, "one", &tasks).await.unwrap();
     for store in [&embedded, &server] {
         put(store, (1..=400).map(varied)).await;
     }
@@ -105,32 +105,32 @@ fn assert_same(a: &[codeinfo::store::Scored], b: &[codeinfo::store::Scored]) {
 
 #[tokio::test]
 async fn the_server_builds_a_graph_once_there_are_many_chunks() {
-    let mut corner = Corner::new();
-    corner.settings.hnsw_min_chunks = 60;
-    let store = corner.open().await;
+    let mut fixture = Fixture::new();
+    fixture.settings.hnsw_min_chunks = 60;
+    let store = fixture.open().await;
     let m_with = async |numbers: std::ops::RangeInclusive<u64>| {
         put(&store, numbers.map(|n| chunk(n, "r", "x", vector(n), &[]))).await;
         store.flush().await.unwrap();
-        corner.m().await
+        fixture.m().await
     };
     assert_eq!(m_with(1..=40).await, 0);
     assert_eq!(m_with(41..=80).await, 16);
     // They stay, and another process has nothing to change.
     store.delete(Collection::Chunks, root(["r"])).await.unwrap();
-    let other = corner.open_by("two", &Tasks::default()).await;
+    let other = fixture.open_by("two", &Tasks::default()).await;
     other.flush().await.unwrap();
-    assert_eq!(corner.m().await, 16);
+    assert_eq!(fixture.m().await, 16);
 }
 
 #[tokio::test]
 async fn a_server_that_is_away_is_named_with_what_to_do() {
     let stand_in = StandIn::start();
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.retry = Duration::from_millis(300);
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.retry = Duration::from_millis(300);
     stand_in.shut(0);
     // Opening goes on without it.
-    let store = corner.open().await;
-    let url = &corner.settings.urls[0];
+    let store = fixture.open().await;
+    let url = &fixture.settings.urls[0];
     let failures = [
         store.health().await.err().unwrap(),
         store.count(Collection::Files, Filter::default()).await.err().unwrap(),
@@ -154,8 +154,8 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
 #[tokio::test]
 async fn a_short_absence_is_not_noticed() {
     let stand_in = StandIn::start();
-    let corner = Corner::of(&stand_in);
-    let store = corner.open().await;
+    let fixture = Fixture::of(&stand_in);
+    let store = fixture.open().await;
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     stand_in.shut(0);
     let back = async {
@@ -172,9 +172,9 @@ async fn a_short_absence_is_not_noticed() {
 #[tokio::test]
 async fn most_of_the_patience_is_used() {
     let stand_in = StandIn::start();
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.retry = Duration::from_secs(4);
-    let store = corner.open().await;
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.retry = Duration::from_secs(4);
+    let store = fixture.open().await;
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     stand_in.shut(0);
     let back = async {
@@ -189,8 +189,8 @@ async fn most_of_the_patience_is_used() {
 #[tokio::test]
 async fn another_node_serves_when_one_is_lost() {
     let stand_in = StandIn::with_doors(3);
-    let corner = Corner::of(&stand_in);
-    let store = corner.open().await;
+    let fixture = Fixture::of(&stand_in);
+    let store = fixture.open().await;
     put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
     for door in [0, 1] {
         stand_in.shut(door);
@@ -206,9 +206,9 @@ async fn another_node_serves_when_one_is_lost() {
 #[tokio::test]
 async fn another_node_serves_when_one_has_lost_its_peers() {
     let stand_in = StandIn::with_doors(2);
-    let corner = Corner::of(&stand_in);
+    let fixture = Fixture::of(&stand_in);
     stand_in.cut_off(0);
-    let store = corner.open().await;
+    let store = fixture.open().await;
     put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
     let found = store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap();
     assert_eq!(numbers_of(&found), [3]);
@@ -226,9 +226,9 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
 #[tokio::test]
 async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
     let stand_in = StandIn::start();
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.timeout = Duration::from_millis(400);
-    let store = corner.open().await;
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.timeout = Duration::from_millis(400);
+    let store = fixture.open().await;
     let one = || vec![chunk(1, "a", "x", vector(1), &[(1, 1.0)])];
     let rule = |times, problem| {
         stand_in.rule(Rule { call: "upsert", of: "_chunks_", after: 0, times, problem });
@@ -266,9 +266,9 @@ async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
 #[tokio::test]
 async fn a_change_that_cannot_be_made_is_given_up_in_time() {
     let stand_in = StandIn::start();
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.retry = Duration::from_secs(3);
-    let store = corner.open().await;
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.retry = Duration::from_secs(3);
+    let store = fixture.open().await;
     let problem = Problem::Refuse(tonic::Code::Unavailable);
     stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, problem });
     let started = Instant::now();
@@ -284,22 +284,22 @@ async fn a_change_that_cannot_be_made_is_given_up_in_time() {
 async fn a_wrong_key_stops_the_start_and_is_not_told() {
     let stand_in = StandIn::start();
     stand_in.require("right");
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
-    let error = corner.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.api_key = Some(Secret::new("wrong-key".to_owned()));
+    let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
     let message = error.to_string();
     assert!(message.ends_with("set `QDRANT_API_KEY` to a key that may write"), "{message}");
     assert!(!message.contains("wrong-key"), "{message}");
-    assert!(!format!("{:?}", corner.settings).contains("wrong-key"));
-    corner.settings.api_key = Some(Secret::new("right".to_owned()));
-    put(&corner.open().await, [chunk(1, "a", "x", vector(1), &[])]).await;
+    assert!(!format!("{:?}", fixture.settings).contains("wrong-key"));
+    fixture.settings.api_key = Some(Secret::new("right".to_owned()));
+    put(&fixture.open().await, [chunk(1, "a", "x", vector(1), &[])]).await;
 }
 
 #[tokio::test]
 async fn several_processes_make_the_collections_at_once() {
-    let corner = Corner::new();
-    let opened = (0..6).map(|_| corner.open());
+    let fixture = Fixture::new();
+    let opened = (0..6).map(|_| fixture.open());
     let stores: Vec<Store> = join_all(opened).await;
     for (store, n) in stores.iter().zip(1..) {
         put(store, [chunk(n, "a", "x", vector(n), &[])]).await;
@@ -311,9 +311,9 @@ async fn several_processes_make_the_collections_at_once() {
 
 #[tokio::test]
 async fn of_two_models_at_once_one_is_kept() {
-    let corner = Corner::new();
+    let fixture = Fixture::new();
     let models = ["one@1", "two@1", "three@1"];
-    let opened = models.map(|model| corner.open_as(model, OnMismatch::Refuse));
+    let opened = models.map(|model| fixture.open_as(model, OnMismatch::Refuse));
     let opened = join_all(opened).await;
     assert_eq!(opened.iter().filter(|opened| opened.is_ok()).count(), 1);
     let refused = opened.into_iter().filter_map(Result::err);
@@ -322,10 +322,10 @@ async fn of_two_models_at_once_one_is_kept() {
 
 #[tokio::test]
 async fn a_process_notices_that_another_one_changed_the_model() {
-    let corner = Corner::new();
-    let old = corner.open().await;
+    let fixture = Fixture::new();
+    let old = fixture.open().await;
     put(&old, [chunk(1, "a", "x", vector(1), &[])]).await;
-    let new = corner.open_as("other@2", OnMismatch::Discard).await.unwrap();
+    let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
     let failures = [
         old.upsert(Collection::Chunks, vec![chunk(2, "a", "x", vector(2), &[])]).await.err(),
         old.count(Collection::Chunks, Filter::default()).await.err(),
@@ -336,16 +336,16 @@ async fn a_process_notices_that_another_one_changed_the_model() {
     }
     assert_eq!(all(&new).await, []);
     // The first model again: a process of its first time must not mix into that.
-    corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
     let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
     assert!(error.to_string().ends_with("restart this one"), "{error}");
 }
 
 #[tokio::test]
 async fn two_processes_that_may_discard_do_so_once_each() {
-    let corner = Corner::new();
-    let old = corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
-    let new = corner.open_as("other@2", OnMismatch::Discard).await.unwrap();
+    let fixture = Fixture::new();
+    let old = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
     put(&new, [chunk(1, "a", "x", vector(1), &[])]).await;
     let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
     assert_eq!(error.code(), Code::EmbedModelMismatch);
@@ -355,18 +355,18 @@ async fn two_processes_that_may_discard_do_so_once_each() {
 #[tokio::test]
 async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() {
     let stand_in = StandIn::start();
-    let corner = Corner::of(&stand_in);
-    let store = corner.open().await;
+    let fixture = Fixture::of(&stand_in);
+    let store = fixture.open().await;
     Catalog::new(store).put_root(&a_root("one")).await.unwrap();
     let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
     stand_in.delete(&chunks);
-    let error = corner.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
+    let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
     let message = error.to_string();
     assert!(message.contains(&format!("its collection `{chunks}` is gone")), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
-    let store = corner.open_as(MODEL, OnMismatch::Discard).await.unwrap();
+    let store = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
     assert_eq!(Catalog::new(store).roots().await.unwrap(), [a_root("one")]);
-    corner.open().await;
+    fixture.open().await;
     // Nothing of before is left.
     let left = stand_in.collections().len();
     assert_eq!(left, 4, "{:?}", stand_in.collections());
@@ -374,10 +374,10 @@ async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() 
 
 #[tokio::test]
 async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
-    let corner = Corner::new();
+    let fixture = Fixture::new();
     let tasks = Tasks::default();
     let stores: Vec<Store> =
-        join_all(["a", "b", "c", "d"].map(|owner| corner.open_by(owner, &tasks))).await;
+        join_all(["a", "b", "c", "d"].map(|owner| fixture.open_by(owner, &tasks))).await;
     let (one, two) = (a_root("one").id, a_root("two").id);
     let asked = stores.iter().map(|store| async {
         tokio::time::timeout(Duration::from_millis(500), store.lease(one)).await
@@ -395,10 +395,10 @@ async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
 
 #[tokio::test]
 async fn who_asks_for_the_lease_of_a_living_process_is_told_whose_it_is() {
-    let mut corner = Corner::new();
-    corner.settings.lease = Duration::from_secs(2);
+    let mut fixture = Fixture::new();
+    fixture.settings.lease = Duration::from_secs(2);
     let tasks = Tasks::default();
-    let (a, b) = (corner.open_by("a", &tasks).await, corner.open_by("b", &tasks).await);
+    let (a, b) = (fixture.open_by("a", &tasks).await, fixture.open_by("b", &tasks).await);
     let root = a_root("one").id;
     let lease = a.lease(root).await.unwrap();
     let error = b.lease(root).await.err().unwrap();
@@ -409,7 +409,7 @@ async fn who_asks_for_the_lease_of_a_living_process_is_told_whose_it_is() {
     );
     lease.check().unwrap();
     // The same process, started again, need not wait for itself.
-    let again = corner.open_by("a", &tasks).await.lease(root).await.unwrap();
+    let again = fixture.open_by("a", &tasks).await.lease(root).await.unwrap();
     // And the one before it learns that it is no longer the holder.
     let lost = lease.lost().await;
     assert!(matches!(lost, StoreError::LeaseLost { .. }), "{lost}");
@@ -420,22 +420,22 @@ async fn who_asks_for_the_lease_of_a_living_process_is_told_whose_it_is() {
 
 #[test]
 fn the_lease_of_a_dead_process_expires() {
-    let mut corner = Corner::new();
-    corner.settings.lease = Duration::from_millis(900);
+    let mut fixture = Fixture::new();
+    fixture.settings.lease = Duration::from_millis(900);
     let root = a_root("one").id;
     let runtime = || tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let dying = runtime();
     let tasks = Tasks::default();
     let lease = dying.block_on(async {
-        let store = corner.open_by("a", &tasks).await;
+        let store = fixture.open_by("a", &tasks).await;
         store.lease(root).await.unwrap()
     });
     dying.shutdown_background();
     runtime().block_on(async {
-        let store = corner.open_by("b", &tasks).await;
+        let store = fixture.open_by("b", &tasks).await;
         let started = Instant::now();
         let taken = store.lease(root).await.unwrap();
-        assert!(corner.settings.lease <= started.elapsed(), "{:?}", started.elapsed());
+        assert!(fixture.settings.lease <= started.elapsed(), "{:?}", started.elapsed());
         // The dead one would have known before.
         lease.check().unwrap_err();
         taken.check().unwrap();
@@ -446,10 +446,10 @@ fn the_lease_of_a_dead_process_expires() {
 #[tokio::test]
 async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it() {
     let stand_in = StandIn::start();
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.lease = Duration::from_millis(2400);
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
-    let store = corner.open_by("a", &tasks).await;
+    let store = fixture.open_by("a", &tasks).await;
     let started = Instant::now();
     let lease = store.lease(a_root("one").id).await.unwrap();
     // Some renewals go well.
@@ -460,7 +460,7 @@ async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it()
     let shut = Instant::now();
     let error = lease.lost().await;
     assert_eq!(error.code(), Code::StoreUnavailable);
-    assert!(shut.elapsed() < corner.settings.lease, "{:?}", shut.elapsed());
+    assert!(shut.elapsed() < fixture.settings.lease, "{:?}", shut.elapsed());
     lease.check().unwrap_err();
     lease.release().await;
     stand_in.open(0);
@@ -469,10 +469,10 @@ async fn a_lease_that_cannot_be_renewed_is_lost_before_another_one_may_have_it()
 #[tokio::test]
 async fn a_lost_answer_leaves_the_lease_with_who_asked() {
     let stand_in = StandIn::start();
-    let mut corner = Corner::of(&stand_in);
-    corner.settings.lease = Duration::from_millis(2400);
+    let mut fixture = Fixture::of(&stand_in);
+    fixture.settings.lease = Duration::from_millis(2400);
     let tasks = Tasks::default();
-    let store = corner.open_by("a", &tasks).await;
+    let store = fixture.open_by("a", &tasks).await;
     let lose =
         |after| Rule { call: "upsert", of: "_control_", after, times: 1, problem: Problem::Lose };
     stand_in.rule(lose(0));
@@ -484,16 +484,16 @@ async fn a_lost_answer_leaves_the_lease_with_who_asked() {
     lease.check().unwrap();
     lease.release().await;
     // It was given back under the token that counted.
-    let other = corner.open_by("b", &tasks).await;
+    let other = fixture.open_by("b", &tasks).await;
     let started = Instant::now();
     other.lease(a_root("one").id).await.unwrap().release().await;
-    assert!(started.elapsed() < corner.settings.lease, "{:?}", started.elapsed());
+    assert!(started.elapsed() < fixture.settings.lease, "{:?}", started.elapsed());
 }
 
 #[tokio::test]
 async fn ids_travel_as_they_are() {
-    let corner = Corner::new();
-    let store = corner.open().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     let ids: Vec<u128> = vec![0, 1, 1 << 64, u128::MAX];
     put(
         &store,

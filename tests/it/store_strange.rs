@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use crate::{
-    store_damage::{ALL, House, Seen, aside, build, copy, files, next, seed},
+    store_damage::{ALL, Harness, Seen, aside, build, copy, files, next, seed},
     support::process::{Environment, run},
 };
 
@@ -73,18 +73,18 @@ impl Index {
         self.folder.path().join("data")
     }
 
-    async fn open(&self, data: &Path) -> House {
-        let opening = House::open(data, &self.embedder, SEAL);
+    async fn open(&self, data: &Path) -> Harness {
+        let opening = Harness::open(data, &self.embedder, SEAL);
         timeout(PATIENCE, opening).await.expect("the start hangs")
     }
 
     /// Opens a data folder, has it repaired, and compares what is seen.
     async fn heals(&self, data: &Path, what: &str) {
-        let house = self.open(data).await;
-        house.ingest.repair().await.unwrap();
-        assert_eq!(house.store.damage(), None, "{what}");
-        assert_eq!(house.look().await, self.before, "{what}");
-        house.close().await;
+        let harness = self.open(data).await;
+        harness.ingest.repair().await.unwrap();
+        assert_eq!(harness.store.damage(), None, "{what}");
+        assert_eq!(harness.look().await, self.before, "{what}");
+        harness.close().await;
     }
 }
 
@@ -205,23 +205,23 @@ async fn an_index_without_its_list_of_repositories_is_not_well() {
         }
         // It says so until something is indexed, also after another start.
         for _ in 0..2 {
-            let house = index.open(&data).await;
-            house.ingest.repair().await.unwrap();
-            let said = house.store.damage().unwrap();
+            let harness = index.open(&data).await;
+            harness.ingest.repair().await.unwrap();
+            let said = harness.store.damage().unwrap();
             assert!(said.contains("the list of repositories is lost"), "{lost}: {said}");
-            let roots = Catalog::new(Arc::clone(&house.store)).roots().await.unwrap();
+            let roots = Catalog::new(Arc::clone(&harness.store)).roots().await.unwrap();
             assert_eq!(roots, []);
-            let count = house.store.count(Collection::Chunks, Filter::default()).await;
+            let count = harness.store.count(Collection::Chunks, Filter::default()).await;
             assert_eq!(count.unwrap(), 0, "{lost}");
-            house.close().await;
+            harness.close().await;
         }
-        let house = index.open(&data).await;
+        let harness = index.open(&data).await;
         for name in ["valves", "pumps"] {
-            house.ingest(&index.folder.path().join("repos").join(name), name).await;
+            harness.ingest(&index.folder.path().join("repos").join(name), name).await;
         }
-        assert_eq!(house.store.damage(), None);
-        assert_eq!(house.look().await, index.before);
-        house.close().await;
+        assert_eq!(harness.store.damage(), None);
+        assert_eq!(harness.look().await, index.before);
+        harness.close().await;
     }
 }
 
@@ -231,13 +231,13 @@ async fn missing_checksums_are_reported_unless_a_former_version_wrote_none() {
     let data = index.data();
     let checksums = data.join("store/checksums");
     fs::remove_file(&checksums).unwrap();
-    let house = index.open(&data).await;
-    let said = house.store.damage().unwrap();
+    let harness = index.open(&data).await;
+    let said = harness.store.damage().unwrap();
     assert!(said.contains("`checksums` is missing"), "{said}");
-    house.ingest.repair().await.unwrap();
-    assert_eq!(house.store.damage(), None);
-    assert_eq!(house.look().await, index.before);
-    house.close().await;
+    harness.ingest.repair().await.unwrap();
+    assert_eq!(harness.store.damage(), None);
+    assert_eq!(harness.look().await, index.before);
+    harness.close().await;
 
     fs::remove_file(&checksums).unwrap();
     let manifest = data.join("store/manifest.json");
@@ -247,8 +247,8 @@ async fn missing_checksums_are_reported_unless_a_former_version_wrote_none() {
         former.as_object_mut().unwrap().remove(key).unwrap();
     }
     fs::write(&manifest, former.to_string()).unwrap();
-    let house = index.open(&data).await;
-    assert_eq!(house.store.damage(), None);
-    house.close().await;
+    let harness = index.open(&data).await;
+    assert_eq!(harness.store.damage(), None);
+    harness.close().await;
     assert!(checksums.try_exists().unwrap());
 }

@@ -5,7 +5,7 @@ pub(crate) mod codex;
 pub(crate) mod compose;
 pub(crate) mod container;
 pub(crate) mod embeddings;
-pub(crate) mod house;
+pub(crate) mod harness;
 pub(crate) mod install;
 pub(crate) mod model;
 pub(crate) mod process;

@@ -293,19 +293,19 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
         std::iter::from_fn(move || {
             loop {
                 let at = rest.find('"')?;
-                let (before, behind) = (rest.get(..at)?, rest.get(at + 1..)?);
-                if before.ends_with('\'') && behind.starts_with('\'') {
-                    rest = behind;
+                let (before, after) = (rest.get(..at)?, rest.get(at + 1..)?);
+                if before.ends_with('\'') && after.starts_with('\'') {
+                    rest = after;
                     continue;
                 }
                 let mut is_escaped = false;
-                let end = behind.find(|c| {
+                let end = after.find(|c| {
                     let ends = c == '"' && !is_escaped;
                     is_escaped = c == '\\' && !is_escaped;
                     ends
                 })?;
-                rest = behind.get(end + 1..)?;
-                let literal = behind.get(..end)?;
+                rest = after.get(end + 1..)?;
+                let literal = after.get(..end)?;
                 return Some(literal.strip_prefix('.').unwrap_or(literal));
             }
         })

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::support::{
     codex::{binary, wrapped},
-    house::{House, shown},
+    harness::{Harness, shown},
     model::{Item, Model, Reply, says},
 };
 
@@ -86,16 +86,16 @@ async fn no_model_has_a_tool_that_starts_work_of_its_own() {
     })
     .await;
     let more = "[features]\nmulti_agent_v2 = true\nmemories = true\n[agents]\nenabled = true\n";
-    let house = House::with(model, more, |_| ()).await;
-    let models = bundled(&house.home());
+    let harness = Harness::with(model, more, |_| ()).await;
+    let models = bundled(&harness.home());
     assert!(models.len() > 5, "{models:?}");
     for name in models {
         let model = Some(name.clone());
         let question = "Which?".parse().unwrap();
         let ask = Ask { question, conversation: None, model, effort: None, repository: None };
-        let outcome = collect(house.chat.ask(ask).await.unwrap()).await;
+        let outcome = collect(harness.chat.ask(ask).await.unwrap()).await;
         assert_eq!(outcome.failure, None, "{name}");
-        let requests = house.model.requests();
+        let requests = harness.model.requests();
         let [.., asked, last] = requests.as_slice() else { panic!("{name}: too few requests") };
         let mut tools = given(asked);
         assert!(!tools.is_empty(), "{name} has no tools");
@@ -125,19 +125,19 @@ async fn work_of_another_agent_ends_the_turn() {
             Reply::Items(vec![call])
         })
         .await;
-        let house = House::with(model, "", |settings| {
+        let harness = Harness::with(model, "", |settings| {
             settings.model = Some("gpt-6.1-sol".to_owned());
             settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), UNLOCKED));
         })
         .await;
-        let outcome = house.ask("What?").await;
+        let outcome = harness.ask("What?").await;
         assert_eq!(
             shown(&outcome),
             "failure: TURN_FAILED: the model began work of its own that the answer would \
              not show, and was stopped",
             "{tool}"
         );
-        let again = house.follow_up(outcome.conversation, "Again?").await;
+        let again = harness.follow_up(outcome.conversation, "Again?").await;
         assert_eq!(shown(&again), "answer: Done.", "{tool}");
     }
 }
@@ -175,20 +175,20 @@ async fn no_command_outlives_its_turn() {
         Reply::Items(vec![Item::Calls(String::new(), "exec_command".to_owned(), arguments)])
     })
     .await;
-    let house = House::with(model, "", |_| ()).await;
+    let harness = Harness::with(model, "", |_| ()).await;
     let seconds = format!("86399.{}", Uuid::new_v4().as_u128());
-    let outcome = house.ask(&format!("sleep {seconds}")).await;
+    let outcome = harness.ask(&format!("sleep {seconds}")).await;
     assert_eq!(shown(&outcome), "answer: Done.");
     until_gone(&seconds).await;
-    let turn = house.begin("held", None).await.unwrap();
-    house.model.asked(4).await;
+    let turn = harness.begin("held", None).await.unwrap();
+    harness.model.asked(4).await;
     assert!(runs(HELD));
     drop(turn);
     until_gone(HELD).await;
     // The process and the conversation are still there.
-    let again = house.follow_up(outcome.conversation, &format!("sleep {seconds}")).await;
+    let again = harness.follow_up(outcome.conversation, &format!("sleep {seconds}")).await;
     assert_eq!(shown(&again), "answer: Done.");
-    assert_eq!(house.codex.counts().starts, 1);
+    assert_eq!(harness.codex.counts().starts, 1);
 }
 
 /// How long the command of the question `held` lasts.
@@ -227,13 +227,13 @@ async fn no_script_outlives_its_turn() {
         }
     })
     .await;
-    let house = House::with(model, "", |settings| {
+    let harness = Harness::with(model, "", |settings| {
         settings.model = Some("gpt-6.1-sol".to_owned());
     })
     .await;
-    let outcome = house.ask("Begin.").await;
+    let outcome = harness.ask("Begin.").await;
     assert_eq!(shown(&outcome), "answer: Done.");
-    let again = house.follow_up(outcome.conversation, "Go on.").await;
+    let again = harness.follow_up(outcome.conversation, "Go on.").await;
     assert_eq!(shown(&again), "answer: Done.");
     assert_eq!(*found.lock().unwrap(), [(false, false), (true, false)]);
     assert!(!runs(&mark));

@@ -74,16 +74,16 @@ impl Vocabulary {
         let mut rest = word;
         while let [_, behind_letter @ ..] = rest {
             rest = match self.longest_piece(rest) {
-                Some((id, behind)) => {
+                Some((id, after)) => {
                     ids.push(id);
-                    behind
+                    after
                 }
                 None => behind_letter,
             };
         }
     }
 
-    /// Returns the id of the longest piece that `word` begins with, and what is behind it.
+    /// Returns the id of the longest piece that `word` begins with, and what is after it.
     fn longest_piece<'w>(&self, word: &'w [u8]) -> Option<(u32, &'w [u8])> {
         let mut hashes = [0_u64; LONGEST];
         let mut hash = 0;
@@ -95,13 +95,13 @@ impl Vocabulary {
             length += 1;
         }
         for &hash in hashes.iter().take(length).rev() {
-            let (prefix, behind) = word.split_at_checked(length)?;
+            let (prefix, after) = word.split_at_checked(length)?;
             // A piece of two letters counts only where it ends the word.
-            if length < 2 || (length < SHORTEST_PIECE && !behind.is_empty()) {
+            if length < 2 || (length < SHORTEST_PIECE && !after.is_empty()) {
                 return None;
             }
             if let Some(id) = self.find(hash, prefix) {
-                return Some((id, behind));
+                return Some((id, after));
             }
             length -= 1;
         }

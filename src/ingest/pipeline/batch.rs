@@ -112,7 +112,7 @@ pub(super) async fn embed_all(
     to: mpsc::Sender<Embedded>,
     cancel: &CancellationToken,
 ) -> Result<(), IngestError> {
-    let lanes = target.embedder.lanes();
+    let concurrency = target.embedder.concurrency();
     let mut embedding = FuturesOrdered::new();
     let mut done = VecDeque::new();
     let mut batch = Batch::default();
@@ -125,7 +125,7 @@ pub(super) async fn embed_all(
             // The readers also end when they are cancelled.
             return if cancel.is_cancelled() { Err(IngestError::Cancelled) } else { Ok(()) };
         }
-        let has_room = has_more && embedding.len() + done.len() < lanes;
+        let has_room = has_more && embedding.len() + done.len() < concurrency;
         tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(IngestError::Cancelled),

@@ -13,7 +13,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Run, Tools,
+    Deps, Run,
     read::{Outcome, Reader},
 };
 use crate::{
@@ -89,7 +89,7 @@ impl Readers {
 impl Reading {
     pub(super) fn new(
         run: &Run,
-        tools: &Tools,
+        deps: &Deps,
         (folder, hold): (Beneath, Hold),
         files: Vec<Found>,
         mode: Mode,
@@ -98,7 +98,7 @@ impl Reading {
         Self {
             root: run.root.id,
             folder,
-            max_file_bytes: tools.max_file_bytes,
+            max_file_bytes: deps.max_file_bytes,
             mode,
             files: files
                 .into_iter()

@@ -4,7 +4,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Tools, private};
+use super::{Deps, private};
 use crate::{
     domain::{FileRecord, Root, RootId},
     ingest::{
@@ -27,12 +27,12 @@ pub(super) struct Seen {
 
 /// Returns whether a run of this part of a root would find anything to do.
 pub(in crate::ingest) async fn changes(
-    tools: &Tools,
+    deps: &Deps,
     root: &Root,
     scope: &Arc<Scope>,
     cancel: &CancellationToken,
 ) -> Result<bool, IngestError> {
-    let Seen { discovered, records, .. } = within(tools, root, scope, cancel).await?;
+    let Seen { discovered, records, .. } = within(deps, root, scope, cancel).await?;
     let known = root.private_files.as_deref();
     if known.is_none_or(|known| private::have_changed(known, scope, &discovered)) {
         return Ok(true);
@@ -44,21 +44,21 @@ pub(in crate::ingest) async fn changes(
 
 /// Scans a part of a root.
 pub(super) async fn within(
-    tools: &Tools,
+    deps: &Deps,
     root: &Root,
     scope: &Arc<Scope>,
     cancel: &CancellationToken,
 ) -> Result<Seen, IngestError> {
-    let (folder, discovered) = walk(tools, root, Some(scope), cancel).await?;
-    let records = if tools.folders.have_any(root.id, scope.paths()) == Some(false) {
+    let (folder, discovered) = walk(deps, root, Some(scope), cancel).await?;
+    let records = if deps.folders.have_any(root.id, scope.paths()) == Some(false) {
         // Another process may have indexed files of a folder that is not known here.
         let found = discovered.files.iter().map(|file| &file.path);
         let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
-        by_path(tools.catalog.files_at(root.id, paths).await?)
+        by_path(deps.catalog.files_at(root.id, paths).await?)
     } else {
         // The store can only tell the files of a folder by going through all of them.
-        let mut records = records(tools, root.id).await?;
-        tools.folders.learn(root.id, records.keys());
+        let mut records = records(deps, root.id).await?;
+        deps.folders.learn(root.id, records.keys());
         records.retain(|path, _| scope.covers(path));
         records
     };
@@ -67,12 +67,12 @@ pub(super) async fn within(
 
 /// Opens a root and walks it, or the part of it in scope.
 pub(super) async fn walk(
-    tools: &Tools,
+    deps: &Deps,
     root: &Root,
     scope: Option<&Arc<Scope>>,
     cancel: &CancellationToken,
 ) -> Result<(Beneath, Discovered), IngestError> {
-    let (place, max_bytes) = (root.path.clone(), tools.max_file_bytes);
+    let (place, max_bytes) = (root.path.clone(), deps.max_file_bytes);
     let (scope, inner) = (scope.cloned(), cancel.clone());
     let work = move |pulse: &Pulse| {
         let folder = discover::open(&place)?;
@@ -80,12 +80,12 @@ pub(super) async fn walk(
         let discovered = discover::within(&folder, way, Wanted::Files { max_bytes })?;
         Ok((folder, discovered))
     };
-    tools.watchdog.run(&root.path, cancel, work).await?
+    deps.watchdog.run(&root.path, cancel, work).await?
 }
 
 /// Returns what the store knows of every file of a root.
-pub(super) async fn records(tools: &Tools, root: RootId) -> Result<Records, IngestError> {
-    Ok(by_path(tools.catalog.files(root).await?))
+pub(super) async fn records(deps: &Deps, root: RootId) -> Result<Records, IngestError> {
+    Ok(by_path(deps.catalog.files(root).await?))
 }
 
 fn by_path(records: Vec<FileRecord>) -> Records {

@@ -45,7 +45,7 @@ const NAMES: &[&str] = &[
 /// Starts of names that are secrets whatever follows, lower case.
 const STARTS: &[&str] = &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
 
-/// Parts between dots that are secrets wherever they stand behind the first dot, so that
+/// Parts between dots that are secrets wherever they stand after the first dot, so that
 /// `server.key.bak` is one too, lower case.
 const EXTENSIONS: &[&str] = &[
     "agekey",

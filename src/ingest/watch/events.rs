@@ -21,7 +21,7 @@ use super::{folders, watched::Watched};
 use crate::ingest::{
     discover::Way,
     error::IngestError,
-    pipeline::Tools,
+    pipeline::Deps,
     pulse::{Pulse, Watchdog},
     scope::Scope,
 };
@@ -93,18 +93,18 @@ impl FsWatcher {
     /// system cannot watch them all, says what to do about it.
     pub(super) async fn watch_for(
         &self,
-        tools: &Tools,
+        deps: &Deps,
         of: &mut Watched,
         scope: Option<&Arc<Scope>>,
     ) -> Result<Option<String>, IngestError> {
-        let (root, stopping) = (of.root.path.clone(), tools.tasks.stopping());
+        let (root, stopping) = (of.root.path.clone(), deps.tasks.stopping());
         let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
         let walk = move |pulse: &Pulse| {
             let way = Way { place: &place, scope: part.as_deref(), cancel: &cancel, pulse };
             // A root that is gone has no folders.
             folders::to_watch(way).unwrap_or_default()
         };
-        let wanted = tools.watchdog.run(&of.root.path, stopping, walk).await?;
+        let wanted = deps.watchdog.run(&of.root.path, stopping, walk).await?;
         let (scope, mut folders) = (scope.cloned(), std::mem::take(&mut of.folders));
         let cancel = stopping.clone();
         let watch = move |watcher: &mut Found, pulse: &Pulse| {
@@ -143,14 +143,14 @@ impl FsWatcher {
     }
 
     /// Lets go of folders.
-    pub(super) async fn forget(&self, tools: &Tools, folders: BTreeSet<PathBuf>) {
+    pub(super) async fn forget(&self, deps: &Deps, folders: BTreeSet<PathBuf>) {
         let forget = |watcher: &mut Found, _: &Pulse| {
             if let Ok(watcher) = watcher {
                 unwatch(watcher, folders);
             }
         };
         // A watcher that hangs says too much later, of which nobody takes note.
-        drop(self.ask(tools.tasks.stopping(), forget).await);
+        drop(self.ask(deps.tasks.stopping(), forget).await);
     }
 
     /// Has the system's watcher do something. While it hangs, nothing is done: `None`.

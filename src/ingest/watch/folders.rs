@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::ingest::{
     discover::{self, Wanted, Way},
     error::IngestError,
-    pipeline::Tools,
+    pipeline::Deps,
 };
 
 /// What tells a folder from another one that has its path later.
@@ -13,9 +13,9 @@ use crate::ingest::{
 pub(super) struct Identity(u64, u64);
 
 /// Returns which folder is at a path, if there is one; fails when that cannot be known.
-pub(super) async fn identity(tools: &Tools, path: &Path) -> Result<Option<Identity>, IngestError> {
+pub(super) async fn identity(deps: &Deps, path: &Path) -> Result<Option<Identity>, IngestError> {
     let own = path.to_owned();
-    tools.lookups.run(path, tools.tasks.stopping(), move |_| look(&own)).await
+    deps.lookups.run(path, deps.tasks.stopping(), move |_| look(&own)).await
 }
 
 fn look(path: &Path) -> Option<Identity> {

@@ -2,7 +2,7 @@
 //! `qdrant-client` ships, on the embedded engine. It can be told to refuse, delay, lose and cut calls,
 //! and to be away.
 
-pub(crate) mod corner;
+pub(crate) mod fixture;
 mod service;
 mod shards;
 mod words;

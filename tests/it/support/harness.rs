@@ -23,25 +23,25 @@ use super::{
     search::Search,
 };
 
-pub(crate) struct House {
+pub(crate) struct Harness {
     pub(crate) model: Model,
     pub(crate) search: Search,
     pub(crate) codex: Codex,
     pub(crate) chat: Chat,
     pub(crate) tasks: Tasks,
     pub(crate) settings: config::Codex,
-    /// What is indexed: the folder `repo`, see [`House::repo`].
+    /// What is indexed: the folder `repo`, see [`Harness::repo`].
     pub(crate) catalog: Catalog,
     folder: TempDir,
 }
 
-impl House {
-    /// A house whose model gives these replies, one for each request.
+impl Harness {
+    /// A harness whose model gives these replies, one for each request.
     pub(crate) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::with(Model::replay(replies).await, "", |_| ()).await
     }
 
-    /// A house with `more` in the user's `config.toml`, and settings changed by `change`.
+    /// A harness with `more` in the user's `config.toml`, and settings changed by `change`.
     pub(crate) async fn with(
         model: Model,
         more: &str,

@@ -1,4 +1,4 @@
-//! A corner of a server: collections of its own, which vanish with it.
+//! Collections of a server that belong to one test and vanish with it.
 //!
 //! The server is the stand-in that all tests of a process share, or the real one that `QDRANT_TEST_URL`
 //! names (one address or more, as in `QDRANT_URL`), with `QDRANT_TEST_API_KEY` and
@@ -23,23 +23,23 @@ use crate::store_suite::{DIMENSIONS, MODEL, Place, Store};
 static SHARED: LazyLock<StandIn> = LazyLock::new(StandIn::start);
 
 /// Collections whose names nobody else uses.
-pub(crate) struct Corner {
+pub(crate) struct Fixture {
     pub(crate) settings: config::Qdrant,
 }
 
-impl Corner {
+impl Fixture {
     /// Returns one of the server that the tests run on.
     pub(crate) fn new() -> Self {
         match set("QDRANT_TEST_URL") {
             None => Self::of(&SHARED),
             Some(urls) => {
                 let urls = urls.split(',').map(|url| url.trim().to_owned()).collect();
-                let mut corner = Self::at(urls);
-                corner.settings.api_key = set("QDRANT_TEST_API_KEY").map(Secret::new);
+                let mut fixture = Self::at(urls);
+                fixture.settings.api_key = set("QDRANT_TEST_API_KEY").map(Secret::new);
                 if let Some(copies) = set("QDRANT_TEST_REPLICATION") {
-                    corner.settings.replication = copies.parse().unwrap();
+                    fixture.settings.replication = copies.parse().unwrap();
                 }
-                corner
+                fixture
             }
         }
     }
@@ -98,7 +98,7 @@ impl Corner {
     }
 }
 
-impl Place for Corner {
+impl Place for Fixture {
     async fn fresh() -> Self {
         Self::new()
     }
@@ -112,7 +112,7 @@ impl Place for Corner {
     }
 }
 
-impl Drop for Corner {
+impl Drop for Fixture {
     fn drop(&mut self) {
         let settings = self.settings.clone();
         // A runtime of its own: this may be dropped within one.
