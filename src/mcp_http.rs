@@ -25,7 +25,7 @@ pub async fn post(
     Ok(match codeinfo_mcp::answer(endpoint, post, &bounds).await {
         Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
         Reply::Json { status, text } => reply::json_text(status, text),
-        Reply::Deferred(text) => net::late(text, http.keep_alive).await,
+        Reply::Deferred(text) => net::delayed_json(text, http.keep_alive).await,
         Reply::Events(messages) => sse::messages(messages, http.keep_alive),
     })
 }

@@ -4,10 +4,10 @@
 //! returns a [`Response`]; everything a stranger can do to a socket is dealt with here.
 
 mod body;
+mod delayed_json;
 mod error;
 mod framing;
 mod guard;
-mod late;
 mod path;
 mod record;
 pub mod reply;
@@ -22,8 +22,8 @@ use std::{convert::Infallible, future::Future};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
+pub use delayed_json::delayed_json;
 pub use error::HttpError;
-pub use late::late;
 pub use path::segments;
 pub use record::Quiet;
 pub use request::{Request, RequestId};

@@ -47,7 +47,7 @@ pub(super) async fn discard(mut body: Incoming, timeout: Duration) {
         let mut discarded = 0;
         while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, body.frame()).await {
             discarded += frame.data_ref().map_or(0, Bytes::len);
-            if MAX_DISCARDED_BYTES < discarded {
+            if discarded > MAX_DISCARDED_BYTES {
                 return;
             }
         }

@@ -1,7 +1,7 @@
 //! Follows where each request begins and ends, bounds its head, and notes a length that could be read in two ways.
 //!
 //! The parser (`hyper`) settles `Content-Length` together with `Transfer-Encoding` by itself and
-//! drops one of them, so the bytes are looked at before it sees them. Only what it accepts matters
+//! drops one of them, so the bytes are checked before it sees them. Only what it accepts matters
 //! here: anything else ends the connection.
 
 /// Most bytes of a request line and its headers. A head that is not whole by then is answered with

@@ -100,7 +100,7 @@ impl Request {
     }
 
     /// Reads the whole body, which must be announced as JSON, stay within the limit and arrive in
-    /// time. What is in it is not looked at.
+    /// time. Its content is not read.
     pub async fn json(&mut self) -> Result<Bytes, HttpError> {
         self.refuse_other_than_json()?;
         self.slot.waits();

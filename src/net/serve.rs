@@ -55,7 +55,7 @@ pub struct Listener {
     pub requests: Timed<telemetry::Request>,
 }
 
-/// Answers the connections of `listener` until `tasks` are told to stop. From then on no connection
+/// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
 /// is accepted, idle ones are closed, and requests under way are finished; `tasks` waits for them.
 pub fn serve<H: Handler>(
     listener: Listener,

@@ -67,7 +67,7 @@ impl Handler for Work {
         };
         match path.as_str() {
             "/events" => sse::messages(stream::once(work).boxed(), Duration::from_millis(20)),
-            "/late" => net::late(work, Duration::from_millis(20)).await,
+            "/late" => net::delayed_json(work, Duration::from_millis(20)).await,
             _ => reply::json_text(200, work.await),
         }
     }

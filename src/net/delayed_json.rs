@@ -12,7 +12,7 @@ const SPACE: Bytes = Bytes::from_static(b" ");
 
 /// Waits `keep_alive` for the text; after that the reply starts with white space, repeated every
 /// `keep_alive` until the text is there. The status is 200 either way.
-pub async fn late(
+pub async fn delayed_json(
     text: impl Future<Output = String> + Send + 'static,
     keep_alive: Duration,
 ) -> Response {
