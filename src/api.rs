@@ -42,7 +42,7 @@ pub struct Services {
     pub codex: Codex,
     pub chat: Chat,
     pub path_map: PathMap,
-    /// Port of the MCP server, as `GET /health` tells it.
+    /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
     pub metrics: Metrics,
 }

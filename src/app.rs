@@ -109,7 +109,7 @@ impl Server {
         let services = services(config, &store, (main_address, mcp_address), &groups);
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
         if visibility == Visibility::Announced {
-            // Begins the first look, so that its result is known when somebody asks. A server of
+            // Begins the first probe, so that its result is known when somebody asks. A server of
             // one command looks when the command does: most have no use for Codex.
             drop(services.codex.presence());
         }

@@ -92,7 +92,7 @@ pub trait Embedder: Send + Sync {
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;
 
     /// Fails when embedding would fail now, as far as is known from a few seconds ago. May wait for a
-    /// service; that it is asked goes on when the caller goes away, and the next one is told.
+    /// service; that it is asked goes on when the caller goes away, and the next one gets the result.
     fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>>;
 
     /// Returns how many calls of [`Embedder::documents`] at a time are faster than one.

@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     let Ok(ended) = ended else { return ExitCode::FAILURE };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever read the output has enough: `codeinfo search … | head`.
+        // The reader of the output has enough: `codeinfo search … | head`.
         Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => fail(error.as_ref(), 1),
     }
@@ -115,7 +115,7 @@ fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
 
 /// Prints the failure with its causes in one line.
 fn fail(error: &dyn Error, code: u8) -> ExitCode {
-    // With no terminal left there is nobody to tell.
+    // With no terminal left nobody would see it.
     drop(writeln!(io::stderr(), "codeinfo: {}", harmless(&chain(error))));
     ExitCode::from(code)
 }

@@ -23,7 +23,7 @@ pub type CommandError = Box<dyn Error + Send + Sync>;
 #[error("ended at once by a second signal; what was under way is completed by the next run")]
 pub struct EndedAtOnce;
 
-/// Runs `command` to its end. `serve` ends when the process is told to stop.
+/// Runs `command` to its end. `serve` ends when the process is asked to stop.
 pub async fn command(command: Command, config: Config) -> Result<(), CommandError> {
     #[cfg(unix)]
     survive_large_files()?;
@@ -100,7 +100,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
         ended = working => ended,
         told = signals.next() => {
             let (turns, runs) = server.underway();
-            // With no terminal left there is nobody to tell; the server stops all the same.
+            // With no terminal left nobody would see it; the server stops all the same.
             drop(cli::stopping(turns, runs, config.shutdown_grace));
             Ok(told?)
         }
@@ -108,7 +108,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
     stop(server, &mut signals).await.and(ended)
 }
 
-/// Starts the server. One that is told to stop meanwhile comes up first, so that nothing is left half
+/// Starts the server. One that is asked to stop meanwhile comes up first, so that nothing is left half
 /// made, and is stopped then: `None`.
 async fn start(
     config: &Config,
@@ -154,7 +154,7 @@ async fn alone(command: Command, server: Server) -> Result<(), CommandError> {
     let client = Client::new(&server.main_url())?;
     let ended = cli::run(command, &client).await;
     if server.damage().is_some() {
-        // With no terminal left there is nobody to tell.
+        // With no terminal left nobody would see it.
         drop(cli::damaged());
     }
     server.stop().await;

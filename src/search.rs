@@ -59,7 +59,7 @@ pub struct Search {
     path_map: PathMap,
     weights: Weights,
     scopes: Arc<Scopes>,
-    /// Room to look at files.
+    /// Room to check files.
     looks: Arc<Semaphore>,
 }
 

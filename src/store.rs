@@ -86,7 +86,7 @@ impl Field {
 /// select nothing, a `must_not` entry without values excludes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// The points to look at; `None` is all.
+    /// The points to search; `None` is all.
     pub ids: Option<Vec<Uuid>>,
     /// Fields that must have one of the values.
     pub must: Vec<(Field, Vec<String>)>,
@@ -224,7 +224,7 @@ pub trait VectorStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
 
-    /// Reads points in order of id, `limit` at a time, starting behind `after`.
+    /// Reads points in order of id, `limit` at a time, starting after `after`.
     fn scroll(
         &self,
         from: Collection,
@@ -248,7 +248,7 @@ pub trait VectorStore: Send + Sync {
     /// Asks the engine, once and without patience, whether it answers.
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>>;
 
-    /// Fails when an earlier failure makes writes impossible until the process is started anew. Answers
+    /// Fails when an earlier failure makes writes impossible until the process is started again. Answers
     /// at once, also while something is being written.
     fn check_writes(&self) -> Result<(), StoreError>;
 

@@ -18,7 +18,7 @@ const CODE: &[&str] = &[
     "bash", "c", "cc", "cpp", "cs", "ex", "go", "h", "hpp", "hs", "java", "js", "kt", "lua", "php",
     "py", "rb", "rs", "scala", "sh", "swift", "ts", "tsx", "zig",
 ];
-/// Words that stand before the name of a definition at the beginning of a line, behind modifiers.
+/// Words that stand before the name of a definition at the beginning of a line, after modifiers.
 const DEFINING: &[&str] = &[
     "class",
     "def",

@@ -76,9 +76,9 @@ struct StoreHealth {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// `null` when the store cannot tell.
+    /// `null` when the store does not know.
     chunks: Option<u64>,
-    /// Whether its answer is still awaited, so that asking again tells more.
+    /// Whether its answer is still awaited, so that asking again may return more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     slow: bool,
 }
@@ -91,7 +91,7 @@ struct EmbedderHealth {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Whether its answer is still awaited, so that asking again tells more.
+    /// Whether its answer is still awaited, so that asking again may return more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     slow: bool,
 }
@@ -230,7 +230,7 @@ async fn embedder(services: &Services) -> EmbedderHealth {
             warn!(error = %chain(&error), "embedder failed its check");
             Some(error.to_string())
         }
-        // A service that loads its model answers later, and then the next one is told.
+        // A service that loads its model answers later, and then the next caller gets it.
         Err(_) => Some(slow()),
     };
     let (name, dimensions) = (embedder.model().name.clone(), embedder.dimensions());

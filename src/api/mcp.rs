@@ -206,7 +206,7 @@ fn listed(repos: &[repos::Repo]) -> String {
     let mut text = String::new();
     for (place, repo) in repos.iter().enumerate() {
         let line = line(repo);
-        if MAX_TEXT_BYTES < text.len() + line.len() + RESERVE {
+        if text.len() + line.len() + RESERVE > MAX_TEXT_BYTES {
             let rest = repos.len() - place;
             // Writing to a `String` cannot fail.
             let _ = write!(text, "({rest} more are indexed; VectorSearch finds in them, too)");

@@ -15,7 +15,7 @@ use crate::{
 /// How long the start waits for an embedding service whose vectors have a length that nobody knows.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens both. What fails of the store is left to the store to tell where the server is examined.
+/// Opens both. Where the server is examined, the store reports its own failures.
 pub(super) async fn open(
     config: &Config,
     on_mismatch: OnMismatch,
@@ -69,7 +69,7 @@ async fn store(
     Ok(Arc::new(DeferredStore::new(open, is_shared, tasks)))
 }
 
-/// Returns how long vectors are, or why nobody can tell.
+/// Returns how long vectors are, or why that is unknown.
 async fn dimensions_of(embedder: &dyn Embedder) -> Result<usize, String> {
     embedder.check().await.map_err(|error| error.to_string())?;
     embedder.dimensions().ok_or_else(|| "it returned no vector".to_owned())

@@ -21,8 +21,8 @@ use crate::{
 /// The pieces of one turn so far.
 ///
 /// An item counts when Codex says that it is complete; tool calls that run at the same time stand in
-/// the order of their completion. When a response breaks off and is asked for again, Codex tells the
-/// finished items once more: those are left out, as often as they were told before. An unfinished item
+/// the order of their completion. When a response breaks off and is asked for again, Codex reports the
+/// finished items once more: those are left out, as often as they were reported before. An unfinished item
 /// whose text the repetition does not bring back is kept.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
@@ -35,9 +35,9 @@ pub(super) struct Assembly {
     open: Vec<Partial>,
     /// Unfinished items of a response that broke off.
     cut: Vec<Partial>,
-    /// Items told since the last confirmed response.
+    /// Items reported since the last confirmed response.
     told: Vec<Key>,
-    /// Items that a repeated response may tell again.
+    /// Items that a repeated response may report again.
     repeatable: Vec<Key>,
     /// Tool calls that run: the number of the response that made them, or `None` if left out.
     running: BTreeMap<String, Option<u32>>,
@@ -76,7 +76,7 @@ impl Assembly {
         Self { thread_total: tokens, ..Self::default() }
     }
 
-    /// Takes one event of Codex; returns what is to be told for it. Once a bound was reached, nothing
+    /// Takes one event of Codex; returns what is to be reported for it. Once a bound was reached, nothing
     /// but the end is taken any more.
     pub(super) fn take(&mut self, event: codex::Event) -> Vec<Event> {
         if self.room.reached().is_some() {

@@ -1,4 +1,4 @@
-//! What a turn tells its caller.
+//! What a turn reports to its caller.
 
 use serde_json::Value;
 

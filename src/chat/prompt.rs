@@ -1,4 +1,4 @@
-//! What Codex is told to be. The prompt takes the place of Codex's own, which is for editing code.
+//! The instructions that Codex gets. The prompt takes the place of Codex's own, which is for editing code.
 
 /// The instructions of every conversation.
 pub(super) fn prompt() -> &'static str {

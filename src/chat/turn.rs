@@ -23,7 +23,7 @@ use crate::{
     telemetry,
 };
 
-/// Events that the caller may be behind before the turn waits for it.
+/// Events that may wait for the caller before the turn waits for it.
 const QUEUED_EVENTS: usize = 64;
 /// How long an interrupted turn may take to end; Codex takes 10 ms.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ pub(super) async fn run(
         Ok(thread) => thread,
         Err(error) => {
             let error = refuse(&chat, error, ask.conversation).await;
-            // Whoever asked may be gone.
+            // The caller may be gone.
             drop(opened.send(Err(error)));
             return;
         }
@@ -306,7 +306,7 @@ impl Runner<'_> {
             sleep(INTERRUPT_GRACE).await;
         };
         tokio::select! {
-            // The end that a stopping server gives is told too, if the caller takes it.
+            // The end that a stopping server gives is reported too, if the caller takes it.
             biased;
             sent = timeout(self.chat.turn_timeout, end) => drop(sent),
             () = out_of_time => {}

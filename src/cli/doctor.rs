@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Prints one line for each part of the server; fails when one of them is not well.
 pub(super) async fn server(client: &Client) -> Result<(), CliError> {
-    // `/ready` looks for Codex anew, so `/health` then knows it.
+    // `/ready` checks Codex again, so `/health` then knows it.
     let ready = client.get::<Value>(&["ready"]).await;
     let missing = match ready {
         Ok(_) => String::new(),

@@ -21,7 +21,7 @@ use crate::error::Code;
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);
-/// The time left while nobody can tell.
+/// The time left while it is unknown.
 const UNKNOWN: u64 = u64::MAX;
 
 #[derive(Deserialize)]
@@ -63,7 +63,7 @@ struct Counts {
     deleted: u64,
 }
 
-/// Indexes folders one after the other. A run that fails, or that a client cancels, is told and does
+/// Indexes folders one after the other. A run that fails, or that a client cancels, is reported and does
 /// not take the server with it, nor does a store that is away for now: what was indexed before is still
 /// served.
 pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliError> {
@@ -80,7 +80,7 @@ pub(super) async fn all(client: &Client, paths: &[PathBuf]) -> Result<(), CliErr
     Ok(())
 }
 
-/// Indexes the folders that a person names, one after the other. What stands in the way of one is told
+/// Indexes the folders that a person names, one after the other. What stands in the way of one is reported
 /// and does not keep the others waiting; the last error is the command's.
 pub(super) async fn each(
     client: &Client,
@@ -133,7 +133,7 @@ pub(super) async fn one(
 }
 
 /// Embeds every repository again, one after the other. One that cannot be, such as one whose folder is
-/// gone, is told and keeps neither the others nor the server.
+/// gone, is reported and keeps neither the others nor the server.
 pub async fn reembed(client: &Client) -> Result<(), CliError> {
     let Roots { roots } = client.get(&["ingest", "roots"]).await?;
     for Known { id, path } in roots {

@@ -27,7 +27,7 @@ struct Store {
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
 pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(), CliError> {
-    // `/ready` looks for Codex anew, so `/health` then knows it.
+    // `/ready` checks Codex again, so `/health` then knows it.
     let ready = client.get::<Value>(&["ready"]).await;
     let health: Health = client.get(&["health"]).await?;
     print::line(&format!("HTTP API    {}", client.base()))?;

@@ -108,7 +108,7 @@ pub(super) fn read(method: &str, params: &Value) -> Result<Option<Notice>, Unkno
         "item/agentMessage/delta" => Some(answer_delta(params)?),
         "thread/tokenUsage/updated" => Some(counted(params)?),
         "model/rerouted" => Some(Event::Rerouted { model: text(params, "/toModel")? }),
-        // An error that ends the turn is told again by `turn/completed`.
+        // An error that ends the turn is reported again by `turn/completed`.
         "error" if params.get("willRetry") == Some(&Value::Bool(true)) => Some(Event::Retrying),
         "error" => None,
         "turn/completed" => Some(ended(params)?),

@@ -109,7 +109,7 @@ const HOME_SECRETS: [&str; 20] = [
 
 impl Fence {
     /// Builds the fence around `readable`, of which [`Sight`] knows the secrets, and returns those that
-    /// it leaves out. Looks at the file system, but not at theirs.
+    /// it leaves out. Reads the file system, but not at theirs.
     pub(super) fn around(
         readable: &[Readable],
         surroundings: &Surroundings,

@@ -25,7 +25,7 @@ impl Stamp {
     pub(super) async fn of(home: &Path) -> Self {
         let mut stamp = Self::default();
         for (seen, name) in stamp.0.iter_mut().zip(READ_AT_START) {
-            // A file that cannot be looked at counts as absent: Codex cannot read it either.
+            // A file that cannot be inspected counts as absent: Codex cannot read it either.
             if let Ok(metadata) = fs::metadata(home.join(name)).await {
                 *seen = metadata.modified().ok().map(|modified| (modified, metadata.len()));
             }

@@ -80,7 +80,7 @@ pub(super) async fn variables(settings: &config::Codex) -> BTreeMap<String, Stri
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// Returns Codex's own folder, as far as that can be told before Codex runs.
+/// Returns Codex's own folder, as far as it is known before Codex runs.
 pub(super) fn home(settings: &config::Codex) -> Option<std::path::PathBuf> {
     let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
     settings.home.clone().or_else(default)

@@ -25,8 +25,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { reader: BufReader::new(reader), line: Vec::new(), max, too_long: false }
     }
 
-    /// Returns the next line, or `None` at the end. A last line without an end is dropped: whoever
-    /// wrote it died in the middle.
+    /// Returns the next line, or `None` at the end. A last line without an end is dropped: its
+    /// writer died in the middle.
     pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let available = self.reader.fill_buf().await?;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Any line that Codex writes; which fields are set tells what it is.
+/// Any line that Codex writes; the fields that are set show what it is.
 #[derive(Debug, Deserialize)]
 pub(super) struct Incoming {
     pub(super) id: Option<Value>,

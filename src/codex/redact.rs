@@ -4,7 +4,7 @@ use anstream::adapter::strip_str;
 
 /// The most characters of a foreign message that are shown.
 const MAX_CHARS: usize = 300;
-/// Most bytes that are looked at.
+/// Most bytes that are examined.
 const MAX_BYTES: usize = 16 * 1024;
 /// Letters and digits, mixed in one piece of a word, that make it a key.
 const KEY_CHARS: usize = 16;

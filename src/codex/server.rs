@@ -39,7 +39,7 @@ use crate::{config, domain::ConversationId, task::Tasks};
 /// Lines that wait to be written; requests are small and few, so a full queue means that Codex no
 /// longer reads.
 const QUEUED_LINES: usize = 256;
-/// Events that a turn may be behind; a turn that falls further behind is given up.
+/// Events that may wait for a turn; a turn with more is given up.
 const QUEUED_EVENTS: usize = 4096;
 
 /// What is counted over all processes, for `/metrics`.
@@ -80,7 +80,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts `binary` and waits until it answers. `on_end` hears when it ends afterwards, unless it
-    /// was told to.
+    /// was asked to.
     pub(super) async fn start(
         binary: PathBuf,
         settings: &config::Codex,

@@ -13,7 +13,7 @@ pub struct TurnError {
     detail: String,
 }
 
-/// The kinds of failure that are told apart.
+/// The kinds of failure that are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnErrorKind {
     /// The model service cannot be reached, or answered with this HTTP status.
@@ -133,7 +133,7 @@ fn named(name: &str, detail: &str) -> TurnErrorKind {
         | "internalServerError"
         | "flexUnavailable"
         | "policyCapacityUnavailable" => TurnErrorKind::Overloaded,
-        // Codex 0.169 calls a stream that broke off for the last time `other`; only its words tell.
+        // Codex 0.169 calls a stream that broke off for the last time `other`; only its words show it.
         "other" if detail.starts_with("stream disconnected") => TurnErrorKind::Disconnected,
         _ => TurnErrorKind::Other,
     }

@@ -62,7 +62,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// What cannot be looked at is of no use either.
+/// What cannot be read is of no use either.
 fn is_there(path: &Path) -> bool {
     path.try_exists().unwrap_or(false)
 }

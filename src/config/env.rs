@@ -315,7 +315,7 @@ fn positive(
 ) -> Result<usize, ConfigError> {
     match value.unwrap_or(default) {
         0 => Err(invalid(variable, "must be at least 1")),
-        value if MAX_BOUND < value => Err(invalid(variable, "must be at most 4294967295")),
+        value if value > MAX_BOUND => Err(invalid(variable, "must be at most 4294967295")),
         value => Ok(value),
     }
 }

@@ -49,13 +49,13 @@ pub struct FileRecord {
     pub version: String,
     /// Size in bytes.
     pub size: u64,
-    /// Modification time as [`modified_ns`] tells it; 0 where it proves nothing.
+    /// Modification time as [`modified_ns`] returns it; 0 where it proves nothing.
     pub modified_ns: u64,
     /// How many chunks this version has in the store.
     pub chunks: u32,
 }
 
-/// Returns when content or, where the platform tells, anything of a file last changed, in nanoseconds
+/// Returns when content or, where the platform says so, anything of a file last changed, in nanoseconds
 /// since the Unix epoch: copying and unpacking may keep the first. Returns 0 where there is no such time.
 pub fn modified_ns(metadata: &Metadata) -> u64 {
     let content = metadata.modified().map_or(0, nanoseconds);

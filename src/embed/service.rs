@@ -373,7 +373,7 @@ impl Shared {
             if is_awaited || self.pause.is_over() {
                 return permit;
             }
-            // A pause has begun while this waited: whoever waits behind is to find the same.
+            // A pause has begun while this waited: callers further back are to find the same.
             drop(permit);
         }
     }

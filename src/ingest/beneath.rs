@@ -1,5 +1,5 @@
 //! Opens what lies beneath a root. No part of a path is followed when it is a link, whatever the
-//! folder was when somebody looked at it last.
+//! folder was when it was last opened.
 //!
 //! A root is opened once in a run, and everything below it through that handle: with `openat2`, or
 //! part by part where a kernel or a container's filter lacks it. Nothing waits for a pipe.
@@ -152,7 +152,7 @@ mod tests {
         symlink(&other, &root).unwrap();
         let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
         assert_eq!(read(file, 100, &Pulse::default()).unwrap(), b"own");
-        // It may have grown since it was looked at.
+        // It may have grown since it was inspected.
         let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
         assert_eq!(read(file, 2, &Pulse::default()).unwrap(), b"ow");
     }

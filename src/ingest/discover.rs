@@ -1,4 +1,4 @@
-//! Finds the files of a root that are worth indexing, by path alone; what needs a look inside is
+//! Finds the files of a root that are worth indexing, by path alone; what needs its content is
 //! decided when a file is read.
 //!
 //! Ignore files above the root are deliberately not read: who asks for a folder wants it, even when
@@ -41,12 +41,12 @@ pub struct Found {
 pub struct Discovered {
     /// In order of path.
     pub files: Vec<Found>,
-    /// Files and folders that should have been looked at but could not be, files too large, and ignore
+    /// Files and folders that should have been read but could not be, files too large, and ignore
     /// files that do not count as a whole.
     pub skipped: Vec<Skipped>,
     /// Files that are secrets by their names, and private folders, also where nothing is indexed.
     pub private: BTreeSet<String>,
-    /// Folders whose files are looked at, the root first, by their paths below it.
+    /// Folders whose files are listed, the root first, by their paths below it.
     pub(super) folders: Vec<PathBuf>,
 }
 

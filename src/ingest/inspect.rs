@@ -4,7 +4,7 @@ use codeinfo_lang::{Kind, Language, comment, detect};
 
 use super::{secret, skip::Reason};
 
-/// What a look inside a file says.
+/// What inspecting a file says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict<'a> {
     /// Text to index, without a byte order mark.
@@ -76,7 +76,7 @@ fn is_generated(language: Option<&Language>, text: &str) -> bool {
 fn is_minified(text: &str) -> bool {
     let (mut long, mut ordinary) = (0, 0);
     for length in text.lines().map(str::len) {
-        if LONG_LINE < length {
+        if length > LONG_LINE {
             long += length;
         } else {
             ordinary += usize::from(0 < length);

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 use super::{Shared, State, error::IngestError, job, plan::Mode};
 use crate::domain::{LastRun, Root, RootId};
 
-/// How often a store is looked at that is not open yet.
+/// How often a store that is not open yet is checked.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Pause before what could not be repaired is tried again: a disk that is not there yet, a service that

@@ -13,7 +13,7 @@ pub(super) fn requested(name: &str) -> Result<String, IngestError> {
     let fault = |fault: &str| Err(IngestError::Name(fault.to_owned()));
     match name.trim() {
         "" => fault("is blank"),
-        name if MAX_BYTES < name.len() => fault("is longer than 200 bytes"),
+        name if name.len() > MAX_BYTES => fault("is longer than 200 bytes"),
         name if name.contains('/') => fault("contains `/`"),
         name if name.chars().any(char::is_control) => fault("contains a control character"),
         name if plain_name(name, MAX_BYTES) != name => {

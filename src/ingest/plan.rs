@@ -24,14 +24,14 @@ pub struct Plan {
     pub read: Vec<Found>,
     /// Paths in the store that are no longer there, in order.
     pub gone: Vec<String>,
-    /// How many files need no look.
+    /// How many files need no reading.
     pub unchanged: usize,
 }
 
 /// Compares what was found with what is known. A file of the same size and modification time is
 /// unchanged; a time of 0 says that the time proves nothing.
 ///
-/// Paths in `untouchable`, or below it, were there but could not be looked at; what the store has
+/// Paths in `untouchable`, or below it, were there but could not be read; what the store has
 /// of them stays.
 pub fn plan(found: Vec<Found>, known: &Records, untouchable: &[String], mode: Mode) -> Plan {
     let mut plan = Plan::default();

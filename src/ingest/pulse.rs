@@ -274,7 +274,7 @@ mod tests {
         };
         let (ended, ()) = tokio::join!(dog.run(Path::new("/lost"), &cancel, work), cancelling);
         assert!(matches!(ended, Err(IngestError::Cancelled)), "{ended:?}");
-        // Whoever waits for the place can be cancelled, too.
+        // What waits for the place can be cancelled, too.
         let waiting = dog.hold(Path::new("/lost"), &cancel).await;
         assert!(matches!(waiting, Err(IngestError::Cancelled)), "{waiting:?}");
     }

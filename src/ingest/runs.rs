@@ -59,7 +59,7 @@ struct Ended {
 }
 
 impl Ended {
-    /// Whether the store tells the same of the root. Else another process has worked on it since.
+    /// Whether the store says the same of the root. Else another process has worked on it since.
     fn agrees_with(&self, root: &Root) -> bool {
         match self.state {
             State::Error => !root.last_run.is_completed(),

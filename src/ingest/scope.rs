@@ -1,4 +1,4 @@
-//! The part of a root that one run looks at: some paths, with everything below them.
+//! The part of a root that one run covers: some paths, with everything below them.
 
 use std::{collections::BTreeSet, ops::Bound};
 

@@ -118,7 +118,7 @@ pub(super) struct Progress {
     bytes: Bytes,
 }
 
-/// Files differ a thousandfold in size, so that what is left is told by bytes.
+/// Files differ a thousandfold in size, so that what is left is estimated by bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bytes {
     done: u64,

@@ -1,6 +1,6 @@
 //! Keeps roots as their folders are: sees changes, waits until they pause, and asks for runs.
 //!
-//! A few changed paths are looked at alone, and a run follows only if they differ from the store.
+//! A few changed paths are checked alone, and a run follows only if they differ from the store.
 //! Many changes, lost events and changed ignore files make a run of the whole root, which compares
 //! sizes and times first. Where the system cannot watch, roots are compared at intervals.
 //!
@@ -99,7 +99,7 @@ impl Watch {
         let deps = &self.shared.deps;
         // At once, so that the others wait no longer than for one that hangs.
         let looks = known.iter().map(async |root| {
-            // It hung when it was last looked at.
+            // It hung when it was last checked.
             let is_held = deps.lookups.is_held(&root.path);
             if is_held { None } else { folders::identity(deps, &root.path).await.ok() }
         });
@@ -124,7 +124,7 @@ impl Watch {
         }
     }
 
-    /// Notes what the system told.
+    /// Notes what the system reported.
     fn note(&mut self, seen: &Seen) {
         let now = Instant::now();
         for watched in self.roots.values_mut() {

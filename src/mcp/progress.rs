@@ -1,4 +1,4 @@
-//! A turn as the news of a running call.
+//! A turn as progress of a running call.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ enum Step {
     Over,
 }
 
-/// Asks, and returns the news until the end. Dropping the stream drops the turn.
+/// Asks, and returns progress until the end. Dropping the stream drops the turn.
 pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send + 'static {
     let first = Step::Asking(chat, Box::new(ask));
     stream::unfold(first, |mut step| async move {

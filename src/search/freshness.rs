@@ -19,7 +19,7 @@ use crate::domain::{self, FileRecord, Timestamp};
 /// Looking at the files of one search takes at most this long; a folder on a network may hang.
 const LOOK_LIMIT: Duration = Duration::from_millis(300);
 
-/// So many searches look at files at a time: each takes a thread, for ever if a folder hangs.
+/// So many searches check files at a time: each takes a thread, for ever if a folder hangs.
 pub(super) const MAX_LOOKS: usize = 16;
 
 /// How fresh results are.
@@ -41,7 +41,7 @@ pub(super) enum Stale {
 
 impl Search {
     /// Compares the files of what was found with what is on disk now, by size and modification
-    /// time. Files that cannot be looked at in time count as fresh: nothing is known of them.
+    /// time. Files that cannot be checked in time count as fresh: nothing is known of them.
     pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
         let mut freshness = Freshness::default();
         let mut looks = Vec::new();
@@ -87,7 +87,7 @@ impl Search {
     }
 }
 
-/// Looks at one file, without opening it. One that became a link has changed, wherever that leads; a
+/// Checks one file, without opening it. One that became a link has changed, wherever that leads; a
 /// folder above it that became one is followed, but no more than whether the file changed is said.
 fn look(path: &Path, record: &FileRecord, indexed: Option<Timestamp>) -> Option<Stale> {
     match path.symlink_metadata() {

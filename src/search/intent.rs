@@ -113,7 +113,7 @@ impl Intent {
         for root in roots {
             let name: HashSet<String> = words(&root.name).collect();
             let known = name.iter().filter(|word| self.words.contains(*word)).count();
-            if 0 < known {
+            if known > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "a name has few words")]
                 let share = known as f32 / name.len() as f32;
                 self.roots.insert(root.id, share);
@@ -128,7 +128,7 @@ impl Intent {
     }
 }
 
-/// The fewest bytes of a string that can be told from chance.
+/// The fewest bytes of a string that differs from chance.
 const MIN_LITERAL: usize = 3;
 /// The fewest words of prose that hardly stand together by chance, and how much they count.
 const PHRASE: (usize, f32) = (3, 0.3);
@@ -183,7 +183,7 @@ fn reads_like_code(text: &str) -> bool {
     text.contains(is_code)
 }
 
-/// Returns what stands between a `quote` before a word and the next one behind a word.
+/// Returns what stands between a `quote` before a word and the next one after a word.
 fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
     let mut rest = query;
     std::iter::from_fn(move || {
@@ -194,8 +194,8 @@ fn quoted(query: &str, quote: char) -> impl Iterator<Item = &str> {
                 // An apostrophe.
                 continue;
             }
-            let (inside, behind) = from.split_once(quote)?;
-            rest = behind;
+            let (inside, after) = from.split_once(quote)?;
+            rest = after;
             return Some(inside);
         }
     })
@@ -208,7 +208,7 @@ fn trimmed(token: &str) -> &str {
 }
 
 /// Returns whether a token looks like a name in code rather than a word: it has an underscore, a
-/// capital behind its first letter, a digit, or joins names.
+/// capital after its first letter, a digit, or joins names.
 fn is_name(token: &str) -> bool {
     let joins = token.contains("::") || token.contains("()") || token.contains('_');
     let inner_capital = token.chars().skip(1).any(|c| c.is_ascii_uppercase())

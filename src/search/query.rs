@@ -30,7 +30,7 @@ impl Query {
         if text.is_empty() {
             return Err(SearchError::BlankQuery);
         }
-        if MAX_QUERY_BYTES < text.len() {
+        if text.len() > MAX_QUERY_BYTES {
             return Err(SearchError::LongQuery { bytes: text.len(), most: MAX_QUERY_BYTES });
         }
         if text.contains('\0') {

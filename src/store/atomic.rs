@@ -40,7 +40,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, File::options().read(true))?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if MAX_BYTES < bytes.len() as u64 {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("it is larger than {} MiB; move it away", MAX_BYTES >> 20),

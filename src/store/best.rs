@@ -8,7 +8,7 @@ use super::MAX_PAGE;
 pub(super) const MAX_TRIES: usize = 3;
 /// How many hits beyond the limit are asked for at first, to see whether the last one is tied.
 const TIE_MARGIN: usize = 16;
-/// The most hits that are looked at to order a tie; a larger tie is ordered within these.
+/// The most hits that are read to order a tie; a larger tie is ordered within these.
 const MAX_TIED: usize = 2 * MAX_PAGE;
 
 /// A hit: the point and its score.

@@ -52,7 +52,7 @@ use writer::{Shards, Writer};
 /// Points per change: few, because readers wait while the engine takes one in.
 const BATCH: usize = 64;
 
-/// What a run is told that wrote much while segments were rebuilt.
+/// The message for a run that wrote much while segments were rebuilt.
 const OVERFULL: &str = "waiting until what was indexed before is arranged for searching";
 
 /// How long a flush waits for segments that are being rebuilt: sealing one takes about a second.

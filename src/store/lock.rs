@@ -1,4 +1,4 @@
-//! Lets one process at a time use a data folder, and tells others who that is and where it listens.
+//! Lets one process at a time use a data folder, and shows others who that is and where it listens.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -13,7 +13,7 @@ use super::{StoreError, atomic};
 /// Locked exclusively by the holder, and never touched by those who only ask: asking must not make
 /// somebody's start fail.
 const LOCK: &str = "lock";
-/// Locked exclusively by the holder as long as it lives; probing it tells whether one does.
+/// Locked exclusively by the holder as long as it lives; probing it shows whether one does.
 const ALIVE: &str = "lock.alive";
 /// What the holder says of itself. Survives a `kill -9`, so it counts only while `ALIVE` is locked.
 const HOLDER: &str = "lock.json";
@@ -76,7 +76,7 @@ impl Drop for Lock {
     }
 }
 
-/// Returns who holds `data_dir`: `None` when nobody does, be it that the last holder left a file
+/// Returns who holds `data_dir`: `None` when nobody does, even where the last holder left a file
 /// behind. A lock of this very process counts as held.
 pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     let path = data_dir.join(ALIVE);

@@ -56,7 +56,7 @@ impl Observed {
         ended
     }
 
-    /// Fails as the last write failed, if it did, and tries again what was read in vain.
+    /// Fails as the last write failed, if it did, and tries again a read that failed.
     async fn retry(&self) -> Result<(), StoreError> {
         let failed = self.failed_write.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(reason) = failed {

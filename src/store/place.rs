@@ -17,7 +17,7 @@ pub struct Place {
 
 impl Place {
     /// Names the store of these settings for vectors of `model`, as `name@version`. Fails if this
-    /// process cannot be told from others of a server.
+    /// process cannot be distinguished from others of a server.
     pub async fn of(
         config: &Config,
         on_mismatch: OnMismatch,

@@ -21,7 +21,7 @@ pub fn report_panics() {
         let place = place.unwrap_or_default();
         let backtrace = Backtrace::capture();
         if thread::current().name() == Some("main") {
-            // With no terminal left there is nobody to tell.
+            // With no terminal left nobody would see it.
             drop(writeln!(std::io::stderr(), "codeinfo: {line} (at {place})"));
         } else {
             error!(panic.reason = line, panic.place = place, "a piece of work panicked");

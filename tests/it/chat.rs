@@ -349,7 +349,7 @@ async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
 
 #[tokio::test]
 async fn the_models_shell_writes_in_its_folder_only_and_sees_core_variables_only() {
-    // Codex tells nothing of a command that ends within a few milliseconds.
+    // Codex reports nothing of a command that ends within a few milliseconds.
     let command =
         "env; touch here && echo wrote here; touch ../outside && echo wrote outside; sleep 0.5";
     let call = Item::Calls(String::new(), "exec_command".into(), json!({ "cmd": command }));

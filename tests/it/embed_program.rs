@@ -182,7 +182,7 @@ async fn doctor_waits_for_a_service_that_loads_its_model() {
     let waits = String::from_utf8(doctor.stderr).unwrap();
     assert!(waits.contains("no answer yet") && waits.contains("waiting up to 30 s"), "{waits}");
     assert_eq!(there.requests().len(), 1);
-    // Once it is known that no answer will come, what to set is told.
+    // Once it is known that no answer will come, what to set is reported.
     there.now(|_| Reply::Silent);
     environment.push(("EMBEDDING_TIMEOUT_SECS".to_owned(), "4".to_owned()));
     let doctor = run(data.path(), &environment, &["doctor"]).await;
@@ -280,7 +280,7 @@ async fn a_store_on_a_server_waits_for_the_service_too() {
     assert_eq!(found["results"][0]["relPath"], "config.rs", "{found}");
     program.terminate().await;
 
-    // Started anew while it is away; then it comes back, and everything is there.
+    // Started again while it is away; then it comes back, and everything is there.
     let address = there.leave().await;
     let program = Program::serve(data.path(), &[], &environment).await;
     assert_eq!(search(&program).await["error"], "STORE_UNAVAILABLE");

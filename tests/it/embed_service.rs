@@ -1,4 +1,4 @@
-//! Embedding by a service: a real client, and a stand-in on loopback that can be told to misbehave.
+//! Embedding by a service: a real client, and a stand-in on loopback that can be made to misbehave.
 
 use std::{
     sync::{Arc, Mutex},
@@ -394,7 +394,7 @@ async fn looking_whether_it_works_costs_few_requests() {
     there.now(|_| Reply::Vectors);
     assert!(embedder.query("q".to_owned()).await.is_ok());
     assert!(embedder.check().await.is_ok());
-    // A caller that goes away does not end the look; the next one is told.
+    // A caller that goes away does not end the check; the next one gets its result.
     let there = Embeddings::answer(|_| Reply::Late(Duration::from_millis(50))).await;
     let embedder = service(&there.url, &[]);
     assert!(tokio::time::timeout(Duration::from_millis(1), embedder.check()).await.is_err());
@@ -447,7 +447,7 @@ async fn a_run_that_loses_the_service_says_so_and_the_next_one_completes_it() {
     assert_eq!(broken.state, State::Error);
     let said = broken.last_error.unwrap();
     assert!(said.starts_with("the embedding service at `http://127.0.0.1:"), "{said}");
-    assert!(0 < broken.counts.embedded, "what was embedded before is kept");
+    assert!(broken.counts.embedded > 0, "what was embedded before is kept");
 
     let address = there.leave().await;
     let away = bench.ingest(&repo).await;
@@ -489,6 +489,6 @@ async fn batches_of_a_run_are_embedded_side_by_side_and_written_in_order() {
     assert_eq!((status.state, status.percent), (State::Completed, 100));
     assert_eq!(status.counts.chunks, bench.points().await.len() as u64);
     // One batch of 256 chunks is eight requests.
-    assert!(8 < there.most_under_way(), "{}", there.most_under_way());
+    assert!(there.most_under_way() > 8, "{}", there.most_under_way());
     assert!(there.most_under_way() <= 16);
 }

@@ -28,7 +28,7 @@ impl Listeners {
 /// Sends what may be cut off by the server, and returns whatever came back.
 pub(crate) async fn throw(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).await.unwrap();
-    // The server may close while we are writing; then reading tells what it said.
+    // The server may close while we are writing; then reading shows what it said.
     drop(stream.write_all(bytes).await);
     drop(stream.shutdown().await);
     let mut all = Vec::new();
@@ -178,10 +178,10 @@ async fn a_body_of_ten_megabytes_is_refused_and_the_reply_arrives() {
     }
     "#);
     assert_eq!(post(server.mcp, "/", &body).await.shown(), refused);
-    // Nor is the reply lost where the body is not looked at.
+    // Nor is the reply lost where the body is not read.
     assert_eq!(post(server.mcp, "/nowhere", &body).await.status, 404);
     assert_eq!(request(server.mcp, "POST", "/", &[], &body).await.status, 415);
-    // A client that asks first is told at once.
+    // A client that asks first is answered at once.
     let asks = head("POST", "/mcp", &[JSON, ("expect", "100-continue")], body.len());
     assert_eq!(send(server.mcp, asks.as_bytes()).await.status, 413);
     server.assert_alive().await;

@@ -167,7 +167,7 @@ pub(crate) fn request(path: &Path) -> Request {
 pub(crate) struct Faults {
     /// How many more writes work; `None` for all.
     left: Mutex<Option<usize>>,
-    /// Roots of which somebody is told once that another process has them.
+    /// Roots of which somebody hears once that another process has them.
     leased: Mutex<BTreeSet<RootId>>,
     is_holding: watch::Sender<bool>,
     held: watch::Sender<bool>,

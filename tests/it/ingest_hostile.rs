@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ingest_bench::Bench;
 
-/// How often what a watcher does in the background is looked at.
+/// How often what a watcher does in the background is checked.
 const POLL: Duration = Duration::from_millis(20);
 const PLACES: [&str; 8] = [
     ".gitignore",

@@ -249,7 +249,7 @@ async fn who_asks_for_a_root_that_another_process_works_on_is_told_so() {
     assert_eq!(refused.last_error.unwrap(), told);
     assert_eq!((shown[0].state, &shown[0].root.last_run), (State::Embedding, &LastRun::Completed));
     assert_eq!(removed.err().unwrap().to_string(), told);
-    // What one process was told is not what the other one sees.
+    // What one process was answered is not what the other one sees.
     let shown = a.ingest.roots().await.unwrap();
     assert!(shown.iter().all(|status| status.root.last_run.is_completed()), "{shown:?}");
 }

@@ -58,7 +58,7 @@ impl Listeners {
     async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
         let config = settings(&folder, pairs);
         let server = Server::start(&config, OnMismatch::Refuse, Visibility::Private).await.unwrap();
-        // Whoever asks for readiness waits for the first look at Codex.
+        // A request for readiness waits for the first probe of Codex.
         drop(http().get(format!("{}/ready", server.main_url())).send().await.unwrap());
         let address = |url: String| url.strip_prefix("http://").unwrap().parse().unwrap();
         Self { main: address(server.main_url()), mcp: address(server.mcp_url()), folder, server }

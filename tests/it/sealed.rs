@@ -18,7 +18,7 @@ use crate::support::{
     model::{Item, Model, Reply, says},
 };
 
-/// A model that runs each question as a command, or looks at it as a picture.
+/// A model that runs each question as a command, or opens it as a picture.
 async fn obedient() -> Model {
     Model::answer(|request| {
         let last = request["input"].as_array().unwrap().last().unwrap();

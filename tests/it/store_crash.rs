@@ -1,4 +1,4 @@
-//! The embedded store under `kill -9`: a real child process writes, tells what was acknowledged,
+//! The embedded store under `kill -9`: a real child process writes, reports what was acknowledged,
 //! and is killed at some moment; everything acknowledged must be there.
 
 use std::{
@@ -90,7 +90,7 @@ async fn check(store: &Store, round: u64, told: &Told) -> impl Iterator<Item = u
         assert!((found[0].score - 1.0).abs() < 1e-3);
     }
     // The point that each write replaces: the last acknowledged content, or that of the next write.
-    if 0 < told.written {
+    if told.written > 0 {
         let newest = store.scroll(Collection::Chunks, root(["newest"]), None, 9).await.unwrap();
         let paths: Vec<_> = newest.iter().map(|stored| stored.payload["path"].clone()).collect();
         let possible = [told.written - 1, told.written].map(|write| path(round, write));
@@ -144,7 +144,7 @@ fn run_and_kill(folder: &Path, round: u64, writes: u64) -> Told {
     told
 }
 
-/// Starts this binary anew, to run only the function that plays the child.
+/// Starts this binary again, to run only the function that plays the child.
 fn start(folder: &Path, child: &str, round: u64) -> Child {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", &format!("store_crash::{child}"), "--nocapture"])
@@ -167,7 +167,7 @@ async fn write_until_killed() {
         points.push(chunk(1, "newest", &path(round, write), vector(round, write, 0), &[]));
         store.upsert(Collection::Chunks, points).await.unwrap();
         acknowledge("written").unwrap();
-        if KEPT <= write {
+        if write >= KEPT {
             let path = path(round, write - KEPT);
             let filter = Filter::default().with(Field::Path, [path]);
             store.delete(Collection::Chunks, filter).await.unwrap();

@@ -215,7 +215,7 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
     store.lease(a_root("one").id).await.unwrap().release().await;
     store.delete(Collection::Chunks, Filter::default()).await.unwrap();
     assert_eq!(all(&store).await, []);
-    // With nobody left it is told, after some tries at each.
+    // With nobody left it is reported, after some tries at each.
     stand_in.cut_off(1);
     let started = Instant::now();
     let error = store.count(Collection::Chunks, Filter::default()).await.unwrap_err();
@@ -382,7 +382,7 @@ async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
     let asked = stores.iter().map(|store| async {
         tokio::time::timeout(Duration::from_millis(500), store.lease(one)).await
     });
-    // Whoever does not get it waits to see whether the holder lives.
+    // A process that does not get it waits to see whether the holder lives.
     let granted: Vec<_> = join_all(asked).await.into_iter().flatten().flatten().collect();
     assert_eq!(granted.len(), 1);
     granted[0].check().unwrap();

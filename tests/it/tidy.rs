@@ -102,7 +102,7 @@ fn every_file_opens_with_its_purpose_and_stays_short() {
             faults.push(format!("{}: no `//!` purpose line", path.display()));
         }
         let lines = text.lines().count();
-        if MAX_LINES < lines {
+        if lines > MAX_LINES {
             faults.push(format!("{}: {lines} lines", path.display()));
         }
     }

@@ -253,7 +253,7 @@ async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_rais
     };
     tokio::time::timeout(PATIENCE, told).await.unwrap();
 
-    // More folders than watches: some of these changes nobody tells of.
+    // More folders than watches: some of these changes nobody reports.
     for folder in 0..5 {
         write(repository.path(), &format!("part{folder}/late.rs"), "late_harbour");
     }
@@ -279,7 +279,7 @@ async fn events_that_the_system_dropped_are_made_up_for() {
             fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
         }
     }
-    // Nothing tells of this any more.
+    // Nothing reports this any more.
     scene.write("src/late.rs", "late_harbour");
     signal("CONT", pid).await;
     scene.until_found("late_harbour", "src/late.rs").await;

@@ -53,9 +53,9 @@ pub(super) fn units(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> 
             Some(open) => (open.symbol.clone(), open.place),
             None => (None, Place::Outside),
         };
-        let (behind, opened) = reader.read(at, symbol.as_ref(), place);
+        let (after, opened) = reader.read(at, symbol.as_ref(), place);
         open.extend(opened);
-        at = behind;
+        at = after;
     }
     reader.units
 }
@@ -70,7 +70,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads what starts at a line; returns the line behind, and the block opened there, if any.
+    /// Reads what starts at a line; returns the line after, and the block opened there, if any.
     fn read(&mut self, at: usize, symbol: Option<&Rc<str>>, place: Place) -> (usize, Option<Open>) {
         let kind = self.shape.kind(at);
         if kind == Kind::Blank {

@@ -36,7 +36,7 @@ impl<'a> Lines<'a> {
 
     /// The lines in `range`, without the last line end.
     pub(super) fn text(&self, range: Range<usize>) -> &'a str {
-        // Lines start behind `\n` or at an end of the text, so the bounds are character boundaries.
+        // Lines start after `\n` or at an end of the text, so the bounds are character boundaries.
         let text = self.text.get(self.start(range.start)..self.start(range.end));
         let text = text.unwrap_or_default();
         text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text))

@@ -57,7 +57,7 @@ pub(super) enum Part {
 /// Returns the units of `text`, in order, no two on one line; `None` when parsing takes too long or the
 /// text is too large to parse.
 pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Option<Vec<Unit>> {
-    if MAX_PARSED_BYTES < text.len() {
+    if text.len() > MAX_PARSED_BYTES {
         return None;
     }
     let stripped = strip_bodies::stripped(grammar, text);

@@ -150,7 +150,7 @@ fn goes_together(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> bool {
     }
 }
 
-/// What leads a definition takes its symbol, save for the first lines of a type that outweigh its
+/// What leads a definition takes its symbol, except for the first lines of a type that outweigh its
 /// first member.
 fn symbol_of_both(lines: &Lines<'_>, before: &Unit, unit: &Unit) -> Option<Rc<str>> {
     let bytes = |unit: &Unit| lines.bytes(unit.first..unit.last + 1);
@@ -229,7 +229,7 @@ fn may_join(
     lines.fits(&(before.first..unit.last + 1), size)
 }
 
-/// Whether one of the lines, which are in order, begins what stands behind `before`, up to `unit`.
+/// Whether one of the lines, which are in order, begins what stands after `before`, up to `unit`.
 fn is_between(borders: &[usize], before: &Unit, unit: &Unit) -> bool {
     let next = borders.partition_point(|border| *border <= before.last);
     borders.get(next).is_some_and(|border| *border <= unit.first)

@@ -30,7 +30,7 @@ pub(super) fn pieces(lines: &Lines<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut markup = 0;
     let mut at = 0;
-    // Without a closing tag behind a line there is none behind later ones.
+    // Without a closing tag after a line there is none after later ones.
     let mut unclosed: [bool; 2] = [false; 2];
     while at < lines.count() {
         let text = lines.text(at..at + 1).trim();

@@ -29,14 +29,14 @@ pub(super) fn units(style: Headings, lines: &Lines<'_>) -> Vec<Unit> {
         while open.pop_if(|(level, _)| heading.level <= *level).is_some() {}
         let enclosing = open.last().map(|(_, symbol)| symbol.as_ref());
         let symbol = symbol::joined(style.separator(), enclosing, &heading.name);
-        let behind = ends.get(at).copied().unwrap_or(headings.len());
-        let section = lines.trim(heading.first..start_of(behind));
+        let after = ends.get(at).copied().unwrap_or(headings.len());
+        let section = lines.trim(heading.first..start_of(after));
         if lines.fits(&section, CONTAINER) {
             let last = section.end.max(heading.first + 1) - 1;
             // A heading alone leads to what follows.
             let part = if last <= heading.last { Part::Lead } else { Part::Definition };
             units.push(Unit { first: heading.first, last, part, symbol: Some(symbol) });
-            at = behind;
+            at = after;
             continue;
         }
         let (first, last) = (heading.first, heading.last);
@@ -72,9 +72,9 @@ fn paragraphs(
 ) {
     let mut first = None;
     let mut fence: Option<&str> = None;
-    let mut add = |first: usize, behind: usize| {
+    let mut add = |first: usize, after: usize| {
         let symbol = symbol.cloned();
-        into.push(Unit { first, last: behind - 1, part: Part::Glue, symbol });
+        into.push(Unit { first, last: after - 1, part: Part::Glue, symbol });
     };
     for line in range.clone() {
         let text = lines.text(line..line + 1).trim();

@@ -10,7 +10,7 @@ use super::{
     symbol::tidy,
 };
 
-/// No more of a line is looked at.
+/// No more of a line is read.
 const MAX_BYTES: usize = 400;
 /// A statement says within so many words what it is about.
 const MAX_WORDS: usize = 16;
@@ -79,8 +79,8 @@ pub(super) fn units(words: &Statements, lines: &Lines<'_>) -> Vec<Unit> {
 impl<'a> Running<'a> {
     fn follow_quotes(&mut self, text: &'a str, delimiter: &str) {
         let mut rest = text;
-        while let Some((mark, behind)) = dollar_mark(rest) {
-            rest = behind;
+        while let Some((mark, after)) = dollar_mark(rest) {
+            rest = after;
             match self.quote {
                 None if mark != delimiter => self.quote = Some(mark),
                 Some(open) if open == mark => self.quote = None,
@@ -130,7 +130,7 @@ fn starts_statement(words: &Statements, text: &str) -> bool {
     words.edge_verbs.iter().any(|verb| is_word(word, verb))
 }
 
-/// The first `$$` or `$name$`, and what is behind it.
+/// The first `$$` or `$name$`, and what is after it.
 fn dollar_mark(text: &str) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(start) = text.get(from..)?.find('$') {
@@ -138,8 +138,8 @@ fn dollar_mark(text: &str) -> Option<(&str, &str)> {
         let rest = text.get(start + 1..)?;
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
         if rest.get(end..)?.starts_with('$') {
-            let behind = start + end + 2;
-            return Some((text.get(start..behind)?, text.get(behind..)?));
+            let after = start + end + 2;
+            return Some((text.get(start..after)?, text.get(after..)?));
         }
         from = start + 1;
     }

@@ -51,7 +51,7 @@ fn fits(definition: &[u8]) -> bool {
     definition.len() <= DEFINITION.1 && lines() <= DEFINITION.0
 }
 
-/// Adds a body behind the others, in place of those within it.
+/// Adds a body after the others, in place of those within it.
 fn insert(bodies: &mut Vec<Range<usize>>, body: Range<usize>) {
     while bodies.last().is_some_and(|inner| body.start < inner.start) {
         bodies.pop();
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_never_ends_takes_time_in_proportion() {
-        // Each would take minutes if it were looked at again from every byte.
+        // Each would take minutes if it were read again from every byte.
         for (language, part) in [
             ("c", "#define A \\\n\n\n"),
             ("java", "\n\n\n/**/"),

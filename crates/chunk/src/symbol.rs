@@ -11,7 +11,7 @@ const MAX_NAME_BYTES: usize = 120;
 const MAX_SYMBOL_BYTES: usize = 400;
 /// How deep a wrapper's definition or a declarator's name may lie.
 const MAX_STEPS: usize = 8;
-/// How many children of a wrapper are looked at.
+/// How many children of a wrapper are read.
 const MAX_CHILDREN: usize = 16;
 
 /// Returns the name of `node`, led by `enclosing`; `None` where it has none.

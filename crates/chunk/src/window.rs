@@ -87,19 +87,19 @@ fn window(lines: &Lines<'_>, rest: &Range<usize>) -> usize {
     (half..=end).max_by_key(|at| breaks(lines, *at)).unwrap_or(end)
 }
 
-/// How good it is to cut before a line: behind a blank line, and where little is indented.
+/// How good it is to cut before a line: after a blank line, and where little is indented.
 fn breaks(lines: &Lines<'_>, at: usize) -> (bool, Reverse<usize>) {
     let is_behind_blank = 0 < at && lines.is_blank(at - 1);
     (is_behind_blank, Reverse(lines.indent(at)))
 }
 
-/// Cuts a very long line into pieces, behind white space or punctuation where there is some.
+/// Cuts a very long line into pieces, after white space or punctuation where there is some.
 fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at(piece_end(rest));
-            rest = behind;
+            let (piece, after) = rest.split_at(piece_end(rest));
+            rest = after;
             if !piece.trim().is_empty() {
                 return Some(piece);
             }

@@ -15,7 +15,7 @@ pub fn language(path: &str, text: &str) -> Option<&'static Language> {
     }
 }
 
-/// Returns the language that a file's name tells.
+/// Returns the language that a file's name implies.
 pub fn by_path(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     by_file_name(name).or_else(|| by_extension(name))

@@ -10,11 +10,11 @@ pub fn identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
     let mut rest = text.as_bytes();
     std::iter::from_fn(move || {
         let (_, from_start) = cut(rest, |byte| !byte.is_ascii_alphanumeric());
-        let (identifier, behind) = match from_start.first()? {
+        let (identifier, after) = match from_start.first()? {
             b'0'..=b'9' => cut(from_start, |byte| byte.is_ascii_digit()),
             _ => cut(from_start, |byte| byte.is_ascii_alphanumeric() || byte == b'_'),
         };
-        rest = behind;
+        rest = after;
         Some(identifier)
     })
 }
@@ -25,8 +25,8 @@ pub fn parts(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = identifier;
     std::iter::from_fn(move || {
         let (_, from_start) = cut(rest, |byte| !byte.is_ascii_alphanumeric());
-        let (part, behind) = from_start.split_at(part_length(from_start)?);
-        rest = behind;
+        let (part, after) = from_start.split_at(part_length(from_start)?);
+        rest = after;
         Some(part)
     })
 }
@@ -62,8 +62,8 @@ fn part_length(bytes: &[u8]) -> Option<usize> {
     if bytes.first()?.is_ascii_digit() {
         return Some(cut(bytes, |byte| byte.is_ascii_digit()).0.len());
     }
-    let (upper, behind) = cut(bytes, |byte| byte.is_ascii_uppercase());
-    let (lower, _) = cut(behind, |byte| byte.is_ascii_lowercase());
+    let (upper, after) = cut(bytes, |byte| byte.is_ascii_uppercase());
+    let (lower, _) = cut(after, |byte| byte.is_ascii_lowercase());
     Some(match (upper.len(), lower.len()) {
         (upper @ (0 | 1), lower) => upper + lower,
         (upper, 0) => upper,
@@ -72,7 +72,7 @@ fn part_length(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// Cuts `bytes` behind the longest start whose bytes all satisfy `keep`.
+/// Cuts `bytes` after the longest start whose bytes all satisfy `keep`.
 fn cut(bytes: &[u8], keep: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let end = bytes.iter().position(|&byte| !keep(byte)).unwrap_or(bytes.len());
     bytes.split_at(end)

@@ -46,7 +46,7 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Returns what never changes while the server runs.
     fn about(&self) -> &About;
 
-    /// Refuses to list and call tools while they cannot work. Asked before arguments are looked at.
+    /// Refuses to list and call tools while they cannot work. Asked before arguments are read.
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated, and what

@@ -1,4 +1,4 @@
-//! Two eras of the protocol on one endpoint, told apart message by message, without state.
+//! Two eras of the protocol on one endpoint, distinguished message by message, without state.
 
 use serde_json::{Value, json};
 

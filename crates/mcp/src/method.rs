@@ -16,7 +16,7 @@ type Members = Map<String, Value>;
 /// A request that was understood.
 pub(super) enum Answer {
     Now(Result<Members, Error>),
-    /// A call that takes its time; its news come on the stream.
+    /// A long-running call; its progress comes on the stream.
     Later(BoxStream<'static, Update>),
 }
 

@@ -28,7 +28,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Whether a result may be kept by whoever sees it.
+/// Whether a result may be cached by anyone who sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     /// A list, the same for every client.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::codex::{Ending, Event as Heard};
 
-/// Plays events and returns what was told, one line each.
+/// Plays events and returns what was reported, one line each.
 fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
     play_on(Assembly::new(Some(0)), events)
 }
@@ -212,7 +212,7 @@ fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Op
     }
     let bound = assembly.overrun();
     let (segments, ..) = assembly.finish();
-    assert_eq!(told.len(), segments.len(), "what is told is what is kept");
+    assert_eq!(told.len(), segments.len(), "what is reported is what is kept");
     let said = segments.into_iter().map(|segment| match segment {
         Segment::Thinking { text } | Segment::Answer { text } => {
             let end = text.char_indices().rev().nth(21).map_or(0, |(at, _)| at);

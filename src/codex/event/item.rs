@@ -93,7 +93,7 @@ fn command(call_id: String, item: &Value) -> Tool {
     let parameters = json!({ "command": item.get("command"), "cwd": item.get("cwd") });
     let result =
         json!({ "exitCode": item.get("exitCode"), "output": item.get("aggregatedOutput") });
-    // A command that fails has an exit code and an output too, which tell more than `failed`.
+    // A command that fails has an exit code and an output too, which say more than `failed`.
     let outcome = match item.get("status").and_then(Value::as_str) {
         Some("declined") => Some(Err("the command was declined".to_owned())),
         Some("inProgress") | None => None,

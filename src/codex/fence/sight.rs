@@ -1,4 +1,4 @@
-//! Looks at the secrets of indexed folders, and does not wait for a file system that does not answer.
+//! Checks the secrets of indexed folders, and does not wait for a file system that does not answer.
 
 use std::{
     collections::BTreeMap,
@@ -17,13 +17,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const SILENT: &str = "its file system does not answer";
 
-/// Folders that are being looked at, with the time since when their file system has not answered. One
-/// that takes too long is not looked at again until it does: each look holds a thread.
+/// Folders that are being checked, with the time since when their file system has not answered. One
+/// that takes too long is not checked again until it does: each check holds a thread.
 #[derive(Debug, Clone, Default)]
 pub(in crate::codex) struct Sight(Arc<Mutex<BTreeMap<PathBuf, Instant>>>);
 
 impl Sight {
-    /// Returns those of `readable` that can be looked at, with all their secrets that are there, and
+    /// Returns those of `readable` that can be checked, with all their secrets that are there, and
     /// those that cannot.
     pub(in crate::codex) async fn of(
         &self,

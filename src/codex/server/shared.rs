@@ -25,7 +25,7 @@ const ENDED: &str = "the Codex process ended";
 /// What marks a line of standard error as no failure.
 const NOTICES: [&str; 6] = ["warning", "warn", "info", "debug", "trace", "note"];
 
-/// Bytes of events that a turn may be behind; one that falls further behind is given up.
+/// Bytes of events that may wait for a turn; a turn with more is given up.
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
 
 /// An event of a thread, as its turn receives it.
@@ -161,7 +161,7 @@ impl Shared {
                         Some(error) => Err(error),
                         None => Ok(incoming.result.unwrap_or_default()),
                     };
-                    // Whoever waited may have given up meanwhile.
+                    // The caller that waited may have given up meanwhile.
                     drop(waiting.send(answer));
                 }
             }

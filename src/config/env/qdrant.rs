@@ -56,7 +56,7 @@ pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
 fn url(text: &str) -> Result<String, String> {
     let text = text.trim().trim_end_matches('/');
     // What stands before an `@` may be a password.
-    let shown = text.rsplit_once('@').map_or(text, |(_, behind)| behind);
+    let shown = text.rsplit_once('@').map_or(text, |(_, after)| after);
     let (scheme, authority) = text
         .split_once("://")
         .filter(|(scheme, _)| ["http", "https"].contains(scheme))

@@ -32,7 +32,7 @@ impl Vocabulary {
     pub(super) fn new(file: &'static str) -> Result<Self, EmbedError> {
         let words: Vec<&[u8]> = file.lines().map(str::as_bytes).collect();
         let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
-        if LONGEST < longest {
+        if longest > LONGEST {
             return Err(EmbedError::Damaged("a sub-word is too long"));
         }
         let size = (words.len() * SLOTS_PER_WORD).next_power_of_two();

@@ -33,7 +33,7 @@ impl Terms {
     /// underscores in a whole, so that `read_file` and `readFile` are one.
     pub(super) fn add(&mut self, text: &str, weight: f32) {
         for identifier in identifiers(text) {
-            if LONGEST_IDENTIFIER < identifier.len() {
+            if identifier.len() > LONGEST_IDENTIFIER {
                 continue;
             }
             let mut found = 0;
@@ -44,7 +44,7 @@ impl Terms {
                     self.counted.push((hash(stem(part)), weight));
                 }
             }
-            if 1 < found {
+            if found > 1 {
                 self.counted.push((hash(identifier), weight));
             }
         }

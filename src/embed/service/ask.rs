@@ -108,7 +108,7 @@ impl Client {
         match read {
             Ok(vectors) => vectors.map_err(give_up),
             Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
-            // The runtime ends, and with it whoever waits.
+            // The runtime ends, and with it every caller that waits.
             Err(_) => Err(give_up(ServiceError::BrokeOff("the process is stopping".to_owned()))),
         }
     }

@@ -14,7 +14,7 @@ use crate::embed::EmbedError;
 
 /// How long a success is believed. Requests of ingest and search renew it for free.
 const BELIEVED: Duration = Duration::from_secs(30);
-/// How long a failure is believed: whoever has just repaired something wants to see it.
+/// How long a failure is believed: a person who has just repaired something wants to see it.
 const DISBELIEVED: Duration = Duration::from_secs(1);
 
 /// The latest outcome.

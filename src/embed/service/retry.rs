@@ -32,7 +32,7 @@ pub(super) const DOCUMENTS: RetryPolicy = RetryPolicy { attempts: 10, longest_wa
 /// Somebody waits for the result of a search.
 pub(super) const QUERY: RetryPolicy =
     RetryPolicy { attempts: 3, longest_wait: Duration::from_secs(3) };
-/// Whoever asks whether it works wants to know about now.
+/// A caller that asks whether it works wants to know about now.
 pub(super) const CHECK: RetryPolicy = RetryPolicy { attempts: 1, longest_wait: Duration::ZERO };
 
 /// The longest that somebody waits for the vector of a query: a service may have to load its model.

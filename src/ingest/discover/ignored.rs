@@ -180,7 +180,7 @@ impl Rules {
 /// Reads the patterns of one file, as far as the bounds allow.
 fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(IgnoreError)) -> Gitignore {
     let content = match content.get(..MAX_BYTES) {
-        Some(start) if MAX_BYTES < content.len() => {
+        Some(start) if content.len() > MAX_BYTES => {
             fault(IgnoreError::TooLarge);
             // A pattern that is cut off would mean something else.
             let end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();

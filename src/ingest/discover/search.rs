@@ -17,7 +17,7 @@ use crate::ingest::{
     secret::{self, fold, is_published},
 };
 
-/// How much is looked at. A folder above any of these bounds is itself taken for a secret.
+/// How much is read. A folder above any of these bounds is itself taken for a secret.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     /// Entries of one folder, with all below it.

@@ -153,10 +153,10 @@ impl Walk<'_> {
             return Err(IngestError::Cancelled);
         }
         let fault = |limit| IngestError::TooManyFiles { path: self.way.place.to_owned(), limit };
-        if MAX_ENTRIES < self.entries {
+        if self.entries > MAX_ENTRIES {
             return Err(fault(MAX_ENTRIES));
         }
-        if MAX_FILES < self.found.files.len() + self.found.skipped.len() {
+        if self.found.files.len() + self.found.skipped.len() > MAX_FILES {
             return Err(fault(MAX_FILES));
         }
         Ok(())

@@ -63,7 +63,7 @@ pub(super) async fn repair(
     Ok(has_deleted)
 }
 
-/// Deletes chunks of versions that no record names, and tells the path of each other one. Returns whether
+/// Deletes chunks of versions that no record names, and reports the path of each other one. Returns whether
 /// there were any.
 async fn delete_strays(
     target: &Target,

@@ -56,7 +56,7 @@ pub(super) async fn within(
         let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
         by_path(deps.catalog.files_at(root.id, paths).await?)
     } else {
-        // The store can only tell the files of a folder by going through all of them.
+        // The store can only find the files of a folder by going through all of them.
         let mut records = records(deps, root.id).await?;
         deps.folders.learn(root.id, records.keys());
         records.retain(|path, _| scope.covers(path));
@@ -92,7 +92,7 @@ fn by_path(records: Vec<FileRecord>) -> Records {
     records.into_iter().map(|record| (record.path.clone(), record)).collect()
 }
 
-/// Returns the paths that were there but could not be looked at.
+/// Returns the paths that were there but could not be read.
 pub(super) fn untouchable(discovered: &Discovered) -> Vec<String> {
     let unreadable = discovered.skipped.iter().filter(|file| file.reason == Reason::Unreadable);
     unreadable.map(|file| file.path.clone()).collect()

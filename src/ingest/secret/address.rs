@@ -25,7 +25,7 @@ pub(super) fn login(text: &str, option: Range<usize>, reading: Reading) -> Optio
     let login = text.get(start..text.floor_char_boundary(start + length))?;
     let (_, password) = login.split_once(':')?;
     let end = start + login.len();
-    // An address is looked at as one.
+    // An address is judged as one.
     let is_address = password.starts_with("//");
     let is_login = !is_address
         && is_secret(password, Family::Password, reading.of_argument())

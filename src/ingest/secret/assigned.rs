@@ -109,7 +109,7 @@ fn is_statement(text: &str, name: &Range<usize>) -> bool {
         || line.ends_with("identified with ")
 }
 
-/// Returns what stands before `at` in its line, as far as that is looked at.
+/// Returns what stands before `at` in its line, as far as that is read.
 fn before(text: &str, at: usize) -> &str {
     let start = text.ceil_char_boundary(at.saturating_sub(4 * NEAR));
     let before = text.get(start..at).unwrap_or_default();

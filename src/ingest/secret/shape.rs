@@ -287,5 +287,5 @@ pub(super) fn is_varied(value: &[u8]) -> bool {
 
 /// So many bytes that follow each other are a row.
 const ROW: usize = 8;
-/// How much of a long value is looked at, in bytes.
+/// How much of a long value is examined, in bytes.
 const LOOK: usize = 256;

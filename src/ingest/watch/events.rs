@@ -1,4 +1,4 @@
-//! What the system tells of changed files, as a bounded stream.
+//! What the system reports of changed files, as a bounded stream.
 
 use std::{
     collections::BTreeSet,
@@ -38,7 +38,7 @@ const MAX_EVENTS: usize = 4096;
 pub(super) enum Seen {
     /// Something changed at these paths.
     Paths(Vec<PathBuf>),
-    /// More changed than can be told.
+    /// More changed than can be reported.
     Lost,
 }
 

@@ -8,7 +8,7 @@ use crate::ingest::{
     pipeline::Deps,
 };
 
-/// What tells a folder from another one that has its path later.
+/// What distinguishes a folder from another one that has its path later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity(u64, u64);
 

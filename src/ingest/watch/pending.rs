@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(600);
 /// With more paths than this, comparing the whole root costs less than looking at each.
 const MAX_PATHS: usize = 200;
 
-/// What is to be looked at.
+/// What is to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// Paths below the root, with everything below them.
@@ -37,7 +37,7 @@ impl Pending {
             What::Everything => {}
             What::Paths(paths) => {
                 paths.insert(path);
-                if MAX_PATHS < paths.len() {
+                if paths.len() > MAX_PATHS {
                     self.what = Some(What::Everything);
                 }
             }
@@ -51,7 +51,7 @@ impl Pending {
         self.wait(now);
     }
 
-    /// When to look at the changes, if there are any.
+    /// When to check the changes, if there are any.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -67,7 +67,7 @@ impl Pending {
         self.what.take().unwrap_or_else(|| What::Paths(BTreeSet::new()))
     }
 
-    /// Puts changes back that could not be looked at.
+    /// Puts changes back that could not be checked.
     pub(super) fn put_back(&mut self, what: What, until: Instant) {
         match what {
             What::Everything => self.note_all(until),

@@ -67,7 +67,7 @@ pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> 
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
-        if LEAST_LEFT_OUT <= hidden {
+        if hidden >= LEAST_LEFT_OUT {
             trimmed.push_str(MARK);
             at += hidden;
             continue;

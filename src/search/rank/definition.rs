@@ -27,7 +27,7 @@ const INSIDE: f32 = 0.25;
 /// Returns 1 where the chunk defines a name in the query, and less where it only belongs to the
 /// definition of one.
 ///
-/// The text is read, as the symbol alone does not tell the head of a long definition from the rest
+/// The text is read, as the symbol alone does not distinguish the head of a long definition from the rest
 /// of it, and in languages that are not parsed there is none.
 pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
     if intent.names.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
     let elaborating = language.map_or(&[][..], |language| language.definitions.elaborating);
     let lines = record.text.lines().map(|line| defined(line, elaborating, asked));
     let best = lines.fold(0.0, f32::max);
-    if EXTENDED < best {
+    if best > EXTENDED {
         return best;
     }
     let symbol = record.symbol.as_deref().unwrap_or_default();
@@ -107,11 +107,11 @@ fn defined(line: &str, elaborating: &[&str], asked: impl Fn(&str) -> f32) -> f32
 /// bases follow the name of a definition, a semicolon that of a declaration, and others are uses.
 fn of_type<'a>(named: &str, mut rest: impl Iterator<Item = &'a str>) -> f32 {
     let last = last_name(named).unwrap_or_default();
-    let behind = named.rsplit_once(last).map_or("", |(_, behind)| behind);
-    let behind = if behind.is_empty() { rest.next().unwrap_or_default() } else { behind };
-    match behind.bytes().next() {
+    let after = named.rsplit_once(last).map_or("", |(_, after)| after);
+    let after = if after.is_empty() { rest.next().unwrap_or_default() } else { after };
+    match after.bytes().next() {
         None | Some(b'{' | b':') => 1.0,
-        _ if behind == "final" => 1.0,
+        _ if after == "final" => 1.0,
         Some(b';') => DECLARED,
         Some(_) => 0.0,
     }

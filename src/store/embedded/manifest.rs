@@ -100,7 +100,7 @@ impl Manifest {
             return Err(StoreError::Damaged { path: folder.to_owned(), reason });
         }
         let Header { layout } = serde_json::from_slice(&bytes).map_err(damaged)?;
-        if LAYOUT < layout {
+        if layout > LAYOUT {
             let path = folder.to_owned();
             return Err(StoreError::NewerLayout { path, found: layout, supported: LAYOUT });
         }

@@ -34,7 +34,7 @@ pub(super) struct Optimizer {
     writer: Arc<Mutex<Writer>>,
     bounds: Bounds,
     busy: watch::Sender<Option<Rebuild>>,
-    /// Whether a run ended while segments were being rebuilt, so that what it left is to be looked at.
+    /// Whether a run ended while segments were being rebuilt, so that what it left is to be checked.
     again: Arc<AtomicBool>,
     thread: Arc<SyncMutex<Option<JoinHandle<()>>>>,
 }

@@ -164,7 +164,7 @@ impl Shard {
 
     /// The approximate index loses matches under a filter; looking at all the points that a filter
     /// leaves is fast. Without that index every search looks at all, first by rounded vectors, and so
-    /// does the engine where a filter leaves few, unless it is told to be exact.
+    /// does the engine where a filter leaves few, unless it is asked to be exact.
     fn how(&self, filter: Option<&qdrant_edge::Filter>) -> Result<SearchParams, StoreError> {
         let leaves_many = || {
             let request = CountRequest { filter: filter.cloned(), exact: false };

@@ -40,7 +40,7 @@ pub(super) fn remove_copies(writer: &mut Writer) -> Result<(), StoreError> {
                 None => break,
             }
         }
-        if 0 < rewritten {
+        if rewritten > 0 {
             info!(?collection, points = rewritten, "removed second copies after a crash");
         }
     }
@@ -69,7 +69,7 @@ fn copies(shard: &Shard, ids: &[PointId]) -> Result<usize, StoreError> {
     shard.call("compare segments", |engine| engine.count(CountRequest { filter, exact: true }))
 }
 
-/// Writes the newest copy of each point anew. The journal has the points before any copy goes.
+/// Writes the newest copy of each point again. The journal has the points before any copy goes.
 fn rewrite(
     writer: &mut Writer,
     collection: Collection,

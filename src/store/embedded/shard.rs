@@ -226,7 +226,7 @@ pub(super) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 fn m(folder: &Path) -> usize {
     match EdgeConfig::load(folder) {
         Some(Ok(config)) if config.hnsw_config.m == hnsw::M => hnsw::M,
-        // A file that cannot be read is written anew; the wrong number only costs a rebuild.
+        // A file that cannot be read is written again; the wrong number only costs a rebuild.
         _ => hnsw::NO_GRAPH,
     }
 }

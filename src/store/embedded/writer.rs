@@ -59,7 +59,7 @@ pub(super) struct Notes {
     pub(super) roster: Roster,
 }
 
-/// Makes changes durable. Owned by whoever writes; flushes when dropped.
+/// Makes changes durable. Owned by the task that writes; flushes when dropped.
 #[derive(Debug)]
 pub(super) struct Writer {
     shards: Arc<Shards>,

@@ -43,7 +43,7 @@ impl Server {
     }
 
     /// Writes a record if the current one has the token `expected`, or if there is none. Returns what
-    /// is there then, whoever wrote it.
+    /// is there then, from any writer.
     pub(super) async fn swap<T: Serialize + DeserializeOwned>(
         &self,
         id: Uuid,

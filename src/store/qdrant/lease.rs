@@ -33,7 +33,7 @@ use crate::{domain::RootId, task::Tasks};
 
 /// In a lease time there are so many renewals.
 const RENEWALS: u32 = 4;
-/// The pause between two tries to renew, and the longest one between two looks at somebody's lease.
+/// The pause between two tries to renew, and the longest one between two reads of another's lease.
 const PAUSE: Duration = Duration::from_millis(500);
 /// How long giving back may take; what is not given back expires.
 const GIVE_BACK: Duration = Duration::from_secs(3);

@@ -106,7 +106,7 @@ impl Server {
                 self.begin_again(&record, &lacking).await?;
                 continue;
             }
-            // Whoever emptied the store before this saw no collections of ours to delete.
+            // A process that emptied the store before this saw no collections of ours to delete.
             if self.record::<Record>(MODEL).await?.as_ref() != Some(&record) {
                 continue;
             }
@@ -236,7 +236,7 @@ impl Server {
         }
     }
 
-    /// Creates a collection unless it is there, be it that another process is faster.
+    /// Creates a collection unless it is there, even where another process is faster.
     pub(super) async fn make(&self, request: CreateCollection) -> Result<(), CallError> {
         let name = &request.collection_name;
         if self.is_there(name).await? {
@@ -318,7 +318,7 @@ fn sparse() -> SparseVectorConfig {
     SparseVectorConfig { map: [(TERMS.to_owned(), params)].into() }
 }
 
-/// Searches under a filter look at all that the filter leaves, so that edges for it would be in vain.
+/// Searches under a filter look at all that the filter leaves, so that edges for it would be useless.
 #[expect(deprecated, reason = "servers before 1.20 know no other words for it")]
 pub(super) fn keyword(how_often: Use) -> PayloadIndexParams {
     let is_often = matches!(how_often, Use::Often);

@@ -20,7 +20,7 @@ use super::{
 
 /// The most points of one message.
 const POINTS: usize = 64;
-/// The most bytes of one message, save for a point that is larger by itself. Proxies often let no more
+/// The most bytes of one message, except for a point that is larger by itself. Proxies often let no more
 /// than 4 MiB pass.
 const BYTES: usize = 3 << 20;
 /// How many messages of one write are under way at a time. More only wait in the server.

@@ -1,4 +1,4 @@
-//! An embedding service on loopback, which can be told to misbehave: `/v1/embeddings` over HTTP.
+//! An embedding service on loopback, which can be made to misbehave: `/v1/embeddings` over HTTP.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -37,7 +37,7 @@ use super::qdrant::tls;
 
 /// How long a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Length of the vectors, unless told otherwise.
+/// Length of the vectors, unless asked otherwise.
 pub(crate) const DIMENSIONS: usize = 64;
 
 /// What the service does with one request.

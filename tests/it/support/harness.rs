@@ -60,7 +60,7 @@ impl Harness {
         Self { model, search, codex, chat, tasks, settings, catalog, folder }
     }
 
-    /// Stops everything of ours and begins anew in the same folder.
+    /// Stops everything of ours and begins again in the same folder.
     pub(crate) async fn restart(&mut self) {
         assert!(self.tasks.stop(Duration::from_secs(20)).await, "stopping takes too long");
         self.tasks = Tasks::default();

@@ -1,5 +1,5 @@
 //! A stand-in for a Qdrant server: the calls that our store makes, over gRPC and with the messages that
-//! `qdrant-client` ships, on the embedded engine. It can be told to refuse, delay, lose and cut calls,
+//! `qdrant-client` ships, on the embedded engine. It can be made to refuse, delay, lose and cut calls,
 //! and to be away.
 
 pub(crate) mod fixture;
@@ -247,7 +247,7 @@ impl Inner {
         let matches =
             |rule: &&mut Rule| rule.call == call && collection.contains(rule.of) && 0 < rule.times;
         let rule = rules.iter_mut().find(matches)?;
-        if 0 < rule.after {
+        if rule.after > 0 {
             rule.after -= 1;
             return None;
         }

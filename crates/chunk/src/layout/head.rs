@@ -7,7 +7,7 @@ use codeinfo_lang::{
 
 use crate::symbol::tidy;
 
-/// No more of a line is looked at.
+/// No more of a line is read.
 const MAX_BYTES: usize = 400;
 /// No more words and attributes are skipped on the way to the word of a definition.
 const MAX_WORDS: usize = 12;
@@ -52,7 +52,7 @@ pub(super) fn head(layout: &Layout, line: &str, place: Place, has_body: bool) ->
     Some(Head { construct, name: tidy(&name)? })
 }
 
-/// A definition that a word starts, behind attributes and modifiers.
+/// A definition that a word starts, after attributes and modifiers.
 fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<Head> {
     if layout.words.is_empty() {
         return None;
@@ -60,14 +60,14 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
     let mut rest = line;
     for _ in 0..MAX_WORDS {
         rest = rest.trim_start();
-        if let Some(behind) = attribute(rest) {
-            rest = behind;
+        if let Some(after) = attribute(rest) {
+            rest = after;
             continue;
         }
-        let (word, behind) = word(rest);
+        let (word, after) = word(rest);
         if let Some(found) = layout.words.iter().find(|known| known.text == word) {
-            if is_chained(layout, behind) {
-                rest = behind;
+            if is_chained(layout, after) {
+                rest = after;
                 continue;
             }
             let is_empty =
@@ -76,16 +76,16 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
                 return None;
             }
             let name = match found.naming {
-                Naming::Next => next(layout, behind),
+                Naming::Next => next(layout, after),
                 Naming::Itself => Some(word.to_owned()),
-                Naming::Rest => rest_of(behind),
+                Naming::Rest => rest_of(after),
             };
             return Some(Head { construct: found.construct, name: tidy(&name?)? });
         }
         if word.is_empty() || !layout.modifiers.contains(&word) {
             return None;
         }
-        rest = without_group(behind);
+        rest = without_group(after);
     }
     None
 }
@@ -93,7 +93,7 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
 /// `@Name.part(arguments)` or `#[name]`, if it ends on the line.
 fn attribute(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("#[") {
-        return rest.split_once(']').map(|(_, behind)| behind);
+        return rest.split_once(']').map(|(_, after)| after);
     }
     let rest = text.strip_prefix('@')?;
     let rest =
@@ -107,10 +107,10 @@ fn word(text: &str) -> (&str, &str) {
 }
 
 /// Whether the next word starts the definition: `class func make()`, `enum class Side`.
-fn is_chained(layout: &Layout, behind: &str) -> bool {
-    let Some(behind) = behind.strip_prefix(' ') else { return false };
-    let (word, behind) = word(behind);
-    let is_named = behind.strip_prefix(' ').is_some_and(|rest| rest.starts_with(is_part));
+fn is_chained(layout: &Layout, after: &str) -> bool {
+    let Some(after) = after.strip_prefix(' ') else { return false };
+    let (word, after) = word(after);
+    let is_named = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(is_part));
     is_named && layout.words.iter().any(|known| known.text == word)
 }
 
@@ -141,7 +141,7 @@ fn is_part(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '$' | '"' | '\'' | '`')
 }
 
-/// The name behind a word: an identifier with dots, strings, or an operator.
+/// The name after a word: an identifier with dots, strings, or an operator.
 fn next(layout: &Layout, text: &str) -> Option<String> {
     let text = without_group(text.trim_start()).trim_start();
     if text.starts_with(['"', '\'']) {
@@ -153,22 +153,22 @@ fn next(layout: &Layout, text: &str) -> Option<String> {
     let mut name = String::new();
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
-        let behind = rest.get(character.len_utf8()..).unwrap_or_default();
+        let after = rest.get(character.len_utf8()..).unwrap_or_default();
         match character {
             '<' | '[' | '?' if without_group(rest).trim_start_matches('?').starts_with('.') => {
                 rest = without_group(rest).trim_start_matches('?');
                 continue;
             }
-            '?' | '!' if behind.starts_with('.') => {}
-            ':' if behind.starts_with(':') && !name.is_empty() => {
+            '?' | '!' if after.starts_with('.') => {}
+            ':' if after.starts_with(':') && !name.is_empty() => {
                 name.push_str("::");
-                rest = behind.get(1..).unwrap_or_default();
+                rest = after.get(1..).unwrap_or_default();
                 continue;
             }
-            ':' if layout.shows == Style::Assigned && behind.starts_with(is_part) => {
+            ':' if layout.shows == Style::Assigned && after.starts_with(is_part) => {
                 name.push(character);
             }
-            '.' | '\'' | '!' | '-' if !name.is_empty() && behind.starts_with(is_part) => {
+            '.' | '\'' | '!' | '-' if !name.is_empty() && after.starts_with(is_part) => {
                 name.push(character);
             }
             '?' | '!' if !name.is_empty() => {
@@ -180,7 +180,7 @@ fn next(layout: &Layout, text: &str) -> Option<String> {
             }
             _ => break,
         }
-        rest = behind;
+        rest = after;
     }
     if name.is_empty() {
         let is_operator =
@@ -196,16 +196,16 @@ fn quoted(text: &str) -> Option<String> {
     let mut names = Vec::new();
     let mut rest = text.trim_start();
     while let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-        let (name, behind) = rest.get(1..)?.split_once(quote)?;
+        let (name, after) = rest.get(1..)?.split_once(quote)?;
         names.push(name);
-        rest = behind.trim_start();
+        rest = after.trim_start();
     }
     Some(names.join("."))
 }
 
 /// `(Show a) => Pretty (Tree a) where` is `Pretty (Tree a)`.
 fn rest_of(text: &str) -> Option<String> {
-    let text = text.split_once("=>").map_or(text, |(_, behind)| behind);
+    let text = text.split_once("=>").map_or(text, |(_, after)| after);
     let end = [" where", " =", " {", " with", " do", "::"].iter().filter_map(|end| text.find(end));
     Some(text.get(..end.min().unwrap_or(text.len()))?.trim_end_matches(['{', ':']).to_owned())
 }
@@ -243,25 +243,25 @@ fn assigned(line: &str) -> Option<String> {
 /// `open path mode = …` and `open :: Path -> …` are `open`.
 fn equated(line: &str, has_body: bool) -> Option<String> {
     if let Some(rest) = line.strip_prefix('(') {
-        let (name, behind) = rest.split_once(')')?;
+        let (name, after) = rest.split_once(')')?;
         let is_operator = !name.contains(|c: char| c.is_alphanumeric() || c.is_whitespace());
-        return (is_operator && behind.trim_start().starts_with("::")).then(|| name.to_owned());
+        return (is_operator && after.trim_start().starts_with("::")).then(|| name.to_owned());
     }
     let end = line.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '\''));
-    let (name, behind) = line.split_at(end.unwrap_or(line.len()));
+    let (name, after) = line.split_at(end.unwrap_or(line.len()));
     if !name.starts_with(|c: char| c.is_lowercase() || c == '_') {
         return None;
     }
-    let second = behind.split_whitespace().next().unwrap_or_default();
+    let second = after.split_whitespace().next().unwrap_or_default();
     let is_symbol = |c: char| !c.is_alphanumeric() && !"_'\"()[]{},;`".contains(c);
     let is_reserved = matches!(second, "=" | "::" | "|" | "->" | "<-" | "@" | "~" | "!" | ":");
     if !is_reserved && !second.is_empty() && second.chars().all(is_symbol) {
-        return (behind.contains('=')).then(|| second.to_owned());
+        return (after.contains('=')).then(|| second.to_owned());
     }
-    let starts = behind.is_empty() || behind.starts_with([' ', '(', ':']);
+    let starts = after.is_empty() || after.starts_with([' ', '(', ':']);
     // An import or a directive has none of these.
-    let is_equation = ["=", "::", "->"].iter().any(|mark| behind.contains(mark));
-    let goes_on = has_body && (behind.is_empty() || second.starts_with('|'));
+    let is_equation = ["=", "::", "->"].iter().any(|mark| after.contains(mark));
+    let goes_on = has_body && (after.is_empty() || second.starts_with('|'));
     (starts && (is_equation || goes_on)).then(|| name.to_owned())
 }
 
@@ -273,8 +273,8 @@ fn key(line: &str) -> Option<String> {
     };
     let (key, value) = match line.strip_prefix('"') {
         Some(rest) => {
-            let (key, behind) = rest.split_once('"')?;
-            (key, behind.trim_start().strip_prefix(':')?)
+            let (key, after) = rest.split_once('"')?;
+            (key, after.trim_start().strip_prefix(':')?)
         }
         None => line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?,
     };
@@ -297,23 +297,23 @@ fn selector(line: &str) -> Option<String> {
 
 /// `build: src/main.c | out` is `build`.
 fn target(line: &str) -> Option<String> {
-    let (name, behind) = line.split_once(':')?;
-    let is_variable = behind.starts_with('=') || name.contains('=') || behind.starts_with(":=");
+    let (name, after) = line.split_once(':')?;
+    let is_variable = after.starts_with('=') || name.contains('=') || after.starts_with(":=");
     (!is_variable && !name.contains('#')).then(|| name.trim().to_owned())
 }
 
 /// `(defn- name [x]` is `name`.
 fn listed(line: &str, words: &[&str]) -> Option<String> {
-    let (word, behind) = line.strip_prefix('(')?.split_once(char::is_whitespace)?;
+    let (word, after) = line.strip_prefix('(')?.split_once(char::is_whitespace)?;
     let defines = word.rsplit('/').next().is_some_and(|word| word.starts_with("def"));
     if !defines && !words.contains(&word) {
         return None;
     }
-    let behind = behind.trim_start();
-    let behind = behind.strip_prefix('^').map_or(behind, |rest| {
-        rest.split_once(char::is_whitespace).map_or(rest, |(_, behind)| behind)
+    let after = after.trim_start();
+    let after = after.strip_prefix('^').map_or(after, |rest| {
+        rest.split_once(char::is_whitespace).map_or(rest, |(_, after)| after)
     });
-    let name = behind.trim_start_matches(['(', '\'', '"', '[']);
+    let name = after.trim_start_matches(['(', '\'', '"', '[']);
     let end = name.find(|c: char| c.is_whitespace() || "()[]\"".contains(c));
     name.get(..end.unwrap_or(name.len())).map(str::to_owned)
 }

@@ -7,7 +7,7 @@ use codeinfo_lang::{
 
 use crate::lines::Lines;
 
-/// No more of a line is looked at for comments and strings that start there.
+/// No more of a line is searched for comments and strings that start there.
 const MAX_BYTES: usize = 2000;
 /// Columns that a tab counts.
 const TAB: usize = 4;
@@ -63,8 +63,8 @@ impl Shape {
 
     /// The last line of the comment or string that starts on a line.
     pub(super) fn inner_last(&self, line: usize) -> usize {
-        let behind = self.rows.get(line + 1..).unwrap_or_default();
-        line + behind.iter().take_while(|row| row.kind == Kind::Inner).count()
+        let after = self.rows.get(line + 1..).unwrap_or_default();
+        line + after.iter().take_while(|row| row.kind == Kind::Inner).count()
     }
 }
 
@@ -190,14 +190,14 @@ impl Spans<'_> {
         let text = text.get(..text.floor_char_boundary(MAX_BYTES)).unwrap_or(text);
         let mut from = 0;
         while let Some((place, opening, closing)) = self.first(text, from) {
-            let behind = place + opening.len();
-            let rest = text.get(behind..).unwrap_or_default();
+            let after = place + opening.len();
+            let rest = text.get(after..).unwrap_or_default();
             if is_quoted(text.get(from..place).unwrap_or_default()) {
-                from = behind;
+                from = after;
                 continue;
             }
             if let Some(end) = rest.find(closing) {
-                from = behind + end + closing.len();
+                from = after + end + closing.len();
                 continue;
             }
             let found = (line + 1..self.lines.count())
@@ -227,7 +227,7 @@ impl Spans<'_> {
     }
 }
 
-/// Whether what follows is inside a string or behind a line comment.
+/// Whether what follows is inside a string or after a line comment.
 fn is_quoted(before: &str) -> bool {
     let mut quoted = false;
     let mut bytes = before.bytes().peekable();

@@ -4,7 +4,7 @@ use codeinfo_lang::language::Headings;
 
 use crate::{lines::Lines, symbol::tidy};
 
-/// No more of a line is looked at.
+/// No more of a line is read.
 const MAX_BYTES: usize = 400;
 /// Longer lines are text, whatever stands below them.
 const MAX_UNDERLINED: usize = 120;
@@ -165,9 +165,9 @@ fn latex(text: &str) -> Option<(usize, String)> {
 fn table(text: &str) -> Option<(usize, String)> {
     let name = text.strip_prefix('[')?;
     let name = name.strip_prefix('[').unwrap_or(name);
-    let (name, behind) = name.split_once(']')?;
-    let behind = behind.trim_start_matches(']').trim_start();
-    let is_heading = behind.is_empty() || behind.starts_with(['#', ';']);
+    let (name, after) = name.split_once(']')?;
+    let after = after.trim_start_matches(']').trim_start();
+    let is_heading = after.is_empty() || after.starts_with(['#', ';']);
     (is_heading && !name.is_empty()).then(|| (1, name.to_owned()))
 }
 

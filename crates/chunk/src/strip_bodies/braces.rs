@@ -70,7 +70,7 @@ pub(super) fn bodies(lexis: Lexis, containers: &[&str], text: &str) -> Option<Ve
                     insert(&mut bodies, start + 1..at);
                 }
                 let goes_on = match bytes.get(next..)?.trim_ascii_start() {
-                    // Parameters, types and tables go on behind their braces.
+                    // Parameters, types and tables go on after their braces.
                     [b'>' | b',' | b')' | b']' | b'&' | b'|' | b':' | b'=' | b'{', ..] => true,
                     // An array of what the braces describe; elsewhere an attribute.
                     [b'[', ..] => lexis == Lexis::Script,
@@ -136,19 +136,19 @@ fn is_container(lexis: Lexis, containers: &[&str], head: &[u8]) -> bool {
     let mut found = false;
     let mut before = b' ';
     let mut rest = head;
-    while let Some((&first, behind)) = rest.split_first() {
+    while let Some((&first, after)) = rest.split_first() {
         if !is_word(first) {
-            (before, rest) = (first, behind);
+            (before, rest) = (first, after);
             continue;
         }
         let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(length);
+        let (word, after) = rest.split_at(length);
         if lexis == Lexis::Rust && word == b"fn" {
             return found;
         }
         // `Thing.class` names one.
         found |= before != b'.' && containers.iter().any(|known| known.as_bytes() == word);
-        (before, rest) = (b' ', behind);
+        (before, rest) = (b' ', after);
     }
     found
 }
@@ -202,7 +202,7 @@ fn passed(lexis: Lexis, bytes: &[u8], at: usize) -> Option<usize> {
             if rest.get(1 + width) == Some(&b'\'') { width + 2 } else { 1 }
         }
         [b'\'', ..] => quoted(rest, false)?,
-        [b'`', behind @ ..] if lexis == Lexis::Go => find(behind, b"`")? + 2,
+        [b'`', after @ ..] if lexis == Lexis::Go => find(after, b"`")? + 2,
         [b'#', ..] if matches!(lexis, Lexis::C | Lexis::Csharp) => directive(bytes, at),
         _ => 1,
     };
@@ -247,7 +247,7 @@ fn raw(bytes: &[u8], at: usize) -> Option<Vec<u8>> {
     is_raw.then(|| [b"\"".as_slice(), &b"#".repeat(hashes)].concat())
 }
 
-/// Whether a slash behind such text starts a regular expression, and does not divide.
+/// Whether a slash after such text starts a regular expression, and does not divide.
 fn may_start(before: &[u8]) -> bool {
     const WORDS: &[&[u8]] = &[b"case", b"else", b"in", b"of", b"return", b"throw", b"typeof"];
     let before = before.trim_ascii_end();
@@ -266,7 +266,7 @@ fn ends_with_word(text: &[u8], words: &[&[u8]]) -> bool {
 }
 
 /// Length of a directive with the lines it goes on over: a macro need not have whole statements, and
-/// prose behind `#error` may have apostrophes.
+/// prose after `#error` may have apostrophes.
 fn directive(bytes: &[u8], at: usize) -> usize {
     let mut before = bytes.get(..at).unwrap_or_default().iter().rev();
     let is_first =

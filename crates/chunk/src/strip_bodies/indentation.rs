@@ -14,7 +14,7 @@ const TAB: usize = 8;
 struct Function {
     column: usize,
     start: usize,
-    /// Where its body starts: behind the colon.
+    /// Where its body starts: after the colon.
     body: usize,
     /// The column of its first statement.
     inside: Option<usize>,
@@ -44,7 +44,7 @@ struct Functions {
     open: Vec<Function>,
     /// Where the last statement ended.
     end: usize,
-    /// In which columns comments stand behind it, and where they end.
+    /// In which columns comments stand after it, and where they end.
     comments: Vec<(usize, usize)>,
 }
 
@@ -90,7 +90,7 @@ impl Functions {
     }
 }
 
-/// Reads the line that starts at `at` with those it goes on over, and moves `at` behind it. `None` where
+/// Reads the line that starts at `at` with those it goes on over, and moves `at` after it. `None` where
 /// brackets or quotes do not match.
 fn statement(bytes: &[u8], at: &mut usize) -> Option<Statement> {
     let mut column = 0;

@@ -24,7 +24,7 @@ pub(crate) fn check(name: &str, text: &str) {
         assert!(symbol.as_deref() != Some(""), "{name}: empty symbol");
         let is_piece =
             start == end && own.len() < lines[start - 1].trim_end_matches(['\r', '\n']).len();
-        assert!(last < start || (last == start && is_piece), "{name}: {start} behind {last}");
+        assert!(last < start || (last == start && is_piece), "{name}: {start} after {last}");
         last = end;
         if is_piece {
             covered[start - 1].push_str(own);

@@ -488,10 +488,10 @@ fn damaged_files_are_cut_too() {
     for (name, text) in fixtures() {
         for part in 1..10 {
             let at = text.floor_char_boundary(text.len() * part / 10);
-            let (before, behind) = text.split_at(at);
+            let (before, after) = text.split_at(at);
             check(&name, before);
-            check(&name, behind);
-            check(&name, &format!("{behind}{before}"));
+            check(&name, after);
+            check(&name, &format!("{after}{before}"));
         }
         check(&name, &text.replace(['}', ')'], ""));
         check(&name, &text.replace('\n', " "));

@@ -17,7 +17,7 @@ const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"];
 const MAX_BATCH: usize = 8;
 
-/// The headers that an endpoint looks at.
+/// The headers that an endpoint reads.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Headers {
     pub(crate) accept: Option<String>,
@@ -89,7 +89,7 @@ impl Judge {
     }
 }
 
-/// What a message is, told without the code under test.
+/// What a message is, found without the code under test.
 #[derive(Debug, PartialEq)]
 enum Kind {
     Request(Value),
