@@ -1,4 +1,4 @@
-//! A turn as progress of a running call.
+//! A turn as the progress of a running call.
 
 use std::collections::HashMap;
 
