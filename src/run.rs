@@ -98,11 +98,11 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
     };
     let ended = tokio::select! {
         ended = working => ended,
-        told = signals.next() => {
+        signalled = signals.next() => {
             let (turns, runs) = server.underway();
             // With no terminal left nobody would see it; the server stops all the same.
             drop(cli::stopping(turns, runs, config.shutdown_grace));
-            Ok(told?)
+            Ok(signalled?)
         }
     };
     stop(server, &mut signals).await.and(ended)
@@ -118,7 +118,7 @@ async fn start(
     let mut starting = Box::pin(Server::start(config, on_mismatch, Visibility::Announced));
     tokio::select! {
         started = starting.as_mut() => return Ok(Some(started?)),
-        told = signals.next() => told?,
+        signalled = signals.next() => signalled?,
     }
     let grace = config.shutdown_grace;
     drop(cli::stopping(0, 0, grace));
@@ -130,8 +130,8 @@ async fn start(
                 warn!("stopped before the server was up; the next start completes it");
             }
         }
-        told = signals.next() => {
-            told?;
+        signalled = signals.next() => {
+            signalled?;
             return Err(EndedAtOnce.into());
         }
     }
@@ -142,8 +142,8 @@ async fn start(
 async fn stop(server: Server, signals: &mut Signals) -> Result<(), CommandError> {
     tokio::select! {
         _ = server.stop() => Ok(()),
-        told = signals.next() => {
-            told?;
+        signalled = signals.next() => {
+            signalled?;
             Err(EndedAtOnce.into())
         }
     }

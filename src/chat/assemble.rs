@@ -36,7 +36,7 @@ pub(super) struct Assembly {
     /// Unfinished items of a response that broke off.
     cut: Vec<Partial>,
     /// Items reported since the last confirmed response.
-    told: Vec<Key>,
+    reported: Vec<Key>,
     /// Items that a repeated response may report again.
     repeatable: Vec<Key>,
     /// Tool calls that run: the number of the response that made them, or `None` if left out.
@@ -120,7 +120,7 @@ impl Assembly {
             // The turn ends for it.
             codex::Event::Unseen { .. } => Vec::new(),
             codex::Event::Retrying => {
-                self.repeatable.clone_from(&self.told);
+                self.repeatable.clone_from(&self.reported);
                 self.cut.append(&mut self.open);
                 Vec::new()
             }
@@ -170,7 +170,7 @@ impl Assembly {
             stands
         });
         let mut events = self.flush_cut();
-        self.told.push(kind.key(&text));
+        self.reported.push(kind.key(&text));
         let mut shown = String::new();
         self.room.extend(&mut shown, 0, &text);
         events.push(self.say(kind, shown));
@@ -200,7 +200,7 @@ impl Assembly {
         };
         events.splice(..0, self.flush_cut());
         if response == self.response {
-            self.told.push(key(&tool));
+            self.reported.push(key(&tool));
         }
         let is_search = codex::is_search(&tool.source) && tool.name == SEARCH_TOOL;
         let Tool { call_id, source, name, parameters: _, outcome } = tool;
@@ -228,7 +228,7 @@ impl Assembly {
 
     /// Takes `key` from what may be repeated; returns whether it was there.
     fn is_repeated(&mut self, key: &Key) -> bool {
-        let at = self.repeatable.iter().position(|told| told == key);
+        let at = self.repeatable.iter().position(|reported| reported == key);
         at.map(|at| self.repeatable.swap_remove(at)).is_some()
     }
 
@@ -238,7 +238,7 @@ impl Assembly {
         }
         self.thread_total = Some(thread_total);
         *self.usage.get_or_insert_default() += last;
-        self.told.clear();
+        self.reported.clear();
         self.repeatable.clear();
         self.response += 1;
     }

@@ -113,7 +113,7 @@ impl Runner<'_> {
         info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
         let mut assembly = Assembly::new(thread.tokens());
         let model_id = self.model_id.clone();
-        self.tell(vec![Event::Thread { conversation: self.conversation, model_id }]).await;
+        self.report(vec![Event::Thread { conversation: self.conversation, model_id }]).await;
         let failure = match thread.run(question, effort).await {
             Ok(running) => self.follow(running, &mut assembly, deadline).await,
             Err(error) => Some(self.not_started(&error).await),
@@ -169,9 +169,9 @@ impl Runner<'_> {
                 crate::codex::Event::Ended(ending) => Some(ending.clone()),
                 _ => None,
             };
-            let told = self.unless_stopped(deadline, self.tell(assembly.take(event))).await;
-            let told = told.and_then(|()| assembly.overrun().map_or(Ok(()), overran));
-            match (ending, told) {
+            let reported = self.unless_stopped(deadline, self.report(assembly.take(event))).await;
+            let reported = reported.and_then(|()| assembly.overrun().map_or(Ok(()), overran));
+            match (ending, reported) {
                 (None, Ok(())) => {}
                 (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
                 (Some(lost @ Ending::Lost(_)), _) => {
@@ -287,11 +287,11 @@ impl Runner<'_> {
         if error.code() == Code::LlmUnavailable {
             self.chat.codex.lost(None::<TurnErrorKind>).await;
         }
-        let told = error.unavailable();
-        failing(error.code(), &told.reason, &told.hint)
+        let unavailable = error.unavailable();
+        failing(error.code(), &unavailable.reason, &unavailable.hint)
     }
 
-    async fn tell(&self, events: Vec<Event>) {
+    async fn report(&self, events: Vec<Event>) {
         for event in events {
             // A caller that is gone is noticed by `unless_stopped`.
             drop(self.events.send(event).await);

@@ -174,7 +174,7 @@ async fn follow(
     bar: &ProgressBar,
     left: &AtomicU64,
 ) -> Result<Status, CliError> {
-    let mut told = None;
+    let mut shown = None;
     loop {
         let status: Status = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
@@ -186,14 +186,14 @@ async fn follow(
         match status.state.as_str() {
             "queued" | "scanning" | "embedding" => {}
             // Said already.
-            "completed" | "skipped" if told.is_some() && status.message == told => {
+            "completed" | "skipped" if shown.is_some() && status.message == shown => {
                 return Ok(Status { message: None, ..status });
             }
             _ => return Ok(status),
         }
-        if bar.is_hidden() && status.message.is_some() && status.message != told {
-            told = status.message;
-            print::note(told.as_deref().unwrap_or_default())?;
+        if bar.is_hidden() && status.message.is_some() && status.message != shown {
+            shown = status.message;
+            print::note(shown.as_deref().unwrap_or_default())?;
         }
         tokio::time::sleep(POLL).await;
     }

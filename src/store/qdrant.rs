@@ -88,9 +88,9 @@ impl Qdrant {
         match tokio::time::timeout(OPEN_WAIT, opening).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) if error.may_pass(1, 1) => {
-                warn!(reason = %error.told("open"), "starting without the store");
+                warn!(reason = %error.into_store_error("open"), "starting without the store");
             }
-            Ok(Err(error)) => return Err(error.told("open")),
+            Ok(Err(error)) => return Err(error.into_store_error("open")),
             Err(_) => warn!("starting without the store, which does not answer in time"),
         }
         Ok(Self { server, order: Arc::default(), tasks })
@@ -136,7 +136,7 @@ impl Server {
         let patience = READ_PATIENCE.min(self.settings.retry);
         self.call(patience, self.settings.timeout, attempt)
             .await
-            .map_err(|error| error.told(action))
+            .map_err(|error| error.into_store_error(action))
     }
 
     /// Makes a change that may be made again without harm. None may arrive after the lease under which it
@@ -150,7 +150,9 @@ impl Server {
         F: Future<Output = Result<tonic::Response<()>, tonic::Status>>,
     {
         let limit = self.settings.lease / 3;
-        self.call(self.settings.retry, limit, attempt).await.map_err(|error| error.told(action))
+        self.call(self.settings.retry, limit, attempt)
+            .await
+            .map_err(|error| error.into_store_error(action))
     }
 
     async fn call<T, F>(
@@ -260,7 +262,8 @@ impl VectorStore for Qdrant {
     }
 
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
-        async { self.server.health().await.map_err(|error| error.told("answer")) }.boxed()
+        async { self.server.health().await.map_err(|error| error.into_store_error("answer")) }
+            .boxed()
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

@@ -11,8 +11,8 @@ fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
 }
 
 fn play_on(mut assembly: Assembly, events: impl IntoIterator<Item = Heard>) -> Vec<String> {
-    let told = events.into_iter().flat_map(|event| assembly.take(event)).collect::<Vec<_>>();
-    let lines = told.into_iter().map(|event| match event {
+    let reported = events.into_iter().flat_map(|event| assembly.take(event)).collect::<Vec<_>>();
+    let lines = reported.into_iter().map(|event| match event {
         Event::Thread { .. } | Event::Ended(_) => "?".to_owned(),
         Event::Thinking { text } => format!("thinking {text}"),
         Event::ToolRequest { call_id, name, .. } => format!("request {call_id} {name}"),
@@ -72,7 +72,7 @@ const END: Heard = Heard::Ended(Ending::Completed);
 
 #[test]
 fn items_are_told_whole_and_in_order() {
-    let told = play([
+    let reported = play([
         delta("r1", 0, "lo"),
         delta("r1", 0, "ng"),
         thinking("r1", "long thought"),
@@ -88,7 +88,7 @@ fn items_are_told_whole_and_in_order() {
         END,
     ]);
     assert_eq!(
-        told,
+        reported,
         [
             "thinking long thought",
             "request c1 VectorSearch",
@@ -153,25 +153,28 @@ fn a_search_that_fails_has_no_summary() {
         ["request c1 VectorSearch", "result c1 error: no store"]
     );
     let speechless = search("c1", "x", Some(Ok(json!({ "content": [] }))));
-    let told = play([searching("c1", "x"), Heard::ToolEnded(speechless), END]);
-    assert_eq!(told.last().unwrap(), "result c1 errorthe search does not say which files it found");
+    let reported = play([searching("c1", "x"), Heard::ToolEnded(speechless), END]);
+    assert_eq!(
+        reported.last().unwrap(),
+        "result c1 errorthe search does not say which files it found"
+    );
 }
 
 #[test]
 fn a_call_told_only_at_its_end_has_its_request() {
-    let told = play([found("c1", "x"), END]);
-    assert_eq!(told, ["request c1 VectorSearch", "result c1 success", "summary 1"]);
+    let reported = play([found("c1", "x"), END]);
+    assert_eq!(reported, ["request c1 VectorSearch", "result c1 success", "summary 1"]);
 }
 
 #[test]
 fn unfinished_items_are_kept_at_the_end() {
-    let told = play([
+    let reported = play([
         delta("r1", 0, "one"),
         delta("r1", 1, "two"),
         answer_delta("m1", "half an ans"),
         END,
     ]);
-    assert_eq!(told, ["thinking one\n\ntwo", "answer half an ans"]);
+    assert_eq!(reported, ["thinking one\n\ntwo", "answer half an ans"]);
 }
 
 #[test]
@@ -206,13 +209,13 @@ fn tokens_are_those_of_this_turn() {
 /// Plays events; returns the sizes and ends of what was said, and the bound that was reached.
 fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Option<Bound>) {
     let mut assembly = Assembly::new(Some(0));
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for event in events {
-        told.extend(assembly.take(event));
+        reported.extend(assembly.take(event));
     }
     let bound = assembly.overrun();
     let (segments, ..) = assembly.finish();
-    assert_eq!(told.len(), segments.len(), "what is reported is what is kept");
+    assert_eq!(reported.len(), segments.len(), "what is reported is what is kept");
     let said = segments.into_iter().map(|segment| match segment {
         Segment::Thinking { text } | Segment::Answer { text } => {
             let end = text.char_indices().rev().nth(21).map_or(0, |(at, _)| at);

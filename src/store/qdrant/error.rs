@@ -86,7 +86,7 @@ impl CallError {
     }
 
     /// Says what was attempted.
-    pub(super) fn told(self, action: &'static str) -> StoreError {
+    pub(super) fn into_store_error(self, action: &'static str) -> StoreError {
         match self {
             Self::Away { url, reason } => StoreError::Unreachable { action, url, reason },
             Self::Denied { url, reason } => StoreError::Denied { url, reason },

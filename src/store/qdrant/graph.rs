@@ -21,13 +21,13 @@ impl Server {
             Ok(Some(collection)) => match self.set_hnsw(&collection).await {
                 Ok(()) => info!(collection, "the server builds its approximate index from now on"),
                 Err(error) => {
-                    let reason = error.told("build its approximate index");
+                    let reason = error.into_store_error("build its approximate index");
                     warn!(%reason, "the server has no approximate index yet");
                 }
             },
             Ok(None) => {}
             Err(error) => {
-                let reason = error.told("inspect its approximate index");
+                let reason = error.into_store_error("inspect its approximate index");
                 warn!(%reason, "the server may have no approximate index yet");
             }
         }

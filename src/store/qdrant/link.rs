@@ -192,7 +192,7 @@ impl Link {
             if is_over || is_in_vain || !error.may_pass(tries, rounds) {
                 return Err(error);
             }
-            _stalled = Some(self.stalls.retry(error.clone().told("answer")));
+            _stalled = Some(self.stalls.retry(error.clone().into_store_error("answer")));
             tokio::select! {
                 () = self.stopping.cancelled() => return Err(error),
                 () = abandoned.cancelled() => return Err(error),
