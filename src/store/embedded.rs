@@ -89,7 +89,7 @@ impl Embedded {
     ) -> Result<Self, StoreError> {
         let repairs = settings.repairs;
         // What a command only reads of, the next server compares; what it wrote of damaged files would look whole.
-        let is_brief = !settings.settles && !repairs;
+        let is_brief = !settings.background_merge && !repairs;
         let compare = if is_brief { Compare::Unstamped } else { Compare::All };
         let wanted = Wanted { model: model.to_owned(), dimensions, on_mismatch, repairs, compare };
         let at = folder.to_owned();

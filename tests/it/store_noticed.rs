@@ -9,7 +9,7 @@ use std::{
 };
 
 use codeinfo::{
-    domain::{FileRecord, Root},
+    domain::{FileRecord, LastRun},
     store::{Catalog, Collection, OnMismatch, VectorStore},
 };
 
@@ -250,9 +250,10 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
         // Why it could not be repaired stays, until somebody tries again.
         let catalog = Catalog::new(store);
         let mut roots = catalog.roots().await.unwrap();
-        let expected = if to == SERVER { Root::DAMAGED } else { "it is away" };
-        assert_eq!(roots[0].last_error.as_deref(), Some(expected), "{to:?}");
-        roots[0].last_error = Some("it is away".to_owned());
+        let away = LastRun::Failed { reason: "it is away".to_owned() };
+        let expected = if to == SERVER { &LastRun::Damaged } else { &away };
+        assert_eq!(&roots[0].last_run, expected, "{to:?}");
+        roots[0].last_run = away;
         catalog.put_root(&roots[0]).await.unwrap();
     }
 }
@@ -261,8 +262,8 @@ async fn a_root_that_is_still_to_be_repaired_refuses_nothing_and_is_named() {
 async fn is_discarded(store: Arc<dyn VectorStore>, what: &str) {
     let damage = store.damage();
     let roots = Catalog::new(store).roots().await.unwrap();
-    let errors: Vec<_> = roots.iter().map(|root| root.last_error.as_deref()).collect();
-    assert_eq!(errors, [Some(Root::DISCARDED)], "{what}");
+    let last_runs: Vec<_> = roots.iter().map(|root| &root.last_run).collect();
+    assert_eq!(last_runs, [&LastRun::Discarded], "{what}");
     assert_eq!(damage, None, "{what}");
 }
 

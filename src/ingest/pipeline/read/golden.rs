@@ -54,7 +54,7 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
             hasher.update(format!("{numbers:?}"));
         }
     }
-    let hash: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = format!("{:x}", hasher.finalize());
     assert_eq!(
         (hash::REVISION, hash.as_str()),
         GOLDEN,
