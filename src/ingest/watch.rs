@@ -176,7 +176,7 @@ impl Watch {
 /// Watches what is new, and asks for a run if there is something to do.
 async fn reconcile(
     shared: &Shared,
-    watcher: &FsWatcher,
+    system: &FsWatcher,
     watched: &mut Watched,
     what: &What,
 ) -> Result<(), IngestError> {
@@ -185,7 +185,7 @@ async fn reconcile(
         What::Paths(paths) => Some(Arc::new(Scope::new(paths.clone()))),
     };
     // Before the check: what changes from here on is reported.
-    let limit = watcher.watch_for(&shared.deps, watched, scope.as_ref()).await?;
+    let limit = system.watch_for(&shared.deps, watched, scope.as_ref()).await?;
     if let Some(limit) = limit {
         if watched.compare_at.is_none() {
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");
