@@ -1,6 +1,6 @@
 //! What is made of fixtures, as a hash that may only move with the revision.
 
-use std::{fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path};
 
 use sha2::{Digest, Sha256};
 
@@ -54,7 +54,10 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
             hasher.update(format!("{numbers:?}"));
         }
     }
-    let hash = format!("{:x}", hasher.finalize());
+    let mut hash = String::new();
+    for byte in hasher.finalize() {
+        write!(hash, "{byte:02x}").unwrap();
+    }
     assert_eq!(
         (hash::REVISION, hash.as_str()),
         GOLDEN,
