@@ -3,11 +3,13 @@
 use std::{fs, path::Path, time::Duration};
 
 use codeinfo::{
+    chat::Event,
     codex::{Codex, Presence, Unavailable},
     config,
     error::Code,
     task::Tasks,
 };
+use futures_util::StreamExt;
 
 use crate::support::{
     codex::{binary, home, shim_folder},
@@ -163,8 +165,8 @@ async fn a_process_killed_in_a_turn_fails_it_and_the_next_question_works() {
     ])
     .await;
     let before = harness.ask("Before?").await;
-    let turn = harness.begin("What?", None).await.unwrap();
-    harness.model.asked(2).await;
+    let mut turn = harness.begin("What?", None).await.unwrap();
+    while !matches!(turn.next().await.unwrap(), Event::Thinking { .. }) {}
     kill_children(&harness.home());
     let outcome = codeinfo::chat::collect(turn).await;
     assert_eq!(
