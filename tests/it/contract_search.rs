@@ -160,7 +160,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
               "path": "FOLDER/demo/src/parse.rs",
               "relPath": "src/parse.rs",
               "repo": "demo",
-              "match": 0.7756,
+              "match": 0.7796,
               "chunks": 1,
               "lines": 4,
               "ranges": [
