@@ -6,11 +6,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use codeinfo::{
     domain::{FileRecord, LastRun},
-    store::{Catalog, Collection, OnMismatch, VectorStore},
+    store::{Catalog, Collection, OnMismatch, StoreError, VectorStore},
 };
 
 use crate::{
@@ -267,6 +268,16 @@ async fn is_discarded(store: Arc<dyn VectorStore>, what: &str) {
     assert_eq!(damage, None, "{what}");
 }
 
+/// Opens the folder for another model, once the opener before, which may still be merging, let go of it.
+async fn once_let_go(folder: &Path, on_mismatch: OnMismatch) -> Arc<dyn VectorStore> {
+    loop {
+        match open_to(folder, "other@1", on_mismatch, SERVER).await {
+            Err(StoreError::Held { .. }) => tokio::time::sleep(Duration::from_millis(20)).await,
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_index_that_is_dropped_for_another_model_is_no_damage() {
     for what in ["whole", "damaged", "stopped midway", "its roots to be repaired"] {
@@ -288,7 +299,7 @@ async fn an_index_that_is_dropped_for_another_model_is_no_damage() {
             _ => fs::remove_dir_all(store.join("roots")).unwrap(),
         }
         for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
-            let opened = open_to(store, "other@1", on_mismatch, SERVER).await.unwrap();
+            let opened = once_let_go(store, on_mismatch).await;
             if what == "its roots to be repaired" {
                 let damage = opened.damage().unwrap();
                 assert!(damage.ends_with("repairing: one"), "{damage}");
