@@ -32,7 +32,7 @@ impl Comments {
                 .any(|(start, end)| line.starts_with(start) || line.starts_with(end))
     }
 
-    /// Whether a line starts a comment or goes on with one: those in `/* */` often have a star each.
+    /// Returns whether a line starts or continues a comment: those in `/* */` often have a star each.
     pub(crate) fn starts(&self, line: &str) -> bool {
         let line = line.trim_start();
         let has_stars = || self.block.iter().any(|(start, _)| *start == "/*");

@@ -160,7 +160,7 @@ impl Language {
         declarations: &[],
     };
 
-    /// Whether a line begins as comments of the language do, or goes on with one. Of pages and prose,
+    /// Returns whether a line starts or continues a comment of the language. Of pages and prose,
     /// which may hold any language, each form of comment counts.
     pub fn is_comment(&self, line: &str) -> bool {
         let is_mixed = matches!(self.reader, Reader::Page { .. }) || self.kind == Kind::Prose;

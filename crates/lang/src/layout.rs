@@ -11,7 +11,7 @@ pub struct Layout {
     pub attributes: &'static [&'static str],
     /// What may go over lines whose indentation means nothing, besides comments: long strings.
     pub spans: &'static [(&'static str, &'static str)],
-    /// Words that a line starts with when it goes on with the block above, besides brackets.
+    /// Words at the start of a line that continue the block above; brackets do so, too.
     pub continues: &'static [&'static str],
     /// Words that may stand before the word of a definition.
     pub modifiers: &'static [&'static str],
