@@ -2,7 +2,7 @@
 //! by them. A NUL stands between the parts.
 #![no_main]
 
-use codeinfo::ignored::{MAX_BYTES, NAMES, Rules, Verdict};
+use codeinfo::ignored::{MAX_BYTES, Rules, Verdict};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -15,23 +15,24 @@ fuzz_target!(|input: &[u8]| {
     }
     let path = format!("a/{path}");
     let judge = |strong: Vec<u8>| {
-        let (rules, mut faults) = Rules::default().with("", &[(1, top.clone())]);
-        let (rules, more) = rules.with("a", &[(0, weak.clone()), (NAMES.len() - 1, strong)]);
-        faults.extend(more);
+        let (rules, mut errors) =
+            Rules::default().with("", &[None, Some(top.clone()), None, None]);
+        let (rules, more) = rules.with("a", &[Some(weak.clone()), None, None, Some(strong)]);
+        errors.extend(more);
         let verdict = rules.verdict(&path, false);
         assert_eq!(verdict, rules.clone().verdict(&path, false));
         // Whatever the path, judging it ends.
         rules.verdict(&path, true);
-        (verdict, faults)
+        (verdict, errors)
     };
-    let (verdict, faults) = judge(strong.clone());
-    if !faults.is_empty() || MAX_BYTES < strong.len() + 20 {
+    let (verdict, errors) = judge(strong.clone());
+    if !errors.is_empty() || strong.len() + 20 > MAX_BYTES {
         return;
     }
     let with = |line: &[u8]| judge([strong.as_slice(), b"\n", line].concat());
     assert_eq!(with(b"# a comment").0, verdict);
     for (line, expected) in [(&b"*"[..], Verdict::Ignored), (b"!*", Verdict::Kept)] {
-        let (verdict, faults) = with(line);
-        assert!(!faults.is_empty() || verdict == expected, "{verdict:?}");
+        let (verdict, errors) = with(line);
+        assert!(!errors.is_empty() || verdict == expected, "{verdict:?}");
     }
 });

@@ -34,7 +34,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 return Ok(None);
             }
             let end = available.iter().position(|byte| *byte == b'\n');
-            let piece = available.get(..end.unwrap_or(available.len())).unwrap_or(available);
+            let piece = end.map_or(available, |end| available.split_at(end).0);
             let used = piece.len() + usize::from(end.is_some());
             if self.line.len() + piece.len() > self.max {
                 self.too_long = true;

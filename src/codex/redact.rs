@@ -39,9 +39,9 @@ const DELIMITERS: &[char] =
 /// Returns `message` on one line, without escape sequences, addresses, paths and anything that looks
 /// like a key.
 pub(super) fn redact(message: &str) -> String {
-    let end = message.floor_char_boundary(MAX_BYTES);
+    let (message, _) = message.split_at(message.floor_char_boundary(MAX_BYTES));
     // JSON within JSON escapes its quotes and the ends of its lines.
-    let message = strip_str(message.get(..end).unwrap_or_default())
+    let message = strip_str(message)
         .to_string()
         .replace("\\n", " ")
         .replace("\\\"", "\"")
@@ -50,19 +50,18 @@ pub(super) fn redact(message: &str) -> String {
     let mut text = String::new();
     let mut said = Said::Nothing;
     for piece in message.split_inclusive(DELIMITERS) {
-        let word = piece.trim_end_matches(DELIMITERS);
-        let after = piece.get(word.len()..).unwrap_or_default();
+        let (word, after) = piece.split_at(piece.trim_end_matches(DELIMITERS).len());
         let bare = word.trim_end_matches(['.', ':', '!', '?']);
+        let (bare, punctuation) = word.split_at(bare.len());
         let shown = if bare.is_empty() { None } else { said.replacement(bare) };
         text.push_str(shown.unwrap_or(bare));
-        let punctuation = word.get(bare.len()..).unwrap_or_default();
         text.push_str(punctuation);
         text.push_str(after);
         said = said.then(bare, punctuation.contains(':') || after == "=");
     }
     match text.char_indices().nth(MAX_CHARS) {
         None => text,
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        Some((end, _)) => format!("{}…", text.split_at(end).0),
     }
 }
 
@@ -116,10 +115,8 @@ fn is_scheme(word: &str) -> bool {
 
 fn is_key(word: &str) -> bool {
     let begins = |at: usize| {
-        let before = word.get(..at).and_then(|before| before.chars().next_back());
-        let is_start = before.is_none_or(|before| !before.is_alphanumeric());
-        let rest = word.get(at..).unwrap_or_default();
-        is_start
+        let (before, rest) = word.split_at(at);
+        !before.ends_with(char::is_alphanumeric)
             && KEY_STARTS.iter().any(|start| rest.starts_with(start) && rest.len() > start.len())
     };
     if word.char_indices().any(|(at, _)| begins(at)) {

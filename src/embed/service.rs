@@ -130,8 +130,8 @@ impl Embedder for Service {
                 Ok(vectors) => vectors?,
                 Err(_) => return Err(self.shared.client.error(slow())),
             };
-            // There is one for each text.
-            Ok(vectors.into_iter().next().unwrap_or_default())
+            let count = || ServiceError::Count { got: 0, wanted: 1 };
+            vectors.into_iter().next().ok_or_else(|| self.shared.client.error(count()))
         }
         .boxed()
     }
@@ -194,26 +194,25 @@ impl Shared {
             .filter(|text| !text.trim().is_empty())
             .map(|text| input::input(prefix, &text, settings.max_tokens))
             .collect();
+        let wanted = inputs.len();
         let most = NonZeroUsize::new(self.batch.load(Ordering::Relaxed));
         let batches =
-            input::batches(&inputs, most.unwrap_or(NonZeroUsize::MIN), settings.batch_tokens);
-        let batches = batches.into_iter().map(|places| {
-            let inputs = inputs.get(places).unwrap_or_default().to_vec();
-            self.batch(inputs, policy)
-        });
+            input::batches(inputs, most.unwrap_or(NonZeroUsize::MIN), settings.batch_tokens);
+        let batches = batches.into_iter().map(|inputs| self.batch(inputs, policy));
         let embedded: Vec<Embedded> =
             stream::iter(batches).buffered(settings.concurrency).try_collect().await?;
         if is_blank.is_empty() {
             return Ok(Vec::new());
         }
         let length = self.length(policy).await?;
+        let got = embedded.iter().map(|batch| batch.vectors.len()).sum();
         let mut vectors = embedded.into_iter().flat_map(|batch| batch.vectors);
-        let each = is_blank.into_iter().map(|is_blank| {
-            // There is one vector for each input.
-            let vector = if is_blank { None } else { vectors.next() };
-            vector.unwrap_or_else(|| vec![0.0; length])
+        let each = is_blank.into_iter().map(|is_blank| match is_blank {
+            true => Some(vec![0.0; length]),
+            false => vectors.next(),
         });
-        Ok(each.collect())
+        let each: Option<Vec<Vec<f32>>> = each.collect();
+        each.ok_or_else(|| self.client.error(ServiceError::Count { got, wanted }))
     }
 
     /// Returns how long vectors are, asking for one if need be.

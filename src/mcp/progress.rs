@@ -120,7 +120,7 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
 
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        Some((end, _)) => format!("{}…", text.split_at(end).0),
         None => text.to_owned(),
     }
 }

@@ -71,12 +71,14 @@ impl Framing {
             match &mut self.part {
                 Part::Rest => return,
                 Part::Body { left } => {
-                    let taken = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
-                    *left -= taken as u64;
-                    if *left == 0 {
-                        self.part = Part::Head(Head::default());
-                    }
-                    bytes = bytes.get(taken..).unwrap_or_default();
+                    let whole = usize::try_from(*left).ok();
+                    let Some((_, after)) = whole.and_then(|left| bytes.split_at_checked(left))
+                    else {
+                        *left -= bytes.len() as u64;
+                        return;
+                    };
+                    self.part = Part::Head(Head::default());
+                    bytes = after;
                 }
                 Part::Head(head) => {
                     bytes = rest;

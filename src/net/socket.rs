@@ -92,7 +92,10 @@ impl AsyncRead for Socket {
             }
             _ => ready!(stream.poll_read(context, buffer))?,
         }
-        framing.read(buffer.filled().get(before..).unwrap_or_default());
+        let Some(read) = buffer.filled().get(before..) else {
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+        };
+        framing.read(read);
         if let Some(number) = framing.unclear() {
             unclear.0.store(number, Ordering::Relaxed);
         }

@@ -145,7 +145,7 @@ fn note(left_out: usize) -> String {
 
 /// Returns the longest start of `text` that has at most `max_bytes`.
 fn cut(text: &str, max_bytes: usize) -> &str {
-    text.get(..text.floor_char_boundary(max_bytes)).unwrap_or_default()
+    text.split_at(text.floor_char_boundary(max_bytes)).0
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("src/cli/print.rs", &["s"], "the end of a plural"),
     ("src/codex/confinement.rs", &["sh"], "a program"),
     ("src/ingest/secret/address.rs", &["//"], "a part of addresses"),
-    ("src/ingest/secret/assigned.rs", &["--"], "the start of options"),
+    ("src/ingest/secret/assigned/name.rs", &["--"], "the start of options"),
     (
         "src/ingest/secret/judge.rs",
         &["conf"],

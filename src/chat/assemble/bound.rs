@@ -72,10 +72,10 @@ impl Room {
     pub(super) fn extend(&mut self, text: &mut String, had: usize, more: &str) {
         let of_segment = MAX_SEGMENT_BYTES.saturating_sub(had);
         let of_turn = MAX_TURN_BYTES.saturating_sub(self.spent);
-        let end = more.floor_char_boundary(of_segment.min(of_turn));
-        self.spent += end;
-        text.push_str(more.get(..end).unwrap_or_default());
-        if end < more.len() {
+        let (kept, cut) = more.split_at(more.floor_char_boundary(of_segment.min(of_turn)));
+        self.spent += kept.len();
+        text.push_str(kept);
+        if !cut.is_empty() {
             let bound = if of_segment <= of_turn { Bound::Segment } else { Bound::Turn };
             text.push_str(self.reached.get_or_insert(bound).mark());
         }

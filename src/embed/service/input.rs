@@ -5,7 +5,7 @@
 //! is halved; when both halves pass, their size is the bound from then on. A single text is halved
 //! up to three times, without shrinking the batches of others.
 
-use std::{num::NonZeroUsize, ops::Range};
+use std::num::NonZeroUsize;
 
 /// How many bytes count as one token. Of 2,000-byte pieces of source code and documentation, 99 in
 /// 100 have fewer tokens than this says in OpenAI's `cl100k_base` (3.6 bytes a token on average), and
@@ -31,28 +31,27 @@ pub(super) fn cut(text: &str, bytes: usize) -> &str {
     }
     let first = text.chars().next().map_or(0, char::len_utf8);
     let end = text.floor_char_boundary(bytes).max(first);
-    let head = text.get(..end).unwrap_or(text);
-    match head.rfind('\n') {
-        Some(line) if head.len() / 2 <= line => head.get(..line).unwrap_or(head),
+    let (head, _) = text.split_at(end);
+    match head.rsplit_once('\n') {
+        Some((lines, _)) if lines.len() >= head.len() / 2 => lines,
         _ => head,
     }
 }
 
 /// Divides inputs into runs of at most `count` inputs and `most` tokens; one input that is longer is a
 /// run of its own.
-pub(super) fn batches(inputs: &[String], count: NonZeroUsize, most: usize) -> Vec<Range<usize>> {
-    let mut batches = Vec::new();
-    let (mut start, mut sum) = (0, 0_usize);
-    for (place, input) in inputs.iter().enumerate() {
-        let tokens = tokens(input);
-        if start < place && (count.get() <= place - start || most < sum.saturating_add(tokens)) {
-            batches.push(start..place);
-            (start, sum) = (place, 0);
+pub(super) fn batches(inputs: Vec<String>, count: NonZeroUsize, most: usize) -> Vec<Vec<String>> {
+    let mut batches: Vec<Vec<String>> = Vec::new();
+    let mut sum = 0_usize;
+    for input in inputs {
+        sum = sum.saturating_add(tokens(&input));
+        match batches.last_mut() {
+            Some(batch) if batch.len() < count.get() && sum <= most => batch.push(input),
+            _ => {
+                sum = tokens(&input);
+                batches.push(vec![input]);
+            }
         }
-        sum = sum.saturating_add(tokens);
-    }
-    if start < inputs.len() {
-        batches.push(start..inputs.len());
     }
     batches
 }
@@ -75,10 +74,13 @@ mod tests {
     #[test]
     fn batches_keep_both_bounds_and_the_order() {
         let inputs: Vec<String> = [2, 2, 2, 30, 2, 8].map(|length| "x".repeat(length)).to_vec();
-        let of = |count, most| batches(&inputs, NonZeroUsize::new(count).unwrap(), most);
-        assert_eq!(of(2, 100), [0..2, 2..4, 4..6]);
-        assert_eq!(of(9, 4), [0..3, 3..4, 4..5, 5..6]);
-        assert_eq!(of(1, 1), [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
-        assert!(batches(&[], NonZeroUsize::MIN, 1).is_empty());
+        let of = |count, most| -> Vec<Vec<usize>> {
+            let batches = batches(inputs.clone(), NonZeroUsize::new(count).unwrap(), most);
+            batches.iter().map(|batch| batch.iter().map(String::len).collect()).collect()
+        };
+        assert_eq!(of(2, 100), [[2, 2], [2, 30], [2, 8]]);
+        assert_eq!(of(9, 4), [&[2, 2, 2][..], &[30], &[2], &[8]]);
+        assert_eq!(of(1, 1), [[2], [2], [2], [30], [2], [8]]);
+        assert!(batches(Vec::new(), NonZeroUsize::MIN, 1).is_empty());
     }
 }

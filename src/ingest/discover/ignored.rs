@@ -16,6 +16,9 @@ use ignore::{
 /// whatever folder it lies.
 pub const NAMES: [&str; 4] = [".git/info/exclude", ".gitignore", ".ignore", ".codeinfoignore"];
 
+/// What a folder has in the ignore file of each of [`NAMES`].
+pub type Contents = [Option<Vec<u8>>; NAMES.len()];
+
 /// The most bytes that are read of one ignore file; the largest of well-known projects have a tenth.
 pub const MAX_BYTES: usize = 256 * 1024;
 /// The most patterns that count in a folder: those of its ignore files and of all above it. Each
@@ -98,8 +101,8 @@ pub struct Rules {
 /// The ignore files of one folder.
 #[derive(Debug)]
 struct Level {
-    /// Of which kind each set is, as an index of [`NAMES`].
-    sets: Vec<(usize, Gitignore)>,
+    /// One for each of [`NAMES`] that the folder has.
+    sets: [Option<Gitignore>; NAMES.len()],
     /// How many bytes of a path lead to the folder, with the `/` after it.
     prefix: usize,
     spent: Spent,
@@ -129,25 +132,21 @@ impl Spent {
 
 impl Rules {
     /// Returns the rules of a folder, by its path below the root, that has ignore files of its own:
-    /// each with its kind, as an index of [`NAMES`], and its content. Names the faults of each kind.
-    pub fn with(
-        &self,
-        folder: &str,
-        files: &[(usize, Vec<u8>)],
-    ) -> (Self, Vec<(usize, IgnoreError)>) {
+    /// the content of each of [`NAMES`]. Returns the errors too, each with the name of its file.
+    pub fn with(&self, folder: &str, files: &Contents) -> (Self, Vec<(&'static str, IgnoreError)>) {
         let mut spent = self.spent();
-        let (mut sets, mut faults) = (Vec::new(), Vec::new());
-        for (kind, content) in files {
-            let set = set(content, &mut spent, |fault| {
-                if !faults.contains(&(*kind, fault)) {
-                    faults.push((*kind, fault));
+        let (mut sets, mut errors) = ([const { None }; NAMES.len()], Vec::new());
+        for ((content, name), into) in files.iter().zip(NAMES).zip(&mut sets) {
+            let Some(content) = content else { continue };
+            *into = Some(set(content, &mut spent, |error| {
+                if !errors.contains(&(name, error)) {
+                    errors.push((name, error));
                 }
-            });
-            sets.push((*kind, set));
+            }));
         }
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let level = Level { sets, prefix, spent, above: self.nearest.clone() };
-        (Self { nearest: Some(Arc::new(level)) }, faults)
+        (Self { nearest: Some(Arc::new(level)) }, errors)
     }
 
     fn spent(&self) -> Spent {
@@ -159,9 +158,11 @@ impl Rules {
         let mut said = [Verdict::Silent; NAMES.len()];
         let mut level = self.nearest.as_deref();
         while let Some(here) = level {
-            let below = path.get(here.prefix..).unwrap_or_default();
-            for (kind, set) in &here.sets {
-                if let Some(said) = said.get_mut(*kind)
+            level = here.above.as_deref();
+            // A path outside of the folder is none that its rules are about.
+            let Some(below) = path.get(here.prefix..) else { continue };
+            for (said, set) in said.iter_mut().zip(&here.sets) {
+                if let Some(set) = set
                     && *said == Verdict::Silent
                 {
                     *said = match set.matched(below, is_folder) {
@@ -171,20 +172,19 @@ impl Rules {
                     };
                 }
             }
-            level = here.above.as_deref();
         }
         said.into_iter().rev().find(|said| *said != Verdict::Silent).unwrap_or(Verdict::Silent)
     }
 }
 
 /// Reads the patterns of one file, as far as the bounds allow.
-fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(IgnoreError)) -> Gitignore {
+fn set(content: &[u8], spent: &mut Spent, mut report: impl FnMut(IgnoreError)) -> Gitignore {
     let content = match content.get(..MAX_BYTES) {
         Some(start) if content.len() > MAX_BYTES => {
-            fault(IgnoreError::TooLarge);
+            report(IgnoreError::TooLarge);
             // A pattern that is cut off would mean something else.
-            let end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
-            start.get(..end).unwrap_or_default()
+            let end = start.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+            start.split_at(end).0
         }
         _ => content,
     };
@@ -196,12 +196,12 @@ fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(IgnoreError)) ->
         }
         let wildcards = line.bytes().filter(|byte| matches!(byte, b'*' | b'?' | b'[')).count();
         if MAX_PATTERN_BYTES < line.len() || MAX_WILDCARDS < wildcards {
-            fault(IgnoreError::BadPattern);
+            report(IgnoreError::BadPattern);
             continue;
         }
         let wild_bytes = if wildcards == 0 { 0 } else { line.len() };
         if spent.patterns == MAX_PATTERNS || MAX_WILD_BYTES < spent.wild_bytes + wild_bytes {
-            fault(IgnoreError::TooMany);
+            report(IgnoreError::TooMany);
             continue;
         }
         match builder.add_line(None, &literal_braces(line)) {
@@ -209,11 +209,11 @@ fn set(content: &[u8], spent: &mut Spent, mut fault: impl FnMut(IgnoreError)) ->
                 spent.patterns += 1;
                 spent.wild_bytes += wild_bytes;
             }
-            Err(_) => fault(IgnoreError::BadPattern),
+            Err(_) => report(IgnoreError::BadPattern),
         }
     }
     builder.build().unwrap_or_else(|_| {
-        fault(IgnoreError::TooMany);
+        report(IgnoreError::TooMany);
         Gitignore::empty()
     })
 }

@@ -189,8 +189,8 @@ impl Search<'_> {
     }
 
     fn note(&mut self, secret: &Step, whose: Whose, above: usize) {
-        let below = secret.text.get(above..).unwrap_or_default();
-        let notes = if whose == Whose::Vendored && is_published(below) {
+        let is_published = || secret.text.get(above..).is_some_and(is_published);
+        let notes = if whose == Whose::Vendored && is_published() {
             &mut self.found.published
         } else {
             &mut self.found.secrets

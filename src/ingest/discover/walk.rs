@@ -152,12 +152,12 @@ impl Walk<'_> {
         if self.way.cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
-        let fault = |limit| IngestError::TooManyFiles { path: self.way.place.to_owned(), limit };
+        let too_many = |limit| IngestError::TooManyFiles { path: self.way.place.to_owned(), limit };
         if self.entries > MAX_ENTRIES {
-            return Err(fault(MAX_ENTRIES));
+            return Err(too_many(MAX_ENTRIES));
         }
         if self.found.files.len() + self.found.skipped.len() > MAX_FILES {
-            return Err(fault(MAX_FILES));
+            return Err(too_many(MAX_FILES));
         }
         Ok(())
     }
@@ -171,8 +171,8 @@ impl Walk<'_> {
 
     /// Reads the ignore files of a folder.
     fn rules(&mut self, step: &Step, entries: &[Entry]) -> Rules {
-        let mut contents = Vec::new();
-        for (kind, name) in ignored::NAMES.into_iter().enumerate() {
+        let mut contents = ignored::Contents::default();
+        for (name, content) in ignored::NAMES.into_iter().zip(&mut contents) {
             let first = name.split('/').next().unwrap_or_default();
             let Some(entry) = entries.iter().find(|entry| entry.name == first) else { continue };
             let read = match entry.kind {
@@ -186,18 +186,20 @@ impl Walk<'_> {
                 _ => Err(io::ErrorKind::InvalidInput.into()),
             };
             match read {
-                Ok(_) if self.spent.is_all() => self.fault(step, kind, IgnoreError::TooManyInAll),
-                Ok(content) => contents.push((kind, content)),
-                Err(_) => self.fault(step, kind, IgnoreError::NotRegular),
+                Ok(_) if self.spent.is_all() => {
+                    self.skip_patterns(step, name, IgnoreError::TooManyInAll);
+                }
+                Ok(read) => *content = Some(read),
+                Err(_) => self.skip_patterns(step, name, IgnoreError::NotRegular),
             }
         }
-        if contents.is_empty() {
+        if contents.iter().all(Option::is_none) {
             return step.rules.clone();
         }
-        let (rules, faults) = step.rules.with(&step.text, &contents);
+        let (rules, errors) = step.rules.with(&step.text, &contents);
         self.spent.add(&rules, &step.rules);
-        for (kind, fault) in faults {
-            self.fault(step, kind, fault);
+        for (name, error) in errors {
+            self.skip_patterns(step, name, error);
         }
         rules
     }
@@ -208,10 +210,10 @@ impl Walk<'_> {
         beneath::read(file, ignored::MAX_BYTES as u64 + 1, self.way.pulse)
     }
 
-    fn fault(&mut self, step: &Step, kind: usize, fault: IgnoreError) {
-        let name = ignored::NAMES.get(kind).copied().unwrap_or_default();
+    /// Reports an ignore file of a folder that does not count, or not as a whole.
+    fn skip_patterns(&mut self, step: &Step, name: &str, error: IgnoreError) {
         let path = if step.is_root() { name.to_owned() } else { format!("{}/{name}", step.text) };
-        self.skip(path, Reason::IgnoreFile(fault));
+        self.skip(path, Reason::IgnoreFile(error));
     }
 
     fn skip(&mut self, path: String, reason: Reason) {

@@ -53,9 +53,8 @@ fn starts_key_body(body: &str) -> bool {
     let lines = ["\n", "\\n", "\\r\\n", "\\\\n"];
     let next = lines.iter().find_map(|line| body.strip_prefix(line));
     let (body, wanted) = next.map_or((body, LONG_RUN), |body| (body, BODY_RUN));
-    let end = body.floor_char_boundary(BODY_WINDOW);
-    let body = body.get(..end).unwrap_or_default();
-    let body = body.split("-----END ").next().unwrap_or_default();
+    let (body, _) = body.split_at(body.floor_char_boundary(BODY_WINDOW));
+    let body = body.split_once("-----END ").map_or(body, |(body, _)| body);
     if body.contains("...") || body.contains("EXAMPLE") {
         return false;
     }

@@ -20,8 +20,7 @@ const SIGNATURE: usize = 40;
 pub(super) fn authorization(text: &str, at: usize, reading: Reading) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let count = |from: usize, set: &[u8]| {
-        let rest = bytes.get(from..).unwrap_or_default().iter().take(NEAR);
-        rest.take_while(|byte| set.contains(byte)).count()
+        bytes.iter().skip(from).take(NEAR).take_while(|byte| set.contains(byte)).count()
     };
     let signs = count(at, b"\\\"'`])");
     let mut start = at + signs;
@@ -61,7 +60,7 @@ fn value(bytes: &[u8], start: usize) -> Option<Range<usize>> {
 
 /// Whether a value is a name and a password that is none of an example.
 fn is_login(value: &str) -> bool {
-    let near = value.get(..value.len().min(FAR)).unwrap_or_default();
+    let (near, _) = value.split_at(value.floor_char_boundary(FAR));
     let decoded = STANDARD_NO_PAD.decode(near.trim_end_matches('='));
     let Some(login) = decoded.ok().and_then(|login| String::from_utf8(login).ok()) else {
         return value.len() >= 16 && shape::is_random(value.as_bytes());
@@ -73,7 +72,7 @@ fn is_login(value: &str) -> bool {
 
 /// Whether what follows a scheme, or stands in its place, is a token.
 fn is_token(value: &str, has_scheme: bool, reading: Reading) -> bool {
-    let near = value.get(..value.len().min(FAR)).unwrap_or_default();
+    let (near, _) = value.split_at(value.floor_char_boundary(FAR));
     let reading =
         if reading == Reading::Code || !has_scheme { Reading::Code } else { Reading::Loose };
     let is_plain = has_scheme && !near.contains(['.', '_', '-', '/']);

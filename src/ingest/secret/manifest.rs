@@ -63,18 +63,14 @@ impl<'a> Line<'a> {
 
 fn lines(text: &str) -> Vec<Line<'_>> {
     let mut start = 0;
-    let line = |line: &'_ str| {
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        let column = line.len() - line.trim_start_matches([' ', '-']).len();
-        // A line of dashes parts documents.
-        let column = if line.starts_with("---") { 0 } else { column };
-        (indent, column)
-    };
     text.split_inclusive('\n')
         .map(|whole| {
-            let (indent, column) = line(whole);
-            let content = whole.get(column..).unwrap_or_default().trim_end();
-            let line = Line { start, column, indent, content };
+            let indent = whole.len() - whole.trim_start_matches(' ').len();
+            // A line of dashes parts documents.
+            let is_parting = whole.starts_with("---");
+            let content = if is_parting { whole } else { whole.trim_start_matches([' ', '-']) };
+            let column = whole.len() - content.len();
+            let line = Line { start, column, indent, content: content.trim_end() };
             start += whole.len();
             line
         })
@@ -102,7 +98,7 @@ fn object(lines: &[Line<'_>], at: usize) -> Range<usize> {
 
 /// Adds the values of `data` and `stringData` of the object in a range of lines.
 fn values(lines: &[Line<'_>], object: Range<usize>, column: usize, into: &mut Vec<Range<usize>>) {
-    let object = lines.get(object).unwrap_or_default();
+    let Some(object) = lines.get(object) else { return };
     let is_field = |line: &Line<'_>| !line.is_blank() && line.column == column;
     let has_version = |line: &Line<'_>| matches!(line.field(), Some(("apiVersion", _)));
     if !object.iter().any(|line| is_field(line) && has_version(line)) {
@@ -117,18 +113,16 @@ fn values(lines: &[Line<'_>], object: Range<usize>, column: usize, into: &mut Ve
         if !is_data {
             continue;
         }
-        let value = match line.content.split_once(':') {
-            Some((_, value)) => value.trim(),
-            // A line of a block.
-            None => line.content,
-        };
+        // A line without a name is one of a block.
+        let value = line.content.split_once(':').map_or(line.content, |(_, value)| value);
         // What is written in one line is a secret as a whole.
-        let value = if is_top { value.trim_matches(['{', '}', ' ']) } else { value };
+        let is_around = |c: char| c.is_whitespace() || (is_top && "{}".contains(c));
+        let started = value.trim_start_matches(is_around);
+        let value = started.trim_end_matches(is_around);
         let bare = value.trim_matches(['"', '\'']);
         let is_opening = matches!(bare.trim_end_matches(['-', '+']), "" | "|" | ">");
         if !is_opening && !is_placeholder(bare) && !value.starts_with(['#', '{']) {
-            let offset = line.content.rfind(value).unwrap_or_default();
-            let from = line.start + line.column + offset;
+            let from = line.start + line.column + line.content.len() - started.len();
             into.push(from..from + value.len());
         }
     }

@@ -110,19 +110,22 @@ pub(in crate::ingest) fn redact<'a>(
     redacted
 }
 
+/// Puts the mark in place of secrets that are whole characters of `text`, in order and apart.
 fn marked(text: &str, secrets: &[Range<usize>]) -> String {
     let mut marked = String::with_capacity(text.len());
-    let mut at = 0;
+    let (mut rest, mut at) = (text, 0);
     for secret in secrets {
-        marked.push_str(text.get(at..secret.start).unwrap_or_default());
+        let (before, after) = rest.split_at(secret.start - at);
+        marked.push_str(before);
         marked.push_str(MARK);
+        rest = after.split_at(secret.len()).1;
         at = secret.end;
     }
-    marked.push_str(text.get(at..).unwrap_or_default());
+    marked.push_str(rest);
     marked
 }
 
-/// Returns where secrets stand, in order and apart from each other.
+/// Returns where secrets stand: whole characters, in order and apart from each other.
 fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     service::discord_anywhere(text, &mut found);
@@ -150,7 +153,7 @@ fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
             reached = found.last().map_or(reached, |last| reached.max(last.end));
         }
     }
-    merged(found)
+    merged(text, found)
 }
 
 /// Adds the secrets that a clue leads to.
@@ -163,8 +166,8 @@ fn follow(
 ) {
     let bytes = text.as_bytes();
     let after_quotes = || {
-        let rest = bytes.get(hit.end..).unwrap_or_default();
-        hit.end + rest.iter().take(2).take_while(|byte| b"\\\"'`".contains(byte)).count()
+        let next = bytes.iter().skip(hit.end).take(2);
+        hit.end + next.take_while(|byte| b"\\\"'`".contains(byte)).count()
     };
     match clue {
         Clue::Word(family) => assigned::find(text, hit, family, reading, into),
@@ -184,8 +187,11 @@ fn follow(
     }
 }
 
-fn merged(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merged(text: &str, mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
     found.retain(|secret| !secret.is_empty());
+    for secret in &mut found {
+        *secret = text.floor_char_boundary(secret.start)..text.ceil_char_boundary(secret.end);
+    }
     found.sort_by_key(|secret| secret.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(found.len());
     for secret in found {
@@ -202,7 +208,7 @@ mod tests {
     use codeinfo_lang::detect::by_path;
     use proptest::{prelude::*, sample::select};
 
-    use super::redact;
+    use super::{marked, merged, redact};
 
     const PIECES: [&str; 40] = [
         "\n",
@@ -246,6 +252,19 @@ mod tests {
         concat!("gh", "p_"),
         concat!("ey", "J"),
     ];
+
+    #[test]
+    fn nothing_but_whole_characters_is_taken_out_wherever_a_secret_is_said_to_stand() {
+        let text = "a é ü z";
+        for (found, redacted) in [
+            (vec![2..3, 6..6], "a [secret] ü z"),
+            (vec![6..7, 3..4], "a [secret] [secret] z"),
+            (vec![0..3, 2..5], "[secret]ü z"),
+            (vec![8..99, 99..100], "a é ü [secret]"),
+        ] {
+            assert_eq!(marked(text, &merged(text, found)), redacted);
+        }
+    }
 
     #[test]
     fn a_mark_shows_what_stood_beside_a_secret() {

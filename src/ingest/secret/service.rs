@@ -19,7 +19,7 @@ pub(super) fn discord_anywhere(text: &str, into: &mut Vec<Range<usize>>) {
         if !is_dot(dot + 7) && !is_dot(dot + 8) {
             continue;
         }
-        let before = bytes.get(..dot).unwrap_or_default().iter().rev().take(PARTS[0].1 + 1);
+        let before = bytes.iter().take(dot).rev().take(PARTS[0].1 + 1);
         let length = before.take_while(|byte| is_part(**byte)).count();
         let start = dot - length;
         if bytes.get(start..dot).is_some_and(is_encoded_number) {
@@ -60,19 +60,16 @@ fn is_part(byte: u8) -> bool {
 
 /// Adds where tokens of Twilio stand soon after its name, which ends at `at`: 32 hexadecimal digits.
 pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
-    let end = text.len().min(at + NEAR + TWILIO);
-    let mut from = at;
-    while from < end {
-        let rest = text.get(from..end).unwrap_or_default();
-        let gap = rest.iter().take_while(|byte| !is_part(**byte)).count();
-        let word = rest.iter().skip(gap).take_while(|byte| is_part(**byte)).count();
-        let start = from + gap;
-        let value = text.get(start..start + word).unwrap_or_default();
-        let is_whole = text.get(start + word).is_none_or(|byte| !is_part(*byte));
-        let is_hex = value.iter().all(u8::is_ascii_hexdigit);
-        if is_whole && word == TWILIO && is_hex && shape::is_varied(value) {
-            into.push(start..start + word);
+    let Some(rest) = text.get(at..) else { return };
+    // One byte more shows whether the last word ends there.
+    let (near, _) = rest.split_at(rest.len().min(NEAR + TWILIO + 1));
+    let mut start = at;
+    for word in near.split(|byte| !is_part(*byte)) {
+        let is_hex = word.iter().all(u8::is_ascii_hexdigit);
+        let is_token = word.len() == TWILIO && is_hex && shape::is_varied(word);
+        if is_token && start <= at + NEAR {
+            into.push(start..start + TWILIO);
         }
-        from = start + word.max(1);
+        start += word.len() + 1;
     }
 }

@@ -185,7 +185,10 @@ pub(super) fn is_placeholder(value: &str) -> bool {
 fn is_spelled(lower: &str) -> bool {
     let Some((first, rest)) = lower.split_once([';', '%']) else { return false };
     let is_escape = lower.as_bytes().get(first.len()) == Some(&b'%');
-    let rest = rest.get(if is_escape { 2 } else { 0 }..).unwrap_or(rest);
+    let rest = match rest.split_at_checked(2) {
+        Some((_, after)) if is_escape => after,
+        Some(_) | None => rest,
+    };
     WORDS.contains(&first) && is_wordy(rest)
 }
 
@@ -223,14 +226,13 @@ fn rises(word: &str) -> usize {
 
 /// Whether bytes look drawn by lot: many different ones, and no words.
 pub(super) fn is_random(value: &[u8]) -> bool {
-    let text = value.get(..value.len().min(LOOK)).and_then(|value| str::from_utf8(value).ok());
-    is_varied(value) && text.is_some_and(|text| !is_wordy(text))
+    is_varied(value) && str::from_utf8(start(value)).is_ok_and(|text| !is_wordy(text))
 }
 
 /// Whether what follows the prefix of a token is one. Prefixes are proof enough, so that words may be part
 /// of it; a sentence, a row of letters and one letter over and over are not.
 pub(super) fn is_token(value: &[u8]) -> bool {
-    let value = value.get(..value.len().min(LOOK)).unwrap_or_default();
+    let value = start(value);
     let Ok(text) = str::from_utf8(value) else { return false };
     let in_rows = rows(value);
     let lower = text.to_ascii_lowercase();
@@ -278,7 +280,7 @@ fn different(value: &[u8]) -> usize {
 
 /// Whether bytes are neither a few repeated ones, nor those of a row, nor a placeholder.
 pub(super) fn is_varied(value: &[u8]) -> bool {
-    let value = value.get(..value.len().min(LOOK)).unwrap_or_default();
+    let value = start(value);
     let lower = String::from_utf8_lossy(value).to_ascii_lowercase();
     different(value) >= 8.min(value.len().div_ceil(2))
         && rows(value) == 0
@@ -288,4 +290,9 @@ pub(super) fn is_varied(value: &[u8]) -> bool {
 /// So many bytes that follow each other are a row.
 const ROW: usize = 8;
 /// How much of a long value is examined, in bytes.
-const LOOK: usize = 256;
+const EXAMINED: usize = 256;
+
+/// Returns what is examined of a value.
+fn start(value: &[u8]) -> &[u8] {
+    value.split_at(value.len().min(EXAMINED)).0
+}

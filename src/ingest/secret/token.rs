@@ -56,12 +56,14 @@ pub(super) fn starting(
     at: usize,
     (prefix, body, least): Token,
 ) -> Option<Range<usize>> {
-    let start = at + prefix.len();
-    if text.get(at..start)? != prefix.as_bytes() || follows_word(text, at) {
+    let (before, here) = text.split_at_checked(at)?;
+    let rest = here.strip_prefix(prefix.as_bytes())?;
+    if follows_word(before) {
         return None;
     }
-    let length = near(text, start, body);
-    let value = text.get(start..start + length)?;
+    let start = at + prefix.len();
+    let length = near(rest, body);
+    let (value, _) = rest.split_at_checked(length)?;
     let is_drawn = match body {
         Body::Upper | Body::Hex => shape::is_varied(value),
         _ if COMMON.contains(&prefix) => shape::is_random(value),
@@ -70,30 +72,27 @@ pub(super) fn starting(
     let is_token = length >= least && is_drawn;
     // Of an address, the host is no secret.
     let from = if prefix.ends_with('/') { start } else { at };
-    is_token.then(|| from..start + run(text, start, body))
+    is_token.then(|| from..start + run(rest, body))
 }
 
 /// Returns where the token stands whose joint is at `at`.
 pub(super) fn around(text: &[u8], at: usize, (joint, left, right): Joint) -> Option<Range<usize>> {
     let (before, least, most) = left;
     let (after, right_least) = right;
-    let end = at + joint.len();
-    if text.get(at..end)? != joint.as_bytes() {
-        return None;
-    }
-    let head = text.get(..at)?.iter().rev().take(most + 1);
-    let head = head.take_while(|byte| before.has(**byte)).count();
-    let is_token = (least..=most).contains(&head) && near(text, end, after) >= right_least;
-    let is_apart = is_token && !follows_word(text, at - head);
-    is_apart.then(|| at - head..end + run(text, end, after))
+    let (above, here) = text.split_at_checked(at)?;
+    let rest = here.strip_prefix(joint.as_bytes())?;
+    let head = above.iter().rev().take(most + 1);
+    let start = at - head.take_while(|byte| before.has(**byte)).count();
+    let is_token = (least..=most).contains(&(at - start)) && near(rest, after) >= right_least;
+    let is_apart = is_token && !follows_word(above.split_at_checked(start)?.0);
+    is_apart.then(|| start..at + joint.len() + run(rest, after))
 }
 
 /// Returns where the signed token (JWT) stands that starts at `at`.
 pub(super) fn signed(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
-    let rest = text.get(at..)?;
-    let follows_dash = at.checked_sub(1).and_then(|before| text.get(before)) == Some(&b'-');
-    if !rest.starts_with(b"eyJ") || follows_dash || follows_word(text, at) {
+    let (before, rest) = text.split_at_checked(at)?;
+    if !rest.starts_with(b"eyJ") || before.ends_with(b"-") || follows_word(before) {
         return None;
     }
     let head = rest.iter().take_while(is_part).count();
@@ -108,19 +107,18 @@ pub(super) fn signed(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// How far a token is read before it is judged, in bytes: a hostile text is full of prefixes.
 const NEAR: usize = 256;
 
-fn near(text: &[u8], from: usize, body: Body) -> usize {
-    let end = text.len().min(from + NEAR);
-    run(text.get(..end).unwrap_or_default(), from, body)
+fn near(rest: &[u8], body: Body) -> usize {
+    rest.iter().take(NEAR).take_while(|byte| body.has(**byte)).count()
 }
 
-fn run(text: &[u8], from: usize, body: Body) -> usize {
-    let rest = text.get(from..).unwrap_or_default();
+fn run(rest: &[u8], body: Body) -> usize {
     rest.iter().take_while(|byte| body.has(**byte)).count()
 }
 
-/// Whether the byte before belongs to the same word. The end of an escape, such as `\n` or `%3D`, does not.
-fn follows_word(text: &[u8], at: usize) -> bool {
-    match text.get(..at).unwrap_or_default() {
+/// Whether the last byte before a token belongs to the same word. The end of an escape, such as `\n` or
+/// `%3D`, does not.
+fn follows_word(before: &[u8]) -> bool {
+    match before {
         [] | [.., b'\\', b'n' | b'r' | b't'] => false,
         [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => false,
         [.., before] => before.is_ascii_alphanumeric() || *before == b'_',

@@ -80,8 +80,9 @@ pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> 
 
 fn push_line(text: &mut String, line: Line<'_>, most: usize) {
     let Line { number, text: code } = line;
-    let shown = plain_line(code.get(..code.floor_char_boundary(most)).unwrap_or(code));
-    let more = if most < code.len() { " ⋯" } else { "" };
+    let (shown, cut) = code.split_at(code.floor_char_boundary(most));
+    let shown = plain_line(shown);
+    let more = if cut.is_empty() { "" } else { " ⋯" };
     // Writing to a `String` cannot fail.
     let _ = writeln!(text, "{number}|{}{more}", shown.trim_end());
 }

@@ -26,8 +26,8 @@ pub(super) struct Cursor<'a> {
 impl Cursor<'_> {
     /// Goes over at most [`NEAR`] bytes of a set.
     pub(super) fn skip(&mut self, set: &[u8]) -> usize {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let count = rest.iter().take(NEAR).take_while(|byte| set.contains(byte)).count();
+        let rest = self.bytes.iter().skip(self.at);
+        let count = rest.take(NEAR).take_while(|byte| set.contains(byte)).count();
         self.at += count;
         count
     }
@@ -57,14 +57,11 @@ impl Cursor<'_> {
             |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-".contains(byte);
         self.at += rest.take_while(|byte| is_between(byte)).count();
         let between = self.bytes.get(start..self.at)?;
-        let line = between.iter().position(|byte| *byte == b'\n').unwrap_or(between.len());
+        let mut lines = between.split(|byte| *byte == b'\n');
+        let line = lines.next()?.trim_ascii_end();
         // A name at the end of a line has nothing to do with the next one, unless a sign says so.
-        let goes_on = between.get(line..)?.is_empty()
-            || between
-                .get(..line)?
-                .trim_ascii_end()
-                .last()
-                .is_some_and(|sign| b"=:(+".contains(sign));
+        let goes_on =
+            lines.next().is_none() || line.last().is_some_and(|sign| b"=:(+".contains(sign));
         (goes_on && self.at > start).then(|| self.quoted()).flatten()
     }
 
@@ -137,11 +134,12 @@ impl Cursor<'_> {
 
     /// Whether the value stands in the lines below.
     pub(super) fn is_block(&self) -> bool {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let line = rest.iter().take(5).take_while(|byte| !b"\r\n".contains(byte));
-        let mut line = line.copied();
+        let line = self.bytes.iter().skip(self.at).take(5);
+        let mut line = line.take_while(|byte| !b"\r\n".contains(byte)).copied();
         let is_open = matches!(line.next(), Some(b'|' | b'>'));
-        is_open && line.all(|byte| b"+-0123456789 ".contains(&byte)) && rest.len() > 5
+        is_open
+            && line.all(|byte| b"+-0123456789 ".contains(&byte))
+            && self.bytes.len() > self.at + 5
     }
 
     /// Returns the value here.
@@ -229,7 +227,7 @@ impl Cursor<'_> {
             Some(quote) => *byte == quote || b"\r\n".contains(byte),
             None => byte.is_ascii_whitespace() || b"\"'`<".contains(byte),
         };
-        let rest = self.bytes.get(end..).unwrap_or_default();
-        Some(start..end + rest.iter().position(is_end).unwrap_or(rest.len()))
+        let rest = self.bytes.iter().skip(end);
+        Some(start..end + rest.take_while(|byte| !is_end(byte)).count())
     }
 }

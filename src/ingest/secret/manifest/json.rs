@@ -55,12 +55,12 @@ pub(super) fn find(text: &str, into: &mut Vec<Range<usize>>) {
 
 /// Takes in a string: a name, a kind or a value.
 fn read(text: &str, objects: &mut [Object], string: Range<usize>) {
-    let get = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
-    let value = get(&string);
+    let get = |range: &Range<usize>| text.get(range.clone());
+    let Some(value) = get(&string) else { return };
     let Some((object, above)) = objects.split_last_mut() else { return };
     if !object.name.is_empty() {
-        object.is_secret |= get(&object.name) == "kind" && value == "Secret";
-        let is_data = |above: &&mut Object| matches!(get(&above.name), "data" | "stringData");
+        object.is_secret |= get(&object.name) == Some("kind") && value == "Secret";
+        let is_data = |above: &&mut Object| matches!(get(&above.name), Some("data" | "stringData"));
         if let Some(above) = above.last_mut().filter(is_data)
             && !is_placeholder(value)
         {

@@ -1,0 +1,89 @@
+//! The name that a value is assigned to, and what it says of the value.
+
+use std::ops::Range;
+
+use super::{
+    NEAR, byte,
+    words::{HARMLESS, STATEMENTS, TAILS, VARIABLES},
+};
+
+/// A name, and what stands before it.
+pub(super) struct Name<'a> {
+    pub(super) range: Range<usize>,
+    text: &'a str,
+    /// What stands before it in its line, as far as that is read.
+    pub(super) above: &'a str,
+}
+
+impl<'a> Name<'a> {
+    /// Returns the name that ends with `word` and perhaps a tail.
+    pub(super) fn ending_with(text: &'a str, word: Range<usize>) -> Option<Self> {
+        let range = range(text.as_bytes(), word)?;
+        let start = text.ceil_char_boundary(range.start.saturating_sub(4 * NEAR));
+        let before = text.get(start..range.start)?;
+        let above = before.rsplit_once('\n').map_or(before, |(_, above)| above);
+        Some(Self { text: text.get(range.clone())?, above, range })
+    }
+
+    /// Whether what is called a credential is the scope of a signature: a user, a day and a service.
+    pub(super) fn is_of_scope(&self, value: &str) -> bool {
+        let is_day = |part: &str| part.len() == 8 && part.bytes().all(|byte| byte.is_ascii_digit());
+        self.text.to_ascii_lowercase().ends_with("credential")
+            && value.replace("%2F", "/").split('/').any(is_day)
+    }
+
+    /// Whether it is that of an option of a program, or of a variable that only a program reads.
+    pub(super) fn is_argument(&self) -> bool {
+        let is_option = self.text.starts_with("--") && self.text.len() > 2;
+        is_option || VARIABLES.contains(&self.text)
+    }
+
+    /// Whether it is what gives a password in a statement of SQL: `IDENTIFIED BY`, or `PASSWORD` in one that
+    /// is about users.
+    pub(super) fn is_statement(&self, bytes: &[u8]) -> bool {
+        let name = self.text.to_ascii_lowercase();
+        if name.ends_with("identified by") {
+            return true;
+        }
+        if !name.ends_with("password") || !b" (".contains(&byte(bytes, self.range.end)) {
+            return false;
+        }
+        let line = self.above.to_ascii_lowercase();
+        STATEMENTS.iter().any(|statement| line.contains(statement))
+            || line.ends_with("identified with ")
+    }
+
+    /// Whether it is that of a token that is no secret, or a part of a name with colons (an ARN).
+    pub(super) fn is_harmless(&self, bytes: &[u8]) -> bool {
+        if self.above.ends_with(':') && byte(bytes, self.range.end) == b':' {
+            return true;
+        }
+        let lower = self.text.to_ascii_lowercase();
+        let what = lower.strip_suffix("token").map(|what| what.trim_end_matches(['-', '_']));
+        what.is_some_and(|what| HARMLESS.iter().any(|harmless| what.ends_with(harmless)))
+    }
+}
+
+/// Returns where the name stands that ends with `word` and perhaps a tail.
+fn range(bytes: &[u8], word: Range<usize>) -> Option<Range<usize>> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let length = |rest: &[u8]| rest.iter().take(NEAR).take_while(|byte| is_part(byte)).count();
+    let end = word.end + length(bytes.get(word.end..)?);
+    let before = bytes.get(word.start.saturating_sub(NEAR)..word.start)?;
+    let mut start = word.start - before.iter().rev().take_while(|byte| is_part(byte)).count();
+    let escape = start.checked_sub(1).and_then(|before| bytes.get(before..=start));
+    if start < word.start && matches!(escape, Some([b'\\', b'n' | b'r' | b't'])) {
+        start += 1;
+    }
+    if word.len() <= 4 && start < word.start {
+        // `bypass` and `compass` are other words; `dbPass` and `DB_PASS` are not.
+        let (before, first) = (byte(bytes, word.start - 1), byte(bytes, word.start));
+        if before.is_ascii_alphabetic() && before.is_ascii_lowercase() == first.is_ascii_lowercase()
+        {
+            return None;
+        }
+    }
+    let tail = str::from_utf8(bytes.get(word.end..end)?).ok()?;
+    let tail: String = tail.chars().filter(char::is_ascii_alphabetic).collect();
+    TAILS.contains(&tail.to_ascii_lowercase().as_str()).then_some(start..end)
+}
