@@ -83,11 +83,15 @@ impl PathMap {
         moved.unwrap_or_else(|| path.to_owned())
     }
 
-    /// Returns the root that a client calls `reference`: a name, an id, or a path as either side
-    /// sees it.
+    /// Returns the root that a client calls `reference`: a name, an id, a path as clients see it, or
+    /// one as the server does, in that order.
     pub fn root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
-        let by_path = || Root::called(roots, self.meant(Path::new(reference)).to_str()?);
-        Root::called(roots, reference).or_else(by_path)
+        let path = Path::new(reference);
+        let meant = self.meant(path);
+        let by_name = roots.iter().find(|root| root.name == reference);
+        let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
+        let by_path = |path: &Path| roots.iter().find(|root| root.path == path);
+        by_name.or_else(by_id).or_else(|| by_path(&meant)).or_else(|| by_path(path))
     }
 }
 

@@ -249,7 +249,7 @@ impl Ingest {
     async fn find(&self, reference: &str) -> Result<Root, IngestError> {
         let mut roots = self.shared.deps.catalog.roots().await?;
         roots.extend(self.shared.runs().active_roots().map(|(root, ..)| root.clone()));
-        let found = Root::called(&roots, reference).cloned();
+        let found = self.paths.root(&roots, reference).cloned();
         found.ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))
     }
 }

@@ -1,6 +1,6 @@
 //! Starting, watching and undoing ingest runs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
@@ -61,13 +61,13 @@ pub(super) fn cancel(services: &Services, run: &str) -> Result<Response, ApiErro
 }
 
 pub(super) async fn reembed(services: &Services, root: &str) -> Result<Response, ApiError> {
-    let run = services.ingest.reembed(&meant(services, root)).await?;
+    let run = services.ingest.reembed(root).await?;
     info!(run.id = %run, "ingest run queued");
     Ok(accepted(run))
 }
 
 pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, ApiError> {
-    let root = services.ingest.remove(&meant(services, root)).await?;
+    let root = services.ingest.remove(root).await?;
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.shown(&root.path);
     let removed = json!({ "id": root.id, "name": root.name, "path": path });
@@ -111,11 +111,6 @@ fn listed(RootStatus { root, state, run_id }: RootStatus, services: &Services) -
         state,
         run_id,
     }
-}
-
-/// Returns what a client calls a root in the server's words: paths differ, names and ids do not.
-fn meant(services: &Services, root: &str) -> String {
-    services.path_map.meant(Path::new(root)).display().to_string()
 }
 
 fn accepted(run: RunId) -> Response {

@@ -1,6 +1,6 @@
 //! A root: one indexed folder, and what is known of it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,16 +34,6 @@ pub struct Root {
     /// looked for them: former versions did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
-}
-
-impl Root {
-    /// Finds the root that a user calls `reference`: by name, id or absolute path, in that order.
-    pub fn called<'a>(roots: &'a [Self], reference: &str) -> Option<&'a Self> {
-        let by_name = roots.iter().find(|root| root.name == reference);
-        let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
-        let by_path = || roots.iter().find(|root| root.path == Path::new(reference));
-        by_name.or_else(by_id).or_else(by_path)
-    }
 }
 
 /// No root is called like that.

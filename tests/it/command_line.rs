@@ -420,6 +420,8 @@ async fn a_repository_at_a_path_that_another_one_shows_is_refused_until_that_is_
         let (code, _, said) = ingest().await;
         assert_eq!(code, Some(0), "{said}");
     }
+    let removed = run(data.path(), &mapped, &["remove", path]).await;
+    assert!(removed.status.success(), "{removed:?}");
 }
 
 #[tokio::test]

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use codeinfo::config::{Config, Embedding, from_pairs};
+use codeinfo::{
+    config::{Config, Embedding, PathMap, from_pairs},
+    domain::{Counts, LastRun, Root, RootId},
+};
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
     let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
@@ -267,6 +270,38 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     // Exported for the container, and the program started without one.
     let config = read(&[("DATA_DIR", "/data"), ("HOST_INGEST_DIR", "/home/me/src")]).unwrap();
     assert_eq!(config.path_map.meant(client), client);
+}
+
+#[test]
+fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_server() {
+    let root = |name: &str, path: &str| Root {
+        id: RootId::of(Path::new(path)),
+        name: name.to_owned(),
+        description: None,
+        path: path.into(),
+        model_id: "model@1".to_owned(),
+        last_ingest_at: None,
+        counts: Counts::default(),
+        last_run: LastRun::Completed,
+        private_files: None,
+    };
+    let moved = root("moved", "/repos/app");
+    let former = root("former", "/home/me/src/app");
+    let by_id = moved.id.to_string();
+    let (by_name, by_path) = (root(&by_id, "/repos/a"), root("/repos/app", "/repos/b"));
+    let paths = PathMap::new("/repos".into(), "/home/me/src".into());
+    let found = |roots: &[&Root], reference: &str| {
+        let roots: Vec<Root> = roots.iter().map(|root| (*root).clone()).collect();
+        paths.root(&roots, reference).map(|root| root.name.clone())
+    };
+    let is = |root: &Root| Some(root.name.clone());
+    assert_eq!(found(&[&moved, &by_name], &by_id), is(&by_name));
+    assert_eq!(found(&[&by_path, &moved], &by_id), is(&moved));
+    assert_eq!(found(&[&moved, &by_path], "/repos/app"), is(&by_path));
+    assert_eq!(found(&[&former, &moved], "/home/me/src/app"), is(&moved));
+    assert_eq!(found(&[&former], "/home/me/src/app"), is(&former));
+    assert_eq!(found(&[&former, &moved], "/repos/app"), is(&moved));
+    assert_eq!(found(&[&former, &moved], "app"), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
 
 use codeinfo::{
+    config::PathMap,
     domain::{Counts, FileRecord, LastRun, Root, RootId, Sparse},
     error::Code,
     store::{
@@ -458,10 +459,11 @@ pub(crate) async fn the_catalog_keeps_roots_and_files(store: Store) {
     catalog.put_root(&one).await.unwrap();
     let known = catalog.roots().await.unwrap();
     assert_eq!(known, [one.clone(), two.clone()]);
-    assert_eq!(Root::called(&known, "two"), Some(&two));
-    assert_eq!(Root::called(&known, &one.id.to_string()), Some(&one));
-    assert_eq!(Root::called(&known, "/repositories/two"), Some(&two));
-    assert_eq!(Root::called(&known, "three"), None);
+    let paths = PathMap::default();
+    assert_eq!(paths.root(&known, "two"), Some(&two));
+    assert_eq!(paths.root(&known, &one.id.to_string()), Some(&one));
+    assert_eq!(paths.root(&known, "/repositories/two"), Some(&two));
+    assert_eq!(paths.root(&known, "three"), None);
 
     let files: Vec<FileRecord> = (0..1001).map(|n| a_file(one.id, n, "v1")).collect();
     catalog.put_files(&files).await.unwrap();
