@@ -63,7 +63,7 @@ pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Bound
     let reply = match read(post.body) {
         Err(error) => Reply::refused(400, &error),
         Ok(Payload::Batch(elements)) => batch(endpoint, elements, &post, bounds),
-        Ok(Payload::One(message)) => one(endpoint, message, &post, bounds).await,
+        Ok(Payload::One(message)) => one(endpoint, message, &post, (accepts, bounds)).await,
     };
     match reply {
         Reply::Json { status: 200, text } if accepts == Accepts::EventsOnly => {
@@ -80,7 +80,7 @@ async fn one(
     endpoint: &Arc<dyn Endpoint>,
     message: Message,
     post: &Post<'_>,
-    bounds: &Bounds,
+    form: (Accepts, &Bounds),
 ) -> Reply {
     match message {
         Message::Invalid(id, error) => Reply::json(400, &failed(id.as_ref(), &error)),
@@ -99,17 +99,16 @@ async fn one(
         },
         Message::Request(request) => match Era::of(&request, post.protocol_version.as_deref()) {
             Err(error) => Reply::json(400, &failed(Some(&request.id), &error)),
-            Ok(era) => requested(endpoint, era, request, post, bounds).await,
+            Ok(era) => requested(endpoint, (era, request), post, form).await,
         },
     }
 }
 
 async fn requested(
     endpoint: &Arc<dyn Endpoint>,
-    era: Era,
-    request: Request,
+    (era, request): (Era, Request),
     post: &Post<'_>,
-    bounds: &Bounds,
+    (accepts, bounds): (Accepts, &Bounds),
 ) -> Reply {
     if era == Era::Modern
         && let Err(error) = modern::check(&request, post)
@@ -127,7 +126,7 @@ async fn requested(
             };
             Reply::json(status, &answered(&caller.id, outcome))
         }
-        Answer::Later(updates) => match Accepts::read(post.accept.as_deref()) {
+        Answer::Later(updates) => match accepts {
             Accepts::JsonAndEvents | Accepts::EventsOnly => {
                 Reply::Events(progress::messages(caller, updates, bounds.keep_alive).boxed())
             }
