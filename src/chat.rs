@@ -107,11 +107,9 @@ impl Chat {
     }
 
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn
-    /// interrupts Codex.
+    /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
+    /// before they read arguments; here it shows when the conversation is opened.
     pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
-        if let Presence::Unavailable(unavailable) = self.codex.usable().await {
-            return Err(ChatError::Unavailable(unavailable, ask.conversation));
-        }
         let scope = self.scope(ask.question.as_str(), ask.repository.as_deref()).await?;
         let place = tokio::select! {
             () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),

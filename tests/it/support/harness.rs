@@ -9,7 +9,7 @@ use std::{
 
 use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
-    codex::Codex,
+    codex::{Codex, Presence},
     config,
     domain::{ConversationId, Counts, LastRun, Root, RootId, Segment, Timestamp},
     store::{Catalog, Embedded, OnMismatch},
@@ -85,6 +85,10 @@ impl Harness {
         question: &str,
         conversation: Option<ConversationId>,
     ) -> Result<Turn, ChatError> {
+        // As both edges do.
+        if let Presence::Unavailable(why) = self.chat.presence().await {
+            return Err(ChatError::Unavailable(why, conversation));
+        }
         let question = question.parse().unwrap();
         let (model, effort, repository) = (None, None, None);
         self.chat.ask(Ask { question, conversation, model, effort, repository }).await
