@@ -1,6 +1,7 @@
 //! The sub-words of the model, and how a text becomes a list of their ids.
 
 use codeinfo_lang::words::{identifiers, parts};
+use hashbrown::HashTable;
 
 use super::super::EmbedError;
 
@@ -8,23 +9,14 @@ use super::super::EmbedError;
 const LONGEST: usize = 32;
 /// The shortest sub-word that an unknown word is cut into, unless it ends the word.
 const SHORTEST_PIECE: usize = 3;
-/// Slots for each word: a half-empty table keeps probes short.
-const SLOTS_PER_WORD: usize = 2;
 
 /// A set of lower-case sub-words. The id of each is its line in the file, counted from 0.
 pub(super) struct Vocabulary {
     words: Vec<&'static [u8]>,
-    /// An open-addressing hash table with linear probing; its length is a power of two.
-    slots: Vec<Option<Slot>>,
+    /// Their ids, by the hash of each.
+    ids: HashTable<u32>,
     /// Length of the longest word.
     longest: usize,
-}
-
-/// One word in the hash table. Its hash is kept so that a probe rarely needs to compare words.
-#[derive(Clone, Copy)]
-struct Slot {
-    hash: u32,
-    id: u32,
 }
 
 impl Vocabulary {
@@ -35,10 +27,10 @@ impl Vocabulary {
         if longest > LONGEST {
             return Err(EmbedError::Damaged("a sub-word is too long"));
         }
-        let size = (words.len() * SLOTS_PER_WORD).next_power_of_two();
-        let mut vocabulary = Self { words, slots: vec![None; size], longest };
-        for id in 0..vocabulary.words.len() {
-            vocabulary.insert(id)?;
+        let ids = HashTable::with_capacity(words.len());
+        let mut vocabulary = Self { words: Vec::with_capacity(words.len()), ids, longest };
+        for word in words {
+            vocabulary.push(word)?;
         }
         Ok(vocabulary)
     }
@@ -72,13 +64,13 @@ impl Vocabulary {
     /// which no piece begins is skipped.
     fn pieces(&self, word: &[u8], ids: &mut Vec<u32>) {
         let mut rest = word;
-        while let [_, behind_letter @ ..] = rest {
+        while let [_, after_letter @ ..] = rest {
             rest = match self.longest_piece(rest) {
                 Some((id, after)) => {
                     ids.push(id);
                     after
                 }
-                None => behind_letter,
+                None => after_letter,
             };
         }
     }
@@ -109,21 +101,14 @@ impl Vocabulary {
     }
 
     fn id(&self, word: &[u8]) -> Option<u32> {
-        if self.longest < word.len() {
+        if word.len() > self.longest {
             return None;
         }
-        self.find(word.iter().fold(0, |hash, &byte| extend(hash, byte)), word)
+        self.find(hash(word), word)
     }
 
     fn find(&self, hash: u64, word: &[u8]) -> Option<u32> {
-        let mut place = self.place(hash);
-        loop {
-            let slot = (*self.slots.get(place)?)?;
-            if slot.hash == tag(hash) && self.is(slot.id, word) {
-                return Some(slot.id);
-            }
-            place = (place + 1) & (self.slots.len() - 1);
-        }
+        self.ids.find(spread(hash), |id| self.is(*id, word)).copied()
     }
 
     /// Returns whether sub-word `id` is `word` in lower case.
@@ -131,31 +116,32 @@ impl Vocabulary {
         self.words.get(id as usize).is_some_and(|known| known.eq_ignore_ascii_case(word))
     }
 
-    fn insert(&mut self, id: usize) -> Result<(), EmbedError> {
-        let word = self.words.get(id).copied().unwrap_or_default();
+    /// Adds a word with the next id.
+    fn push(&mut self, word: &'static [u8]) -> Result<(), EmbedError> {
         if word.is_empty() || !word.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()) {
             return Err(EmbedError::Damaged("a sub-word is not made of lower-case letters"));
         }
         if self.id(word).is_some() {
             return Err(EmbedError::Damaged("a sub-word stands twice"));
         }
-        let id = u32::try_from(id).map_err(|_| EmbedError::Damaged("too many sub-words"))?;
-        let hash = word.iter().fold(0, |hash, &byte| extend(hash, byte));
-        let mut place = self.place(hash);
-        while let Some(slot) = self.slots.get_mut(place) {
-            if slot.is_none() {
-                *slot = Some(Slot { hash: tag(hash), id });
-                break;
-            }
-            place = (place + 1) & (self.slots.len() - 1);
-        }
+        let id = u32::try_from(self.words.len());
+        let id = id.map_err(|_| EmbedError::Damaged("too many sub-words"))?;
+        self.words.push(word);
+        let words = &self.words;
+        let hash_of = |id: &u32| words.get(*id as usize).map_or(0, |word| spread(hash(word)));
+        self.ids.insert_unique(spread(hash(word)), id, hash_of);
         Ok(())
     }
+}
 
-    /// Returns the slot at which a search for `hash` begins: its upper bits, which are mixed best.
-    fn place(&self, hash: u64) -> usize {
-        usize::try_from(hash >> 40).unwrap_or(0) & (self.slots.len() - 1)
-    }
+/// Returns the hash of a whole word.
+fn hash(word: &[u8]) -> u64 {
+    word.iter().fold(0, |hash, &byte| extend(hash, byte))
+}
+
+/// Brings the upper bits of a hash, which are mixed best, to the lower ones, by which the table places.
+fn spread(hash: u64) -> u64 {
+    hash ^ (hash >> 32)
 }
 
 /// Returns the hash of a word one byte longer than the word of `hash`, ignoring case. Words hold
@@ -165,12 +151,6 @@ fn extend(hash: u64, byte: u8) -> u64 {
     /// Fractional digits of the golden ratio: Knuth's multiplicative hashing.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
     (hash.rotate_left(5) ^ u64::from(byte | 0x20)).wrapping_mul(FACTOR)
-}
-
-/// Returns the bits of a hash that a slot keeps.
-#[expect(clippy::cast_possible_truncation, reason = "only some of the bits are kept, on purpose")]
-fn tag(hash: u64) -> u32 {
-    (hash >> 8) as u32
 }
 
 #[cfg(test)]
