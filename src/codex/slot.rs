@@ -17,14 +17,16 @@ use super::{
     files::{self, Stamp},
     server::{Counters, Server},
 };
-use crate::{config, task::Tasks};
+use crate::{
+    config,
+    task::{Backoff, Tasks},
+};
 
 /// A process that lived this long has started well; its end does not slow the next start.
 const STEADY: Duration = Duration::from_secs(30);
-/// Wait after the second end in a row; it doubles with each further one.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Longest wait between two starts, and of a question for one.
-const MAX_WAIT: Duration = Duration::from_secs(5);
+/// Waits after the second end in a row and further ones. No question waits longer for a start.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(5) };
 
 /// Which process will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,14 +72,14 @@ impl Slot {
     /// Returns a process to talk to. One that ends at its start is started again, each time after its
     /// wait, as long as that takes no longer than the longest wait.
     pub(super) async fn patiently(&self) -> Result<Arc<Server>, CodexError> {
-        let patience = Instant::now() + MAX_WAIT;
+        let deadline = Instant::now() + BACKOFF.longest;
         loop {
             let error = match self.server(Need::Any).await {
                 Err(error @ (CodexError::Gone(_) | CodexError::Unstable { .. })) => error,
                 known => return known,
             };
             let next = self.state.lock().await.not_before.unwrap_or_else(Instant::now);
-            if next > patience {
+            if next > deadline {
                 return Err(error);
             }
             tokio::select! {
@@ -153,8 +155,6 @@ impl State {
     fn ended(&mut self, how: String, started: Instant) {
         self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
         self.last = how;
-        let doublings = self.ends.saturating_sub(2).min(16);
-        let wait = FIRST_WAIT.saturating_mul(1 << doublings).min(MAX_WAIT);
-        self.not_before = (self.ends > 1).then(|| Instant::now() + wait);
+        self.not_before = (self.ends > 1).then(|| Instant::now() + BACKOFF.wait(self.ends - 1));
     }
 }

@@ -14,6 +14,7 @@ mod retry;
 mod wire;
 
 use std::{
+    future,
     num::NonZeroUsize,
     sync::{
         Arc, OnceLock,
@@ -35,7 +36,7 @@ use self::{
 use super::{Document, EmbedError, Embedder, Model};
 use crate::{
     config::Embedding,
-    task::{Stalls, Tasks},
+    task::{self, Stalls, Tasks},
 };
 
 /// How often a single text that is found too long is halved: to an eighth.
@@ -322,9 +323,7 @@ impl Shared {
     ) -> Result<Vec<Vec<f32>>, AskError> {
         let is_awaited = policy.longest_wait < retry::DOCUMENTS.longest_wait;
         let room = if is_awaited { &self.query_room } else { &self.document_room };
-        let mut attempt = 1;
-        let mut _stalled = None;
-        loop {
+        let attempt = || async {
             let permit = self.turn(room, is_awaited).await;
             let answered = self.client.ask(inputs).await;
             if let Err(AskError { then: Then::Again(Some(asked)), .. }) = &answered
@@ -334,27 +333,28 @@ impl Shared {
                 self.pause.hold(*asked);
             }
             drop(permit);
-            let failure = match answered {
-                Ok(vectors) => return self.of_right_length(vectors),
-                Err(failure) => failure,
-            };
-            let Then::Again(asked) = failure.then else { return Err(failure) };
+            answered
+        };
+        let mut _stalled = None;
+        let wait = |failure: &AskError, attempt| {
+            let Then::Again(asked) = failure.then else { return None };
             let wait = retry::wait(self.client.settings().backoff, attempt, asked);
             let attempts = match failure.error {
                 ServiceError::Slow { .. } => policy.attempts.min(retry::SLOW_ATTEMPTS),
                 _ => policy.attempts,
             };
-            if attempts <= attempt || policy.longest_wait < wait {
-                return Err(failure);
+            if attempt >= attempts || wait > policy.longest_wait {
+                return None;
+            }
+            if !is_awaited {
+                _stalled = Some(self.stalls.retry(self.client.error(failure.error.clone())));
             }
             let error = failure.error.to_string();
-            if !is_awaited {
-                _stalled = Some(self.stalls.retry(self.client.error(failure.error)));
-            }
             info!(attempt, wait_ms = wait.as_millis(), error, "embedding request will be repeated");
-            tokio::time::sleep(wait).await;
-            attempt += 1;
-        }
+            Some(wait)
+        };
+        let vectors = task::retry(attempt, wait, future::pending()).await?;
+        self.of_right_length(vectors)
     }
 
     /// Waits for room, and with documents until the service wants requests.

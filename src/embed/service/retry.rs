@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use uuid::Uuid;
+use crate::task::Backoff;
 
 /// The longest wait of our own choice.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
@@ -44,9 +44,8 @@ pub(super) const SLOW_ATTEMPTS: u32 = 3;
 /// what the service asks for if that is longer. A service that always says "at once" would else use up
 /// all attempts in a moment. Either is spread, so that many do not come back at once.
 pub(super) fn wait(first: Duration, attempt: u32, asked: Option<Duration>) -> Duration {
-    let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
-    let own = doubled.min(MAX_BACKOFF).mul_f64(0.5 + random() / 2.0);
-    asked.map_or(own, |asked| own.max(asked + first.mul_f64(random())))
+    let own = Backoff { first, longest: MAX_BACKOFF }.spread_wait(attempt);
+    asked.map_or(own, |asked| own.max(asked + first.mul_f64(fastrand::f64())))
 }
 
 /// Reads a `Retry-After` header: seconds, or a date, within bounds.
@@ -58,12 +57,6 @@ pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default(),
     };
     Some(asked.min(MAX_RETRY_AFTER))
-}
-
-/// Returns a number between 0 and 1.
-fn random() -> f64 {
-    let [byte, other, ..] = *Uuid::new_v4().as_bytes();
-    f64::from(u16::from_be_bytes([byte, other])) / f64::from(u16::MAX)
 }
 
 /// Holds back further requests while a service wants none.
@@ -103,15 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_within_bounds_and_are_spread() {
+    fn what_a_service_asks_for_is_waited_for_and_spread() {
         let first = Duration::from_millis(500);
-        for (attempt, least, most) in [(1, 250, 500), (3, 1000, 2000), (40, 15_000, 30_000)] {
-            let waited = wait(first, attempt, None).as_millis();
-            assert!((least..=most).contains(&waited), "{attempt}: {waited}");
-        }
-        let asked = wait(first, 1, Some(Duration::from_mins(1))).as_millis();
-        assert!((60_000..=60_500).contains(&asked), "{asked}");
-        let several: Vec<Duration> = (0..20).map(|_| wait(first, 1, None)).collect();
+        let asked = || wait(first, 1, Some(Duration::from_mins(1)));
+        let several: Vec<Duration> = (0..20).map(|_| asked()).collect();
+        let bounds = Duration::from_secs(60)..=Duration::from_millis(60_500);
+        assert!(several.iter().all(|wait| bounds.contains(wait)), "{several:?}");
         assert!(several.iter().any(|wait| *wait != several[0]));
     }
 

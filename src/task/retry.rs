@@ -1,0 +1,104 @@
+//! Tries again what failed: one loop, and one schedule of waits that double and are spread.
+
+use std::{future::Future, pin::pin, time::Duration};
+
+/// The waits before the next tries: twice as long each time, up to a bound.
+#[derive(Debug, Clone, Copy)]
+pub struct Backoff {
+    /// The wait after the first failure.
+    pub first: Duration,
+    /// No wait is longer.
+    pub longest: Duration,
+}
+
+impl Backoff {
+    /// Returns the wait after so many failures, counted from 1.
+    pub fn wait(self, failures: u32) -> Duration {
+        let doublings = failures.saturating_sub(1);
+        self.first.saturating_mul(2_u32.saturating_pow(doublings)).min(self.longest)
+    }
+
+    /// Returns the same, or up to half less, so that many who failed together do not come back
+    /// together.
+    pub fn spread_wait(self, failures: u32) -> Duration {
+        self.wait(failures).mul_f64(f64::midpoint(1.0, fastrand::f64()))
+    }
+}
+
+/// Calls `attempt` until it succeeds, or until `wait` has no time after which another try may help,
+/// given the error and how many there were. Once `given_up` is done, no wait is ended and the last
+/// error is returned.
+pub async fn retry<T, E, F>(
+    mut attempt: impl FnMut() -> F,
+    mut wait: impl FnMut(&E, u32) -> Option<Duration>,
+    given_up: impl Future<Output = ()>,
+) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    let mut given_up = pin!(given_up);
+    let mut failures = 0;
+    loop {
+        let error = match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        failures += 1;
+        let Some(wait) = wait(&error, failures) else { return Err(error) };
+        tokio::select! {
+            biased;
+            () = &mut given_up => return Err(error),
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future;
+
+    use super::*;
+
+    const BACKOFF: Backoff =
+        Backoff { first: Duration::from_millis(500), longest: Duration::from_secs(30) };
+
+    #[test]
+    fn waits_double_within_bounds_and_are_spread() {
+        let waits =
+            [0, 1, 2, 3, 7, 40, u32::MAX].map(|failures| BACKOFF.wait(failures).as_millis());
+        assert_eq!(waits, [500, 500, 1000, 2000, 30_000, 30_000, 30_000]);
+        for (failures, least, most) in [(1, 250, 500), (3, 1000, 2000), (40, 15_000, 30_000)] {
+            let waited = BACKOFF.spread_wait(failures).as_millis();
+            assert!((least..=most).contains(&waited), "{failures}: {waited}");
+        }
+        let several: Vec<Duration> = (0..20).map(|_| BACKOFF.spread_wait(1)).collect();
+        assert!(several.iter().any(|wait| *wait != several[0]));
+    }
+
+    #[tokio::test]
+    async fn tries_go_on_until_success_or_until_no_wait_helps() {
+        let tried = |last: u32, most: u32| async move {
+            let mut tries = 0;
+            let attempt = || {
+                tries += 1;
+                future::ready(if tries < last { Err(tries) } else { Ok(tries) })
+            };
+            let wait = |error: &u32, failures| {
+                assert_eq!(*error, failures);
+                (failures < most).then_some(Duration::ZERO)
+            };
+            retry(attempt, wait, future::pending()).await
+        };
+        assert_eq!(tried(1, 0).await, Ok(1));
+        assert_eq!(tried(3, 9).await, Ok(3));
+        assert_eq!(tried(9, 3).await, Err(3));
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_gets_the_last_error_without_waiting() {
+        let long = |_: &&str, _| Some(Duration::from_hours(24));
+        let failed: Result<(), &str> =
+            retry(|| future::ready(Err("away")), long, future::ready(())).await;
+        assert_eq!(failed, Err("away"));
+    }
+}
