@@ -30,10 +30,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{
-    sync::{Mutex, OnceCell},
-    time::timeout,
-};
+use tokio::{sync::OnceCell, time::timeout};
 use tracing::{info, warn};
 
 pub use self::{
@@ -49,13 +46,15 @@ pub use self::{
 };
 use self::{
     fence::Sight,
-    presence::{Age, Known},
     scratch::Scratches,
     server::{Counters, Server},
     slot::{Need, Slot},
     thread::Place,
 };
-use crate::{config, task::Tasks};
+use crate::{
+    config,
+    task::{Probe, Tasks},
+};
 
 /// Longest check whether Codex is usable.
 const MAX_PROBE: Duration = Duration::from_secs(15);
@@ -73,22 +72,20 @@ struct Inner {
     tasks: Tasks,
     counters: Arc<Counters>,
     slot: Slot,
-    known: Known,
+    known: Probe<Presence>,
     /// How the latest process confines the shell.
     confinement: std::sync::Mutex<Option<Confinement>>,
     /// Made on first need.
     scratches: OnceCell<Scratches>,
     sight: Sight,
     /// What was asked last of what the shell does not read.
-    unread: Mutex<Option<Asked>>,
-    /// Held while probing, so that many callers cost one probe.
-    probing: Mutex<()>,
+    unread: Probe<Asked>,
     /// Whether a probe in the background is under way.
     refreshing: AtomicBool,
 }
 
-/// What was given to be read, what of it is not, and when that was found out.
-type Asked = (Vec<Readable>, Vec<Unread>, Instant);
+/// What was given to be read, and what of it is not.
+type Asked = (Vec<Readable>, Vec<Unread>);
 
 /// What was counted since the start, for `/metrics`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,12 +116,11 @@ impl Codex {
                 tasks,
                 counters,
                 slot,
-                known: Known::default(),
+                known: Probe::default(),
                 confinement: std::sync::Mutex::default(),
                 scratches: OnceCell::new(),
                 sight: Sight::default(),
-                unread: Mutex::default(),
-                probing: Mutex::new(()),
+                unread: Probe::default(),
                 refreshing: AtomicBool::new(false),
             }
         }))
@@ -132,29 +128,26 @@ impl Codex {
 
     /// Returns what is known, at once; starts a probe in the background when that is old.
     pub fn presence(&self) -> Presence {
-        let (presence, age) = self.0.known.get(self.0.settings.presence_ttl);
-        if age == Age::Stale {
+        let latest = self.0.known.latest();
+        if latest.as_ref().is_none_or(|(_, age)| *age >= self.0.settings.presence_ttl) {
             self.refresh();
         }
-        presence
+        latest.map_or_else(presence::unknown, |(presence, _)| presence)
     }
 
     /// Checks now whether Codex is usable. Callers at the same time share one probe.
     pub async fn check(&self) -> Presence {
         let asked = Instant::now();
-        let _probing = self.0.probing.lock().await;
-        if let Some(presence) = self.0.known.since(asked) {
-            return presence;
-        }
-        let began = Instant::now();
-        let presence = match timeout(MAX_PROBE, self.probe()).await {
-            Ok(Ok(presence)) => presence,
-            Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
-            Err(_) => Presence::Unavailable(CodexError::TimedOut("a check").unavailable()),
+        let probe = || async {
+            let presence = match timeout(MAX_PROBE, self.probe()).await {
+                Ok(Ok(presence)) => presence,
+                Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
+                Err(_) => Presence::Unavailable(CodexError::TimedOut("a check").unavailable()),
+            };
+            self.log_change(&presence);
+            presence
         };
-        self.note(&presence);
-        self.0.known.set(presence.clone(), began);
-        presence
+        self.0.known.get(|_, age| age < asked.elapsed(), probe).await
     }
 
     /// Returns the presence to decide by: what is known while it says that Codex can be used, else
@@ -194,19 +187,15 @@ impl Codex {
         if settings.sandbox == config::Sandbox::DangerFullAccess {
             return Ok(Vec::new());
         }
-        let mut known = self.0.unread.lock().await;
-        if let Some((of, unread, since)) = &*known
-            && *of == readable
-            && since.elapsed() < settings.presence_ttl
-        {
-            return Ok(unread.clone());
-        }
-        let server = self.0.slot.server(Need::Any).await?;
-        let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
-        let place = Place { server, settings, scratches, sight: &self.0.sight };
-        let (_, unread) = place.fence(readable.clone()).await?;
-        *known = Some((readable, unread.clone(), Instant::now()));
-        Ok(unread)
+        let is_fresh = |(of, _): &Asked, age| *of == readable && age < settings.presence_ttl;
+        let find_out = || async {
+            let server = self.0.slot.server(Need::Any).await?;
+            let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
+            let place = Place { server, settings, scratches, sight: &self.0.sight };
+            let (_, unread) = place.fence(readable.clone()).await?;
+            Ok((readable.clone(), unread))
+        };
+        self.0.unread.try_get(is_fresh, find_out).await.map(|(_, unread)| unread)
     }
 
     async fn scratches(&self) -> Result<Scratches, CodexError> {
@@ -249,8 +238,8 @@ impl Codex {
             return;
         }
         let presence = Presence::Unavailable(CodexError::Gone(end).unavailable());
-        self.note(&presence);
-        self.0.known.set(presence, Instant::now());
+        self.log_change(&presence);
+        self.0.known.note(presence, Instant::now());
         let codex = self.clone();
         self.0.tasks.spawn(async move {
             tokio::select! {
@@ -302,8 +291,8 @@ impl Codex {
     }
 
     /// Logs a change of presence, once.
-    fn note(&self, presence: &Presence) {
-        let (before, _) = self.0.known.get(Duration::MAX);
+    fn log_change(&self, presence: &Presence) {
+        let before = self.0.known.latest().map_or_else(presence::unknown, |(before, _)| before);
         match presence {
             same if *same == before => {}
             Presence::Available { version, model } => {

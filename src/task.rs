@@ -1,5 +1,6 @@
 //! Ownership of background work: every task is tracked, asked to stop, and waited for.
 
+mod probe;
 mod retry;
 mod stall;
 mod threads;
@@ -9,6 +10,7 @@ use std::{future::Future, time::Duration};
 use tokio::task::JoinHandle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use probe::Probe;
 pub use retry::{Backoff, retry};
 pub use stall::{Stalled, Stalls};
 pub use threads::can_start_threads;

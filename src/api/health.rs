@@ -169,7 +169,7 @@ async fn unread(services: &Services) -> Vec<Unread> {
 }
 
 fn sandbox(confinement: Confinement, unread: Vec<Unread>) -> SandboxHealth {
-    let (reason, hint) = confinement.fault.map(|fault| (fault.reason, fault.hint)).unzip();
+    let (reason, hint) = confinement.error.map(|error| (error.reason, error.hint)).unzip();
     SandboxHealth {
         mode: match confinement.sandbox {
             Sandbox::ReadOnly => "read-only",

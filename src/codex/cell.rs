@@ -16,7 +16,7 @@ pub struct Confinement {
     pub sandbox: Sandbox,
     pub network: Network,
     /// Why no command can run, if none can.
-    pub fault: Option<Unavailable>,
+    pub error: Option<Unavailable>,
 }
 
 /// The network of the model's shell.

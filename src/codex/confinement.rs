@@ -1,6 +1,6 @@
 //! Whether the model's shell is confined: what a running Codex can do, tried once for each process.
 
-use std::{path::Path, time::Instant};
+use std::path::Path;
 
 use serde_json::json;
 use tracing::warn;
@@ -28,15 +28,9 @@ impl Server {
     /// Returns how the shell is confined; tried once for each process, and after a while again where
     /// it does not work.
     pub(super) async fn confinement(&self) -> Result<Confinement, CodexError> {
-        let mut known = self.confinement.lock().await;
-        if let Some((confinement, since)) = &*known
-            && (confinement.fault.is_none() || since.elapsed() < self.settings.presence_ttl)
-        {
-            return Ok(confinement.clone());
-        }
-        let confinement = find_out(self, &self.settings).await?;
-        *known = Some((confinement.clone(), Instant::now()));
-        Ok(confinement)
+        let is_fresh =
+            |known: &Confinement, age| known.error.is_none() || age < self.settings.presence_ttl;
+        self.confinement.try_get(is_fresh, || find_out(self, &self.settings)).await
     }
 }
 
@@ -49,7 +43,7 @@ async fn find_out(server: &Server, settings: &config::Codex) -> Result<Confineme
         if !settings.network {
             warn!("CODEX_NETWORK=off has no effect with CODEX_SANDBOX=danger-full-access");
         }
-        return Ok(Confinement { sandbox, network: Network::Open, fault: None });
+        return Ok(Confinement { sandbox, network: Network::Open, error: None });
     }
     if server.program().is_none() {
         return Err(CodexError::NoNative);
@@ -62,11 +56,11 @@ async fn find_out(server: &Server, settings: &config::Codex) -> Result<Confineme
     if network == Network::Unavailable {
         warn!("this Codex has no proxy for the network of the model's shell, which gets none");
     }
-    let fault = fault(server, &settings.data_dir).await?;
-    if let Some(fault) = &fault {
-        warn!(fault.reason, fault.hint, "the model's shell runs no command");
+    let error = error(server, &settings.data_dir).await?;
+    if let Some(error) = &error {
+        warn!(error.reason, error.hint, "the model's shell runs no command");
     }
-    Ok(Confinement { sandbox, network, fault })
+    Ok(Confinement { sandbox, network, error })
 }
 
 async fn has_proxy(server: &Server) -> Result<bool, CodexError> {
@@ -82,8 +76,9 @@ async fn has_proxy(server: &Server) -> Result<bool, CodexError> {
     }
 }
 
-/// Runs one command under the permissions of the process, which let it see nothing of the user's.
-async fn fault(server: &Server, hidden: &Path) -> Result<Option<Unavailable>, CodexError> {
+/// Runs one command under the permissions of the process, which let it see nothing of the user's. Returns
+/// why none can run, if so.
+async fn error(server: &Server, hidden: &Path) -> Result<Option<Unavailable>, CodexError> {
     let asked = json!({
         "command": ["/bin/sh", "-c", TRY, "sh", hidden],
         "cwd": "/",

@@ -34,7 +34,11 @@ use super::{
     settings::{self, Base},
     vendor,
 };
-use crate::{config, domain::ConversationId, task::Tasks};
+use crate::{
+    config,
+    domain::ConversationId,
+    task::{Probe, Tasks},
+};
 
 /// Lines that wait to be written; requests are small and few, so a full queue means that Codex no
 /// longer reads.
@@ -68,7 +72,7 @@ pub(super) struct Server {
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
     /// What was found out last, and when.
-    pub(super) confinement: tokio::sync::Mutex<Option<(Confinement, Instant)>>,
+    pub(super) confinement: Probe<Confinement>,
     /// The files of Codex that its sandbox must let it read, where they were found.
     program: Option<Vec<PathBuf>>,
     pub(super) idle: Idle,
@@ -124,7 +128,7 @@ impl Server {
             variables: names,
             started: Instant::now(),
             models: OnceCell::new(),
-            confinement: tokio::sync::Mutex::default(),
+            confinement: Probe::default(),
             program,
             idle: Idle::default(),
             silent: AtomicBool::new(false),

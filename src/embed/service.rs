@@ -20,6 +20,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Instant,
 };
 
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
@@ -87,7 +88,7 @@ impl Service {
             document_room: Semaphore::new(concurrency),
             query_room: Semaphore::new(concurrency),
             pause: Pause::new(),
-            health: Health::new(),
+            health: Health::default(),
             has_cut: AtomicBool::new(false),
             stalls: Stalls::default(),
             tasks,
@@ -138,15 +139,14 @@ impl Embedder for Service {
     }
 
     fn check(&self) -> BoxFuture<'_, Result<(), EmbedError>> {
-        let shared = &self.shared;
-        let ask = || {
-            let shared = Arc::clone(&self.shared);
-            self.shared.tasks.spawn(async move {
-                let trial = shared.until_stopped(shared.try_out(retry::CHECK)).await;
-                shared.health.found(trial.map(drop));
-            });
-        };
-        shared.until_stopped(shared.health.known(ask)).boxed()
+        let shared = Arc::clone(&self.shared);
+        // A task of its own: a service that loads its model answers after the caller is gone.
+        let known = self.shared.tasks.spawn_handle(async move {
+            let check =
+                || async { shared.until_stopped(shared.try_out(retry::CHECK)).await.map(drop) };
+            shared.health.get(health::is_fresh, check).await
+        });
+        async { known.await.unwrap_or(Err(EmbedError::Stopped)) }.boxed()
     }
 
     /// A batch of texts seldom divides into requests evenly, so that another one fills the gaps.
@@ -244,12 +244,12 @@ impl Shared {
             if is_asked_whole {
                 match self.request(&inputs, policy).await {
                     Ok(vectors) => {
-                        self.health.note(Ok(()));
+                        self.health.note(Ok(()), Instant::now());
                         return Ok(Embedded { vectors, was_taken_whole: true });
                     }
                     Err(failure) if failure.then != Then::Less => {
                         let error = self.client.error(failure.error);
-                        self.health.note(Err(error.clone()));
+                        self.health.note(Err(error.clone()), Instant::now());
                         return Err(error);
                     }
                     Err(failure) if inputs.len() == 1 => {

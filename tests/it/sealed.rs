@@ -288,7 +288,7 @@ async fn the_shell_reaches_neither_this_server_nor_anything_else_on_the_machine(
     assert!(!methods.contains(&"attack".to_owned()), "{methods:?} after {before}");
     let confinement = harness.codex.confinement().unwrap();
     let expected =
-        Confinement { sandbox: Sandbox::WorkspaceWrite, network: Network::Proxied, fault: None };
+        Confinement { sandbox: Sandbox::WorkspaceWrite, network: Network::Proxied, error: None };
     assert_eq!(confinement, expected);
 }
 

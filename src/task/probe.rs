@@ -1,0 +1,130 @@
+//! What a check finds out: kept for a while, and found out once for all who ask at a time.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// The latest result of a check.
+#[derive(Debug)]
+pub struct Probe<T> {
+    /// With the moment at which the check began.
+    latest: Mutex<Option<(T, Instant)>>,
+    /// Held while checking, so that many callers cost one check.
+    checking: tokio::sync::Mutex<()>,
+}
+
+impl<T> Default for Probe<T> {
+    fn default() -> Self {
+        Self { latest: Mutex::default(), checking: tokio::sync::Mutex::default() }
+    }
+}
+
+impl<T: Clone> Probe<T> {
+    /// Returns what was found out last, and how long ago.
+    pub fn latest(&self) -> Option<(T, Duration)> {
+        self.locked().as_ref().map(|(found, since)| (found.clone(), since.elapsed()))
+    }
+
+    /// Takes note of what was found out by a check that began at `since`, unless a later one is known.
+    pub fn note(&self, found: T, since: Instant) {
+        let mut latest = self.locked();
+        if latest.as_ref().is_none_or(|(_, known)| *known <= since) {
+            *latest = Some((found, since));
+        }
+    }
+
+    /// Returns what is known while it `is_fresh` at its age, else what `check` finds out. Who asks
+    /// during a check waits for it. One that is dropped is not noted.
+    pub async fn get<F>(
+        &self,
+        is_fresh: impl Fn(&T, Duration) -> bool,
+        check: impl FnOnce() -> F,
+    ) -> T
+    where
+        F: Future<Output = T>,
+    {
+        let check = || async { Ok::<T, Infallible>(check().await) };
+        let Ok(found) = self.try_get(is_fresh, check).await;
+        found
+    }
+
+    /// Does the same with a check that may fail, which finds out nothing then.
+    pub async fn try_get<E, F>(
+        &self,
+        is_fresh: impl Fn(&T, Duration) -> bool,
+        check: impl FnOnce() -> F,
+    ) -> Result<T, E>
+    where
+        F: Future<Output = Result<T, E>>,
+    {
+        let fresh = || self.latest().filter(|(found, age)| is_fresh(found, *age));
+        if let Some((found, _)) = fresh() {
+            return Ok(found);
+        }
+        let _checking = self.checking.lock().await;
+        // Found out by another caller meanwhile.
+        if let Some((found, _)) = fresh() {
+            return Ok(found);
+        }
+        let since = Instant::now();
+        let found = check().await?;
+        self.note(found.clone(), since);
+        Ok(found)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Option<(T, Instant)>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    const ALWAYS: fn(&u32, Duration) -> bool = |_, _| true;
+    const NEVER: fn(&u32, Duration) -> bool = |_, _| false;
+
+    #[tokio::test]
+    async fn callers_at_a_time_share_one_check() {
+        let (probe, checks) = (Probe::default(), AtomicU32::new(0));
+        let check = || async {
+            tokio::task::yield_now().await;
+            checks.fetch_add(1, Ordering::Relaxed)
+        };
+        let found = join_all((0..9).map(|_| probe.get(ALWAYS, check))).await;
+        assert_eq!((found, probe.latest().unwrap().0), (vec![0; 9], 0));
+        assert_eq!(probe.get(NEVER, check).await, 1);
+        let is_even = |found: &u32, _: Duration| found.is_multiple_of(2);
+        assert_eq!(probe.get(is_even, check).await, 2);
+        assert_eq!(probe.get(is_even, check).await, 2);
+    }
+
+    #[tokio::test]
+    async fn a_check_that_fails_or_is_dropped_leaves_what_was_known() {
+        let probe = Probe::default();
+        assert_eq!(probe.try_get(NEVER, async || Err::<u32, &str>("away")).await, Err("away"));
+        assert_eq!(probe.latest(), None);
+        let pending = probe.get(NEVER, std::future::pending::<u32>);
+        assert_eq!(futures_util::FutureExt::now_or_never(pending), None);
+        assert_eq!(probe.get(NEVER, async || 7).await, 7);
+        assert_eq!(probe.try_get(NEVER, async || Err::<u32, &str>("away")).await, Err("away"));
+        assert_eq!(probe.latest().unwrap().0, 7);
+    }
+
+    #[test]
+    fn of_two_checks_the_one_that_began_later_counts() {
+        let (probe, now) = (Probe::default(), Instant::now());
+        probe.note(2, now);
+        probe.note(1, now.checked_sub(Duration::from_secs(1)).unwrap());
+        assert_eq!(probe.latest().unwrap().0, 2);
+        probe.note(3, now);
+        assert_eq!(probe.latest().unwrap().0, 3);
+    }
+}
