@@ -228,12 +228,22 @@ pub struct Codex {
 }
 
 /// What the model's shell may touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandbox {
     ReadOnly,
     WorkspaceWrite,
     DangerFullAccess,
+}
+
+impl std::fmt::Display for Sandbox {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::ReadOnly => "read-only",
+            Self::WorkspaceWrite => "workspace-write",
+            Self::DangerFullAccess => "danger-full-access",
+        })
+    }
 }
 
 /// The approval policy as wished. Codex no longer knows `on-failure` and nobody is there to

@@ -15,6 +15,7 @@ pub mod ingest;
 pub mod mcp;
 pub mod mcp_http;
 pub mod net;
+pub mod replies;
 pub mod run;
 pub mod search;
 pub mod store;

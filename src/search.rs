@@ -22,6 +22,7 @@ mod weights;
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -63,10 +64,12 @@ pub struct Search {
     looks: Arc<Semaphore>,
 }
 
-/// What was found.
-#[derive(Debug, Clone, PartialEq)]
+/// What was found. Field names are a wire promise of `POST /tools/vector-search`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Found {
     /// Best first; equal scores in a fixed order.
+    #[serde(rename = "results")]
     pub hits: Vec<Hit>,
     /// The same by file, each file once, ordered by its best hit.
     pub files: Vec<FileSummary>,

@@ -2,21 +2,18 @@
 
 use futures_util::StreamExt;
 use hyper::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 
 use super::{Services, error::ApiError};
 use crate::{
-    chat::{Ask, Event, Outcome, Turn, Usage},
+    chat::{Ask, Event, Failure, Outcome, Turn},
     codex::Presence,
     config::EFFORTS,
-    domain::{ConversationId, MAX_QUESTION_BYTES, Question, Segment},
-    error::Code,
-    net::{
-        Response, reply,
-        sse::{self, Event as Frame},
-    },
+    domain::{ConversationId, MAX_QUESTION_BYTES, Question},
+    net::{Response, reply, sse},
+    replies::{Answered, Begun, FilesFound, Frame, Text, ToolRequest, ToolResult, Unanswered},
 };
 
 /// The body of `POST /chat`.
@@ -62,7 +59,7 @@ pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Tur
 
 /// Streams a turn. Dropping the reply drops the turn, which interrupts Codex.
 pub(super) fn streamed(turn: Turn, keep_alive: std::time::Duration) -> Response {
-    sse::reply(turn.map(frame).inspect(log), keep_alive)
+    sse::reply(turn.map(|event| written(&frame(event))).inspect(log), keep_alive)
 }
 
 /// Lists what can answer: Codex, and why not when it cannot.
@@ -94,71 +91,47 @@ pub(super) async fn models(services: &Services) -> Result<Response, ApiError> {
 
 /// Returns the frame of an event.
 fn frame(event: Event) -> Frame {
-    let (name, payload) = match event {
+    match event {
         Event::Thread { conversation, model_id } => {
-            ("thread", json!({ "conversationId": conversation, "modelId": model_id }))
+            Frame::Thread(Begun { conversation_id: conversation, model_id })
         }
-        Event::Thinking { text } => ("thinking", json!({ "text": text })),
-        Event::ToolRequest { call_id, name, source, parameters } => (
-            "tool-request",
-            json!({ "callId": call_id, "name": name, "source": source, "parameters": parameters }),
-        ),
+        Event::Thinking { text } => Frame::Thinking(Text { text }),
+        Event::ToolRequest { call_id, name, source, parameters } => {
+            Frame::ToolRequest(ToolRequest { call_id, name, source, parameters })
+        }
         Event::ToolResult { call_id, name, source, stage, result, error } => {
-            let stage = stage.as_str();
-            let mut payload =
-                json!({ "callId": call_id, "name": name, "source": source, "stage": stage });
-            for (key, value) in [("result", result), ("error", error.map(Value::String))] {
-                if let (Some(value), Some(members)) = (value, payload.as_object_mut()) {
-                    members.insert(key.to_owned(), value);
-                }
-            }
-            ("tool-result", payload)
+            Frame::ToolResult(ToolResult { call_id, name, source, stage, result, error })
         }
-        Event::VectorSummary { files } => ("vector_summary", json!({ "files": files })),
-        Event::Answer { text } => ("answer", json!({ "text": text })),
-        Event::Ended(outcome) => return end(&outcome),
-    };
-    Frame { name: Some(name), data: payload.to_string() }
+        Event::VectorSummary { files } => Frame::VectorSummary(FilesFound { files }),
+        Event::Answer { text } => Frame::Answer(Text { text }),
+        Event::Ended(outcome) => end(outcome),
+    }
 }
 
-/// The last frame of a turn that did not fail. Field names are a wire promise.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Final<'a> {
-    conversation_id: ConversationId,
-    model_id: &'a str,
-    segments: &'a [Segment],
-    usage: Option<Usage>,
-}
-
-fn end(outcome: &Outcome) -> Frame {
+fn end(outcome: Outcome) -> Frame {
     let Outcome { conversation, model_id, segments, usage, failure } = outcome;
-    let conversation_id = *conversation;
-    if let Some(failure) = failure {
-        return broken(failure.code, (&failure.message, &failure.hint), conversation_id);
-    }
-    let whole = Final { conversation_id, model_id, segments, usage: *usage };
-    match serde_json::to_string(&whole) {
-        Ok(data) => Frame { name: Some("final"), data },
-        Err(cause) => {
-            error!(%cause, "outcome cannot be written as JSON");
-            broken(Code::Internal, ("an internal error happened", "see the log"), conversation_id)
+    let conversation_id = conversation;
+    match failure {
+        Some(Failure { code, message, hint }) => {
+            let code = code.as_str().to_owned();
+            Frame::Error(Unanswered { code, message, hint, conversation_id })
         }
+        None => Frame::Final(Answered { conversation_id, model_id, segments, usage }),
     }
 }
 
-fn broken(code: Code, (message, hint): (&str, &str), conversation: ConversationId) -> Frame {
-    let payload = json!({
-        "code": code.as_str(),
-        "message": message,
-        "hint": hint,
-        "conversationId": conversation,
+/// Writes a frame as a server-sent event.
+fn written(frame: &Frame) -> sse::Event {
+    let data = serde_json::to_string(frame).unwrap_or_else(|cause| {
+        // Nothing in a frame is without a form in JSON.
+        error!(%cause, "frame cannot be written as JSON");
+        String::new()
     });
-    Frame { name: Some("error"), data: payload.to_string() }
+    sse::Event { name: Some(frame.name()), data }
 }
 
 /// Logs each frame with its name and size; its words at debug only.
-fn log(frame: &Frame) {
+fn log(frame: &sse::Event) {
     info!(frame.name = frame.name, frame.bytes = frame.data.len(), "frame");
     debug!(frame.payload = %frame.data, "frame payload");
 }

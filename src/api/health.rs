@@ -3,103 +3,23 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use serde::Serialize;
 use serde_json::json;
 use tracing::{debug, warn};
 
 use super::{Parts, Services, error::ApiError};
 use crate::{
-    codex::{Confinement, Network, Presence},
-    config::Sandbox,
+    codex::{Confinement, Presence},
     error::{Code, chain},
     net::{Response, reply},
+    replies::{
+        CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, UnreadRepo,
+        WholeHealth,
+    },
     store::{self, StoreError},
 };
 
 /// How long a part may take to prove that it works before it counts as failed.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Health {
-    status: &'static str,
-    version: &'static str,
-    uptime_seconds: u64,
-    codex: CodexHealth,
-    store: StoreHealth,
-    embedder: EmbedderHealth,
-    mcp: McpHealth,
-}
-
-#[derive(Serialize)]
-struct CodexHealth {
-    available: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<String>,
-    /// Of a Codex that was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sandbox: Option<SandboxHealth>,
-}
-
-/// How the model's shell is confined.
-#[derive(Serialize)]
-struct SandboxHealth {
-    mode: &'static str,
-    network: &'static str,
-    /// Whether a command runs in it.
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-    /// Repositories that the shell does not read, although search finds them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    unread: Vec<Unread>,
-}
-
-#[derive(Serialize)]
-struct Unread {
-    repo: String,
-    reason: &'static str,
-}
-
-#[derive(Serialize)]
-struct StoreHealth {
-    backend: &'static str,
-    /// Of a store that is a server.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<String>,
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// `null` when the store does not know.
-    chunks: Option<u64>,
-    /// Whether its answer is still awaited, so that asking again may return more.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    slow: bool,
-}
-
-#[derive(Serialize)]
-struct EmbedderHealth {
-    name: String,
-    /// `null` until a service has answered once.
-    dimensions: Option<usize>,
-    ok: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Whether its answer is still awaited, so that asking again may return more.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    slow: bool,
-}
-
-#[derive(Serialize)]
-struct McpHealth {
-    port: u16,
-}
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Parts {
     /// Answers 200 while the process lives; `status` is `degraded` when any part fails.
@@ -110,8 +30,8 @@ impl Parts {
         let runs_commands = codex.sandbox.as_ref().is_none_or(|sandbox| sandbox.ok);
         let is_whole = codex.available && runs_commands && store.ok && embedder.ok;
         let health = Health {
-            status: if is_whole { "ok" } else { "degraded" },
-            version: env!("CARGO_PKG_VERSION"),
+            status: if is_whole { WholeHealth::Ok } else { WholeHealth::Degraded },
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_seconds: self.started.elapsed().as_secs(),
             codex,
             store,
@@ -130,7 +50,7 @@ pub(super) async fn ready(services: &Services) -> Result<Response, ApiError> {
     let unready = |code: Code, reason: &str| {
         reply::error(StatusCode::SERVICE_UNAVAILABLE, code.as_str(), reason, &[])
     };
-    Ok(match tokio::time::timeout(PATIENCE, services.chat.indexed()).await {
+    Ok(match tokio::time::timeout(TIMEOUT, services.chat.indexed()).await {
         Ok(Ok(())) => reply::json(StatusCode::OK, &json!({ "ready": true })),
         Ok(Err(failure)) => unready(failure.code(), &failure.to_string()),
         Err(_) => unready(Code::StoreUnavailable, &slow()),
@@ -154,8 +74,8 @@ async fn codex(services: &Services) -> CodexHealth {
 }
 
 /// What fails here is a fault of the store or of Codex, and said there.
-async fn unread(services: &Services) -> Vec<Unread> {
-    let unread = match tokio::time::timeout(PATIENCE, services.chat.unread()).await {
+async fn unread(services: &Services) -> Vec<UnreadRepo> {
+    let unread = match tokio::time::timeout(TIMEOUT, services.chat.unread()).await {
         Ok(Ok(unread)) => unread,
         Ok(Err(error)) => {
             debug!(error = %chain(&error), "what the model's shell reads is not known");
@@ -163,25 +83,17 @@ async fn unread(services: &Services) -> Vec<Unread> {
         }
         Err(_) => return Vec::new(),
     };
-    let shown =
-        unread.into_iter().map(|unread| Unread { repo: unread.name, reason: unread.reason });
+    let shown = unread
+        .into_iter()
+        .map(|unread| UnreadRepo { repo: unread.name, reason: unread.reason.to_owned() });
     shown.collect()
 }
 
-fn sandbox(confinement: Confinement, unread: Vec<Unread>) -> SandboxHealth {
+fn sandbox(confinement: Confinement, unread: Vec<UnreadRepo>) -> SandboxHealth {
     let (reason, hint) = confinement.error.map(|error| (error.reason, error.hint)).unzip();
     SandboxHealth {
-        mode: match confinement.sandbox {
-            Sandbox::ReadOnly => "read-only",
-            Sandbox::WorkspaceWrite => "workspace-write",
-            Sandbox::DangerFullAccess => "danger-full-access",
-        },
-        network: match confinement.network {
-            Network::Off => "off",
-            Network::Unavailable => "unavailable",
-            Network::Proxied => "proxied",
-            Network::Open => "open",
-        },
+        mode: confinement.sandbox,
+        network: confinement.network,
         ok: reason.is_none(),
         reason,
         hint,
@@ -190,8 +102,8 @@ fn sandbox(confinement: Confinement, unread: Vec<Unread>) -> SandboxHealth {
 }
 
 async fn store(services: &Services) -> StoreHealth {
-    let backend = services.store.backend();
-    let failed = |reason: String, slow| StoreHealth {
+    let backend = services.store.backend().to_owned();
+    let failed = |backend, reason: String, slow| StoreHealth {
         backend,
         version: None,
         ok: false,
@@ -205,24 +117,24 @@ async fn store(services: &Services) -> StoreHealth {
         if !is_slow && !matches!(error, StoreError::Unopened(_)) {
             warn!(error = %chain(&error), "store cannot be written");
         }
-        return failed(error.to_string(), is_slow);
+        return failed(backend, error.to_string(), is_slow);
     }
-    match tokio::time::timeout(PATIENCE, services.store.health()).await {
+    match tokio::time::timeout(TIMEOUT, services.store.health()).await {
         Ok(Ok(store::Health { version, chunks })) => {
             let (chunks, reason) = (Some(chunks), services.store.damage());
             StoreHealth { backend, version, ok: reason.is_none(), reason, chunks, slow: false }
         }
         Ok(Err(error)) => {
             warn!(error = %chain(&error), "store failed its check");
-            failed(error.to_string(), false)
+            failed(backend, error.to_string(), false)
         }
-        Err(_) => failed(slow(), true),
+        Err(_) => failed(backend, slow(), true),
     }
 }
 
 async fn embedder(services: &Services) -> EmbedderHealth {
     let embedder = &services.embedder;
-    let checked = tokio::time::timeout(PATIENCE, embedder.check()).await;
+    let checked = tokio::time::timeout(TIMEOUT, embedder.check()).await;
     let is_slow = checked.is_err();
     let reason = match checked {
         Ok(Ok(())) => None,
@@ -238,5 +150,5 @@ async fn embedder(services: &Services) -> EmbedderHealth {
 }
 
 fn slow() -> String {
-    format!("no answer within {} s", PATIENCE.as_secs())
+    format!("no answer within {} s", TIMEOUT.as_secs())
 }

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use hyper::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::info;
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::{Counts, RootId, RunId},
-    ingest::{self, RootStatus, State},
+    domain::RunId,
+    ingest::{self, RootStatus},
     net::{Response, reply},
+    replies::{ListedRoot, Removed, RemovedRoot, Roots, Started},
 };
 
 /// The body of `POST /ingest/start`.
@@ -70,36 +71,18 @@ pub(super) async fn remove(services: &Services, root: &str) -> Result<Response, 
     let root = services.ingest.remove(root).await?;
     info!(root.id = %root.id, "root removed");
     let path = services.path_map.shown(&root.path);
-    let removed = json!({ "id": root.id, "name": root.name, "path": path });
-    Ok(reply::json(StatusCode::OK, &json!({ "removed": removed })))
+    let removed = RemovedRoot { id: root.id, name: root.name, path };
+    Ok(reply::json(StatusCode::OK, &Removed { removed }))
 }
 
 pub(super) async fn roots(services: &Services) -> Result<Response, ApiError> {
     let roots = services.ingest.roots().await?.into_iter();
-    let roots: Vec<Listed> = roots.map(|status| listed(status, services)).collect();
-    Ok(reply::json(StatusCode::OK, &json!({ "roots": roots })))
+    let roots = roots.map(|status| listed(status, services)).collect();
+    Ok(reply::json(StatusCode::OK, &Roots { roots }))
 }
 
-/// A root of `GET /ingest/roots`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Listed {
-    id: RootId,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    path: PathBuf,
-    model_id: String,
-    last_ingest_at: Option<String>,
-    counts: Counts,
-    last_error: Option<String>,
-    state: State,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_id: Option<RunId>,
-}
-
-fn listed(RootStatus { root, state, run_id }: RootStatus, services: &Services) -> Listed {
-    Listed {
+fn listed(RootStatus { root, state, run_id }: RootStatus, services: &Services) -> ListedRoot {
+    ListedRoot {
         id: root.id,
         name: root.name,
         description: root.description,
@@ -113,6 +96,6 @@ fn listed(RootStatus { root, state, run_id }: RootStatus, services: &Services) -
     }
 }
 
-fn accepted(run: RunId) -> Response {
-    reply::json(StatusCode::ACCEPTED, &json!({ "runId": run }))
+fn accepted(run_id: RunId) -> Response {
+    reply::json(StatusCode::ACCEPTED, &Started { run_id })
 }

@@ -13,6 +13,7 @@ use super::{Services, error::ApiError, repos, tools};
 use crate::{
     domain::{FILES_META, Root, SEARCH_TOOL, UnknownRoot, plain_name},
     error::{Code, chain},
+    replies::Repo,
     search::{self, SearchError},
 };
 
@@ -196,7 +197,7 @@ fn failed(code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, Cal
 }
 
 /// One line for each repository, as many as fit.
-fn listed(repos: &[repos::Repo]) -> String {
+fn listed(repos: &[Repo]) -> String {
     /// Room for the last line.
     const RESERVE: usize = 100;
     if repos.is_empty() {
@@ -217,7 +218,7 @@ fn listed(repos: &[repos::Repo]) -> String {
     text.trim_end().to_owned()
 }
 
-fn line(repo: &repos::Repo) -> String {
+fn line(repo: &Repo) -> String {
     // The most characters of each.
     const NAME: usize = 100;
     const PATH: usize = 500;

@@ -1,36 +1,11 @@
 //! The repositories that are indexed, as tools show them.
 
-use std::path::PathBuf;
-
-use serde::Serialize;
-
 use super::Services;
 use crate::{
-    domain::{Counts, Root, RootId},
+    domain::Root,
     ingest::IngestError,
+    replies::{Repo, Repos},
 };
-
-/// What `GET /tools/ingested-repos` answers. Field names are a wire promise.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Repos {
-    pub(super) repos: Vec<Repo>,
-    /// The embedding model that the store is bound to; `null` while it is empty.
-    pub(super) locked_model_id: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Repo {
-    pub(super) id: RootId,
-    pub(super) name: String,
-    pub(super) description: Option<String>,
-    pub(super) path: PathBuf,
-    last_ingest_at: Option<String>,
-    model_id: String,
-    pub(super) counts: Counts,
-    last_error: Option<String>,
-}
 
 /// Lists what is indexed, ordered by name.
 pub(super) async fn repos(services: &Services) -> Result<Repos, IngestError> {

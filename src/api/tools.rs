@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use hyper::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Services, error::ApiError, repos::repos};
 use crate::{
-    domain::{FileSummary, Hit, Root},
+    domain::Root,
     net::{Response, reply},
     search::{DEFAULT_LIMIT, Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
     telemetry::Outcome,
@@ -85,13 +85,6 @@ pub(super) async fn vector_search(
     services: &Services,
     arguments: SearchArguments,
 ) -> Result<Response, ApiError> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Wire {
-        results: Vec<Hit>,
-        files: Vec<FileSummary>,
-        model_id: String,
-    }
-    let Found { hits, files, model_id } = services.find(&arguments.query()?).await?;
-    Ok(reply::json(StatusCode::OK, &Wire { results: hits, files, model_id }))
+    let found = services.find(&arguments.query()?).await?;
+    Ok(reply::json(StatusCode::OK, &found))
 }

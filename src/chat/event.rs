@@ -1,5 +1,6 @@
 //! What a turn reports to its caller.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use crate::codex::Usage;
@@ -35,20 +36,11 @@ pub enum Event {
 }
 
 /// How a tool call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stage {
     Success,
     Error,
-}
-
-impl Stage {
-    /// Returns the wire form.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Error => "error",
-        }
-    }
 }
 
 /// How a turn ended, with everything it said.

@@ -1,34 +1,17 @@
 //! Asks a question and shows the segments as they come.
 
 use futures_util::StreamExt;
-use serde::Deserialize;
 use serde_json::{Value, json};
+use sse_stream::{Sse, SseByteStream};
 
 use super::{CliError, Client, print};
-use crate::domain::{FileSummary, Segment};
+use crate::{
+    domain::{FileSummary, Segment},
+    replies::{Answered, FilesFound, Frame, Text, Unanswered},
+};
 
-/// Longest event that is accepted; a result holds every segment of a long turn.
-const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
-
-#[derive(Deserialize)]
-struct Failure {
-    code: String,
-    message: String,
-    hint: String,
-}
-
-#[derive(Deserialize)]
-struct Found {
-    files: Vec<FileSummary>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Final {
-    conversation_id: String,
-    model_id: String,
-    segments: Vec<Segment>,
-}
+/// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
+const MAX_REPLY_BYTES: usize = 256 * 1024 * 1024;
 
 /// Returns the body of `POST /chat`.
 pub(super) fn body(
@@ -47,87 +30,57 @@ pub(super) fn body(
 /// Asks over `POST /chat`: answers go to standard output, everything else to standard error.
 pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<(), CliError> {
     let reply = client.stream(&["chat"], body).await?;
-    let mut chunks = reply.bytes_stream();
-    let mut pending = Vec::new();
-    while let Some(chunk) = chunks.next().await {
-        pending.extend_from_slice(&chunk.map_err(|error| client.lost(&error))?);
-        while let Some(event) = take_event(&mut pending) {
-            if show(client, &event, as_json)? == Next::End {
-                return Ok(());
-            }
+    let mut left = MAX_REPLY_BYTES;
+    let bytes = reply.bytes_stream().map(|chunk| {
+        let chunk = chunk.map_err(|error| client.lost(&error))?;
+        left =
+            left.checked_sub(chunk.len()).ok_or_else(|| broken(client, "the reply is too long"))?;
+        Ok::<_, CliError>(chunk)
+    });
+    let mut events = SseByteStream::new(bytes);
+    while let Some(event) = events.next().await {
+        let Sse { event, data, .. } = event.map_err(|error| unread(client, error))?;
+        let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
+        if as_json && name == "final" {
+            return print::json(&parsed(client, serde_json::from_str(&data))?);
         }
-        if pending.len() > MAX_EVENT_BYTES {
-            return Err(broken(client, "an event is too long"));
+        let Some(frame) = parsed(client, Frame::read(&name, &data))? else { continue };
+        match frame {
+            Frame::Final(end) => return answered(client, &end),
+            Frame::Error(Unanswered { code, message, hint, .. }) => {
+                return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
+            }
+            _ if as_json => {}
+            frame => show(&frame)?,
         }
     }
     Err(broken(client, "the stream ended before the answer"))
 }
 
-#[derive(PartialEq, Eq)]
-enum Next {
-    Event,
-    End,
-}
-
-/// One server-sent event.
-struct Event {
-    name: String,
-    data: String,
-}
-
-/// Cuts the first whole event from `pending` (WHATWG HTML, section 9.2.6, for a server that ends
-/// lines with `\n`).
-fn take_event(pending: &mut Vec<u8>) -> Option<Event> {
-    let end = pending.windows(2).position(|pair| pair == b"\n\n")?;
-    let block: Vec<u8> = pending.drain(..end + 2).collect();
-    let text = String::from_utf8_lossy(&block);
-    let field = |name: &str| {
-        let lines = text.lines().filter_map(|line| line.strip_prefix(name));
-        lines.map(|value| value.trim_start().to_owned()).collect::<Vec<_>>().join("\n")
-    };
-    Some(Event { name: field("event:"), data: field("data:") })
-}
-
-fn show(client: &Client, event: &Event, as_json: bool) -> Result<Next, CliError> {
-    match event.name.as_str() {
-        "final" if as_json => {
-            print::json(&parsed(client, &event.data)?)?;
-            return Ok(Next::End);
-        }
-        "final" => {
-            let end: Final = parsed(client, &event.data)?;
-            let answered = end.segments.iter().any(|part| matches!(part, Segment::Answer { .. }));
-            if !answered {
-                return Err(broken(client, "the result holds no answer"));
-            }
-            print::note(&format!(
-                "{}; continue with: codeinfo ask --conversation {} QUESTION",
-                end.model_id, end.conversation_id
-            ))?;
-            return Ok(Next::End);
-        }
-        "error" => {
-            let failure: Failure = parsed(client, &event.data)?;
-            let Failure { code, message, hint } = failure;
-            return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
-        }
-        _ if as_json => {}
-        "thinking" => print::note(&format!("{}\n", text(client, event)?))?,
-        "answer" => print::line(&text(client, event)?)?,
-        "tool-request" => {
-            let request: Value = parsed(client, &event.data)?;
-            let parameter = |name: &str| request.get("parameters")?.get(name)?.as_str();
+fn show(frame: &Frame) -> Result<(), CliError> {
+    match frame {
+        Frame::Thinking(Text { text }) => print::note(&format!("{text}\n")),
+        Frame::Answer(Text { text }) => print::line(text),
+        Frame::ToolRequest(request) => {
+            let parameter = |name: &str| request.parameters.get(name)?.as_str();
             let query = parameter("query").or_else(|| parameter("command"));
-            let name = request.get("name").and_then(Value::as_str).unwrap_or("tool");
             let query = query.map_or_else(|| "…".to_owned(), print::name);
-            print::note(&format!("{}: {query}", print::name(name)))?;
+            print::note(&format!("{}: {query}", print::name(&request.name)))
         }
-        "vector_summary" => {
-            files_found(&parsed::<Found>(client, &event.data)?.files)?;
-        }
-        _ => {}
+        Frame::VectorSummary(FilesFound { files }) => files_found(files),
+        Frame::Thread(_) | Frame::ToolResult(_) | Frame::Final(_) | Frame::Error(_) => Ok(()),
     }
-    Ok(Next::Event)
+}
+
+/// Says how to go on.
+fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
+    if !end.segments.iter().any(|part| matches!(part, Segment::Answer { .. })) {
+        return Err(broken(client, "the result holds no answer"));
+    }
+    print::note(&format!(
+        "{}; continue with: codeinfo ask --conversation {} QUESTION",
+        end.model_id, end.conversation_id
+    ))
 }
 
 fn files_found(files: &[FileSummary]) -> Result<(), CliError> {
@@ -139,16 +92,19 @@ fn files_found(files: &[FileSummary]) -> Result<(), CliError> {
     print::note("")
 }
 
-fn text(client: &Client, event: &Event) -> Result<String, CliError> {
-    #[derive(Deserialize)]
-    struct Text {
-        text: String,
+/// Returns why the events of a reply cannot be read any further.
+fn unread(client: &Client, error: sse_stream::Error) -> CliError {
+    match error {
+        sse_stream::Error::Body(error) => match error.downcast() {
+            Ok(error) => *error,
+            Err(error) => broken(client, &error.to_string()),
+        },
+        error => broken(client, &error.to_string()),
     }
-    Ok(parsed::<Text>(client, &event.data)?.text)
 }
 
-fn parsed<T: serde::de::DeserializeOwned>(client: &Client, data: &str) -> Result<T, CliError> {
-    serde_json::from_str(data).map_err(|error| broken(client, &error.to_string()))
+fn parsed<T>(client: &Client, read: serde_json::Result<T>) -> Result<T, CliError> {
+    read.map_err(|error| broken(client, &error.to_string()))
 }
 
 fn broken(client: &Client, reason: &str) -> CliError {

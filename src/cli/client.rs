@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use reqwest::{Method, Response, Url};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::CliError;
-use crate::{error::chain, tls};
+use crate::{error::chain, net::reply::ErrorReply, tls};
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -17,15 +17,6 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
-}
-
-/// The error body of the main HTTP API.
-#[derive(Deserialize)]
-struct ErrorReply {
-    error: String,
-    message: String,
-    #[serde(default)]
-    details: Vec<String>,
 }
 
 impl Client {

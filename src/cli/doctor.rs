@@ -5,10 +5,15 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{CliError, Client, print};
+use crate::{
+    codex::Network,
+    config::Sandbox,
+    replies::{Health, SandboxHealth, UnreadRepo},
+};
 
 /// How long parts may take to answer: a service loads its model when it is first asked.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The pause before looking again.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The pause before they are asked again.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Prints one line for each part of the server; fails when one of them is not well.
@@ -20,83 +25,76 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         Err(CliError::Refused { message, .. }) => message,
         Err(error) => return Err(error),
     };
-    let health = health(client).await?;
-    let text = |pointer: &str| {
-        health.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let yes = |pointer: &str| is_true(&health, pointer);
+    let Health { store, embedder, codex, .. } = health(client).await?;
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let mut well = true;
-    let chunks = health.pointer("/store/chunks").and_then(Value::as_u64).unwrap_or_default();
+    let (backend, chunks) = ([store.backend, text(&store.version)].join(" "), store.chunks);
+    let chunks = chunks.unwrap_or(0);
     well &= check(
         "store",
-        yes("/store/ok"),
-        &format!(
-            "{}, {}",
-            [text("/store/backend"), text("/store/version")].join(" ").trim(),
-            print::counted(chunks, "chunk")
-        ),
-        &text("/store/reason"),
+        store.ok,
+        &format!("{}, {}", backend.trim(), print::counted(chunks, "chunk")),
+        &text(&store.reason),
     )?;
-    let dimensions = health.pointer("/embedder/dimensions").and_then(Value::as_u64);
+    let dimensions = embedder.dimensions.unwrap_or(0);
     well &= check(
         "embedder",
-        yes("/embedder/ok"),
-        &format!("{}, {} dimensions", text("/embedder/name"), dimensions.unwrap_or_default()),
-        &if yes("/embedder/slow") { too_slow() } else { text("/embedder/reason") },
+        embedder.ok,
+        &format!("{}, {dimensions} dimensions", embedder.name),
+        &if embedder.slow { too_slow() } else { text(&embedder.reason) },
     )?;
     well &= check(
         "codex",
-        yes("/codex/available"),
-        [text("/codex/version"), text("/codex/model")].join(" ").trim(),
+        codex.available,
+        [text(&codex.version), text(&codex.model)].join(" ").trim(),
         &missing,
     )?;
-    well &= sandbox(&health)?;
-    if chunks == 0 && yes("/store/ok") {
+    if let Some(confined) = &codex.sandbox {
+        well &= sandbox(confined)?;
+    }
+    if chunks == 0 && store.ok {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-/// Prints how the model's shell is confined, where Codex was asked.
-fn sandbox(health: &Value) -> Result<bool, CliError> {
-    let Some(sandbox) = health.pointer("/codex/sandbox") else { return Ok(true) };
-    let text = |name: &str| sandbox.get(name).and_then(Value::as_str).unwrap_or_default();
-    if text("mode") == "danger-full-access" {
+/// Prints how the model's shell is confined.
+fn sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
+    let SandboxHealth { mode, network, ok, reason, hint, unread } = sandbox;
+    if *mode == Sandbox::DangerFullAccess {
         print::line(
             "note  sandbox: off (danger-full-access): the model's shell reads and writes all",
         )?;
         return Ok(true);
     }
-    if text("network") == "unavailable" {
+    if *network == Network::Unavailable {
         print::line(
             "note  sandbox: the network of the model's shell is off, because this Codex has no proxy \
              for it: `npm install -g @openai/codex`",
         )?;
     }
-    for unread in sandbox.get("unread").and_then(Value::as_array).into_iter().flatten() {
-        let text = |name: &str| unread.get(name).and_then(Value::as_str).unwrap_or_default();
+    for UnreadRepo { repo, reason } in unread {
         print::line(&format!(
-            "note  sandbox: the model's shell does not read {}, which search still finds: {}",
-            print::name(text("repo")),
-            text("reason")
+            "note  sandbox: the model's shell does not read {}, which search still finds: {reason}",
+            print::name(repo)
         ))?;
     }
-    let problem = format!("{}; {}", text("reason"), text("hint"));
-    let detail = format!("{}, network {}", text("mode"), text("network"));
-    check("sandbox", is_true(sandbox, "/ok"), &detail, &problem)
+    let [reason, hint] = [reason, hint].map(|text| text.as_deref().unwrap_or_default());
+    let problem = format!("{reason}; {hint}");
+    check("sandbox", *ok, &format!("{mode}, network {network}"), &problem)
 }
 
 /// Returns the state of the parts; asks again for a while if nothing is missing but an answer.
-async fn health(client: &Client) -> Result<Value, CliError> {
+async fn health(client: &Client) -> Result<Health, CliError> {
     let started = Instant::now();
-    let mut health: Value = client.get(&["health"]).await?;
+    let mut health: Health = client.get(&["health"]).await?;
     if is_slow(&health) {
-        let seconds = PATIENCE.as_secs();
+        let seconds = TIMEOUT.as_secs();
         print::note(&format!(
             "no answer yet, perhaps because a model is being loaded; waiting up to {seconds} s"
         ))?;
     }
-    while is_slow(&health) && started.elapsed() < PATIENCE {
+    while is_slow(&health) && started.elapsed() < TIMEOUT {
         tokio::time::sleep(PAUSE).await;
         health = client.get(&["health"]).await?;
     }
@@ -104,20 +102,15 @@ async fn health(client: &Client) -> Result<Value, CliError> {
 }
 
 /// Whether an answer is awaited, of the embedder or of a store that may itself have waited for that.
-fn is_slow(health: &Value) -> bool {
-    let embedder_is_well = is_true(health, "/embedder/ok");
-    is_true(health, "/embedder/slow") || embedder_is_well && is_true(health, "/store/slow")
-}
-
-fn is_true(health: &Value, pointer: &str) -> bool {
-    health.pointer(pointer).and_then(Value::as_bool) == Some(true)
+fn is_slow(Health { embedder, store, .. }: &Health) -> bool {
+    embedder.slow || embedder.ok && store.slow
 }
 
 fn too_slow() -> String {
     format!(
         "no answer within {} s; see in the service's log whether it still loads its model or lacks \
          memory for it, and run `codeinfo doctor` again",
-        PATIENCE.as_secs()
+        TIMEOUT.as_secs()
     )
 }
 

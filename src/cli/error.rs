@@ -1,5 +1,7 @@
 //! What can go wrong on the command line.
 
+use crate::ingest::State;
+
 /// A failed command, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -21,7 +23,7 @@ pub enum CliError {
     SeveralFolders,
     /// A run did not complete.
     #[error("indexing `{path}` ended as {state}: {reason}")]
-    Run { path: String, state: String, reason: String },
+    Run { path: String, state: State, reason: String },
     /// A question was not answered.
     #[error("no answer ({code}): {message}")]
     Unanswered { code: String, message: String },

@@ -10,58 +10,23 @@ use std::{
 };
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use serde::Deserialize;
 use serde_json::json;
 
 use super::{
     CliError, Client,
     print::{self, counted},
 };
-use crate::error::Code;
+use crate::{
+    domain::RunId,
+    error::Code,
+    ingest::{RunCounts, State, Status},
+    replies::{ListedRoot, Roots, Started},
+};
 
 /// How often the progress is read.
 const POLL: Duration = Duration::from_millis(100);
 /// The time left while it is unknown.
 const UNKNOWN: u64 = u64::MAX;
-
-#[derive(Deserialize)]
-struct Started {
-    #[serde(rename = "runId")]
-    run: String,
-}
-
-#[derive(Deserialize)]
-struct Roots {
-    roots: Vec<Known>,
-}
-
-#[derive(Deserialize)]
-struct Known {
-    id: String,
-    path: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    state: String,
-    counts: Counts,
-    current_file: Option<String>,
-    file_index: u64,
-    file_total: u64,
-    eta_ms: Option<u64>,
-    message: Option<String>,
-    last_error: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Counts {
-    files: u64,
-    chunks: u64,
-    embedded: u64,
-    skipped: u64,
-    deleted: u64,
-}
 
 /// Indexes folders one after the other. A run that fails, or that a client cancels, is reported and does
 /// not take the server with it, nor does a store that is away for now: what was indexed before is still
@@ -97,7 +62,7 @@ pub(super) async fn each(
     let mut failed = None;
     for path in paths {
         match one(client, path, None, None).await {
-            Err(CliError::Run { state, path, reason }) if state == "cancelled" => {
+            Err(CliError::Run { state, path, reason }) if state == State::Cancelled => {
                 return Err(CliError::Run { state, path, reason });
             }
             Err(
@@ -128,18 +93,20 @@ pub(super) async fn one(
             body.insert(key.to_owned(), value.into());
         }
     }
-    let started: Started = client.post(&["ingest", "start"], &body).await?;
-    finish(client, &absolute.display().to_string(), &started).await
+    let Started { run_id } = client.post(&["ingest", "start"], &body).await?;
+    finish(client, &absolute.display().to_string(), run_id).await
 }
 
 /// Embeds every repository again, one after the other. One that cannot be, such as one whose folder is
 /// gone, is reported and keeps neither the others nor the server.
 pub async fn reembed(client: &Client) -> Result<(), CliError> {
     let Roots { roots } = client.get(&["ingest", "roots"]).await?;
-    for Known { id, path } in roots {
+    for ListedRoot { id, path, .. } in roots {
+        let path = path.to_string_lossy();
         let one = async {
-            let started: Started = client.post(&["ingest", "reembed", &id], &json!({})).await?;
-            finish(client, &path, &started).await
+            let route = ["ingest", "reembed", &id.to_string()];
+            let Started { run_id } = client.post(&route, &json!({})).await?;
+            finish(client, &path, run_id).await
         };
         match one.await {
             Err(error @ CliError::Run { .. }) => print::note(&error.to_string())?,
@@ -152,15 +119,16 @@ pub async fn reembed(client: &Client) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn finish(client: &Client, path: &str, started: &Started) -> Result<(), CliError> {
+async fn finish(client: &Client, path: &str, run: RunId) -> Result<(), CliError> {
+    let run = run.to_string();
     let left = Arc::new(AtomicU64::new(UNKNOWN));
     let bar = bar(&left);
     let ended = tokio::select! {
-        ended = follow(client, &started.run, &bar, &left) => ended,
+        ended = follow(client, &run, &bar, &left) => ended,
         _ = tokio::signal::ctrl_c() => {
-            let path = ["ingest", "cancel", &started.run];
+            let path = ["ingest", "cancel", &run];
             client.post::<serde_json::Value>(&path, &json!({})).await?;
-            follow(client, &started.run, &bar, &left).await
+            follow(client, &run, &bar, &left).await
         }
     };
     let elapsed = bar.elapsed();
@@ -180,16 +148,18 @@ async fn follow(
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
         bar.set_length(status.file_total);
         bar.set_position(status.file_index);
-        bar.set_prefix(status.state.clone());
+        bar.set_prefix(status.state.to_string());
         let now = status.message.as_ref().or(status.current_file.as_ref());
         bar.set_message(now.map(|now| print::name(now)).unwrap_or_default());
-        match status.state.as_str() {
-            "queued" | "scanning" | "embedding" => {}
+        match status.state {
+            State::Queued | State::Scanning | State::Embedding => {}
             // Said already.
-            "completed" | "skipped" if shown.is_some() && status.message == shown => {
+            State::Completed | State::Skipped if shown.is_some() && status.message == shown => {
                 return Ok(Status { message: None, ..status });
             }
-            _ => return Ok(status),
+            State::Completed | State::Skipped | State::Cancelled | State::Error => {
+                return Ok(status);
+            }
         }
         if bar.is_hidden() && status.message.is_some() && status.message != shown {
             shown = status.message;
@@ -200,24 +170,28 @@ async fn follow(
 }
 
 fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError> {
-    let Counts { files, chunks, embedded, skipped, deleted } = status.counts;
+    let RunCounts { files, chunks, embedded, skipped, deleted } = status.counts;
     let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
-    match status.state.as_str() {
-        "completed" => print::line(&format!(
+    match status.state {
+        State::Completed => print::line(&format!(
             "indexed {path}: {files}, {chunks} ({embedded} embedded, {} deleted, {} skipped) in \
              {seconds:.1} s",
             counted(deleted, "file"),
             counted(skipped, "file")
         ))?,
-        "skipped" => print::line(&format!(
+        State::Skipped => print::line(&format!(
             "indexed {path}: {files}, {chunks}, nothing changed ({seconds:.1} s)"
         ))?,
-        state => {
+        state @ (State::Queued
+        | State::Scanning
+        | State::Embedding
+        | State::Cancelled
+        | State::Error) => {
             let reason = status.last_error.as_ref().or(status.message.as_ref());
             return Err(CliError::Run {
                 path: path.to_owned(),
-                state: state.to_owned(),
+                state,
                 reason: reason.cloned().unwrap_or_else(|| "earlier content is kept".to_owned()),
             });
         }

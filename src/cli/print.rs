@@ -5,39 +5,10 @@ use std::{
     io::{IsTerminal, Write},
 };
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
-use crate::domain::plain_name;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Repo {
-    name: String,
-    path: String,
-    description: Option<String>,
-    last_ingest_at: Option<String>,
-    counts: Counts,
-    last_error: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Counts {
-    files: u64,
-    chunks: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Hit {
-    path: String,
-    start_line: u32,
-    end_line: u32,
-    symbol: Option<String>,
-    score: f32,
-    chunk: String,
-}
+use crate::{domain::plain_name, replies::Repos, search::Found};
 
 /// Returns a number of things in words: `1 file`, `2 files`.
 pub(super) fn counted(number: u64, thing: &str) -> String {
@@ -99,11 +70,11 @@ pub(super) async fn search(
         body.extend(repository.map(|name| ("repository".to_owned(), name.into())));
         body.extend(limit.map(|limit| ("limit".to_owned(), limit.into())));
     }
-    let reply: Value = client.post(&["tools", "vector-search"], &body).await?;
+    let path = ["tools", "vector-search"];
     if as_json {
-        return json(&reply);
+        return json(&client.post(&path, &body).await?);
     }
-    let hits: Vec<Hit> = parsed(client, reply.get("results"))?;
+    let Found { hits, .. } = client.post(&path, &body).await?;
     if hits.is_empty() {
         return note("nothing found");
     }
@@ -120,11 +91,11 @@ pub(super) async fn search(
 }
 
 pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError> {
-    let reply: Value = client.get(&["tools", "ingested-repos"]).await?;
+    let path = ["tools", "ingested-repos"];
     if as_json {
-        return json(&reply);
+        return json(&client.get(&path).await?);
     }
-    let repos: Vec<Repo> = parsed(client, reply.get("repos"))?;
+    let Repos { repos, .. } = client.get(&path).await?;
     if repos.is_empty() {
         return note("nothing is indexed yet: `codeinfo ingest PATH`");
     }
@@ -133,7 +104,7 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
         line(&format!(
             "{}  {}  {}, {}, indexed {when}",
             name(&repo.name),
-            name(&repo.path),
+            name(&repo.path.to_string_lossy()),
             counted(repo.counts.files, "file"),
             counted(repo.counts.chunks, "chunk")
         ))?;
@@ -156,15 +127,4 @@ pub(super) fn reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
     whole.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
-}
-
-fn parsed<T: serde::de::DeserializeOwned>(
-    client: &Client,
-    value: Option<&Value>,
-) -> Result<T, CliError> {
-    let value = value.cloned().unwrap_or_default();
-    serde_json::from_value(value).map_err(|error| CliError::Unreachable {
-        url: client.base().to_owned(),
-        reason: format!("unexpected reply: {error}"),
-    })
 }

@@ -2,28 +2,10 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{CliError, Client, print};
-use crate::error::Code;
-
-#[derive(Deserialize)]
-struct Health {
-    codex: Codex,
-    store: Store,
-}
-
-#[derive(Deserialize)]
-struct Codex {
-    version: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Store {
-    chunks: Option<u64>,
-    reason: Option<String>,
-}
+use crate::{error::Code, replies::Health};
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
 pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(), CliError> {

@@ -1,7 +1,8 @@
 //! How the model's shell is confined, and what each loaded thread has of its own for that.
 
-use std::{io, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
@@ -20,7 +21,8 @@ pub struct Confinement {
 }
 
 /// The network of the model's shell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Network {
     /// None, as it is set.
     Off,
@@ -30,6 +32,17 @@ pub enum Network {
     Proxied,
     /// Any, with the sandbox switched off.
     Open,
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Off => "off",
+            Self::Unavailable => "unavailable",
+            Self::Proxied => "proxied",
+            Self::Open => "open",
+        })
+    }
 }
 
 /// What one loaded thread has of its own: a scratch folder, and the name of its permissions. The name

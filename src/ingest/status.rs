@@ -1,6 +1,9 @@
 //! What clients see of a run, and how a run reports it.
 
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -25,6 +28,20 @@ pub enum State {
     Cancelled,
     /// Failed. What was indexed before is still there.
     Error,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Queued => "queued",
+            Self::Scanning => "scanning",
+            Self::Embedding => "embedding",
+            Self::Completed => "completed",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+            Self::Error => "error",
+        })
+    }
 }
 
 impl State {

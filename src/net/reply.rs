@@ -10,7 +10,7 @@ use hyper::{
     body::Frame,
     header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracing::error;
 
 use super::{HttpError, Response};
@@ -44,16 +44,20 @@ pub fn text(content_type: &'static str, text: String) -> Response {
     response
 }
 
-/// Returns the one error shape: `{"error":CODE,"message":…,"details":[…]?}`.
+/// The one error shape. Field names are a wire promise.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ErrorReply {
+    /// The code.
+    pub error: String,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+}
+
+/// Returns an error.
 pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) -> Response {
-    #[derive(Serialize)]
-    struct Wire<'a> {
-        error: &'a str,
-        message: &'a str,
-        #[serde(skip_serializing_if = "<[String]>::is_empty")]
-        details: &'a [String],
-    }
-    json(status, &Wire { error: code, message, details })
+    let (error, message, details) = (code.to_owned(), message.to_owned(), details.to_vec());
+    json(status, &ErrorReply { error, message, details })
 }
 
 impl From<HttpError> for Response {

@@ -62,7 +62,8 @@ async fn the_stream_tells_tool_calls_too() {
             }
             Event::ToolResult { stage, result, error, .. } => {
                 let text = result.map(|result| result["content"][0]["text"].to_string());
-                format!("result {} {text:?} {error:?}", stage.as_str())
+                let stage = format!("{stage:?}").to_lowercase();
+                format!("result {stage} {text:?} {error:?}")
             }
             Event::VectorSummary { files } => format!("summary {}", files.len()),
             Event::Answer { text } => format!("answer {text}"),

@@ -17,7 +17,8 @@ fn play_on(mut assembly: Assembly, events: impl IntoIterator<Item = Heard>) -> V
         Event::Thinking { text } => format!("thinking {text}"),
         Event::ToolRequest { call_id, name, .. } => format!("request {call_id} {name}"),
         Event::ToolResult { call_id, stage, error, .. } => {
-            format!("result {call_id} {}{}", stage.as_str(), error.unwrap_or_default())
+            let stage = format!("{stage:?}").to_lowercase();
+            format!("result {call_id} {stage}{}", error.unwrap_or_default())
         }
         Event::VectorSummary { files } => format!("summary {}", files.len()),
         Event::Answer { text } => format!("answer {text}"),

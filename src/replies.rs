@@ -1,0 +1,12 @@
+//! What the main HTTP API replies, as the server writes it and the command line reads it. Field names are a wire promise.
+
+mod chat;
+mod health;
+mod roots;
+
+pub use chat::{Answered, Begun, FilesFound, Frame, Text, ToolRequest, ToolResult, Unanswered};
+pub use health::{
+    CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, UnreadRepo,
+    WholeHealth,
+};
+pub use roots::{ListedRoot, Removed, RemovedRoot, Repo, Repos, Roots, Started};

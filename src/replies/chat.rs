@@ -1,0 +1,113 @@
+//! The frames of `POST /chat`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    chat::{Stage, Usage},
+    domain::{ConversationId, FileSummary, Segment},
+};
+
+/// One frame: a server-sent event with a name and JSON.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Frame {
+    Thread(Begun),
+    Thinking(Text),
+    ToolRequest(ToolRequest),
+    ToolResult(ToolResult),
+    VectorSummary(FilesFound),
+    Answer(Text),
+    /// The last frame of a turn that did not fail.
+    Final(Answered),
+    /// The last frame of a turn that failed.
+    Error(Unanswered),
+}
+
+impl Frame {
+    /// Returns the name of the event.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Thread(_) => "thread",
+            Self::Thinking(_) => "thinking",
+            Self::ToolRequest(_) => "tool-request",
+            Self::ToolResult(_) => "tool-result",
+            Self::VectorSummary(_) => "vector_summary",
+            Self::Answer(_) => "answer",
+            Self::Final(_) => "final",
+            Self::Error(_) => "error",
+        }
+    }
+
+    /// Reads the data of the event of that name; an unknown one is none.
+    pub fn read(name: &str, data: &str) -> serde_json::Result<Option<Self>> {
+        Ok(Some(match name {
+            "thread" => Self::Thread(serde_json::from_str(data)?),
+            "thinking" => Self::Thinking(serde_json::from_str(data)?),
+            "tool-request" => Self::ToolRequest(serde_json::from_str(data)?),
+            "tool-result" => Self::ToolResult(serde_json::from_str(data)?),
+            "vector_summary" => Self::VectorSummary(serde_json::from_str(data)?),
+            "answer" => Self::Answer(serde_json::from_str(data)?),
+            "final" => Self::Final(serde_json::from_str(data)?),
+            "error" => Self::Error(serde_json::from_str(data)?),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Begun {
+    pub conversation_id: ConversationId,
+    pub model_id: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Text {
+    pub text: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRequest {
+    pub call_id: String,
+    pub name: String,
+    pub source: String,
+    pub parameters: Value,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    pub call_id: String,
+    pub name: String,
+    pub source: String,
+    pub stage: Stage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FilesFound {
+    pub files: Vec<FileSummary>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    pub conversation_id: ConversationId,
+    pub model_id: String,
+    pub segments: Vec<Segment>,
+    pub usage: Option<Usage>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unanswered {
+    pub code: String,
+    pub message: String,
+    pub hint: String,
+    pub conversation_id: ConversationId,
+}

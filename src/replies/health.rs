@@ -1,0 +1,96 @@
+//! What `GET /health` replies.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{codex::Network, config::Sandbox};
+
+/// Each part of the server, and whether all work.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Health {
+    pub status: WholeHealth,
+    pub version: String,
+    pub uptime_seconds: u64,
+    pub codex: CodexHealth,
+    pub store: StoreHealth,
+    pub embedder: EmbedderHealth,
+    pub mcp: McpHealth,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WholeHealth {
+    Ok,
+    /// Some part fails.
+    Degraded,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CodexHealth {
+    pub available: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Of a Codex that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxHealth>,
+}
+
+/// How the model's shell is confined.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SandboxHealth {
+    pub mode: Sandbox,
+    pub network: Network,
+    /// Whether a command runs in it.
+    pub ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Repositories that the shell does not read, although search finds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadRepo>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct UnreadRepo {
+    pub repo: String,
+    pub reason: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoreHealth {
+    pub backend: String,
+    /// Of a store that is a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    pub ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// `null` when the store does not know.
+    pub chunks: Option<u64>,
+    /// Whether its answer is still awaited, so that asking again may return more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slow: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EmbedderHealth {
+    pub name: String,
+    /// `null` until a service has answered once.
+    pub dimensions: Option<usize>,
+    pub ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether its answer is still awaited, so that asking again may return more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub slow: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct McpHealth {
+    pub port: u16,
+}

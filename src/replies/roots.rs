@@ -1,0 +1,75 @@
+//! What the routes of ingest and `GET /tools/ingested-repos` reply.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    domain::{Counts, RootId, RunId},
+    ingest::State,
+};
+
+/// A run that was queued.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    pub run_id: RunId,
+}
+
+/// What `GET /ingest/roots` replies.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Roots {
+    pub roots: Vec<ListedRoot>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedRoot {
+    pub id: RootId,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub path: PathBuf,
+    pub model_id: String,
+    pub last_ingest_at: Option<String>,
+    pub counts: Counts,
+    pub last_error: Option<String>,
+    pub state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+}
+
+/// What `POST /ingest/remove/ROOT` replies.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Removed {
+    pub removed: RemovedRoot,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RemovedRoot {
+    pub id: RootId,
+    pub name: String,
+    pub path: PathBuf,
+}
+
+/// What `GET /tools/ingested-repos` replies.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Repos {
+    pub repos: Vec<Repo>,
+    /// The embedding model that the store is bound to; `null` while it is empty.
+    pub locked_model_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Repo {
+    pub id: RootId,
+    pub name: String,
+    pub description: Option<String>,
+    pub path: PathBuf,
+    pub last_ingest_at: Option<String>,
+    pub model_id: String,
+    pub counts: Counts,
+    pub last_error: Option<String>,
+}
