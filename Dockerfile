@@ -19,7 +19,7 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates git \
     && rm -rf /var/lib/apt/lists/*
 RUN npm install -g @openai/codex@0.169.0 && npm cache clean --force
-# Repositories belong to whoever owns them outside, and git reads such ones only when told to.
+# Repositories belong to their owner outside, and git reads such ones only when that is configured.
 RUN git config --system --add safe.directory '*' \
     && install --directory --owner=node --group=node /var/lib/codeinfo /var/lib/codex /data
 COPY --from=build /opt/codeinfo/bin/codeinfo /usr/local/bin/codeinfo

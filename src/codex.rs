@@ -158,7 +158,7 @@ impl Codex {
             return available;
         }
         // Why there is no process is for the probe to say.
-        drop(self.0.slot.patiently().await);
+        drop(self.0.slot.server_in_time().await);
         self.check().await
     }
 
@@ -170,7 +170,7 @@ impl Codex {
 
     /// Opens a thread.
     pub async fn open(&self, opening: Opening) -> Result<Thread, CodexError> {
-        let server = self.0.slot.patiently().await?;
+        let server = self.0.slot.server_in_time().await?;
         let scratches = self.0.scratches.get_or_try_init(|| self.scratches()).await?;
         let (settings, sight) = (&self.0.settings, &self.0.sight);
         Thread::open(Place { server, settings, scratches, sight }, opening).await

@@ -61,7 +61,7 @@ pub struct Search {
     weights: Weights,
     scopes: Arc<Scopes>,
     /// Room to check files.
-    looks: Arc<Semaphore>,
+    checks: Arc<Semaphore>,
 }
 
 /// What was found. Field names are a wire promise of `POST /tools/vector-search`.
@@ -85,9 +85,9 @@ impl Search {
         path_map: PathMap,
     ) -> Self {
         let catalog = Catalog::new(Arc::clone(&store));
-        let looks = Arc::new(Semaphore::new(freshness::MAX_LOOKS));
+        let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
         let (weights, scopes) = (Weights::SHIPPED, Arc::default());
-        Self { store, catalog, embedder, path_map, weights, scopes, looks }
+        Self { store, catalog, embedder, path_map, weights, scopes, checks }
     }
 
     /// Searches with these weights.

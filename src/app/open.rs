@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How long the start waits for an embedding service whose vectors have a length that nobody knows.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens both. Where the server is examined, the store reports its own failures.
 pub(super) async fn open(
@@ -99,7 +99,7 @@ async fn learn(
         OnMismatch::Discard => service.check().await?,
         OnMismatch::Refuse if service.dimensions().is_some() => {}
         // What the service says of itself is seen in `/health`, and it is asked again.
-        OnMismatch::Refuse => drop(tokio::time::timeout(PATIENCE, service.check()).await),
+        OnMismatch::Refuse => drop(tokio::time::timeout(CHECK_TIMEOUT, service.check()).await),
     }
     Ok(service.dimensions())
 }

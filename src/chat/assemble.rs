@@ -191,7 +191,7 @@ impl Assembly {
     fn end(&mut self, tool: Tool) -> Vec<Event> {
         let mut events = Vec::new();
         if !self.running.contains_key(&tool.call_id) {
-            // Told whole: the request comes with the result.
+            // Reported whole: the request comes with the result.
             events.extend(self.begin(tool.clone()));
         }
         let Some(response) = self.running.remove(&tool.call_id).flatten() else {
@@ -243,7 +243,7 @@ impl Assembly {
         self.response += 1;
     }
 
-    /// Tells what is left when nothing more will come.
+    /// Reports what is left when nothing more will come.
     fn rest(&mut self) -> Vec<Event> {
         let mut events = self.flush_cut();
         self.cut.append(&mut self.open);

@@ -72,7 +72,7 @@ pub(super) async fn run(
     let outcome = turn.run(thread, ask.question.as_str(), ask.effort).await;
     // The place is free before the caller hears the end, so that its follow-up need not wait.
     drop(place);
-    turn.tell_end(outcome).await;
+    turn.report_end(outcome).await;
 }
 
 /// Logs why a thread could not be opened, and sorts it.
@@ -268,15 +268,15 @@ impl Runner<'_> {
         }
     }
 
-    async fn failed(&self, fault: &TurnError) -> Failure {
+    async fn failed(&self, error: &TurnError) -> Failure {
         warn!(
             conversation.id = %self.conversation,
-            codex.message = fault.detail(), fault.kind = ?fault.kind, "turn failed"
+            codex.message = error.detail(), error.kind = ?error.kind, "turn failed"
         );
-        if fault.code() == Code::LlmUnavailable {
-            self.chat.codex.lost(Some(fault.kind)).await;
+        if error.code() == Code::LlmUnavailable {
+            self.chat.codex.lost(Some(error.kind)).await;
         }
-        failing(fault.code(), &fault.reason(), fault.hint())
+        failing(error.code(), &error.reason(), error.hint())
     }
 
     async fn not_started(&self, error: &CodexError) -> Failure {
@@ -298,8 +298,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Tells the end without waiting for a caller that does not take it.
-    async fn tell_end(&self, outcome: Outcome) {
+    /// Reports the end without waiting for a caller that does not take it.
+    async fn report_end(&self, outcome: Outcome) {
         let end = self.events.send(Event::Ended(outcome));
         let out_of_time = async {
             self.chat.tasks.stopping().cancelled().await;

@@ -235,10 +235,10 @@ mod tests {
                 json!({ "type": "reasoning", "id": "r", "summary": summary, "content": content });
             completed(&item)
         };
-        let told =
+        let expected =
             |text: &str| Ok(Some(Event::Thinking { item: "r".to_owned(), text: text.to_owned() }));
-        assert_eq!(thinking(json!(["a", " ", "b"]), json!(["raw"])), told("a\n\nb"));
-        assert_eq!(thinking(json!([]), json!(["raw"])), told("raw"));
+        assert_eq!(thinking(json!(["a", " ", "b"]), json!(["raw"])), expected("a\n\nb"));
+        assert_eq!(thinking(json!([]), json!(["raw"])), expected("raw"));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Stamp {
 /// Finds the Codex binary: the one that is set, as a path or as a name on the search path, else
 /// `codex` on the search path.
 pub(super) async fn binary(settings: &config::Codex) -> Result<PathBuf, CodexError> {
-    let missing = |fault: &str| Err(CodexError::NotFound(fault.to_owned()));
+    let missing = |reason: &str| Err(CodexError::NotFound(reason.to_owned()));
     match &settings.bin {
         Some(set) if set.is_relative() => match on_path(settings, set).await {
             Some(found) => Ok(found),

@@ -17,7 +17,7 @@ const PREFIX: &str = "process-";
 /// The file that a process holds locked while its folder is in use.
 const LOCK: &str = "lock";
 /// How long removing may be tried again while commands that are being ended still write.
-const PATIENCE: Duration = Duration::from_secs(3);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The scratch folders of this process, in a folder of its own.
@@ -111,12 +111,12 @@ fn sweep(workdir: &Path) {
 
 /// Removes `folder`, whatever is in it, and whatever rights that was given.
 fn remove(folder: &Path) {
-    let patience = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + REMOVAL_TIMEOUT;
     while let Err(error) = empty(folder).and_then(|()| fs::remove_dir(folder)) {
         if error.kind() == io::ErrorKind::NotFound && folder.symlink_metadata().is_err() {
             return;
         }
-        if Instant::now() > patience {
+        if Instant::now() > deadline {
             debug!(folder.path = %folder.display(), %error, "scratch folder not removed");
             return;
         }

@@ -71,7 +71,7 @@ impl Slot {
 
     /// Returns a process to talk to. One that ends at its start is started again, each time after its
     /// wait, as long as that takes no longer than the longest wait.
-    pub(super) async fn patiently(&self) -> Result<Arc<Server>, CodexError> {
+    pub(super) async fn server_in_time(&self) -> Result<Arc<Server>, CodexError> {
         let deadline = Instant::now() + BACKOFF.longest;
         loop {
             let error = match self.server(Need::Any).await {

@@ -39,7 +39,7 @@ const CLOSING: &str = "is closing; retry";
 /// Why a turn is lost whose process runs.
 const OVERTAKEN: &str = "events of Codex came faster than they were taken";
 /// How long a former process may take to let go of a thread; it takes a few milliseconds.
-const LETTING_GO: Duration = Duration::from_secs(5);
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY: Duration = Duration::from_millis(50);
 
 /// What a thread is opened with.
@@ -290,7 +290,7 @@ impl Running {
         event
     }
 
-    /// Tells Codex to stop the turn. The end still comes as an event.
+    /// Asks Codex to stop the turn. The end still comes as an event.
     pub async fn interrupt(&self) {
         let turn = json!({ "threadId": self.thread.id.to_string(), "turnId": self.turn });
         let stopped: Result<serde_json::Value, CodexError> =
@@ -325,12 +325,12 @@ impl Running {
 /// Loads a thread. A former process may hold it for the moment that letting go takes, and so may this
 /// one.
 async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, CodexError> {
-    let patience = Instant::now() + LETTING_GO;
+    let deadline = Instant::now() + RELEASE_TIMEOUT;
     loop {
         match server.call("thread/resume", resume).await {
             Err(CodexError::Refused { message, .. })
                 if [HELD, CLOSING].iter().any(|words| message.contains(words))
-                    && Instant::now() < patience =>
+                    && Instant::now() < deadline =>
             {
                 sleep(RETRY).await;
             }

@@ -165,7 +165,7 @@ mod tests {
 
         use crate::{ingest::pulse::Watchdog, task::Tasks};
 
-        let dog = Watchdog::with_patience(Tasks::default(), Duration::from_secs(4));
+        let dog = Watchdog::with_timeout(Tasks::default(), Duration::from_secs(4));
         let (content, mut disk) = io::pipe().unwrap();
         let file = File::from(std::os::fd::OwnedFd::from(content));
         let reading = async {

@@ -65,12 +65,11 @@ pub fn discover(
 /// Opens a root for its walk, and for reading what that finds.
 pub(super) fn open(root: &Path) -> Result<Beneath, IngestError> {
     // A run may have waited; the walk of a file would find every file of the root gone.
-    let fault = "is no longer a folder";
     Beneath::open(root).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            IngestError::Path { path: root.to_owned(), fault: "cannot be read" }
+            IngestError::Path { path: root.to_owned(), reason: "cannot be read" }
         }
-        _ => IngestError::Path { path: root.to_owned(), fault },
+        _ => IngestError::Path { path: root.to_owned(), reason: "is no longer a folder" },
     })
 }
 

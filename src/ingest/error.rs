@@ -8,8 +8,8 @@ use crate::{domain::RunId, embed::EmbedError, error::Code, store::StoreError};
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
     /// The path does not name a folder that can be indexed.
-    #[error("`path` `{}` {fault}", .path.display())]
-    Path { path: PathBuf, fault: &'static str },
+    #[error("`path` `{}` {reason}", .path.display())]
+    Path { path: PathBuf, reason: &'static str },
     /// Clients would see two roots at one path.
     #[error(
         "`path` `{}` is indexed as `{name}`, from before `INGEST_DIR` changed; run `codeinfo remove {name}` first",

@@ -10,14 +10,14 @@ const MAX_BYTES: usize = 200;
 
 /// Returns a name that a user asked for, trimmed, if it can be one.
 pub(super) fn requested(name: &str) -> Result<String, IngestError> {
-    let fault = |fault: &str| Err(IngestError::Name(fault.to_owned()));
+    let refused = |reason: &str| Err(IngestError::Name(reason.to_owned()));
     match name.trim() {
-        "" => fault("is blank"),
-        name if name.len() > MAX_BYTES => fault("is longer than 200 bytes"),
-        name if name.contains('/') => fault("contains `/`"),
-        name if name.chars().any(char::is_control) => fault("contains a control character"),
+        "" => refused("is blank"),
+        name if name.len() > MAX_BYTES => refused("is longer than 200 bytes"),
+        name if name.contains('/') => refused("contains `/`"),
+        name if name.chars().any(char::is_control) => refused("contains a control character"),
         name if plain_name(name, MAX_BYTES) != name => {
-            fault("contains a character that cannot be seen, or that reorders others")
+            refused("contains a character that cannot be seen, or that reorders others")
         }
         name => Ok(name.to_owned()),
     }

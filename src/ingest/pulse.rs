@@ -26,7 +26,7 @@ use crate::task::Tasks;
 
 /// A disk that spins up, or a server that restarts, answers within this; what is silent for longer
 /// may be so for ever.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// With so many places whose threads do not come back, no thread is spent on another: the runtime
 /// has 512, and everything else needs some.
 const MAX_PLACES: usize = 16;
@@ -75,7 +75,7 @@ impl Pulse {
 #[derive(Debug, Clone)]
 pub(super) struct Watchdog {
     tasks: Tasks,
-    patience: Duration,
+    timeout: Duration,
     places: Arc<Mutex<HashMap<PathBuf, Arc<Place>>>>,
     at_work: Arc<Semaphore>,
 }
@@ -94,8 +94,8 @@ impl Place {
     }
 
     /// Whether it is held by a thread that has had no answer for so long.
-    fn hangs(&self, patience: Duration) -> bool {
-        self.is_held() && self.pulses().iter().any(|pulse| patience <= pulse.silence())
+    fn hangs(&self, limit: Duration) -> bool {
+        self.is_held() && self.pulses().iter().any(|pulse| pulse.silence() >= limit)
     }
 
     fn pulses(&self) -> MutexGuard<'_, Vec<Arc<Pulse>>> {
@@ -125,12 +125,12 @@ impl Drop for Hold {
 
 impl Watchdog {
     pub(super) fn new(tasks: Tasks) -> Self {
-        Self::with_patience(tasks, PATIENCE)
+        Self::with_timeout(tasks, TIMEOUT)
     }
 
-    pub(super) fn with_patience(tasks: Tasks, patience: Duration) -> Self {
+    pub(super) fn with_timeout(tasks: Tasks, timeout: Duration) -> Self {
         let at_work = Arc::new(Semaphore::new(MAX_AT_WORK));
-        Self { tasks, patience, places: Arc::default(), at_work }
+        Self { tasks, timeout, places: Arc::default(), at_work }
     }
 
     /// Runs work at a place. Ends at once when `cancel` is cancelled, or when nothing has answered for
@@ -172,7 +172,7 @@ impl Watchdog {
         let held = self.place(place).ok_or_else(crowded)?;
         let acquire = async {
             let here = Arc::clone(&held.free).acquire_owned().await;
-            let room = timeout(self.patience, Arc::clone(&self.at_work).acquire_owned()).await;
+            let room = timeout(self.timeout, Arc::clone(&self.at_work).acquire_owned()).await;
             match (here, room) {
                 (Ok(here), Ok(Ok(room))) => {
                     Ok(Hold { place: Arc::clone(&held), _permits: [here, room] })
@@ -182,9 +182,9 @@ impl Watchdog {
             }
         };
         let hang = async {
-            sleep(self.patience).await;
-            while !held.hangs(self.patience) {
-                sleep(self.patience / 60).await;
+            sleep(self.timeout).await;
+            while !held.hangs(self.timeout) {
+                sleep(self.timeout / 60).await;
             }
         };
         tokio::select! {
@@ -203,22 +203,22 @@ impl Watchdog {
     /// Returns once one of several threads has had no answer for too long.
     pub(super) async fn silence(&self, place: &Path, pulses: &[Arc<Pulse>]) -> IngestError {
         loop {
-            sleep(self.patience / 60).await;
-            if pulses.iter().any(|pulse| self.patience <= pulse.silence()) {
+            sleep(self.timeout / 60).await;
+            if pulses.iter().any(|pulse| pulse.silence() >= self.timeout) {
                 return self.stalled(place);
             }
         }
     }
 
     fn stalled(&self, place: &Path) -> IngestError {
-        IngestError::Stalled { path: place.to_owned(), seconds: self.patience.as_secs() }
+        IngestError::Stalled { path: place.to_owned(), seconds: self.timeout.as_secs() }
     }
 
     /// Returns what is held at a place, unless too many others hang.
     fn place(&self, place: &Path) -> Option<Arc<Place>> {
         let mut places = self.places();
         places.retain(|_, place| place.is_held() || 1 < Arc::strong_count(place));
-        let hanging = places.values().filter(|place| place.hangs(self.patience)).count();
+        let hanging = places.values().filter(|place| place.hangs(self.timeout)).count();
         if MAX_PLACES <= hanging && !places.contains_key(place) {
             return None;
         }
@@ -239,8 +239,8 @@ mod tests {
 
     use super::*;
 
-    fn watchdog(patience_ms: u64) -> Watchdog {
-        Watchdog::with_patience(Tasks::default(), Duration::from_millis(patience_ms))
+    fn watchdog(timeout_ms: u64) -> Watchdog {
+        Watchdog::with_timeout(Tasks::default(), Duration::from_millis(timeout_ms))
     }
 
     #[tokio::test]

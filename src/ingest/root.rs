@@ -47,39 +47,39 @@ pub(super) async fn outside(folder: &Path, own: &[PathBuf]) -> Result<(), Ingest
         // One that is not there yet holds nothing.
         let Ok(own) = tokio::fs::canonicalize(own).await else { continue };
         if folder.starts_with(own) {
-            let fault =
+            let reason =
                 "is, or lies in, `DATA_DIR` or `CODEX_HOME`, which hold keys and conversations";
-            return Err(IngestError::Path { path: folder.to_owned(), fault });
+            return Err(IngestError::Path { path: folder.to_owned(), reason });
         }
     }
     Ok(())
 }
 
 fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
-    let fault = |fault| IngestError::Path { path: path.to_owned(), fault };
+    let refused = |reason| IngestError::Path { path: path.to_owned(), reason };
     let canonical = path.canonicalize().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => fault("does not exist"),
-        std::io::ErrorKind::PermissionDenied => fault("cannot be read: permission denied"),
-        _ => fault("cannot be read"),
+        std::io::ErrorKind::NotFound => refused("does not exist"),
+        std::io::ErrorKind::PermissionDenied => refused("cannot be read: permission denied"),
+        _ => refused("cannot be read"),
     })?;
     if canonical.to_str().is_none() {
-        return Err(fault("is not UTF-8"));
+        return Err(refused("is not UTF-8"));
     }
     if secret::is_private_folder(&canonical) {
-        return Err(fault(
+        return Err(refused(
             "is, or lies in, a folder for keys and passwords, which is never indexed",
         ));
     }
     if canonical.parent().is_none() {
-        return Err(fault("is the whole file system; name the folder of one repository"));
+        return Err(refused("is the whole file system; name the folder of one repository"));
     }
     if SYSTEM.iter().any(|folder| canonical.starts_with(folder)) {
-        return Err(fault(
+        return Err(refused(
             "is, or lies in, a folder that shows the state of the system, not files",
         ));
     }
     if !canonical.is_dir() {
-        return Err(fault("is not a folder"));
+        return Err(refused("is not a folder"));
     }
     Ok(canonical)
 }
@@ -120,8 +120,8 @@ pub(super) fn requested(
         },
     };
     if is_taken(&name) {
-        let fault = format!("`{name}` is the name of another repository");
-        return Err(IngestError::Name(fault));
+        let reason = format!("`{name}` is the name of another repository");
+        return Err(IngestError::Name(reason));
     }
     let former = runs.active_root(id).or(before);
     let description = request.description.map(|text| text.trim().to_owned());

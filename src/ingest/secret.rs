@@ -1,4 +1,4 @@
-//! Tells secrets from source, by path, by content and by value. What is a secret is never indexed, not
+//! Distinguishes secrets from source, by path, by content and by value. What is a secret is never indexed, not
 //! even when an ignore file asks for it. Nothing here does I/O.
 //!
 //! Secrets go before the text is cut, so that nothing later, from terms to excerpts, sees one;

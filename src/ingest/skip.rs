@@ -29,7 +29,7 @@ impl fmt::Display for Reason {
             Self::NotUtf8 => "not UTF-8",
             Self::PathNotUtf8 => "its path is not UTF-8",
             Self::HoldsSecret => "holds secrets",
-            Self::IgnoreFile(fault) => return fault.fmt(formatter),
+            Self::IgnoreFile(error) => return error.fmt(formatter),
         };
         formatter.write_str(reason)
     }

@@ -98,12 +98,12 @@ impl Watch {
         }
         let deps = &self.shared.deps;
         // At once, so that the others wait no longer than for one that hangs.
-        let looks = known.iter().map(async |root| {
+        let checks = known.iter().map(async |root| {
             // It hung when it was last checked.
             let is_held = deps.lookups.is_held(&root.path);
             if is_held { None } else { folders::identity(deps, &root.path).await.ok() }
         });
-        let places = join_all(looks).await;
+        let places = join_all(checks).await;
         for (root, place) in known.into_iter().zip(places) {
             let Some(place) = place else { continue };
             let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));

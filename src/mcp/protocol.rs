@@ -34,7 +34,7 @@ impl Endpoint for Questions {
         &self.about
     }
 
-    /// Asks what is known of Codex, and looks again only while it is not known to be usable.
+    /// Asks what is known of Codex, and checks again only while it is not known to be usable.
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
         async move {
             match self.chat.presence().await {

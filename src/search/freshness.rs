@@ -16,11 +16,11 @@ use tokio::{task::spawn_blocking, time::timeout};
 use super::{Found, Search, SearchError};
 use crate::domain::{self, FileRecord, Timestamp};
 
-/// Looking at the files of one search takes at most this long; a folder on a network may hang.
-const LOOK_LIMIT: Duration = Duration::from_millis(300);
+/// Checking the files of one search takes at most this long; a folder on a network may hang.
+const CHECK_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// So many searches check files at a time: each takes a thread, for ever if a folder hangs.
-pub(super) const MAX_LOOKS: usize = 16;
+pub(super) const MAX_CHECKS: usize = 16;
 
 /// How fresh results are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Search {
     /// time. Files that cannot be checked in time count as fresh: nothing is known of them.
     pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
         let mut freshness = Freshness::default();
-        let mut looks = Vec::new();
+        let mut checks = Vec::new();
         for root in self.catalog.roots().await? {
             let files: HashMap<&str, &str> = found
                 .files
@@ -62,25 +62,25 @@ impl Search {
             for record in self.catalog.files_at(root.id, files.keys()).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
                     let path = root.path.join(&record.path);
-                    looks.push(((*shown).to_owned(), path, record, indexed));
+                    checks.push(((*shown).to_owned(), path, record, indexed));
                 }
             }
         }
-        let room = Arc::clone(&self.looks);
-        let looking = async {
+        let room = Arc::clone(&self.checks);
+        let checking = async {
             let room = room.acquire_owned().await.ok()?;
-            let look_at_all = move || {
-                let looks = looks.into_iter();
-                let stale = looks.filter_map(|(shown, path, record, indexed)| {
-                    Some((shown, look(&path, &record, indexed)?))
+            let check_all = move || {
+                let checks = checks.into_iter();
+                let stale = checks.filter_map(|(shown, path, record, indexed)| {
+                    Some((shown, check(&path, &record, indexed)?))
                 });
                 let stale: HashMap<String, Stale> = stale.collect();
                 drop(room);
                 stale
             };
-            spawn_blocking(look_at_all).await.ok()
+            spawn_blocking(check_all).await.ok()
         };
-        if let Ok(Some(stale)) = timeout(LOOK_LIMIT, looking).await {
+        if let Ok(Some(stale)) = timeout(CHECK_TIMEOUT, checking).await {
             freshness.stale = stale;
         }
         Ok(freshness)
@@ -89,7 +89,7 @@ impl Search {
 
 /// Checks one file, without opening it. One that became a link has changed, wherever that leads; a
 /// folder above it that became one is followed, but no more than whether the file changed is said.
-fn look(path: &Path, record: &FileRecord, indexed: Option<Timestamp>) -> Option<Stale> {
+fn check(path: &Path, record: &FileRecord, indexed: Option<Timestamp>) -> Option<Stale> {
     match path.symlink_metadata() {
         Ok(metadata) => is_changed(&metadata, record, indexed).then_some(Stale::Changed),
         Err(error) if error.kind() == ErrorKind::NotFound => Some(Stale::Deleted),

@@ -95,8 +95,8 @@ impl Intent {
         }
     }
 
-    /// Narrows to a search of the repository of this name. Words that name it tell no file of it
-    /// from another, unless the query has nothing else.
+    /// Narrows to a search of the repository of this name. Words that name it distinguish no
+    /// file of it from another, unless the query has nothing else.
     pub(super) fn within(mut self, repository: &str) -> Self {
         let named: HashSet<String> = words(repository).collect();
         let (own, others): (HashSet<String>, HashSet<String>) =

@@ -53,7 +53,7 @@ async fn the_stream_tells_tool_calls_too() {
     ])
     .await;
     let turn = harness.begin("Where?", None).await.unwrap();
-    let told: Vec<String> = turn
+    let reported: Vec<String> = turn
         .map(|event| match event {
             Event::Thread { model_id, .. } => format!("thread {model_id}"),
             Event::Thinking { text } => format!("thinking {text}"),
@@ -73,7 +73,7 @@ async fn the_stream_tells_tool_calls_too() {
         .await;
     // Calls that run at the same time end in any order.
     let (mut calls, ends): (Vec<String>, Vec<String>) =
-        told.into_iter().partition(|line| line.starts_with('r') || line.starts_with('s'));
+        reported.into_iter().partition(|line| line.starts_with('r') || line.starts_with('s'));
     calls.sort();
     assert_snapshot!(calls.join("\n"), @r#"
     request codeinfo_search VectorSearch {"query":"fail"}
@@ -138,11 +138,11 @@ async fn a_failing_service_is_told_from_a_refused_request() {
         |_| (),
     )
     .await;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for _ in 0..5 {
-        told.push(shown(&harness.ask("What?").await));
+        reported.push(shown(&harness.ask("What?").await));
     }
-    assert_snapshot!(told.join("\n"), @r#"
+    assert_snapshot!(reported.join("\n"), @r#"
     failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
     failure: CODE_INFO_LLM_UNAVAILABLE: the usage limit of the Codex account is reached
     failure: TURN_FAILED: Codex gave up: {"error":{"message":"see [address] with [key] in [path]"}}
@@ -187,10 +187,10 @@ async fn a_model_that_does_not_stop_writing_is_stopped_and_what_it_wrote_is_cut(
     let mark = "\n\n[cut: more than 1 MiB]";
     let cut = format!("{}{mark}", long.get(..1024 * 1024).unwrap());
     let turn = harness.begin("What?", None).await.unwrap();
-    let told: Vec<Event> = turn.collect().await;
-    let [Event::Thread { .. }, Event::Answer { text }, Event::Ended(outcome)] = told.as_slice()
+    let reported: Vec<Event> = turn.collect().await;
+    let [Event::Thread { .. }, Event::Answer { text }, Event::Ended(outcome)] = reported.as_slice()
     else {
-        panic!("{} events", told.len())
+        panic!("{} events", reported.len())
     };
     assert!(*text == cut, "{} bytes", text.len());
     let failure =
@@ -338,11 +338,11 @@ async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
     harness.ask("What does Flask do?").await;
     let named = developer(&harness.model.requests()[1]);
     let other = other.canonicalize().unwrap();
-    let told = format!(
+    let reported = format!(
         "The next question has the names of indexed repositories in it: `flask` (at {}).",
         other.display()
     );
-    assert!(named.contains(&told), "{named}");
+    assert!(named.contains(&reported), "{named}");
     harness.ask("What else is there?").await;
     let unnamed = developer(&harness.model.requests()[2]);
     assert!(!unnamed.contains("The next question"), "{unnamed}");

@@ -31,7 +31,7 @@ use crate::support::{
     process::{Environment, Program, fresh, http},
 };
 
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 const QUESTION: &str = "Where is the valve?";
 
 #[tokio::test]
@@ -162,7 +162,7 @@ fn command(program: &Path) -> Command {
 /// Lets all clients list and call at the same time; returns a line for each.
 async fn seen(clients: &mut [(&'static str, Client)]) -> String {
     let lines = clients.iter_mut().map(|(name, client)| async move {
-        let sight = timeout(PATIENCE, client.sight()).await;
+        let sight = timeout(TIMEOUT, client.sight()).await;
         let [listed, called] = sight.unwrap_or_else(|_| panic!("{name} takes too long"));
         format!("{name}: {} | {}", shown(&listed), shown(&called))
     });

@@ -141,7 +141,7 @@ async fn the_key_of_a_provider_counts_from_the_environment_and_from_the_env_file
 }
 
 #[tokio::test]
-async fn a_broken_configuration_is_told_and_its_repair_seen() {
+async fn a_broken_configuration_is_reported_and_its_repair_seen() {
     let folder = folder();
     let mut settings = settings(&folder);
     let home = home(folder.path(), "http://127.0.0.1:1/v1", "");
@@ -150,8 +150,8 @@ async fn a_broken_configuration_is_told_and_its_repair_seen() {
     fs::write(&config, format!("{good}\n[mcp_servers.x]\nurl = 1\n")).unwrap();
     settings.home = Some(home);
     let codex = codex(settings);
-    let told = reason(codex.check().await);
-    assert!(told.starts_with("Codex cannot use its configuration: "), "{told}");
+    let reported = reason(codex.check().await);
+    assert!(reported.starts_with("Codex cannot use its configuration: "), "{reported}");
     fs::write(&config, good).unwrap();
     assert_eq!(reason(codex.usable().await), "available");
 }

@@ -314,7 +314,7 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
     let manifest = data.path().join("store/manifest.json");
     let text = unsigned(&manifest);
     let former = text.replace("code-static-1@", "former-model@");
-    for (written, told, advice) in [
+    for (written, reason, advice) in [
         (former.as_str(), "holds vectors of `former-model@", "start with `--reembed`"),
         ("{", "is damaged: ", "`codeinfo serve` repairs it"),
     ] {
@@ -323,7 +323,7 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
         assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
         let line = |start| said.lines().find(|line| line.starts_with(start)).unwrap_or_default();
         let store = line("FAIL  store: the store ");
-        assert!(store.contains(told) && store.contains(advice), "{said}");
+        assert!(store.contains(reason) && store.contains(advice), "{said}");
         assert!(line("ok    embedder: code-static-1").contains("dimensions"), "{said}");
         assert!(line("FAIL  codex: ").contains("CODEX_BIN"), "{said}");
         assert!(!said.contains("nothing is indexed"), "nobody knows: {said}");

@@ -203,9 +203,9 @@ async fn who_indexes_while_the_service_is_away_is_told_why_it_takes_so_long() {
     let path = repo.path().to_str().unwrap();
     let mut command = begin(data.path(), &environment, &["ingest", path]);
     let mut lines = BufReader::new(command.stderr.take().unwrap()).lines();
-    let told = lines.next_line().await.unwrap().unwrap();
+    let reported = lines.next_line().await.unwrap().unwrap();
     let waiting = "trying again: the embedding service at `http://127.0.0.1:";
-    assert!(told.starts_with(waiting) && told.contains("cannot be reached"), "{told}");
+    assert!(reported.starts_with(waiting) && reported.contains("cannot be reached"), "{reported}");
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     // Nothing has to be done again once it is back, and nothing is said any more.
     let there = Embeddings::at(address, |_| Reply::Vectors).await;

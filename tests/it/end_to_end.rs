@@ -488,9 +488,9 @@ async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
         world.serve_with(&[("HOME", home.to_str().unwrap()), ("SHELL", "/bin/bash")]).await;
     let reply = server.question(json!({ "question": "What is set?" })).await;
     assert_eq!(result(&reply)["segments"][0]["text"], "Done.", "{reply:#}");
-    let told = world.model.latest();
-    assert!(told.contains("PATH="), "the command ran: {told}");
-    assert!(!told.contains("blue-lantern"), "{told}");
+    let reported = world.model.latest();
+    assert!(reported.contains("PATH="), "the command ran: {reported}");
+    assert!(!reported.contains("blue-lantern"), "{reported}");
 }
 
 #[tokio::test]

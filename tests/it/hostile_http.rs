@@ -161,9 +161,9 @@ async fn a_client_that_asks_first_is_told_to_go_on() {
     let mut client = TcpStream::connect(server.mcp).await.unwrap();
     let asks = head("POST", "/mcp", &[JSON, ("expect", "100-continue")], body.len());
     client.write_all(asks.as_bytes()).await.unwrap();
-    let mut told = [0; 25];
-    client.read_exact(&mut told).await.unwrap();
-    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let mut answered = [0; 25];
+    client.read_exact(&mut answered).await.unwrap();
+    assert_eq!(&answered, b"HTTP/1.1 100 Continue\r\n\r\n");
     client.write_all(body.as_bytes()).await.unwrap();
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
@@ -209,8 +209,8 @@ async fn clients_with_the_same_ids_get_their_own_answers() {
         });
         let mut batch: Vec<Value> = (0..20).map(call).collect();
         batch.push(cancelled.clone());
-        let told = post(server.main, "/mcp", &cancelled.to_string()).await;
-        assert_eq!((told.status, told.body.as_str()), (202, ""));
+        let answered = post(server.main, "/mcp", &cancelled.to_string()).await;
+        assert_eq!((answered.status, answered.body.as_str()), (202, ""));
         let answers = rpc(server.main, &json!(batch).to_string()).await.json();
         let answers = answers.as_array().unwrap();
         assert_eq!(answers.len(), 20);

@@ -10,7 +10,7 @@ use codeinfo::{
 use crate::ingest_bench::{Bench, Repo};
 
 /// Longer than a repair that failed waits to be tried again.
-const PATIENCE: Duration = Duration::from_mins(5);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Indexes a folder, has the store say something else of it, and adds a file.
 async fn changed(bench: &Bench, name: &str, change: impl Fn(Root) -> Root) -> Repo {
@@ -33,7 +33,7 @@ async fn root(bench: &Bench, name: &str) -> Root {
 
 /// Waits for the end of all repairs.
 async fn repaired(bench: &Bench) {
-    tokio::time::timeout(PATIENCE, bench.ingest.repair()).await.unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, bench.ingest.repair()).await.unwrap().unwrap();
 }
 
 #[tokio::test]

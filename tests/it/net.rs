@@ -20,11 +20,11 @@ use tokio::{
 use crate::wire::{self, head};
 
 /// Long enough that only a hanging test meets it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// More than any buffer between here and a client holds.
 const LARGE: usize = 512 * 65_536;
 
-/// Tells when work begins and when it is dropped.
+/// Reports when work begins and when it is dropped.
 #[derive(Clone)]
 struct Work {
     news: mpsc::UnboundedSender<&'static str>,
@@ -57,7 +57,7 @@ impl Handler for Work {
         let dropped = Dropped(self.news.clone());
         self.news.send("begun").unwrap();
         if path == "/flood" {
-            return sse::messages(flood(dropped), PATIENCE);
+            return sse::messages(flood(dropped), TIMEOUT);
         }
         let release = self.release.clone();
         let work = async move {
@@ -97,10 +97,10 @@ impl Server {
             max_body_bytes: 1024,
             max_connections: 64,
             max_batch: 4,
-            first_byte_timeout: PATIENCE,
-            read_timeout: PATIENCE,
-            write_timeout: PATIENCE,
-            keep_alive: PATIENCE,
+            first_byte_timeout: TIMEOUT,
+            read_timeout: TIMEOUT,
+            write_timeout: TIMEOUT,
+            keep_alive: TIMEOUT,
         };
         change(&mut http);
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -115,7 +115,7 @@ impl Server {
     }
 
     async fn hears(&mut self, expected: &str) {
-        let news = tokio::time::timeout(PATIENCE, self.news.recv()).await.unwrap();
+        let news = tokio::time::timeout(TIMEOUT, self.news.recv()).await.unwrap();
         assert_eq!(news, Some(expected));
     }
 
@@ -188,7 +188,7 @@ async fn stopping_finishes_what_is_under_way_and_closes_the_rest() {
         busy.read_to_end(&mut bytes).await.unwrap();
         assert_eq!(wire::parsed(&bytes).body, "\"done\"");
     };
-    let (all_ended, ()) = tokio::join!(server.tasks.stop(PATIENCE), observed);
+    let (all_ended, ()) = tokio::join!(server.tasks.stop(TIMEOUT), observed);
     assert!(all_ended);
     assert!(TcpStream::connect(server.address).await.is_err());
 }
@@ -253,7 +253,7 @@ async fn a_new_connection_says_something_soon() {
 async fn answered(client: &mut TcpStream) {
     let mut bytes = Vec::new();
     while !bytes.ends_with(b"\"done\"") {
-        let read = tokio::time::timeout(PATIENCE, client.read_buf(&mut bytes)).await;
+        let read = tokio::time::timeout(TIMEOUT, client.read_buf(&mut bytes)).await;
         assert_ne!(read.expect("answered").unwrap(), 0, "{bytes:?}");
     }
 }
@@ -262,14 +262,14 @@ async fn answered(client: &mut TcpStream) {
 fn crowded(slots: usize) -> impl FnOnce(&mut Http) {
     move |http| {
         http.max_connections = slots;
-        (http.first_byte_timeout, http.read_timeout) = (PATIENCE * 100, PATIENCE * 100);
+        (http.first_byte_timeout, http.read_timeout) = (TIMEOUT * 100, TIMEOUT * 100);
     }
 }
 
 /// Reads until the server closes; returns whether it did so without a word.
 async fn closed(client: &mut TcpStream) -> bool {
     // With bytes left unread, the end of a connection is a reset.
-    let read = tokio::time::timeout(PATIENCE, client.read(&mut [0])).await;
+    let read = tokio::time::timeout(TIMEOUT, client.read(&mut [0])).await;
     read.expect("closed").unwrap_or_default() == 0
 }
 
@@ -452,7 +452,7 @@ async fn a_refusal_does_not_wait_for_the_body() {
         let mut client = server.connect(&head).await;
         let mut bytes = Vec::new();
         let read = client.read_to_end(&mut bytes);
-        tokio::time::timeout(PATIENCE, read).await.expect("closed").unwrap();
+        tokio::time::timeout(TIMEOUT, read).await.expect("closed").unwrap();
         let reply = wire::parsed(&bytes);
         assert_eq!(reply.status, status);
         assert_eq!(reply.header("connection"), closes.then_some("close"), "{length}");

@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 /// Far more than any change needs, so that a busy machine does not fail a test.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 struct Scene {
     program: Program,
@@ -67,7 +67,7 @@ impl Scene {
                 }
             }
         };
-        let ended = tokio::time::timeout(PATIENCE, wait).await;
+        let ended = tokio::time::timeout(TIMEOUT, wait).await;
         assert!(ended.is_ok(), "`{name}` is in {seen:?}, not in {files:?}");
     }
 
@@ -157,7 +157,7 @@ async fn a_burst_of_files_and_a_folder_that_comes_back_are_taken_up() {
             tokio::task::yield_now().await;
         }
     };
-    let ended = tokio::time::timeout(PATIENCE, all).await;
+    let ended = tokio::time::timeout(TIMEOUT, all).await;
     assert!(ended.is_ok(), "{}", scene.root().await);
 
     let away = scene.path().with_extension("away");
@@ -223,7 +223,7 @@ async fn stopping_does_not_wait_for_a_run_of_the_watcher() {
     let begun = async { while scene.root().await["runId"].is_null() {} };
     // The run may also have ended between two looks.
     drop(tokio::time::timeout(Duration::from_secs(5), begun).await);
-    let stopped = tokio::time::timeout(PATIENCE, scene.program.terminate()).await;
+    let stopped = tokio::time::timeout(TIMEOUT, scene.program.terminate()).await;
     assert!(stopped.unwrap().success());
 }
 
@@ -243,7 +243,7 @@ async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_rais
     let folders = [repository.path()];
     let (program, mut log) =
         Program::serve_with_watches(3, data.path(), &folders, &environment).await;
-    let told = async {
+    let reported = async {
         while let Some(line) = log.next_line().await.unwrap() {
             if line.contains("fs.inotify.max_user_watches") {
                 return;
@@ -251,7 +251,7 @@ async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_rais
         }
         panic!("the log ended and said nothing of watches");
     };
-    tokio::time::timeout(PATIENCE, told).await.unwrap();
+    tokio::time::timeout(TIMEOUT, reported).await.unwrap();
 
     // More folders than watches: some of these changes nobody reports.
     for folder in 0..5 {

@@ -33,7 +33,7 @@ pub enum Call {
     Running(BoxStream<'static, Update>),
 }
 
-/// News of a running call. `Done` is the last.
+/// An update of a running call. `Done` is the last.
 #[derive(Debug)]
 pub enum Update {
     /// Something for a person to read meanwhile.

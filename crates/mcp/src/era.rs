@@ -26,7 +26,7 @@ pub(super) enum Era {
 }
 
 impl Era {
-    /// Tells by the body, with the header `MCP-Protocol-Version` as a cross-check. Whether a modern
+    /// Goes by the body, with the header `MCP-Protocol-Version` as a cross-check. Whether a modern
     /// request is well formed is for [`super::modern`] to say.
     pub(super) fn of(request: &Request, header: Option<&str>) -> Result<Self, Error> {
         if request.meta(VERSION_KEY).is_some() {

@@ -90,10 +90,10 @@ struct Running {
 impl Running {
     async fn next(&mut self) -> Option<String> {
         while !self.over {
-            let news = tokio::select! {
+            let text = tokio::select! {
                 biased;
                 update = self.updates.next() => match update {
-                    Some(Update::Progress(news)) => news,
+                    Some(Update::Progress(text)) => text,
                     Some(Update::Done(end)) => return Some(self.end(end)),
                     None => return Some(self.end(Err(CallError::Error(Error::internal())))),
                 },
@@ -102,7 +102,7 @@ impl Running {
                 }
             };
             self.sent += 1;
-            if let Some(message) = self.caller.progress(self.sent, &news) {
+            if let Some(message) = self.caller.progress(self.sent, &text) {
                 return Some(message);
             }
         }

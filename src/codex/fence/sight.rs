@@ -13,7 +13,7 @@ use super::{Readable, Unread, git};
 use crate::task::Tasks;
 
 /// How long a file system may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 const SILENT: &str = "its file system does not answer";
 
@@ -40,11 +40,11 @@ impl Sight {
         secrets: fn(&Readable) -> Vec<PathBuf>,
     ) -> (Vec<Readable>, Vec<Unread>) {
         let began = Instant::now();
-        let mut looks = Vec::new();
+        let mut checks = Vec::new();
         for readable in readable {
             let since = *self.waits().entry(readable.folder.clone()).or_insert(began);
             let folder = readable.folder.clone();
-            let look = (since.elapsed() < PATIENCE).then(|| {
+            let check = (since.elapsed() < TIMEOUT).then(|| {
                 let sight = self.clone();
                 tasks.spawn_blocking(move || {
                     let private_files = secrets(&readable);
@@ -52,15 +52,15 @@ impl Sight {
                     Readable { private_files, ..readable }
                 })
             });
-            looks.push((folder, look));
+            checks.push((folder, check));
         }
         let (mut seen, mut unseen) = (Vec::new(), Vec::new());
-        for (folder, look) in looks {
-            let looked = match look {
-                Some(look) => timeout_at(began + PATIENCE, look).await.ok().and_then(Result::ok),
+        for (folder, check) in checks {
+            let checked = match check {
+                Some(check) => timeout_at(began + TIMEOUT, check).await.ok().and_then(Result::ok),
                 None => None,
             };
-            match looked {
+            match checked {
                 Some(readable) => seen.push(readable),
                 None => unseen.push(Unread { folder, reason: SILENT }),
             }
@@ -94,7 +94,7 @@ mod tests {
     static DEAD: RwLock<()> = RwLock::new(());
 
     /// Does not answer for `/r/dead` as long as `DEAD` is held.
-    fn look(readable: &Readable) -> Vec<PathBuf> {
+    fn none_if_alive(readable: &Readable) -> Vec<PathBuf> {
         if readable.folder.ends_with("dead") {
             drop(DEAD.read());
         }
@@ -118,12 +118,12 @@ mod tests {
         let dead_one = Unread { folder: "/r/dead".into(), reason: SILENT };
         let without = (vec![readable("/r", &["/r/dead"]), readable("/s", &[])], vec![dead_one]);
         let dead = DEAD.write().unwrap();
-        assert_eq!(sight.through(all(), &tasks, look).await, without);
+        assert_eq!(sight.through(all(), &tasks, none_if_alive).await, without);
         let began = Instant::now();
-        assert_eq!(sight.through(all(), &tasks, look).await, without);
-        assert!(began.elapsed() < PATIENCE, "waited again");
+        assert_eq!(sight.through(all(), &tasks, none_if_alive).await, without);
+        assert!(began.elapsed() < TIMEOUT, "waited again");
         drop(dead);
         assert!(tasks.stop(Duration::from_secs(20)).await);
-        assert_eq!(sight.through(all(), &tasks, look).await, (all(), Vec::new()));
+        assert_eq!(sight.through(all(), &tasks, none_if_alive).await, (all(), Vec::new()));
     }
 }

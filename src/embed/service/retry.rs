@@ -2,7 +2,7 @@
 //!
 //! 429, 5xx, lost connections and timeouts are retried ten times in one to two minutes, with
 //! doubling, spread waits, and not before `Retry-After`, which holds back every request for
-//! documents. Queries have their own place and less patience, so that ingest never delays a
+//! documents. Queries have their own place and give up sooner, so that ingest never delays a
 //! search.
 
 use std::{

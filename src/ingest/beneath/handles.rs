@@ -88,7 +88,7 @@ impl Folder {
                 }
                 let kind = match entry.file_type() {
                     // Some file systems do not say it here.
-                    FileType::Unknown => self.look(name).map_or(Kind::Other, |(kind, _)| kind),
+                    FileType::Unknown => self.stat(name).map_or(Kind::Other, |(kind, _)| kind),
                     kind => kind_of(kind),
                 };
                 return Some(Ok(Entry {
@@ -100,11 +100,11 @@ impl Folder {
     }
 
     pub(super) fn facts(&self, name: &OsStr) -> io::Result<Option<Facts>> {
-        let (kind, facts) = self.look(&CString::new(name.as_bytes())?)?;
+        let (kind, facts) = self.stat(&CString::new(name.as_bytes())?)?;
         Ok((kind == Kind::File).then_some(facts))
     }
 
-    fn look(&self, name: &std::ffi::CStr) -> rustix::io::Result<(Kind, Facts)> {
+    fn stat(&self, name: &std::ffi::CStr) -> rustix::io::Result<(Kind, Facts)> {
         let stat = statat(self.0.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let content = nanoseconds(stat.st_mtime, stat.st_mtime_nsec);
         let modified_ns = content.max(nanoseconds(stat.st_ctime, stat.st_ctime_nsec));

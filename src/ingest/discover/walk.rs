@@ -136,7 +136,7 @@ impl Walk<'_> {
             Ok(listed) => Ok(Some(listed)),
             Err(_) if step.is_root() => {
                 let path = self.way.place.to_owned();
-                Err(IngestError::Path { path, fault: "cannot be read" })
+                Err(IngestError::Path { path, reason: "cannot be read" })
             }
             Err(_) => {
                 self.skip(step.text.clone(), Reason::Unreadable);

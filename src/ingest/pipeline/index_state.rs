@@ -5,7 +5,7 @@ use crate::{
     ingest::{plan::Records, skip::Skips, status::RunCounts},
 };
 
-/// What a run says that found nothing, as an empty result looks like a fault.
+/// What a run says that found nothing, as an empty result looks like an error.
 const NOTHING: &str = "found nothing to index: each file is hidden, left out by an ignore file \
                        (`.gitignore`, `.ignore`, `.codeinfoignore`), vendored, generated or no text";
 

@@ -235,7 +235,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_watcher_that_hangs_keeps_nobody_waiting_and_is_asked_again_when_it_answers() {
-        let watchdog = Watchdog::with_patience(Tasks::default(), Duration::from_secs(2));
+        let watchdog = Watchdog::with_timeout(Tasks::default(), Duration::from_secs(2));
         let (watcher, cancel) = (FsWatcher::open(watchdog), CancellationToken::new());
         let (answer, asked) = mpsc::channel::<()>();
         let hang = move |_: &mut Found, _: &Pulse| asked.recv().is_err();

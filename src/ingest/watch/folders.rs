@@ -15,10 +15,10 @@ pub(super) struct Identity(u64, u64);
 /// Returns which folder is at a path, if there is one; fails when that cannot be known.
 pub(super) async fn identity(deps: &Deps, path: &Path) -> Result<Option<Identity>, IngestError> {
     let own = path.to_owned();
-    deps.lookups.run(path, deps.tasks.stopping(), move |_| look(&own)).await
+    deps.lookups.run(path, deps.tasks.stopping(), move |_| stat(&own)).await
 }
 
-fn look(path: &Path) -> Option<Identity> {
+fn stat(path: &Path) -> Option<Identity> {
     let metadata = path.symlink_metadata().ok().filter(std::fs::Metadata::is_dir)?;
     #[cfg(unix)]
     {

@@ -9,7 +9,7 @@ use std::{
 /// milliseconds.
 const PAUSE: Duration = Duration::from_millis(150);
 /// Changes that do not pause are taken up after so long.
-const PATIENCE: Duration = Duration::from_millis(600);
+const MAX_DELAY: Duration = Duration::from_millis(600);
 /// With more paths than this, comparing the whole root costs less than looking at each.
 const MAX_PATHS: usize = 200;
 
@@ -78,7 +78,7 @@ impl Pending {
 
     fn wait(&mut self, now: Instant) {
         let first = *self.first.get_or_insert(now);
-        self.due = Some((now + PAUSE).min(first + PATIENCE));
+        self.due = Some((now + PAUSE).min(first + MAX_DELAY));
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
         for step in 1..20 {
             pending.note("b".to_owned(), start + PAUSE / 2 * step);
         }
-        assert_eq!(pending.due(), Some(start + PATIENCE));
+        assert_eq!(pending.due(), Some(start + MAX_DELAY));
         assert_eq!(pending.take(), paths(&["a", "b"]));
         assert_eq!((pending.due(), pending.take()), (None, paths(&[])));
     }
@@ -117,8 +117,8 @@ mod tests {
     fn what_is_put_back_joins_what_came_meanwhile() {
         let (now, mut pending) = (Instant::now(), Pending::default());
         pending.note("new".to_owned(), now);
-        pending.put_back(paths(&["old"]), now + PATIENCE);
-        assert_eq!(pending.due(), Some(now + PATIENCE));
+        pending.put_back(paths(&["old"]), now + MAX_DELAY);
+        assert_eq!(pending.due(), Some(now + MAX_DELAY));
         assert_eq!(pending.take(), paths(&["new", "old"]));
     }
 }

@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn ages_are_told_in_the_unit_that_fits() {
-        let told = |minutes: u64| ago(Duration::from_secs(minutes * 60 + 59));
-        let ages: Vec<String> = [0, 1, 59, 60, 2879, 2880, 14_400].into_iter().map(told).collect();
+        let shown = |minutes: u64| ago(Duration::from_secs(minutes * 60 + 59));
+        let ages: Vec<String> = [0, 1, 59, 60, 2879, 2880, 14_400].into_iter().map(shown).collect();
         insta::assert_snapshot!(ages.join("\n"), @r"
         less than a minute ago
         1 minute ago

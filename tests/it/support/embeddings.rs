@@ -36,7 +36,7 @@ use tokio_rustls::{
 use super::qdrant::tls;
 
 /// How long a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Length of the vectors, unless asked otherwise.
 pub(crate) const DIMENSIONS: usize = 64;
 
@@ -175,12 +175,12 @@ impl Embeddings {
     /// Waits until `count` requests came.
     pub(crate) async fn asked(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
-        timeout(PATIENCE, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
+        timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 
     /// Goes away, and waits until nobody listens.
     pub(crate) async fn leave(self) -> SocketAddr {
-        assert!(self.tasks.stop(PATIENCE).await);
+        assert!(self.tasks.stop(TIMEOUT).await);
         self.address
     }
 }

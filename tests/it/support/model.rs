@@ -29,7 +29,7 @@ use tokio::{
 use tokio_stream::wrappers::ReceiverStream;
 
 /// How long a test waits for something that must happen.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What the model does with one request.
 #[derive(Debug, Clone)]
@@ -135,13 +135,13 @@ impl Model {
     /// Waits until `count` requests came.
     pub(crate) async fn asked(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
-        timeout(PATIENCE, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
+        timeout(TIMEOUT, asked.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 
     /// Waits until the client left `count` streams before their end.
     pub(crate) async fn left(&self, count: usize) {
         let mut left = self.shared.left.subscribe();
-        timeout(PATIENCE, left.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
+        timeout(TIMEOUT, left.wait_for(|seen| *seen >= count)).await.unwrap().unwrap();
     }
 }
 
