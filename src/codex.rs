@@ -268,7 +268,7 @@ impl Codex {
 
     async fn probe_with(&self, server: &Server) -> Result<Presence, CodexError> {
         let presence = probe::probe(server, &self.0.settings).await?;
-        // Made now, so that what a former process left is gone, and a fault is known.
+        // Made now, so that what a former process left is gone, and an error is known.
         self.0.scratches.get_or_try_init(|| self.scratches()).await?;
         let confinement = server.confinement().await?;
         *self.0.confinement.lock().unwrap_or_else(PoisonError::into_inner) = Some(confinement);

@@ -73,7 +73,7 @@ async fn codex(services: &Services) -> CodexHealth {
     }
 }
 
-/// What fails here is a fault of the store or of Codex, and said there.
+/// What fails here is an error of the store or of Codex, and reported there.
 async fn unread(services: &Services) -> Vec<UnreadRepo> {
     let unread = match tokio::time::timeout(TIMEOUT, services.chat.unread()).await {
         Ok(Ok(unread)) => unread,

@@ -40,9 +40,9 @@ pub(super) async fn start(services: &Services, start: Start) -> Result<Response,
     let Start { path, name, description } = start;
     // The server's working folder is not the client's.
     if !path.is_absolute() {
-        let fault =
+        let reason =
             format!("`path` must be absolute, such as `/srv/app`; `{}` is not", path.display());
-        return Err(ApiError::Arguments(vec![fault]));
+        return Err(ApiError::Arguments(vec![reason]));
     }
     let path = services.path_map.meant(&path);
     let run = services.ingest.start(ingest::Request { path, name, description }).await?;

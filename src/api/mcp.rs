@@ -73,7 +73,7 @@ impl RawSearch {
     pub(super) fn confined(&self, query: Option<&str>) -> Result<Self, ApiError> {
         let mut search = self.clone();
         for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            let fault = match (&*name, value.trim()) {
+            let reason = match (&*name, value.trim()) {
                 ("repository", "") => "`repository` is blank".to_owned(),
                 ("repository", only) if search.only.is_none() => {
                     search.only = Some(only.to_owned());
@@ -85,7 +85,7 @@ impl RawSearch {
                     format!("`{name}` is not known here")
                 }
             };
-            return Err(ApiError::Arguments(vec![fault]));
+            return Err(ApiError::Arguments(vec![reason]));
         }
         Ok(search)
     }
@@ -126,7 +126,7 @@ impl RawSearch {
             Err(failure) => return failed(failure.code(), &failure),
         };
         let query =
-            arguments.query().map_err(|fault| CallError::Arguments(vec![fault.to_string()]))?;
+            arguments.query().map_err(|error| CallError::Arguments(vec![error.to_string()]))?;
         let found = match self.services.find(&query).await {
             Ok(found) => found,
             Err(failure) => return failed(failure.code(), &failure),

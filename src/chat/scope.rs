@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_about_what_is_not_indexed() {
-        let fault = |roots: &[Root], reference: Option<&str>| {
+        let error = |roots: &[Root], reference: Option<&str>| {
             Scope::of("?", reference, roots, &PathMap::default()).unwrap_err().to_string()
         };
         let failed = LastRun::Failed { reason: "not readable".to_owned() };
@@ -150,9 +150,9 @@ mod tests {
         let hurt = root("hurt", 0, LastRun::Damaged);
         let required = ChatError::IngestRequired.to_string();
         let repairing = ChatError::Repairing.to_string();
-        assert_eq!(fault(&[], None), required);
-        assert_eq!(fault(&[full.clone(), empty.clone()], Some("empty")), required);
-        assert_eq!(fault(&[empty, hurt.clone()], None), repairing);
-        assert_eq!(fault(&[full, hurt], Some("hurt")), repairing);
+        assert_eq!(error(&[], None), required);
+        assert_eq!(error(&[full.clone(), empty.clone()], Some("empty")), required);
+        assert_eq!(error(&[empty, hurt.clone()], None), repairing);
+        assert_eq!(error(&[full, hurt], Some("hurt")), repairing);
     }
 }

@@ -255,7 +255,7 @@ impl Runner<'_> {
             Ending::Interrupted => {
                 Some(failing(Code::TurnFailed, "Codex interrupted the turn", "ask again"))
             }
-            Ending::Failed(fault) => Some(self.failed(&fault).await),
+            Ending::Failed(error) => Some(self.failed(&error).await),
             Ending::Lost(reason) => {
                 warn!(
                     conversation.id = %self.conversation,

@@ -100,7 +100,7 @@ impl Client {
     }
 }
 
-/// Joins a message and its details, which for a single fault say the same.
+/// Joins a message and its details, which for a single error say the same.
 fn said(message: String, details: Vec<String>) -> String {
     let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
     let more: Vec<String> = more.collect();

@@ -106,8 +106,8 @@ impl CodexError {
                 "Codex does not answer".to_owned(),
                 "see the server's log, and raise CODEX_REQUEST_TIMEOUT_SECS if the machine is slow",
             ),
-            Self::Configuration(fault) => (
-                format!("Codex cannot use its configuration: {}", redact(fault)),
+            Self::Configuration(reason) => (
+                format!("Codex cannot use its configuration: {}", redact(reason)),
                 "repair config.toml in CODEX_HOME; `codex doctor` checks it",
             ),
             Self::SignedOut => (

@@ -27,7 +27,7 @@ const MAX_WORDS_BYTES: usize = 16 * 1024;
 /// How long the process may take to end after its input is closed; it takes 0.1 s.
 const GRACE: Duration = Duration::from_secs(3);
 /// How long what it said last may take to be read.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The queue of lines to write: a handle for replies that does not keep the process alive, and the
 /// queue's end.
@@ -138,7 +138,7 @@ async fn read(
         }
     };
     // What it said last may still be in the pipe, which a program that it started may hold open.
-    drop(timeout(LAST_WORDS, words).await);
+    drop(timeout(STDERR_TIMEOUT, words).await);
     shared.end(status);
     shared.gone.cancel();
 }

@@ -279,11 +279,11 @@ impl Running {
                 self.thread.tokens = Some(thread_total);
             }
             // Codex names no cause when its retries are used up by failures of the service.
-            Event::Ended(Ending::Failed(mut fault))
-                if self.retried && fault.kind == TurnErrorKind::Other =>
+            Event::Ended(Ending::Failed(mut error))
+                if self.retried && error.kind == TurnErrorKind::Other =>
             {
-                fault.kind = TurnErrorKind::Overloaded;
-                return Event::Ended(Ending::Failed(fault));
+                error.kind = TurnErrorKind::Overloaded;
+                return Event::Ended(Ending::Failed(error));
             }
             _ => {}
         }
@@ -378,8 +378,8 @@ impl Place<'_> {
         };
         let theirs = config.mcp_servers.unwrap_or_default();
         let name = settings::search_name(&theirs).ok_or_else(|| {
-            let fault = "every name for the search server is taken in mcp_servers";
-            CodexError::Configuration(fault.to_owned())
+            let reason = "every name for the search server is taken in mcp_servers";
+            CodexError::Configuration(reason.to_owned())
         })?;
         let (fence, unread) = self.fence(opening.readable).await?;
         for Unread { folder, reason } in unread {

@@ -52,7 +52,7 @@ pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
     Tool::new("codebase_question", "Ask about the codebase", DESCRIPTION, arguments, changing)
 }
 
-/// Validates arguments and returns what is asked, or every fault.
+/// Validates arguments and returns what is asked, or every error.
 pub(super) fn asked(
     tool: &Tool,
     arguments: Value,
@@ -62,9 +62,9 @@ pub(super) fn asked(
     match (question.parse::<Question>(), conversation) {
         (Ok(question), Ok(conversation)) => Ok((question, conversation)),
         (question, conversation) => {
-            let fault = question.err().as_ref().map(InvalidQuestion::to_string);
-            let malformed = conversation.err().map(|fault| format!("`conversationId`: {fault}"));
-            Err(fault.into_iter().chain(malformed).collect())
+            let error = question.err().as_ref().map(InvalidQuestion::to_string);
+            let malformed = conversation.err().map(|error| format!("`conversationId`: {error}"));
+            Err(error.into_iter().chain(malformed).collect())
         }
     }
 }
