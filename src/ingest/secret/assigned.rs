@@ -48,7 +48,7 @@ pub(super) fn find(
     }
     // Connection strings and queries have literal values wherever they stand.
     let follows = byte(bytes, name.range.end);
-    let is_query = follows == b'=' && name.above.ends_with([';', '?', '&']);
+    let is_query = follows == b'=' && name.before.ends_with([';', '?', '&']);
     let is_argument = name.is_argument() && b"= ".contains(&follows);
     let is_code = reading == Reading::Code;
     let reading = match reading {
@@ -124,7 +124,7 @@ fn starts_sentence(bytes: &[u8], at: usize) -> bool {
 /// Returns how a value is to be read that follows its name after a space, if one may: that of an option of
 /// a command, a setting of a Dockerfile, a directive of a configuration, a login.
 fn spaced(name: &Name<'_>, reading: Reading) -> Option<Reading> {
-    let line = name.above.trim();
+    let line = name.line_before().trim();
     if name.is_argument() || (line.is_empty() && reading == Reading::Data) {
         return Some(reading);
     }
@@ -135,7 +135,7 @@ fn spaced(name: &Name<'_>, reading: Reading) -> Option<Reading> {
 /// Returns the lines below that of `name` that are indented more, each without its indent.
 fn block(text: &str, name: &Name<'_>) -> Vec<Range<usize>> {
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
-    let own = indent(name.above);
+    let own = indent(name.line_before());
     let mut found = Vec::new();
     let Some((_, rest)) = text.split_at_checked(name.range.end) else { return found };
     let end_of_line = rest.bytes().take_while(|byte| !b"\r\n".contains(byte)).count();

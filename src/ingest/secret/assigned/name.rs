@@ -11,8 +11,8 @@ use super::{
 pub(super) struct Name<'a> {
     pub(super) range: Range<usize>,
     text: &'a str,
-    /// What stands before it in its line, as far as that is read.
-    pub(super) above: &'a str,
+    /// What stands before it, as far as that is read.
+    pub(super) before: &'a str,
 }
 
 impl<'a> Name<'a> {
@@ -21,8 +21,12 @@ impl<'a> Name<'a> {
         let range = range(text.as_bytes(), word)?;
         let start = text.ceil_char_boundary(range.start.saturating_sub(4 * NEAR));
         let before = text.get(start..range.start)?;
-        let above = before.rsplit_once('\n').map_or(before, |(_, above)| above);
-        Some(Self { text: text.get(range.clone())?, above, range })
+        Some(Self { text: text.get(range.clone())?, before, range })
+    }
+
+    /// Returns what stands before it in its line, as far as that is read.
+    pub(super) fn line_before(&self) -> &'a str {
+        self.before.rsplit_once('\n').map_or(self.before, |(_, line)| line)
     }
 
     /// Whether what is called a credential is the scope of a signature: a user, a day and a service.
@@ -48,14 +52,14 @@ impl<'a> Name<'a> {
         if !name.ends_with("password") || !b" (".contains(&byte(bytes, self.range.end)) {
             return false;
         }
-        let line = self.above.to_ascii_lowercase();
+        let line = self.line_before().to_ascii_lowercase();
         STATEMENTS.iter().any(|statement| line.contains(statement))
             || line.ends_with("identified with ")
     }
 
     /// Whether it is that of a token that is no secret, or a part of a name with colons (an ARN).
     pub(super) fn is_harmless(&self, bytes: &[u8]) -> bool {
-        if self.above.ends_with(':') && byte(bytes, self.range.end) == b':' {
+        if self.before.ends_with(':') && byte(bytes, self.range.end) == b':' {
             return true;
         }
         let lower = self.text.to_ascii_lowercase();
