@@ -208,10 +208,9 @@ impl Shared {
         let length = self.length(policy).await?;
         let got = embedded.iter().map(|batch| batch.vectors.len()).sum();
         let mut vectors = embedded.into_iter().flat_map(|batch| batch.vectors);
-        let each = is_blank.into_iter().map(|is_blank| match is_blank {
-            true => Some(vec![0.0; length]),
-            false => vectors.next(),
-        });
+        let each = is_blank
+            .into_iter()
+            .map(|is_blank| if is_blank { Some(vec![0.0; length]) } else { vectors.next() });
         let each: Option<Vec<Vec<f32>>> = each.collect();
         each.ok_or_else(|| self.client.error(ServiceError::Count { got, wanted }))
     }
