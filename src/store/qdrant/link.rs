@@ -9,7 +9,6 @@
 
 use std::{
     future::Future,
-    hash::{BuildHasher, Hasher, RandomState},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -30,7 +29,11 @@ use tonic::{
 use tracing::warn;
 
 use super::{super::StoreError, error::CallError};
-use crate::{config, error::chain, task::Stalls};
+use crate::{
+    config,
+    error::chain,
+    task::{Backoff, Stalls, retry},
+};
 
 /// How long opening a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -176,45 +179,38 @@ impl Link {
     {
         let started = Instant::now();
         let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX).max(1);
-        let mut tries = 0;
         let mut _stalled = None;
-        loop {
-            let error = match attempt().await {
-                Ok(done) => return Ok(done),
-                Err(error) => error,
-            };
-            tries += 1;
+        let wait = |error: &CallError, tries: u32| {
             let rounds = tries / nodes;
             let pause = error.pause().unwrap_or_else(|| pause(rounds, patience));
-            let is_over = !pause.is_zero() && patience <= started.elapsed() + pause;
-            let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
-            let is_in_vain = self.stopping.is_cancelled() || abandoned.is_cancelled();
-            if is_over || is_in_vain || !error.may_pass(tries, rounds) {
-                return Err(error);
+            let is_over = !pause.is_zero() && started.elapsed() + pause >= patience;
+            if is_over || !error.may_pass(tries, rounds) {
+                return None;
             }
             _stalled = Some(self.stalls.retry(error.clone().into_store_error("answer")));
+            Some(pause)
+        };
+        let abandoned = ABANDONED.try_with(CancellationToken::clone).unwrap_or_default();
+        let in_vain = async {
             tokio::select! {
-                () = self.stopping.cancelled() => return Err(error),
-                () = abandoned.cancelled() => return Err(error),
-                () = tokio::time::sleep(pause) => {}
+                () = self.stopping.cancelled() => {}
+                () = abandoned.cancelled() => {}
             }
-        }
+        };
+        retry(attempt, wait, in_vain).await
     }
 }
 
 /// Returns how long to wait before the next try: not at all until each node was asked once, then longer
 /// with each round of them, and never the same for two callers.
 fn pause(rounds: u32, patience: Duration) -> Duration {
-    let Some(doublings) = rounds.checked_sub(1) else { return Duration::ZERO };
-    let longest = FIRST_PAUSE.max(patience / SHARES);
-    let pause = FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(longest);
-    pause.mul_f64(f64::midpoint(1.0, random()))
-}
-
-/// Returns a number between 0 and 1.
-fn random() -> f64 {
-    let random = RandomState::new().build_hasher().finish();
-    f64::from(u16::try_from(random & 0xffff).unwrap_or_default()) / f64::from(u16::MAX)
+    match rounds {
+        0 => Duration::ZERO,
+        rounds => {
+            let longest = FIRST_PAUSE.max(patience / SHARES);
+            Backoff { first: FIRST_PAUSE, longest }.spread_wait(rounds)
+        }
+    }
 }
 
 fn prepared(endpoint: Endpoint, url: &str) -> Result<Endpoint, tonic::transport::Error> {
