@@ -525,6 +525,13 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     let path = world.folder.path().join("boiler/.");
     let (code, said, stderr) = ask(&["--repository", path.to_str().unwrap()]).await;
     assert_eq!((code, said.as_str()), (Some(0), "In valve.rs.\n"), "{stderr}");
+    for shown in [
+        "VectorSearch: relieve pressure\n",
+        "valve.rs:1-",
+        "; continue with: codeinfo ask --conversation ",
+    ] {
+        assert!(stderr.contains(shown), "{shown}: {stderr}");
+    }
     let sent = world.model.latest();
     assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
     server.terminate().await;

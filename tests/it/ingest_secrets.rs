@@ -211,6 +211,7 @@ const KEPT: &[(&str, &str)] = &[
     ("kept/app.yaml", "private_key: /etc/ssl/private/server1.key"),
     ("kept/app.yaml", "password: null"),
     ("kept/app.yaml", "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf"),
+    ("kept/app.yaml", "- arn:aws:secretsmanager:eu-west-1:123456789012:secret:x7Kq2Lm9Zr4tY8wB"),
     ("kept/app.json", "{\"max_tokens\": 4096, \"token\": 12345678, \"password\": \"Passwort\","),
     (
         "kept/app.json",

@@ -73,3 +73,21 @@ pub(super) fn twilio(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
         start += word.len() + 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NEAR, twilio};
+
+    #[test]
+    fn a_token_of_twilio_is_whole_and_near_its_name() {
+        let token = "9f3c7a1e5b8d2046c7e19a3f5d8b0264";
+        for (gap, after, count) in [(1, "", 1), (NEAR, "!", 1), (NEAR, "a", 0), (NEAR + 1, "!", 0)]
+        {
+            let text = format!("{}{token}{after}", " ".repeat(gap));
+            let mut found = Vec::new();
+            twilio(text.as_bytes(), 0, &mut found);
+            assert_eq!(found.len(), count, "{text}");
+            assert!(found.iter().all(|range| text.get(range.clone()) == Some(token)));
+        }
+    }
+}
