@@ -9,6 +9,7 @@
 mod candidate;
 mod error;
 mod excerpt;
+mod files;
 #[cfg(test)]
 mod fixture;
 mod freshness;
@@ -125,9 +126,10 @@ impl Search {
         let lists = rank::lists(intent.kind, &self.weights);
         let (dense, lexical) = futures_util::try_join!(
             self.dense(query.text(), filter.clone(), limit_of(lists.dense)),
-            self.lexical(terms, filter, limit_of(lists.lexical))
+            self.lexical(terms, filter.clone(), limit_of(lists.lexical))
         )?;
         let mut candidates = fuse::fuse(dense, lexical, lists).map_err(StoreError::Malformed)?;
+        self.add_named_files(&mut candidates, &intent, filter).await?;
         candidate::drop_stale(&mut candidates);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();

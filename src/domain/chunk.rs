@@ -5,6 +5,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use codeinfo_chunk::Kind;
+use codeinfo_lang::role::Role;
 use serde::{Deserialize, Serialize};
 
 use super::RootId;
@@ -28,6 +30,15 @@ pub struct ChunkRecord {
     /// Enclosing definition, outermost first, such as `Store::open`; or a heading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
+    /// What it is to the definition that `symbol` names.
+    #[serde(default)]
+    pub kind: Kind,
+    /// Qualified symbols of the definitions that start in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defines: Vec<String>,
+    /// What its file is besides plain source.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<Role>,
     /// Lower-case language name such as `rust`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,

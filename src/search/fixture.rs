@@ -2,6 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use codeinfo_chunk::Kind;
+use codeinfo_lang::role;
+
 use crate::domain::{ChunkRecord, Hit, RootId};
 use uuid::Uuid;
 
@@ -33,6 +36,9 @@ pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecor
         start_line: 1,
         end_line: 1,
         symbol: symbol.map(str::to_owned),
+        kind: Kind::default(),
+        defines: Vec::new(),
+        roles: role::roles(path).collect(),
         language: None,
         signature: None,
         text: text.to_owned(),

@@ -35,10 +35,10 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Intent {
     pub(super) kind: Kind,
-    /// Names in the query, folded; the last name of a path of names only.
-    pub(super) names: HashSet<String>,
-    /// The same as they are written.
-    pub(super) spelled: HashSet<String>,
+    /// Names in the query.
+    pub(super) names: Vec<Name>,
+    /// Files in the query.
+    pub(super) paths: Vec<AskedPath>,
     /// The query's words, folded, without stop words.
     pub(super) words: HashSet<String>,
     /// Words of the query that name the repository searched.
@@ -47,6 +47,24 @@ pub(super) struct Intent {
     pub(super) roots: HashMap<RootId, f32>,
     /// What is asked for verbatim.
     pub(super) literals: Literals,
+}
+
+/// A name that a query has: the last one of a path of names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Name {
+    pub(super) spelled: String,
+    /// Without its case and underscores.
+    pub(super) folded: String,
+    /// The name before it in the path, folded: `store` of `Store::open`.
+    pub(super) qualifier: Option<String>,
+}
+
+/// A file that a query names: `store/embedded.rs`, or `upload.py:96`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AskedPath {
+    /// Its path, or the end of it.
+    pub(super) path: String,
+    pub(super) line: Option<u32>,
 }
 
 /// A string to be found as it is.
@@ -69,14 +87,15 @@ pub(super) struct Literals {
 impl Intent {
     pub(super) fn of(query: &str) -> Self {
         let tokens: Vec<&str> = query.split_whitespace().map(trimmed).collect();
-        let spelled: HashSet<String> = tokens
+        let paths: Vec<AskedPath> =
+            tokens.iter().filter_map(|token| AskedPath::of(token)).collect();
+        let names = tokens
             .iter()
             .filter(|token| tokens.len() == 1 || is_name(token))
-            .filter_map(|token| identifiers(token).last())
-            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .filter(|token| AskedPath::of(token).is_none())
+            .filter_map(|token| Name::of(token))
             .collect();
-        let names = spelled.iter().map(|name| folded(name.as_bytes())).collect();
-        let kind = if tokens.iter().any(|token| is_path(token)) {
+        let kind = if !paths.is_empty() {
             Kind::Path
         } else if tokens.iter().all(|token| is_name(token)) || tokens.len() == 1 {
             Kind::Symbol
@@ -87,7 +106,7 @@ impl Intent {
         Self {
             kind,
             names,
-            spelled,
+            paths,
             words,
             own_name: String::new(),
             roots: HashMap::new(),
@@ -122,10 +141,60 @@ impl Intent {
         self
     }
 
+    /// Returns whether the query has this name, whatever its case and underscores.
+    pub(super) fn is_name(&self, name: &str) -> bool {
+        let folded = folded(name.as_bytes());
+        self.names.iter().any(|known| known.folded == folded)
+    }
+
     /// Returns whether the query has one of these words.
     pub(super) fn asks_for(&self, any_of: &[&str]) -> bool {
         any_of.iter().any(|word| self.words.contains(*word))
     }
+}
+
+impl Name {
+    fn of(token: &str) -> Option<Self> {
+        let mut path: Vec<&[u8]> = identifiers(token).collect();
+        let name = path.pop()?;
+        Some(Self {
+            spelled: String::from_utf8_lossy(name).into_owned(),
+            folded: folded(name),
+            qualifier: path.pop().map(folded),
+        })
+    }
+}
+
+impl AskedPath {
+    fn of(token: &str) -> Option<Self> {
+        let digits = |text: &str| {
+            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+            text.get(..end)?.parse().ok()
+        };
+        let (path, line) = match token.split_once(':').or_else(|| token.split_once("#L")) {
+            Some((path, after)) => (path, digits(after)),
+            None => (token, None),
+        };
+        let path = if line.is_some() { path } else { token };
+        let is_file = is_path(path) || line.is_some() && is_file_like(path);
+        let path = path.trim_start_matches("./");
+        is_file.then(|| Self { path: path.to_owned(), line })
+    }
+
+    /// Whether a file of this path below its root may be meant.
+    pub(super) fn is(&self, path: &str) -> bool {
+        ends_with(path, &self.path) || self.path.starts_with('/') && ends_with(&self.path, path)
+    }
+}
+
+/// Whether a path ends with the parts of another, whatever their case.
+fn ends_with(path: &str, end: &str) -> bool {
+    let Some((before, last)) =
+        path.len().checked_sub(end.len()).and_then(|at| path.split_at_checked(at))
+    else {
+        return false;
+    };
+    last.eq_ignore_ascii_case(end) && (before.is_empty() || before.ends_with('/'))
 }
 
 /// The fewest bytes of a string that differs from chance.
@@ -217,6 +286,14 @@ fn is_name(token: &str) -> bool {
     joins || inner_capital || dotted
 }
 
+/// Returns whether a token before the number of a line looks like a file's name.
+fn is_file_like(token: &str) -> bool {
+    let name = token.rsplit('/').next().unwrap_or_default();
+    name.rsplit_once('.').is_some_and(|(stem, end)| {
+        !stem.is_empty() && end.starts_with(|c: char| c.is_ascii_alphabetic())
+    })
+}
+
 /// Returns whether a token looks like a path or a file's name.
 fn is_path(token: &str) -> bool {
     let has_folder =
@@ -240,6 +317,8 @@ mod tests {
             ("http.Client", Kind::Symbol),
             ("src/store/embedded.rs", Kind::Path),
             ("what is in embedded.rs?", Kind::Path),
+            ("upload.py:96", Kind::Path),
+            ("http://localhost", Kind::Path),
             ("how does RootId::of work", Kind::Prose),
             ("open and/or close the store.", Kind::Prose),
             ("???", Kind::Symbol),
@@ -316,8 +395,7 @@ mod tests {
     #[test]
     fn names_and_words_are_folded_and_stop_words_left_out() {
         let intent = Intent::of("How does RootId::of_path() get the HTTP headers?");
-        let mut names: Vec<&str> = intent.names.iter().map(String::as_str).collect();
-        names.sort_unstable();
+        let names: Vec<&str> = intent.names.iter().map(|name| name.folded.as_str()).collect();
         let mut words: Vec<&str> = intent.words.iter().map(String::as_str).collect();
         words.sort_unstable();
         assert_eq!(names, ["ofpath"]);

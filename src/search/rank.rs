@@ -8,16 +8,17 @@
 //! words a query has: a few words ask for a file, a whole question for a place in one.
 
 mod agreement;
+mod asked_path;
 mod coverage;
 mod definition;
 mod literal;
 mod names;
-mod paths;
+mod roles;
 mod roots;
 
 use std::collections::HashMap;
 
-use codeinfo_lang::role;
+use codeinfo_lang::role::{self, Role};
 
 use super::{
     candidate::Candidate,
@@ -59,7 +60,8 @@ impl QueryWeights {
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
         let back = if by_name { 0.0 } else { weights.per_file_discount_of_long * (1.0 - share) };
-        let literal = weights.literal * intent.literals.most();
+        let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
+        let literal = weights.literal * intent.literals.most() + path;
         Self {
             shipped: *weights,
             definition,
@@ -82,7 +84,8 @@ pub(super) fn lists(kind: Kind, weights: &Weights) -> fuse::Lists {
     }
 }
 
-/// Scores candidates by all features, orders them best first, and keeps `limit`.
+/// Scores candidates by all features, orders them best first, and keeps `limit`. Of several definitions in
+/// a chunk, the one that the query names gives it its symbol.
 pub(super) fn rank(
     candidates: Vec<Candidate>,
     intent: &Intent,
@@ -105,6 +108,11 @@ pub(super) fn rank(
     let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
     ranked.sort_by(Candidate::best_first);
     ranked.truncate(limit);
+    for Candidate { record, .. } in &mut ranked {
+        if let Some(asked) = definition::asked_symbol(record, intent) {
+            record.symbol = Some(asked.to_owned());
+        }
+    }
     ranked
 }
 
@@ -120,7 +128,8 @@ struct Surroundings {
 /// A candidate and what its score is made of. Its own score is the share of what is attainable.
 struct Rated {
     candidate: Candidate,
-    /// What the chunk earns by containing what is asked for verbatim, whatever its file.
+    /// What the chunk earns by containing what is asked for verbatim, or by being of a file that is named,
+    /// whatever its role.
     literal: f32,
     /// What the chunk itself earns otherwise.
     chunk: f32,
@@ -148,9 +157,10 @@ impl Rated {
         let file = weights.names * names
             + exact_file * names::exact_file(path, intent)
             + weights.file_agreement * surroundings.agreement;
-        let factor = role_factor(path, definition, intent).powf(weights.shipped.roles)
+        let factor = role_factor(&record.roles, definition, intent).powf(weights.shipped.roles)
             * roots::factor(record.root, intent, weights.shipped.root_name);
-        let literal = literal * literal::share(record, intent);
+        let literal = literal * literal::share(record, intent)
+            + weights.shipped.path * asked_path::share(record, intent);
         let mut rated = Self { candidate, literal, chunk, file, factor, weights };
         rated.score_as_further(0);
         rated
@@ -163,12 +173,12 @@ impl Rated {
     }
 }
 
-/// Returns what the role of its file leaves of a chunk. Where a name alone is asked for, a test that
+/// Returns what the roles of its file leave of a chunk. Where a name alone is asked for, a test that
 /// defines it is no lesser answer.
-fn role_factor(path: &str, definition: f32, intent: &Intent) -> f32 {
-    let factor = paths::factor(path, intent);
+fn role_factor(roles: &[Role], definition: f32, intent: &Intent) -> f32 {
+    let factor = roles::factor(roles, intent);
     match intent.kind {
-        Kind::Symbol if role::may_define(path) => factor.powf(1.0 - definition),
+        Kind::Symbol if role::may_define(roles) => factor.powf(1.0 - definition),
         Kind::Symbol | Kind::Path | Kind::Prose => factor,
     }
 }
@@ -189,6 +199,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::fixture::record, *};
+    use crate::domain::ChunkRecord;
 
     /// Returns the files of the ranked chunks: the best file has three of them, the other one.
     fn files(query: &str) -> Vec<String> {
@@ -221,9 +232,11 @@ mod tests {
         ] {
             let text = format!("fn retry_policy() {{}} // {query}");
             // So many of a file that they agree as much as can be.
+            let defines = vec!["retry_policy".to_owned()];
+            let record = ChunkRecord { defines, ..record(path, Some("retry_policy"), &text) };
             let candidates = (0..25).map(|id| Candidate {
                 id: Uuid::from_u128(id),
-                record: record(path, Some("retry_policy"), &text),
+                record: record.clone(),
                 score: 1.0,
             });
             let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);

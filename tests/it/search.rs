@@ -11,6 +11,8 @@ use codeinfo::{
     store::{Catalog, Collection, Embedded, OnMismatch, Point, VectorStore, Vectors},
     task::Tasks,
 };
+use codeinfo_chunk::Kind;
+use codeinfo_lang::role;
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -85,6 +87,9 @@ impl Library {
             start_line,
             end_line: start_line + lines - 1,
             symbol: Some(symbol.to_owned()),
+            kind: Kind::Head,
+            defines: vec![symbol.to_owned()],
+            roles: role::roles(path).collect(),
             language: Some("rust".to_owned()),
             signature: None,
             text: text.to_owned(),

@@ -81,7 +81,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("src/store/identity.rs", &["instance"], "a part of a record"),
     ("src/search/intent.rs", &["for"], "a word of sentences"),
     (
-        "src/search/rank/paths.rs",
+        "src/search/rank/roles.rs",
         &["json", "markdown", "xml", "yaml"],
         "words that ask for such files",
     ),
@@ -183,16 +183,53 @@ fn languages_are_described_once() {
     }
 }
 
+/// Words that definitions start with and that mean nothing else.
+const DEFINING: &[&str] = &[
+    "actor",
+    "class",
+    "const",
+    "data",
+    "def",
+    "defguard",
+    "defimpl",
+    "define",
+    "defmacro",
+    "defmodule",
+    "defp",
+    "defprotocol",
+    "enum",
+    "extension",
+    "fn",
+    "fun",
+    "func",
+    "function",
+    "impl",
+    "instance",
+    "interface",
+    "macro",
+    "mod",
+    "module",
+    "namespace",
+    "newtype",
+    "object",
+    "protocol",
+    "record",
+    "struct",
+    "trait",
+    "type",
+    "typealias",
+    "union",
+    "val",
+];
+
 /// Every word that says something of a language: names, extensions with and without their dot, marks of
 /// comments, words of definitions, and ends of names.
 fn language_words() -> HashSet<&'static str> {
-    let mut words = HashSet::new();
+    let mut words: HashSet<&str> = DEFINING.iter().copied().collect();
     for language in languages::all() {
         words.insert(language.name);
         words.extend(language.extensions);
         words.extend(language.file_names);
-        words.extend(language.definitions.words);
-        words.extend(language.definitions.extending);
         words.extend(language.test_paths);
         words.extend(language.generated);
         words.extend(language.declarations);

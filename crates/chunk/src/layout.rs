@@ -14,7 +14,7 @@ use std::rc::Rc;
 use codeinfo_lang::{
     comment::Comments,
     grammar::Construct,
-    layout::{Layout, Style},
+    layout::{self, Layout, Style},
 };
 
 use self::{
@@ -23,9 +23,9 @@ use self::{
 };
 use super::{
     lines::Lines,
-    outline::{NAMED_VALUE_LINES, Part, Unit},
-    size::{CONTAINER, WHOLE},
+    size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     symbol,
+    unit::{Definition, Part, Structure, Unit},
     window::TARGET,
 };
 
@@ -33,16 +33,18 @@ use super::{
 const MAX_HEADER_LINES: usize = 30;
 
 /// A block that is read line by line.
+#[derive(Clone)]
 struct Open {
     last: usize,
     symbol: Option<Rc<str>>,
     place: Place,
 }
 
-/// Returns the units of a text, in order, no two on one line.
-pub(super) fn units(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Vec<Unit> {
+/// Returns the structure of a text.
+pub(super) fn structure(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> Structure {
     let shape = Shape::of(layout, comments, lines);
-    let mut reader = Reader { layout, lines, shape: &shape, units: Vec::new(), paragraph: false };
+    let read = Structure::default();
+    let mut reader = Reader { layout, lines, shape: &shape, read, paragraph: false };
     let mut open: Vec<Open> = Vec::new();
     let mut at = 0;
     while at < lines.count() {
@@ -57,14 +59,21 @@ pub(super) fn units(layout: &Layout, comments: &Comments, lines: &Lines<'_>) -> 
         open.extend(opened);
         at = after;
     }
-    reader.units
+    reader.read
+}
+
+/// Returns what a line of any language defines, without its indentation, by the word it starts with.
+pub(super) fn defined(line: &str) -> Option<String> {
+    let head = head::head(&layout::ANY, line, Place::Type, true)?;
+    let is_local = matches!(head.construct, Construct::Value | Construct::Label);
+    head.defines.filter(|_| !is_local)
 }
 
 struct Reader<'a> {
     layout: &'a Layout,
     lines: &'a Lines<'a>,
     shape: &'a Shape,
-    units: Vec<Unit>,
+    read: Structure,
     /// Whether the last unit is a run of single lines that may go on.
     paragraph: bool,
 }
@@ -86,13 +95,18 @@ impl Reader<'_> {
             }
             _ => None,
         };
-        if let Some(head) = head {
-            return self.definition(at, last, head, symbol);
+        match head {
+            Some(head) if head.construct == Construct::Label => {
+                self.define(at, &head, symbol, false);
+            }
+            Some(head) => return self.definition(at, last, head, symbol),
+            None => {}
         }
         match kind {
             Kind::Lead => self.lead(at, last, text, symbol),
             _ if at == last => self.line(at, kind, symbol),
             _ if self.lines.fits(&(at..last + 1), WHOLE) => {
+                self.inside(at, last, (symbol, Place::Code));
                 self.unit(at, last, Part::Glue, symbol.cloned());
                 (last + 1, None)
             }
@@ -104,9 +118,14 @@ impl Reader<'_> {
         &mut self,
         at: usize,
         last: usize,
-        Head { construct, name }: Head,
+        head: Head,
         enclosing: Option<&Rc<str>>,
     ) -> (usize, Option<Open>) {
+        let construct = head.construct;
+        let most = if construct == Construct::Container { CONTAINER } else { WHOLE };
+        let opens =
+            at < last && (construct == Construct::Scope || !self.lines.fits(&(at..last + 1), most));
+        self.define(at, &head, enclosing, opens && construct != Construct::Scope);
         if construct == Construct::Value && last - at + 1 < NAMED_VALUE_LINES {
             if at == last {
                 return self.line(at, Kind::Plain, enclosing);
@@ -114,24 +133,59 @@ impl Reader<'_> {
             self.unit(at, last, Part::Glue, enclosing.cloned());
             return (last + 1, None);
         }
-        let named = symbol::joined(self.layout.separator, enclosing.map(AsRef::as_ref), &name);
-        let most = if construct == Construct::Container { CONTAINER } else { WHOLE };
-        let opens =
-            at < last && (construct == Construct::Scope || !self.lines.fits(&(at..last + 1), most));
+        let named = self.named(enclosing, &head.name);
         if opens {
             let place = if construct == Construct::Definition { Place::Code } else { Place::Type };
             return self.open(at, last, Some(named), place);
         }
+        let place = if construct == Construct::Container { Place::Type } else { Place::Code };
+        self.inside(at, last, (Some(&named), place));
         let goes_on = self.layout.shows == Style::Equations
-            && self.units.last().is_some_and(|before| {
+            && self.read.units.last().is_some_and(|before| {
                 before.symbol.as_ref() == Some(&named)
                     && self.lines.fits(&(before.first..last + 1), WHOLE)
             });
-        match self.units.last_mut().filter(|_| goes_on) {
+        match self.read.units.last_mut().filter(|_| goes_on) {
             Some(before) => before.last = last,
             None => self.unit(at, last, Part::Definition, Some(named)),
         }
         (last + 1, None)
+    }
+
+    /// Adds the definitions inside a block that stays whole, unless it holds settings.
+    fn inside(&mut self, at: usize, last: usize, (symbol, place): (Option<&Rc<str>>, Place)) {
+        if matches!(self.layout.shows, Style::Keys | Style::Selectors) {
+            return;
+        }
+        let mut open = vec![Open { last, symbol: symbol.cloned(), place }];
+        for line in at + 1..=last {
+            while open.pop_if(|inner| inner.last < line).is_some() {}
+            let Some(Open { symbol, place, .. }) = open.last().cloned() else { return };
+            let end = self.shape.last(line);
+            let text = self.lines.text(line..line + 1).trim_start();
+            let is_plain = self.shape.kind(line) == Kind::Plain;
+            let head = is_plain.then(|| head::head(self.layout, text, place, line < end)).flatten();
+            if let Some(head) = head {
+                self.define(line, &head, symbol.as_ref(), false);
+                let is_type = head.construct == Construct::Container;
+                let place = if is_type { Place::Type } else { Place::Code };
+                let symbol = Some(self.named(symbol.as_ref(), &head.name));
+                open.push(Open { last: end, symbol, place });
+            } else if line < end {
+                open.push(Open { last: end, symbol, place: Place::Code });
+            }
+        }
+    }
+
+    fn define(&mut self, line: usize, head: &Head, enclosing: Option<&Rc<str>>, is_cut: bool) {
+        if let Some(name) = &head.defines {
+            let symbol = self.named(enclosing, name);
+            self.read.definitions.push(Definition { line, symbol, is_cut });
+        }
+    }
+
+    fn named(&self, enclosing: Option<&Rc<str>>, name: &str) -> Rc<str> {
+        symbol::joined(self.layout.separator, enclosing.map(AsRef::as_ref), name)
     }
 
     /// A comment or an attribute, with the lines it goes on over.
@@ -159,7 +213,7 @@ impl Reader<'_> {
             return (at + 1, None);
         }
         let paragraph = self.paragraph;
-        match self.units.last_mut() {
+        match self.read.units.last_mut() {
             Some(before)
                 if paragraph
                     && before.last + 1 == at
@@ -207,6 +261,6 @@ impl Reader<'_> {
 
     fn unit(&mut self, first: usize, last: usize, part: Part, symbol: Option<Rc<str>>) {
         self.paragraph = false;
-        self.units.push(Unit { first, last, part, symbol });
+        self.read.units.push(Unit { first, last, part, symbol });
     }
 }

@@ -1,4 +1,4 @@
-//! Turns a parsed file into units: ordered runs of lines, each with its role and symbol.
+//! Turns a parsed file into units: ordered runs of lines, each with its part and symbol.
 //!
 //! Only nodes too large for one chunk are opened, so the walk is short; it keeps its own stack, so
 //! deep nesting costs memory in proportion and never the call stack.
@@ -13,10 +13,12 @@ use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{
+    defined::Defined,
     lines::Lines,
     parser,
-    size::{CONTAINER, WHOLE},
+    size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     strip_bodies, symbol,
+    unit::{Part, Structure, Unit},
 };
 
 /// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
@@ -25,45 +27,16 @@ const PARSE_LIMIT: Duration = Duration::from_secs(5);
 /// Larger texts are cut by lines. The parser counts bytes in 32 bits and needs many times the
 /// text's size in memory.
 const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
-/// Values of fewer lines are glue.
-pub(super) const NAMED_VALUE_LINES: usize = 3;
 
-/// A run of whole lines that belongs together.
-#[derive(Debug, Clone)]
-pub(super) struct Unit {
-    /// First line, counted from 0.
-    pub(super) first: usize,
-    /// Last line, inclusive.
-    pub(super) last: usize,
-    pub(super) part: Part,
-    pub(super) symbol: Option<Rc<str>>,
-}
-
-/// What a unit is to its neighbours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// A whole definition, or one with what leads it.
-    Definition,
-    /// Imports, statements, fields, text.
-    Glue,
-    /// A comment or attribute: goes with the next unit when it is near.
-    Lead,
-    /// The first lines of something opened: goes with the next unit.
-    Opening,
-    /// The last line of something opened: goes with the unit before.
-    Closing,
-}
-
-/// Returns the units of `text`, in order, no two on one line; `None` when parsing takes too long or the
-/// text is too large to parse.
-pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Option<Vec<Unit>> {
+/// Returns the structure of `text`; `None` when parsing takes too long or the text is too large to parse.
+pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Option<Structure> {
     if text.len() > MAX_PARSED_BYTES {
         return None;
     }
     let stripped = strip_bodies::stripped(grammar, text);
     // Lines are as in the text, bytes are not.
     let parsed = stripped.as_deref().unwrap_or(text);
-    Some(units(grammar, lines, parsed, &parse(grammar, parsed)?))
+    Some(structure(grammar, lines, parsed, &parse(grammar, parsed)?))
 }
 
 fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
@@ -79,19 +52,24 @@ fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut read, None, Some(options))
 }
 
-fn units(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Vec<Unit> {
+fn structure(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Structure {
     let mut units: Vec<Unit> = Vec::new();
+    let mut defined = Defined::new(grammar, text, lines);
     let mut cursor = tree.walk();
     if !cursor.goto_first_child() {
-        return units;
+        return Structure::default();
     }
     let mut open = vec![Open { symbol: None, is_body: true }];
     loop {
         let node = cursor.node();
         let inside = open.last().cloned().unwrap_or(Open { symbol: None, is_body: true });
         match read(grammar, lines, text, (node, cursor.field_name()), &inside) {
-            Reading::Unit(unit) => push(&mut units, unit),
+            Reading::Unit(unit) => {
+                defined.whole(node, inside.symbol.as_ref());
+                push(&mut units, unit);
+            }
             Reading::Open(opened) if cursor.goto_first_child() => {
+                defined.opened(node, inside.symbol.as_ref());
                 open.push(opened);
                 continue;
             }
@@ -102,7 +80,7 @@ fn units(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Vec<U
         while !cursor.goto_next_sibling() {
             open.pop();
             if open.is_empty() || !cursor.goto_parent() {
-                return units;
+                return Structure { units, definitions: defined.definitions() };
             }
         }
     }
@@ -154,6 +132,10 @@ fn read(
         Construct::Transparent | Construct::Scope => {
             Reading::Unit(unit(node, Part::Glue, enclosing.cloned()))
         }
+        Construct::Label if !fits && first < last => {
+            Reading::Open(Open { symbol: enclosing.cloned(), is_body: false })
+        }
+        Construct::Label => Reading::Unit(unit(node, Part::Glue, enclosing.cloned())),
         Construct::Value if last - first + 1 < NAMED_VALUE_LINES => {
             Reading::Unit(unit(node, Part::Glue, enclosing.cloned()))
         }
@@ -262,9 +244,10 @@ mod tests {
                 continue;
             };
             let lines = Lines::of(&text);
-            let whole = units(grammar, &lines, &text, &parse(grammar, &text).unwrap());
+            let whole = structure(grammar, &lines, &text, &parse(grammar, &text).unwrap());
             let stripped = outline(grammar, &lines, &text).unwrap();
-            assert_eq!(format!("{stripped:#?}"), format!("{whole:#?}"), "{file}");
+            let units = |of: &Structure| format!("{:#?}", of.units);
+            assert_eq!(units(&stripped), units(&whole), "{file}");
             if grammar.bodies.is_some() {
                 assert!(
                     strip_bodies::stripped(grammar, &text).unwrap().len() < text.len(),

@@ -6,8 +6,8 @@ use std::{collections::HashMap, ops::Range, rc::Rc};
 use super::{
     Outline,
     lines::Lines,
-    outline::{Part, Unit},
     size::WHOLE,
+    unit::{Part, Structure, Unit},
     window::{self, MAX, Packed, TARGET},
 };
 
@@ -21,12 +21,13 @@ const TINY: (usize, usize) = (4, 200);
 const NEAR_LEAD_LINES: usize = 6;
 
 /// Packs the units of a file.
-pub(super) fn pack<'a>(lines: &Lines<'a>, outline: Outline) -> Vec<Packed<'a>> {
-    let Outline { units, borders, separator, .. } = outline;
-    let heads = heads(&units);
+pub(super) fn pack<'a>(lines: &Lines<'a>, outline: &Outline) -> Vec<Packed<'a>> {
+    let Structure { units, definitions } = &outline.structure;
+    let heads = heads(units);
     let units = filled(lines, units);
-    let units = led(lines, attached(lines, units), separator);
-    let units = joined(lines, units, &borders, separator);
+    let units = led(lines, attached(lines, units), outline.separator);
+    let cut = definitions.iter().filter(|one| one.is_cut).map(|one| one.line).collect();
+    let units = Joining { lines, outline, cut }.joined(units);
     let mut packed: Vec<Packed<'a>> = Vec::new();
     for unit in units {
         let from = packed.len();
@@ -77,11 +78,11 @@ fn heads(units: &[Unit]) -> HashMap<Rc<str>, Vec<usize>> {
 
 /// Adds glue for lines that no unit covers and that are not blank. Parsers leave such lines out
 /// only where a file is damaged.
-fn filled(lines: &Lines<'_>, units: Vec<Unit>) -> Vec<Unit> {
+fn filled(lines: &Lines<'_>, units: &[Unit]) -> Vec<Unit> {
     let mut filled: Vec<Unit> = Vec::with_capacity(units.len());
     let mut next = 0;
     let end = Unit { first: lines.count(), last: lines.count(), part: Part::Glue, symbol: None };
-    for mut unit in units.into_iter().chain([end]) {
+    for mut unit in units.iter().cloned().chain([end]) {
         let gap = lines.trim(next..unit.first.max(next));
         if !gap.is_empty() {
             let (first, last) = (gap.start, gap.end - 1);
@@ -180,53 +181,80 @@ fn led(lines: &Lines<'_>, units: Vec<Unit>, separator: &str) -> Vec<Unit> {
 }
 
 /// Joins neighbours that are small.
-fn joined(lines: &Lines<'_>, units: Vec<Unit>, borders: &[usize], separator: &str) -> Vec<Unit> {
-    let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
-    // Size of what a joined unit is named after.
-    let mut named_bytes = 0;
-    for unit in units {
-        let bytes = lines.bytes(unit.first..unit.last + 1);
-        match joined.last_mut() {
-            Some(before) if may_join(lines, before, &unit, borders, separator) => {
-                if takes_name(before, &unit, named_bytes < bytes) {
-                    before.symbol = unit.symbol;
-                    named_bytes = bytes;
-                }
-                before.last = unit.last;
-                if unit.part == Part::Definition {
-                    before.part = Part::Definition;
-                }
-            }
-            _ => {
-                named_bytes = bytes;
-                joined.push(unit);
-            }
-        }
-    }
-    joined
+struct Joining<'a> {
+    lines: &'a Lines<'a>,
+    outline: &'a Outline,
+    /// The first lines of definitions that are cut, in order.
+    cut: Vec<usize>,
 }
 
-/// Whether two units may share a chunk: glue with what it stands beside, and small neighbours in one
-/// place and language.
-fn may_join(
-    lines: &Lines<'_>,
-    before: &Unit,
-    unit: &Unit,
-    borders: &[usize],
-    separator: &str,
-) -> bool {
-    let is_glue = |unit: &Unit| unit.part != Part::Definition;
-    let is_tiny = |unit: &Unit| lines.fits(&(unit.first..unit.last + 1), TINY);
-    let size = if is_glue(before) && is_glue(unit) && before.symbol == unit.symbol {
-        TARGET
-    } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
-        WHOLE
-    } else if !is_between(borders, before, unit) && are_near(before, unit, separator) {
-        JOIN
-    } else {
-        return false;
-    };
-    lines.fits(&(before.first..unit.last + 1), size)
+impl Joining<'_> {
+    fn joined(&self, units: Vec<Unit>) -> Vec<Unit> {
+        let mut joined: Vec<Unit> = Vec::with_capacity(units.len());
+        // Size of what a joined unit is named after.
+        let mut named_bytes = 0;
+        for unit in units {
+            let bytes = self.lines.bytes(unit.first..unit.last + 1);
+            match joined.last_mut() {
+                Some(before) if self.may_join(before, &unit) => {
+                    if self.takes_name(before, &unit, named_bytes < bytes) {
+                        before.symbol = unit.symbol;
+                        named_bytes = bytes;
+                    }
+                    before.last = unit.last;
+                    if unit.part == Part::Definition {
+                        before.part = Part::Definition;
+                    }
+                }
+                _ => {
+                    named_bytes = bytes;
+                    joined.push(unit);
+                }
+            }
+        }
+        joined
+    }
+
+    /// Whether two units may share a chunk: glue with what it stands beside, and small neighbours in one
+    /// place and language. What starts a definition that is cut goes with no other definition.
+    fn may_join(&self, before: &Unit, unit: &Unit) -> bool {
+        let Outline { borders, separator, .. } = self.outline;
+        let is_glue = |unit: &Unit| unit.part != Part::Definition;
+        let is_tiny = |unit: &Unit| self.lines.fits(&(unit.first..unit.last + 1), TINY);
+        let is_one = is_glue(before) && is_glue(unit) && before.symbol == unit.symbol;
+        if self.opens(unit) && !is_one {
+            let is_outside =
+                before.symbol.is_none() || before.symbol.as_deref() == qualifier(unit, separator);
+            return is_outside && is_glue(before) && is_tiny(before);
+        }
+        let size = if is_one {
+            TARGET
+        } else if is_glue(before) && is_tiny(before) || is_glue(unit) && is_tiny(unit) {
+            WHOLE
+        } else if !is_between(borders, before, unit) && are_near(before, unit, separator) {
+            JOIN
+        } else {
+            return false;
+        };
+        self.lines.fits(&(before.first..unit.last + 1), size)
+    }
+
+    /// Whether a unit has the first line of a definition that is cut.
+    fn opens(&self, unit: &Unit) -> bool {
+        let next = self.cut.partition_point(|line| *line < unit.first);
+        self.cut.get(next).is_some_and(|line| *line <= unit.last)
+    }
+
+    /// Whether two joined units are named after the second one: the only definition, unless a type's
+    /// first lines outweigh it, else the larger.
+    fn takes_name(&self, before: &Unit, unit: &Unit, is_larger: bool) -> bool {
+        let defines = |unit: &Unit| unit.part == Part::Definition;
+        match (defines(before), defines(unit) || self.opens(unit)) {
+            (true, false) => false,
+            (false, true) if before.symbol.is_none() => true,
+            _ => is_larger,
+        }
+    }
 }
 
 /// Whether one of the lines, which are in order, begins what stands after `before`, up to `unit`.
@@ -246,17 +274,6 @@ fn place<'a>(unit: &'a Unit, separator: &str) -> Option<&'a str> {
     match unit.part {
         Part::Definition => qualifier(unit, separator),
         _ => unit.symbol.as_deref(),
-    }
-}
-
-/// Whether two joined units are named after the second one: the only definition, unless a type's
-/// first lines outweigh it, else the larger.
-fn takes_name(before: &Unit, unit: &Unit, is_larger: bool) -> bool {
-    let defines = |unit: &Unit| unit.part == Part::Definition;
-    match (defines(before), defines(unit)) {
-        (true, false) => false,
-        (false, true) if before.symbol.is_none() => true,
-        _ => is_larger,
     }
 }
 

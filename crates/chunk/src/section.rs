@@ -9,9 +9,9 @@ use codeinfo_lang::language::Headings;
 use self::heading::Heading;
 use super::{
     lines::Lines,
-    outline::{Part, Unit},
     size::CONTAINER,
     symbol,
+    unit::{Part, Unit},
 };
 
 /// Returns the units of a text, in order, no two on one line. Without headings, there are only

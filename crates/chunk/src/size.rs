@@ -5,3 +5,5 @@
 pub(super) const WHOLE: (usize, usize) = (80, 3000);
 /// Types and sections are opened sooner: their parts have names of their own.
 pub(super) const CONTAINER: (usize, usize) = (40, 1200);
+/// Values of fewer lines are glue.
+pub(super) const NAMED_VALUE_LINES: usize = 3;

@@ -6,8 +6,8 @@ use codeinfo_lang::language::Statements;
 
 use super::{
     lines::Lines,
-    outline::{Part, Unit},
     symbol::tidy,
+    unit::{Part, Unit},
 };
 
 /// No more of a line is read.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, rc::Rc};
 
-use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use codeinfo_lang::grammar::{Construct, Defines, Grammar, Name, Rule};
 use tree_sitter::Node;
 
 /// Longer names are cut; symbols are shown and searched, and a heading may be a paragraph.
@@ -23,6 +23,39 @@ pub(super) fn qualified(
     enclosing: Option<&str>,
 ) -> Option<Rc<str>> {
     let name = name(grammar, rule, node, text, enclosing.is_none())?;
+    Some(joined(grammar.separator, enclosing, &name))
+}
+
+/// Returns the qualified name that `node` defines. Unlike [`qualified`], this is also that of a variable
+/// at the top which fits one line, and none where something is only declared or added to.
+pub(super) fn defined(
+    grammar: &Grammar,
+    rule: &Rule,
+    node: Node<'_>,
+    text: &str,
+    enclosing: Option<&str>,
+) -> Option<Rc<str>> {
+    let is_defined = match rule.defines {
+        Defines::Always => true,
+        Defines::WithBody => node.child_by_field_name("body").is_some(),
+        Defines::Variables => is_variable(node, text),
+        Defines::Never => false,
+    };
+    let is_named = is_defined && !matches!(rule.name, Name::Inner | Name::None);
+    if !is_named {
+        return None;
+    }
+    let variable = || {
+        let name = node.child_by_field_name("name").filter(|name| name.kind() == "identifier")?;
+        (matches!(rule.name, Name::Function(_)) && enclosing.is_none())
+            .then(|| tidy(source(name, text)))?
+    };
+    let is_label = rule.construct == Construct::Label;
+    let label = |field| node.child_by_field_name(field).filter(|name| name.kind() == "identifier");
+    let name = match rule.name {
+        Name::Field(field) if is_label => tidy(source(label(field)?, text))?,
+        _ => name(grammar, rule, node, text, enclosing.is_none()).or_else(variable)?,
+    };
     Some(joined(grammar.separator, enclosing, &name))
 }
 
@@ -103,6 +136,19 @@ fn declared(node: Node<'_>, text: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether a declaration of C has a variable of its own: no prototype, and nothing `extern`.
+fn is_variable(node: Node<'_>, text: &str) -> bool {
+    let mut inner = node.child_by_field_name("declarator");
+    for _ in 0..MAX_STEPS {
+        let Some(declarator) = inner else { break };
+        if declarator.kind() == "function_declarator" {
+            return false;
+        }
+        inner = declarator.child_by_field_name("declarator");
+    }
+    !source(node, text).starts_with("extern")
 }
 
 /// `func (s *Server[T]) Close()` is `Server.Close`.

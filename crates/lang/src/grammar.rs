@@ -8,6 +8,8 @@ pub struct Grammar {
     pub separator: &'static str,
     /// Node kinds that are more than glue.
     pub rules: &'static [Rule],
+    /// Node kinds whose text is not parsed, so that the words of its lines say what it defines.
+    pub unread: &'static [&'static str],
     /// How the bodies of functions are found without a parser; `None` where they are not.
     pub bodies: Option<Bodies>,
 }
@@ -61,6 +63,19 @@ pub struct Rule {
     pub kind: &'static str,
     pub construct: Construct,
     pub name: Name,
+    pub defines: Defines,
+}
+
+/// Which nodes of a kind define their name, and do not only declare it or add to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Defines {
+    Always,
+    /// Those that have a body: `struct a {…}`, but not `struct a;`.
+    WithBody,
+    /// Those of variables that stand here: neither prototypes nor anything `extern`.
+    Variables,
+    /// None: `impl A` adds to what is defined elsewhere.
+    Never,
 }
 
 /// What a piece of a text is.
@@ -78,6 +93,8 @@ pub enum Construct {
     Wrapper,
     /// Always opened, has no name: `extern "C"`, `#ifdef`.
     Transparent,
+    /// Has a name, and is glue all the same: a variable of a language that declares none.
+    Label,
     /// A comment or attribute: belongs to what follows.
     Lead,
 }
@@ -101,7 +118,7 @@ pub enum Name {
 }
 
 pub(crate) const fn rule(kind: &'static str, construct: Construct, name: Name) -> Rule {
-    Rule { kind, construct, name }
+    Rule { kind, construct, name, defines: Defines::Always }
 }
 
 pub(crate) const fn definition(kind: &'static str) -> Rule {
@@ -120,6 +137,10 @@ pub(crate) const fn value(kind: &'static str) -> Rule {
     rule(kind, Construct::Value, Name::Field("name"))
 }
 
+pub(crate) const fn label(kind: &'static str, field: &'static str) -> Rule {
+    rule(kind, Construct::Label, Name::Field(field))
+}
+
 pub(crate) const fn wrapper(kind: &'static str) -> Rule {
     rule(kind, Construct::Wrapper, Name::Inner)
 }
@@ -130,6 +151,12 @@ pub(crate) const fn transparent(kind: &'static str) -> Rule {
 
 pub(crate) const fn lead(kind: &'static str) -> Rule {
     rule(kind, Construct::Lead, Name::None)
+}
+
+impl Rule {
+    pub(crate) const fn defining(self, defines: Defines) -> Self {
+        Self { defines, ..self }
+    }
 }
 
 impl Grammar {

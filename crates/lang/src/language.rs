@@ -23,7 +23,6 @@ pub struct Language {
     pub shebangs: &'static [&'static str],
     pub kind: Kind,
     pub comments: Comments,
-    pub definitions: Definitions,
     pub reader: Reader,
     /// Ends of names of tests, lower-case, besides those that mean a test in any language.
     pub test_paths: &'static [&'static str],
@@ -31,26 +30,6 @@ pub struct Language {
     pub generated: &'static [&'static str],
     /// Ends of names of files that only declare what is defined elsewhere, lower-case.
     pub declarations: &'static [&'static str],
-}
-
-/// The words that definitions of a language start with, by which the text of a chunk shows what it
-/// defines.
-#[derive(Debug, Clone, Copy)]
-pub struct Definitions {
-    /// Words that stand before a name where it is defined.
-    pub words: &'static [&'static str],
-    /// Words that stand before the name of something defined elsewhere, to which they add.
-    pub extending: &'static [&'static str],
-    /// Those of the words that name a type wherever it is used.
-    pub elaborating: &'static [&'static str],
-}
-
-impl Definitions {
-    pub(crate) const NONE: Self = Self::of(&[]);
-
-    pub(crate) const fn of(words: &'static [&'static str]) -> Self {
-        Self { words, extending: &[], elaborating: &[] }
-    }
 }
 
 /// What a language is for.
@@ -153,7 +132,6 @@ impl Language {
         shebangs: &[],
         kind: Kind::Code,
         comments: Comments::NONE,
-        definitions: Definitions::NONE,
         reader: Reader::AnyLayout,
         test_paths: &[],
         generated: &[],

@@ -26,6 +26,8 @@ pub struct Word {
     pub text: &'static str,
     pub construct: Construct,
     pub naming: Naming,
+    /// Whether what is named is defined here; `extension A` adds to what is defined elsewhere.
+    pub defines: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,30 +92,42 @@ pub const CONTROL: &[&str] = &[
 ];
 
 pub(crate) const fn definition(text: &'static str) -> Word {
-    Word { text, construct: Construct::Definition, naming: Naming::Next }
+    Word { text, construct: Construct::Definition, naming: Naming::Next, defines: true }
 }
 
 pub(crate) const fn container(text: &'static str) -> Word {
-    Word { text, construct: Construct::Container, naming: Naming::Next }
+    Word { text, construct: Construct::Container, naming: Naming::Next, defines: true }
 }
 
 pub(crate) const fn value(text: &'static str) -> Word {
-    Word { text, construct: Construct::Value, naming: Naming::Next }
+    Word { text, construct: Construct::Value, naming: Naming::Next, defines: true }
+}
+
+/// What has a name and is glue all the same: the first line of a module that fills its file.
+pub(crate) const fn label(text: &'static str) -> Word {
+    Word { text, construct: Construct::Label, naming: Naming::Next, defines: true }
 }
 
 /// A definition that has no other name than its word.
 pub(crate) const fn itself(text: &'static str) -> Word {
-    Word { text, construct: Construct::Definition, naming: Naming::Itself }
+    Word { text, construct: Construct::Definition, naming: Naming::Itself, defines: true }
 }
 
 /// A container that has no other name than its word.
 pub(crate) const fn block(text: &'static str) -> Word {
-    Word { text, construct: Construct::Container, naming: Naming::Itself }
+    Word { text, construct: Construct::Container, naming: Naming::Itself, defines: true }
 }
 
 /// A container named by the rest of its line.
 pub(crate) const fn whole(text: &'static str) -> Word {
-    Word { text, construct: Construct::Container, naming: Naming::Rest }
+    Word { text, construct: Construct::Container, naming: Naming::Rest, defines: true }
+}
+
+impl Word {
+    /// A word that adds to what is defined elsewhere.
+    pub(crate) const fn extending(self) -> Self {
+        Self { defines: false, ..self }
+    }
 }
 
 impl Layout {

@@ -5,7 +5,6 @@
 //! one fixture of `codeinfo-chunk`.
 
 pub mod comment;
-pub mod definition;
 pub mod detect;
 pub mod grammar;
 pub mod language;

@@ -1,9 +1,12 @@
 //! What a path says of a file's role: source, or something that stands beside it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Kind, detect, languages, names, vendored};
 
 /// What a file may be besides plain source. It may be several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Tests, and what they work with.
     Test,
@@ -21,11 +24,13 @@ pub enum Role {
     Compatibility,
     /// Data, and files that record versions.
     Data,
+    /// Markup around text.
+    Page,
 }
 
 impl Role {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Test,
         Self::Vendored,
         Self::Generated,
@@ -34,6 +39,7 @@ impl Role {
         Self::Declaration,
         Self::Compatibility,
         Self::Data,
+        Self::Page,
     ];
 
     /// Folders of such files, lower-case.
@@ -72,7 +78,7 @@ impl Role {
                 "polyfills",
                 "shims",
             ],
-            Self::Docs | Self::Declaration | Self::Data => &[],
+            Self::Docs | Self::Declaration | Self::Data | Self::Page => &[],
         }
     }
 
@@ -100,6 +106,7 @@ impl Role {
                 lower.split(['.', '_', '-']).any(|part| words.contains(&part))
             }
             Self::Data => kind(name) == Some(Kind::Data) || ends(TABLES) || names::is_lock(lower),
+            Self::Page => kind(name) == Some(Kind::Page),
             Self::Vendored | Self::Example => false,
         }
     }
@@ -121,12 +128,9 @@ pub fn roles(path: &str) -> impl Iterator<Item = Role> {
     })
 }
 
-/// Whether a file of this path may define names: documents and data only repeat them.
-pub fn may_define(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let repeats =
-        [Role::Docs, Role::Data].iter().any(|role| role.is_named(name, &name.to_ascii_lowercase()));
-    !repeats && kind(name) != Some(Kind::Page)
+/// Whether a file of these roles may define names: documents, pages and data only repeat them.
+pub fn may_define(roles: &[Role]) -> bool {
+    !roles.iter().any(|role| matches!(role, Role::Docs | Role::Data | Role::Page))
 }
 
 fn kind(name: &str) -> Option<Kind> {
@@ -155,10 +159,10 @@ mod tests {
     #[test]
     fn documents_and_data_define_nothing() {
         for path in ["docs/api/Header.html", "README.md", "schema/header.json", "LICENSE"] {
-            assert!(!may_define(path), "{path}");
+            assert!(!may_define(&of(path)), "{path}");
         }
         for path in ["tests/header_test.go", "docs/conf.py", "CMakeLists.txt", "Cargo.toml"] {
-            assert!(may_define(path), "{path}");
+            assert!(may_define(&of(path)), "{path}");
         }
     }
 
@@ -197,6 +201,7 @@ mod tests {
             ("poetry.lock", Role::Data),
             ("go.sum", Role::Data),
             ("rows.csv", Role::Data),
+            ("web/header.html", Role::Page),
         ] {
             assert_eq!(of(path), [role], "{path}");
         }

@@ -3,7 +3,7 @@
 use std::{io, path::Path, time::SystemTime};
 
 use codeinfo_chunk::{Chunk, Chunked};
-use codeinfo_lang::Language;
+use codeinfo_lang::{Language, role};
 
 use crate::{
     domain::{self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp},
@@ -128,6 +128,7 @@ impl Reader<'_> {
 }
 
 fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>) -> Vec<Piece> {
+    let roles: Vec<_> = role::roles(&record.path).collect();
     let indexed_at_ms = Timestamp::now().milliseconds();
     let piece = |chunk: Chunk<'_>| {
         let chunk = ChunkRecord {
@@ -139,6 +140,9 @@ fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>
             end_line: chunk.end_line,
             text: chunk.text.to_owned(),
             symbol: chunk.symbol,
+            kind: chunk.kind,
+            defines: chunk.defines,
+            roles: roles.clone(),
             signature: chunk.signature,
             language: language.map(|language| language.name.to_owned()),
         };

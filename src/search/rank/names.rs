@@ -1,6 +1,6 @@
 //! How well names fit a query.
 
-use codeinfo_lang::words::{folded, words};
+use codeinfo_lang::words::words;
 
 use super::super::intent::Intent;
 
@@ -11,7 +11,7 @@ pub(super) fn file(path: &str, intent: &Intent) -> f32 {
 
 /// Returns 1 where the file is named as a name in the query is.
 pub(super) fn exact_file(path: &str, intent: &Intent) -> f32 {
-    if intent.names.contains(&folded(stem(path).as_bytes())) { 1.0 } else { 0.0 }
+    if intent.is_name(stem(path)) { 1.0 } else { 0.0 }
 }
 
 /// Returns the name of a file without what follows its first dot.

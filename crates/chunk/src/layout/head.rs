@@ -28,6 +28,8 @@ pub(super) enum Place {
 pub(super) struct Head {
     pub(super) construct: Construct,
     pub(super) name: String,
+    /// What is defined here, if anything: the name without what stands around it.
+    pub(super) defines: Option<String>,
 }
 
 /// Reads a line, without its indentation, as the first line of a definition.
@@ -49,7 +51,8 @@ pub(super) fn head(layout: &Layout, line: &str, place: Place, has_body: bool) ->
         Style::Lists(words) => (Construct::Definition, listed(line, words)?),
         _ => return None,
     };
-    Some(Head { construct, name: tidy(&name)? })
+    let name = tidy(&name)?;
+    Some(Head { construct, defines: Some(name.clone()), name })
 }
 
 /// A definition that a word starts, after attributes and modifiers.
@@ -72,7 +75,8 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
             }
             let is_empty =
                 found.construct == Construct::Container && !has_body && line.ends_with(';');
-            if is_empty || found.construct == Construct::Value && place == Place::Code {
+            let is_local = found.construct == Construct::Value && place == Place::Code;
+            if is_empty || is_local {
                 return None;
             }
             let name = match found.naming {
@@ -80,7 +84,13 @@ fn worded(layout: &Layout, line: &str, place: Place, has_body: bool) -> Option<H
                 Naming::Itself => Some(word.to_owned()),
                 Naming::Rest => rest_of(after),
             };
-            return Some(Head { construct: found.construct, name: tidy(&name?)? });
+            let name = tidy(&name?)?;
+            let defines = match found.naming {
+                _ if !found.defines => None,
+                Naming::Next | Naming::Itself => Some(name.clone()),
+                Naming::Rest => name.split_whitespace().next().map(str::to_owned),
+            };
+            return Some(Head { construct: found.construct, name, defines });
         }
         if word.is_empty() || !layout.modifiers.contains(&word) {
             return None;

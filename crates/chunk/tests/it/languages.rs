@@ -162,8 +162,9 @@ fn css_follows_its_rules() {
 #[test]
 fn dart_follows_its_definitions() {
     assert_snapshot!(outline("inventory.dart"), @"
-    1-17 Shortage
-    19-30 Shelf.Shelf.of
+    1-12 Shortage
+    14-21 Shelf
+    23-30 Shelf.Shelf.of
     32-46 Shelf.put
     48-62 Shelf.take
     64-68 total

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod cut;
+mod heads;
 mod languages;
 
 use std::{

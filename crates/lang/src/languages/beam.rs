@@ -3,7 +3,6 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    language::Definitions,
     layout::{END_WORDS, LONG_STRINGS, Layout, Style, container, definition, itself, whole},
 };
 
@@ -14,11 +13,6 @@ pub static ELIXIR: Language = Language {
     extensions: &["ex", "exs", "heex", "eex"],
     asked_extensions: &["ex", "exs"],
     comments: Comments::HASH,
-    definitions: Definitions {
-        words: &["def", "defguard", "defmacro", "defmodule", "defp", "defprotocol"],
-        extending: &["defimpl"],
-        elaborating: &[],
-    },
     reader: Reader::Layout(&Layout {
         attributes: &["@doc", "@spec", "@impl", "@typedoc", "@deprecated", "@tag", "@since"],
         spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
@@ -26,7 +20,7 @@ pub static ELIXIR: Language = Language {
         words: &[
             container("defmodule"),
             container("defprotocol"),
-            whole("defimpl"),
+            whole("defimpl").extending(),
             definition("def"),
             definition("defp"),
             definition("defmacro"),

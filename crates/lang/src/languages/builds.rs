@@ -3,7 +3,6 @@
 use crate::{
     Kind, Language, Reader,
     comment::Comments,
-    language::Definitions,
     language::Headings,
     layout::{Layout, Style, definition},
 };
@@ -23,7 +22,6 @@ pub static CMAKE: Language = Language {
     extensions: &["cmake"],
     file_names: &["CMakeLists.txt"],
     comments: Comments::HASH,
-    definitions: Definitions::of(&["function", "macro"]),
     ..Language::PLAIN
 };
 
@@ -52,7 +50,6 @@ pub static MAKEFILE: Language = Language {
     file_names: &["Makefile", "makefile", "GNUmakefile"],
     kind: Kind::Script,
     comments: Comments::HASH,
-    definitions: Definitions::of(&["define"]),
     reader: Reader::Layout(&TARGETS),
     ..Language::PLAIN
 };

@@ -4,16 +4,12 @@ use crate::{
     Language, Reader,
     comment::Comments,
     grammar::{
-        Bodies, Construct, Grammar, Lexis, Name, Parser, Rule, container, definition, lead, rule,
-        scope, transparent, value, wrapper,
+        Bodies, Construct, Defines, Grammar, Lexis, Name, Parser, Rule, container, definition,
+        lead, rule, scope, transparent, value, wrapper,
     },
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&C, &CPP, &CUDA, &OBJECTIVE_C];
-
-/// Of headers, too: one that reads like C may be of either language.
-const TYPES: &[&str] = &["class", "enum", "struct", "union"];
 
 const BODIES: Bodies = Bodies::Braces {
     lexis: Lexis::C,
@@ -26,22 +22,17 @@ pub static C: Language = Language {
     extensions: &["c", "h"],
     asked_extensions: &["c", "h"],
     comments: Comments::SLASHES,
-    definitions: Definitions {
-        words: &["class", "const", "define", "enum", "struct", "union"],
-        extending: &[],
-        elaborating: TYPES,
-    },
     reader: Reader::Grammar(&Grammar {
         parser: Parser::C,
         separator: "::",
         rules: &[
             lead("comment"),
             rule("function_definition", Construct::Definition, Name::Declarator),
-            container("struct_specifier"),
-            container("union_specifier"),
-            container("enum_specifier"),
+            container("struct_specifier").defining(Defines::WithBody),
+            container("union_specifier").defining(Defines::WithBody),
+            container("enum_specifier").defining(Defines::WithBody),
             rule("type_definition", Construct::Definition, Name::Declarator),
-            rule("declaration", Construct::Value, Name::Declarator),
+            rule("declaration", Construct::Value, Name::Declarator).defining(Defines::Variables),
             value("preproc_def"),
             value("preproc_function_def"),
             transparent("linkage_specification"),
@@ -50,28 +41,34 @@ pub static C: Language = Language {
             transparent("preproc_else"),
             transparent("preproc_elif"),
         ],
+        unread: &[],
         bodies: Some(BODIES),
     }),
     generated: &[".pb.h"],
     ..Language::PLAIN
 };
 
-static CPP_GRAMMAR: Grammar =
-    Grammar { parser: Parser::Cpp, separator: "::", rules: CPP_RULES, bodies: Some(BODIES) };
+static CPP_GRAMMAR: Grammar = Grammar {
+    parser: Parser::Cpp,
+    separator: "::",
+    rules: CPP_RULES,
+    unread: &[],
+    bodies: Some(BODIES),
+};
 
 const CPP_RULES: &[Rule] = &[
     lead("comment"),
     lead("access_specifier"),
     lead("attribute_declaration"),
     rule("function_definition", Construct::Definition, Name::Declarator),
-    container("class_specifier"),
-    container("struct_specifier"),
-    container("union_specifier"),
-    container("enum_specifier"),
+    container("class_specifier").defining(Defines::WithBody),
+    container("struct_specifier").defining(Defines::WithBody),
+    container("union_specifier").defining(Defines::WithBody),
+    container("enum_specifier").defining(Defines::WithBody),
     definition("concept_definition"),
     rule("type_definition", Construct::Definition, Name::Declarator),
     value("alias_declaration"),
-    rule("declaration", Construct::Value, Name::Declarator),
+    rule("declaration", Construct::Value, Name::Declarator).defining(Defines::Variables),
     value("preproc_def"),
     value("preproc_function_def"),
     wrapper("template_declaration"),
@@ -88,11 +85,6 @@ pub static CPP: Language = Language {
     extensions: &["cc", "cpp", "cxx", "c++", "hh", "hpp", "hxx", "h++", "ipp", "tpp", "inl"],
     asked_extensions: &["cc", "cpp", "hpp"],
     comments: Comments::SLASHES,
-    definitions: Definitions {
-        words: &["class", "const", "define", "enum", "namespace", "struct", "union"],
-        extending: &[],
-        elaborating: TYPES,
-    },
     reader: Reader::Grammar(&CPP_GRAMMAR),
     generated: &[".pb.cc"],
     ..Language::PLAIN
@@ -102,7 +94,6 @@ pub static CUDA: Language = Language {
     name: "cuda",
     extensions: &["cu", "cuh"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["class", "const", "define", "enum", "namespace", "struct"]),
     reader: Reader::Grammar(&CPP_GRAMMAR),
     ..Language::PLAIN
 };
@@ -111,7 +102,6 @@ pub static OBJECTIVE_C: Language = Language {
     name: "objective-c",
     extensions: &["m", "mm"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["class", "define", "enum", "interface", "protocol", "struct"]),
     generated: &[".pbobjc.h", ".pbobjc.m"],
     ..Language::PLAIN
 };

@@ -3,7 +3,6 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    language::Definitions,
     layout::{BRACE_WORDS, Layout, Style, container, definition, value},
 };
 
@@ -13,11 +12,6 @@ pub static DART: Language = Language {
     name: "dart",
     extensions: &["dart"],
     comments: Comments::SLASHES,
-    definitions: Definitions {
-        words: &["class", "enum"],
-        extending: &["extension"],
-        elaborating: &[],
-    },
     reader: Reader::Layout(&Layout {
         attributes: &["@"],
         spans: &[("\"\"\"", "\"\"\""), ("'''", "'''")],

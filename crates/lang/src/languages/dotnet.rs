@@ -4,7 +4,6 @@ use crate::{
     Language, Reader,
     comment::Comments,
     grammar::{Bodies, Grammar, Lexis, Parser, container, definition, lead, scope, transparent},
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&CSHARP, &FSHARP, &VISUAL_BASIC];
@@ -14,15 +13,6 @@ pub static CSHARP: Language = Language {
     extensions: &["cs", "csx"],
     asked_extensions: &["cs"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&[
-        "class",
-        "const",
-        "enum",
-        "interface",
-        "namespace",
-        "record",
-        "struct",
-    ]),
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Csharp,
         separator: ".",
@@ -42,6 +32,7 @@ pub static CSHARP: Language = Language {
             scope("namespace_declaration"),
             transparent("preproc_if"),
         ],
+        unread: &[],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Csharp,
             containers: &["class", "enum", "interface", "namespace", "record", "struct", "try"],
@@ -56,7 +47,6 @@ pub static FSHARP: Language = Language {
     name: "fsharp",
     extensions: &["fs", "fsi", "fsx"],
     comments: Comments { line: &["//"], block: &[("(*", "*)")] },
-    definitions: Definitions::of(&["module", "namespace", "type"]),
     ..Language::PLAIN
 };
 

@@ -3,8 +3,7 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    language::Definitions,
-    layout::{Layout, Style, container, whole},
+    layout::{Layout, Style, container, label, whole},
 };
 
 pub(super) const ALL: &[&Language] = &[&ELM, &HASKELL, &OCAML, &PURESCRIPT];
@@ -13,30 +12,23 @@ static EQUATIONS: Layout = Layout {
     attributes: &["#if", "#else", "#endif"],
     continues: &["then", "else"],
     words: &[
+        label("module"),
         container("data"),
         container("newtype"),
         container("type"),
         whole("class"),
-        whole("instance"),
-        whole("deriving"),
+        whole("instance").extending(),
+        whole("deriving").extending(),
     ],
     shows: Style::Equations,
     ..Layout::PLAIN
 };
 
 const COMMENTS: Comments = Comments { line: &["--"], block: &[("{-", "-}")] };
-
-const DEFINITIONS: Definitions = Definitions {
-    words: &["class", "data", "module", "newtype", "type"],
-    extending: &["instance"],
-    elaborating: &[],
-};
-
 pub static ELM: Language = Language {
     name: "elm",
     extensions: &["elm"],
     comments: COMMENTS,
-    definitions: Definitions::of(&["module", "type"]),
     reader: Reader::Layout(&EQUATIONS),
     ..Language::PLAIN
 };
@@ -46,7 +38,6 @@ pub static HASKELL: Language = Language {
     extensions: &["hs", "lhs", "hsc"],
     asked_extensions: &["hs"],
     comments: COMMENTS,
-    definitions: DEFINITIONS,
     reader: Reader::Layout(&EQUATIONS),
     test_paths: &["spec.hs"],
     ..Language::PLAIN
@@ -56,7 +47,6 @@ pub static OCAML: Language = Language {
     name: "ocaml",
     extensions: &["ml", "mli", "mll", "mly"],
     comments: Comments { line: &[], block: &[("(*", "*)")] },
-    definitions: Definitions::of(&["class", "module", "type", "val"]),
     ..Language::PLAIN
 };
 
@@ -64,7 +54,6 @@ pub static PURESCRIPT: Language = Language {
     name: "purescript",
     extensions: &["purs"],
     comments: COMMENTS,
-    definitions: DEFINITIONS,
     reader: Reader::Layout(&EQUATIONS),
     ..Language::PLAIN
 };

@@ -7,7 +7,6 @@ use crate::{
         Bodies, Construct, Grammar, Lexis, Name, Parser, container, definition, lead, rule, value,
         wrapper,
     },
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&GO, &GO_MODULE];
@@ -17,7 +16,6 @@ pub static GO: Language = Language {
     extensions: &["go"],
     asked_extensions: &["go"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["const", "func", "interface", "struct", "type"]),
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Go,
         separator: ".",
@@ -33,6 +31,7 @@ pub static GO: Language = Language {
             wrapper("const_declaration"),
             wrapper("var_declaration"),
         ],
+        unread: &[],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Go,
             containers: &["interface", "struct", "type"],

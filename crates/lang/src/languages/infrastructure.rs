@@ -3,26 +3,19 @@
 use crate::{
     Kind, Language, Reader,
     comment::Comments,
-    language::Definitions,
     layout::{Layout, block, container},
 };
 
 pub(super) const ALL: &[&Language] = &[&PUPPET, &TERRAFORM];
 
-pub static PUPPET: Language = Language {
-    name: "puppet",
-    extensions: &["epp"],
-    comments: Comments::HASH,
-    definitions: Definitions::of(&["class", "define"]),
-    ..Language::PLAIN
-};
+pub static PUPPET: Language =
+    Language { name: "puppet", extensions: &["epp"], comments: Comments::HASH, ..Language::PLAIN };
 
 pub static TERRAFORM: Language = Language {
     name: "terraform",
     extensions: &["tf", "hcl"],
     kind: Kind::Settings,
     comments: Comments { line: &["#", "//"], block: &[("/*", "*/")] },
-    definitions: Definitions::of(&["data", "module"]),
     reader: Reader::Layout(&Layout {
         words: &[
             container("resource"),

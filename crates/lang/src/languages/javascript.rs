@@ -7,7 +7,6 @@ use crate::{
         Bodies, Construct, Grammar, Lexis, Name, Parser, Rule, container, definition, lead, rule,
         scope, value, wrapper,
     },
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&JAVASCRIPT, &TSX, &TYPESCRIPT];
@@ -55,27 +54,14 @@ const RULES: &[Rule] = &[
 ];
 
 const fn grammar(parser: Parser) -> Grammar {
-    Grammar { parser, separator: ".", rules: RULES, bodies: Some(BODIES) }
+    Grammar { parser, separator: ".", rules: RULES, unread: &[], bodies: Some(BODIES) }
 }
-
-const TYPED: Definitions = Definitions::of(&[
-    "class",
-    "const",
-    "enum",
-    "function",
-    "interface",
-    "module",
-    "namespace",
-    "type",
-]);
-
 pub static JAVASCRIPT: Language = Language {
     name: "javascript",
     extensions: &["js", "jsx", "mjs", "cjs", "es6"],
     asked_extensions: &["js", "jsx", "mjs"],
     shebangs: &["node", "nodejs", "bun"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["class", "const", "function"]),
     reader: Reader::Grammar(&grammar(Parser::Javascript)),
     generated: &[".bundle.js", ".chunk.js", ".generated.js", ".min.js", ".min.mjs", "_pb.js"],
     ..Language::PLAIN
@@ -86,7 +72,6 @@ pub static TSX: Language = Language {
     extensions: &["tsx"],
     asked_extensions: &["tsx"],
     comments: Comments::SLASHES,
-    definitions: TYPED,
     reader: Reader::Grammar(&grammar(Parser::Tsx)),
     generated: &[".generated.tsx"],
     ..Language::PLAIN
@@ -98,7 +83,6 @@ pub static TYPESCRIPT: Language = Language {
     asked_extensions: &["ts"],
     shebangs: &["ts-node", "tsx", "deno"],
     comments: Comments::SLASHES,
-    definitions: TYPED,
     reader: Reader::Grammar(&grammar(Parser::Typescript)),
     generated: &[".generated.ts", "_pb.ts"],
     declarations: &[".d.ts"],

@@ -7,7 +7,6 @@ use crate::{
         Bodies, Grammar, Lexis, Parser, container as container_node, definition as definition_node,
         lead, scope,
     },
-    language::Definitions,
     layout::{
         BRACE_WORDS, LONG_STRINGS, Layout, Style, block, container, definition, itself, value,
     },
@@ -20,7 +19,6 @@ pub static GROOVY: Language = Language {
     extensions: &["groovy", "gradle", "gvy"],
     file_names: &["Jenkinsfile"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["class", "def", "enum", "interface", "trait"]),
     reader: Reader::Layout(&Layout {
         attributes: &["@"],
         spans: LONG_STRINGS,
@@ -53,7 +51,6 @@ pub static JAVA: Language = Language {
     extensions: &["java"],
     asked_extensions: &["java"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["class", "enum", "interface", "record"]),
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Java,
         separator: ".",
@@ -70,6 +67,7 @@ pub static JAVA: Language = Language {
             definition_node("compact_constructor_declaration"),
             scope("module_declaration"),
         ],
+        unread: &[],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Java,
             containers: &["class", "enum", "interface", "module", "record", "try"],
@@ -85,16 +83,6 @@ pub static KOTLIN: Language = Language {
     extensions: &["kt", "kts"],
     asked_extensions: &["kt"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&[
-        "class",
-        "const",
-        "enum",
-        "fun",
-        "interface",
-        "object",
-        "typealias",
-        "val",
-    ]),
     reader: Reader::Layout(&Layout {
         attributes: &["@"],
         spans: LONG_STRINGS,
@@ -149,7 +137,6 @@ pub static SCALA: Language = Language {
     extensions: &["scala", "sc", "sbt"],
     asked_extensions: &["scala"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["class", "def", "enum", "object", "trait", "type", "val"]),
     reader: Reader::Layout(&Layout {
         attributes: &["@"],
         spans: LONG_STRINGS,

@@ -3,7 +3,6 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    language::Definitions,
     layout::{Layout, definition, itself, value},
 };
 
@@ -14,7 +13,6 @@ pub static ADA: Language = Language {
     name: "ada",
     extensions: &["adb", "ads"],
     comments: Comments { line: &["--"], block: &[] },
-    definitions: Definitions::of(&["function", "type"]),
     ..Language::PLAIN
 };
 
@@ -36,7 +34,6 @@ pub static D: Language = Language {
     name: "d",
     extensions: &["d"],
     comments: Comments { line: &["//"], block: &[("/*", "*/"), ("/+", "+/")] },
-    definitions: Definitions::of(&["class", "enum", "interface", "module", "struct", "union"]),
     ..Language::PLAIN
 };
 
@@ -44,7 +41,6 @@ pub static FORTRAN: Language = Language {
     name: "fortran",
     extensions: &["f", "f77", "f90", "f95", "f03", "for"],
     comments: Comments { line: &["!", "*"], block: &[] },
-    definitions: Definitions::of(&["function", "interface", "module", "type"]),
     ..Language::PLAIN
 };
 
@@ -52,7 +48,6 @@ pub static NIM: Language = Language {
     name: "nim",
     extensions: &["nim", "nims"],
     comments: Comments { line: &["#"], block: &[("#[", "]#")] },
-    definitions: Definitions::of(&["const", "func", "macro", "type"]),
     ..Language::PLAIN
 };
 
@@ -67,7 +62,6 @@ pub static PASCAL: Language = Language {
     name: "pascal",
     extensions: &["pas", "pp", "dpr"],
     comments: Comments { line: &["//"], block: &[("(*", "*)"), ("{", "}")] },
-    definitions: Definitions::of(&["const", "function", "type"]),
     ..Language::PLAIN
 };
 
@@ -76,7 +70,6 @@ pub static ZIG: Language = Language {
     extensions: &["zig", "zon"],
     asked_extensions: &["zig"],
     comments: Comments { line: &["//"], block: &[] },
-    definitions: Definitions::of(&["const", "enum", "fn", "struct", "union"]),
     reader: Reader::Layout(&Layout {
         continues: &["else", "catch"],
         modifiers: &["pub", "export", "extern", "inline", "noinline", "threadlocal", "comptime"],

@@ -4,7 +4,6 @@ use crate::{
     Language, Reader,
     comment::Comments,
     grammar::{Bodies, Grammar, Lexis, Parser, container, definition, lead, transparent},
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&PHP];
@@ -15,16 +14,6 @@ pub static PHP: Language = Language {
     asked_extensions: &["php"],
     shebangs: &["php"],
     comments: Comments { line: &["//", "#"], block: &[("/*", "*/")] },
-    definitions: Definitions::of(&[
-        "class",
-        "const",
-        "define",
-        "enum",
-        "function",
-        "interface",
-        "namespace",
-        "trait",
-    ]),
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Php,
         separator: "::",
@@ -39,6 +28,7 @@ pub static PHP: Language = Language {
             definition("method_declaration"),
             transparent("namespace_definition"),
         ],
+        unread: &[],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Php,
             containers: &["class", "enum", "interface", "namespace", "trait", "try"],

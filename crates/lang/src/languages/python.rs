@@ -3,8 +3,7 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    grammar::{Bodies, Grammar, Parser, container, definition, lead, wrapper},
-    language::Definitions,
+    grammar::{Bodies, Grammar, Parser, container, definition, label, lead, wrapper},
 };
 
 pub(super) const ALL: &[&Language] = &[&PYTHON, &STARLARK];
@@ -20,7 +19,6 @@ pub static PYTHON: Language = Language {
     file_names: &["SConstruct", "SConscript"],
     shebangs: &["python", "pypy", "uv"],
     comments: COMMENTS,
-    definitions: Definitions::of(&["class", "def"]),
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Python,
         separator: ".",
@@ -30,7 +28,9 @@ pub static PYTHON: Language = Language {
             definition("function_definition"),
             container("class_definition"),
             wrapper("decorated_definition"),
+            label("assignment", "left"),
         ],
+        unread: &[],
         bodies: Some(Bodies::Indentation),
     }),
     generated: &["_pb2.py", "_pb2.pyi", "_pb2_grpc.py"],
@@ -43,6 +43,5 @@ pub static STARLARK: Language = Language {
     extensions: &["bzl", "star", "bazel"],
     file_names: &["BUILD", "WORKSPACE", "BUILD.bazel", "WORKSPACE.bazel", "MODULE.bazel"],
     comments: COMMENTS,
-    definitions: Definitions::of(&["def"]),
     ..Language::PLAIN
 };

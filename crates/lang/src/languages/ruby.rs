@@ -4,20 +4,11 @@ use crate::{
     Language, Reader,
     comment::Comments,
     grammar::{Grammar, Parser, container, definition, lead, scope, transparent},
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&CRYSTAL, &RUBY];
-
-const DEFINITIONS: Definitions = Definitions::of(&["class", "def", "module"]);
-
-pub static CRYSTAL: Language = Language {
-    name: "crystal",
-    extensions: &["cr"],
-    comments: Comments::HASH,
-    definitions: DEFINITIONS,
-    ..Language::PLAIN
-};
+pub static CRYSTAL: Language =
+    Language { name: "crystal", extensions: &["cr"], comments: Comments::HASH, ..Language::PLAIN };
 
 pub static RUBY: Language = Language {
     name: "ruby",
@@ -34,7 +25,6 @@ pub static RUBY: Language = Language {
     ],
     shebangs: &["ruby", "jruby"],
     comments: Comments { line: &["#"], block: &[("=begin", "=end")] },
-    definitions: DEFINITIONS,
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Ruby,
         separator: "::",
@@ -46,6 +36,7 @@ pub static RUBY: Language = Language {
             scope("module"),
             transparent("singleton_class"),
         ],
+        unread: &[],
         bodies: None,
     }),
     generated: &["_pb.rb"],

@@ -4,10 +4,9 @@ use crate::{
     Language, Reader,
     comment::Comments,
     grammar::{
-        Bodies, Construct, Grammar, Lexis, Name, Parser, container, definition, lead, rule, scope,
-        transparent, value,
+        Bodies, Construct, Defines, Grammar, Lexis, Name, Parser, container, definition, lead,
+        rule, scope, transparent, value,
     },
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&RUST];
@@ -18,11 +17,6 @@ pub static RUST: Language = Language {
     asked_extensions: &["rs"],
     shebangs: &["rust-script"],
     comments: Comments::SLASHES,
-    definitions: Definitions {
-        words: &["const", "enum", "fn", "mod", "struct", "trait", "type", "union"],
-        extending: &["impl"],
-        elaborating: &[],
-    },
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Rust,
         separator: "::",
@@ -37,13 +31,14 @@ pub static RUST: Language = Language {
             container("union_item"),
             container("trait_item"),
             definition("macro_definition"),
-            rule("impl_item", Construct::Container, Name::Field("type")),
+            rule("impl_item", Construct::Container, Name::Field("type")).defining(Defines::Never),
             scope("mod_item"),
             transparent("foreign_mod_item"),
             value("const_item"),
             value("static_item"),
             value("type_item"),
         ],
+        unread: &["macro_invocation"],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Rust,
             containers: &["enum", "extern", "impl", "mod", "struct", "trait", "union"],

@@ -1,6 +1,6 @@
 //! Languages that describe messages, tables and contracts.
 
-use crate::{Language, comment::Comments, language::Definitions};
+use crate::{Language, comment::Comments};
 
 pub(super) const ALL: &[&Language] = &[&GRAPHQL, &PRISMA, &PROTOBUF, &SOLIDITY, &THRIFT];
 
@@ -8,7 +8,6 @@ pub static GRAPHQL: Language = Language {
     name: "graphql",
     extensions: &["graphql", "gql"],
     comments: Comments::HASH,
-    definitions: Definitions::of(&["enum", "interface", "type", "union"]),
     ..Language::PLAIN
 };
 
@@ -16,7 +15,6 @@ pub static PRISMA: Language = Language {
     name: "prisma",
     extensions: &["prisma"],
     comments: Comments { line: &["//"], block: &[] },
-    definitions: Definitions::of(&["enum", "type"]),
     ..Language::PLAIN
 };
 
@@ -24,7 +22,6 @@ pub static PROTOBUF: Language = Language {
     name: "protobuf",
     extensions: &["proto"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["enum"]),
     ..Language::PLAIN
 };
 
@@ -32,7 +29,6 @@ pub static SOLIDITY: Language = Language {
     name: "solidity",
     extensions: &["sol"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["enum", "function", "interface", "struct", "type"]),
     ..Language::PLAIN
 };
 
@@ -40,6 +36,5 @@ pub static THRIFT: Language = Language {
     name: "thrift",
     extensions: &["thrift"],
     comments: Comments { line: &["//", "#"], block: &[("/*", "*/")] },
-    definitions: Definitions::of(&["const", "enum", "struct", "union"]),
     ..Language::PLAIN
 };

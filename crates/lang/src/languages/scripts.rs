@@ -3,7 +3,6 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    language::Definitions,
     layout::{END_WORDS, Layout, Style, definition, itself},
 };
 
@@ -13,7 +12,6 @@ pub static JULIA: Language = Language {
     name: "julia",
     extensions: &["jl"],
     comments: Comments { line: &["#"], block: &[("#=", "=#"), ("\"\"\"", "\"\"\"")] },
-    definitions: Definitions::of(&["const", "function", "macro", "module", "struct"]),
     ..Language::PLAIN
 };
 
@@ -23,7 +21,6 @@ pub static LUA: Language = Language {
     asked_extensions: &["lua"],
     shebangs: &["lua", "luajit"],
     comments: Comments { line: &["--"], block: &[("--[[", "]]")] },
-    definitions: Definitions::of(&["function"]),
     reader: Reader::Layout(&Layout {
         spans: &[("[[", "]]"), ("[==[", "]==]")],
         continues: END_WORDS,
@@ -39,7 +36,6 @@ pub static MATLAB: Language = Language {
     name: "matlab",
     extensions: &["mlx"],
     comments: Comments { line: &["%"], block: &[] },
-    definitions: Definitions::of(&["function"]),
     ..Language::PLAIN
 };
 
@@ -84,6 +80,5 @@ pub static VIM: Language = Language {
     name: "vim",
     extensions: &["vim"],
     comments: Comments { line: &["\"", "#"], block: &[] },
-    definitions: Definitions::of(&["def", "function"]),
     ..Language::PLAIN
 };

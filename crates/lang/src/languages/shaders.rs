@@ -1,6 +1,6 @@
 //! Languages of graphics processors.
 
-use crate::{Language, comment::Comments, language::Definitions};
+use crate::{Language, comment::Comments};
 
 pub(super) const ALL: &[&Language] = &[&GLSL, &HLSL, &WGSL];
 
@@ -8,7 +8,6 @@ pub static GLSL: Language = Language {
     name: "glsl",
     extensions: &["glsl", "vert", "frag", "comp", "geom"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["const", "define", "struct"]),
     ..Language::PLAIN
 };
 
@@ -16,7 +15,6 @@ pub static HLSL: Language = Language {
     name: "hlsl",
     extensions: &["hlsl", "fx"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["const", "define", "struct"]),
     ..Language::PLAIN
 };
 
@@ -24,6 +22,5 @@ pub static WGSL: Language = Language {
     name: "wgsl",
     extensions: &["wgsl"],
     comments: Comments::SLASHES,
-    definitions: Definitions::of(&["const", "fn", "struct"]),
     ..Language::PLAIN
 };

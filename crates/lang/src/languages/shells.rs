@@ -4,7 +4,6 @@ use crate::{
     Kind, Language, Reader,
     comment::Comments,
     grammar::{Grammar, Parser, definition, lead},
-    language::Definitions,
 };
 
 pub(super) const ALL: &[&Language] = &[&AWK, &BASH, &BATCH, &FISH, &POWERSHELL];
@@ -14,7 +13,6 @@ pub static AWK: Language = Language {
     extensions: &["awk"],
     shebangs: &["awk", "gawk"],
     comments: Comments::HASH,
-    definitions: Definitions::of(&["function"]),
     ..Language::PLAIN
 };
 
@@ -26,11 +24,11 @@ pub static BASH: Language = Language {
     shebangs: &["sh", "bash", "zsh", "ksh", "dash", "ash"],
     kind: Kind::Script,
     comments: Comments::HASH,
-    definitions: Definitions::of(&["function"]),
     reader: Reader::Grammar(&Grammar {
         parser: Parser::Bash,
         separator: ".",
         rules: &[lead("comment"), definition("function_definition")],
+        unread: &[],
         bodies: None,
     }),
     ..Language::PLAIN
@@ -50,7 +48,6 @@ pub static FISH: Language = Language {
     shebangs: &["fish"],
     kind: Kind::Script,
     comments: Comments::HASH,
-    definitions: Definitions::of(&["function"]),
     ..Language::PLAIN
 };
 
@@ -59,6 +56,5 @@ pub static POWERSHELL: Language = Language {
     extensions: &["ps1", "psm1", "psd1"],
     kind: Kind::Script,
     comments: Comments { line: &["#"], block: &[("<#", "#>")] },
-    definitions: Definitions::of(&["class", "enum", "function"]),
     ..Language::PLAIN
 };

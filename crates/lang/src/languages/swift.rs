@@ -3,7 +3,6 @@
 use crate::{
     Language, Reader,
     comment::Comments,
-    language::Definitions,
     layout::{BRACE_WORDS, LONG_STRINGS, Layout, container, definition, itself, value},
 };
 
@@ -14,11 +13,6 @@ pub static SWIFT: Language = Language {
     extensions: &["swift"],
     asked_extensions: &["swift"],
     comments: Comments::SLASHES,
-    definitions: Definitions {
-        words: &["actor", "class", "enum", "func", "macro", "protocol", "struct", "typealias"],
-        extending: &["extension"],
-        elaborating: &[],
-    },
     reader: Reader::Layout(&Layout {
         attributes: &["@", "#if", "#else", "#elseif", "#endif"],
         spans: LONG_STRINGS,
@@ -57,7 +51,7 @@ pub static SWIFT: Language = Language {
             container("enum"),
             container("protocol"),
             container("actor"),
-            container("extension"),
+            container("extension").extending(),
             itself("init"),
             itself("deinit"),
             itself("subscript"),

@@ -1,7 +1,7 @@
 //! What the role of a file says of its chunks: some files rarely answer a question unless it asks for
 //! them.
 
-use codeinfo_lang::role::{self, Role};
+use codeinfo_lang::role::Role;
 
 use super::super::intent::Intent;
 
@@ -21,6 +21,7 @@ fn weight(role: Role) -> (&'static [&'static str], f32) {
             &["compat", "compatibility", "deprecated", "legacy", "obsolete", "polyfill", "shim"],
             0.7,
         ),
+        Role::Page => (&[], 1.0),
         Role::Data => {
             (&["yaml", "json", "xml", "csv", "lock", "config", "configuration", "workflow"], 0.6)
         }
@@ -29,18 +30,24 @@ fn weight(role: Role) -> (&'static [&'static str], f32) {
 
 /// Returns what remains of a score: 1 for plain source, less for files of a role that the query does
 /// not ask for. The role that leaves least counts.
-pub(super) fn factor(path: &str, intent: &Intent) -> f32 {
-    let weights = role::roles(path).map(weight);
+pub(super) fn factor(roles: &[Role], intent: &Intent) -> f32 {
+    let weights = roles.iter().copied().map(weight);
     let unasked = weights.filter(|(asked_by, _)| !intent.asks_for(asked_by));
     unasked.map(|(_, factor)| factor).fold(1.0, f32::min)
 }
 
 #[cfg(test)]
 mod tests {
+    use codeinfo_lang::role;
+
     use super::*;
 
     #[test]
     fn lesser_roles_count_less_unless_asked_for() {
+        let of = |path, intent: &Intent| {
+            let roles: Vec<Role> = role::roles(path).collect();
+            factor(&roles, intent)
+        };
         let plain = Intent::of("parse the header");
         let asking =
             Intent::of("tests and examples and docs and legacy compat of the header as yaml");
@@ -55,11 +62,11 @@ mod tests {
             "src/legacy/header.c",
             "src/header_compat.c",
         ] {
-            assert!(factor(path, &plain) < 1.0, "{path}");
-            assert!((factor(path, &asking) - 1.0).abs() < 1e-6, "{path}");
+            assert!(of(path, &plain) < 1.0, "{path}");
+            assert!((of(path, &asking) - 1.0).abs() < 1e-6, "{path}");
         }
         for path in ["src/header.rs", "latest/contest.go", "src/attest.c"] {
-            assert!((factor(path, &plain) - 1.0).abs() < 1e-6, "{path}");
+            assert!((of(path, &plain) - 1.0).abs() < 1e-6, "{path}");
         }
     }
 }

@@ -1,0 +1,127 @@
+//! Collects the definitions of a parsed file, those inside units that stay whole among them.
+
+use std::rc::Rc;
+
+use codeinfo_lang::grammar::{Construct, Grammar, Rule};
+use tree_sitter::Node;
+
+use super::{layout, lines::Lines, symbol, unit::Definition};
+
+/// Collects definitions as the nodes of a file are walked.
+pub(super) struct Defined<'a> {
+    grammar: &'a Grammar,
+    /// The text as it was parsed.
+    text: &'a str,
+    /// The text as it is.
+    lines: &'a Lines<'a>,
+    definitions: Vec<Definition>,
+    /// The line after the last text that was read by its words, so that nested ones are read once.
+    unread_end: usize,
+}
+
+/// A node whose children are read.
+#[derive(Clone)]
+struct Level {
+    symbol: Option<Rc<str>>,
+    /// Whether they are of a function, whose variables are of no use elsewhere.
+    is_code: bool,
+}
+
+impl<'a> Defined<'a> {
+    pub(super) fn new(grammar: &'a Grammar, text: &'a str, lines: &'a Lines<'a>) -> Self {
+        Self { grammar, text, lines, definitions: Vec::new(), unread_end: 0 }
+    }
+
+    /// Returns the definitions in order of their lines.
+    pub(super) fn definitions(mut self) -> Vec<Definition> {
+        self.definitions.sort_by_key(|definition| definition.line);
+        self.definitions
+    }
+
+    /// Adds a node that is opened, but not what is inside.
+    pub(super) fn opened(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+        match self.grammar.rule(node.kind()) {
+            Some(rule) => self.add(rule, node, enclosing, rule.construct != Construct::Scope),
+            None if self.is_unread(node) => self.unread(node, enclosing),
+            None => {}
+        }
+    }
+
+    /// Adds what a node that stays whole defines: itself, and what is inside.
+    pub(super) fn whole(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+        let mut cursor = node.walk();
+        let mut levels = vec![Level { symbol: enclosing.cloned(), is_code: false }];
+        while let Some(level) = levels.last().cloned() {
+            let inner = self.inner(cursor.node(), cursor.field_name(), level);
+            if let Some(inner) = inner
+                && cursor.goto_first_child()
+            {
+                levels.push(inner);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                levels.pop();
+                if levels.len() < 2 || !cursor.goto_parent() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Adds one node; returns how to read its children, if they may define something.
+    fn inner(&mut self, node: Node<'_>, field: Option<&str>, level: Level) -> Option<Level> {
+        if !node.is_named() || field == Some("parameters") {
+            return None;
+        }
+        let enclosing = level.symbol.as_ref();
+        let Some(rule) = self.grammar.rule(node.kind()) else {
+            if self.is_unread(node) {
+                self.unread(node, enclosing);
+                return None;
+            }
+            return Some(level);
+        };
+        let own = || {
+            let enclosing = enclosing.map(AsRef::as_ref);
+            symbol::qualified(self.grammar, rule, node, self.text, enclosing)
+        };
+        let inner = match rule.construct {
+            Construct::Lead => return None,
+            Construct::Label | Construct::Value if level.is_code => return None,
+            Construct::Wrapper | Construct::Transparent | Construct::Label => level.clone(),
+            Construct::Container | Construct::Scope => {
+                Level { symbol: own().or_else(|| level.symbol.clone()), is_code: false }
+            }
+            Construct::Definition | Construct::Value => {
+                Level { symbol: own().or_else(|| level.symbol.clone()), is_code: true }
+            }
+        };
+        self.add(rule, node, enclosing, false);
+        Some(inner)
+    }
+
+    fn add(&mut self, rule: &Rule, node: Node<'_>, enclosing: Option<&Rc<str>>, is_cut: bool) {
+        let enclosing = enclosing.map(AsRef::as_ref);
+        if let Some(symbol) = symbol::defined(self.grammar, rule, node, self.text, enclosing) {
+            let line = node.start_position().row;
+            self.definitions.push(Definition { line, symbol, is_cut });
+        }
+    }
+
+    fn is_unread(&self, node: Node<'_>) -> bool {
+        node.is_error() || self.grammar.unread.contains(&node.kind())
+    }
+
+    /// Adds what the lines of a node define by their words.
+    fn unread(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+        let (first, last) = (node.start_position().row, node.end_position().row);
+        for line in first.max(self.unread_end)..(last + 1).min(self.lines.count()) {
+            if let Some(name) = layout::defined(self.lines.text(line..line + 1).trim_start()) {
+                let enclosing = enclosing.map(AsRef::as_ref);
+                let symbol = symbol::joined(self.grammar.separator, enclosing, &name);
+                self.definitions.push(Definition { line, symbol, is_cut: false });
+            }
+        }
+        self.unread_end = self.unread_end.max(last + 1);
+    }
+}

@@ -1,0 +1,82 @@
+//! Makes chunks of packed lines: their numbers, and what is known of the definitions in them.
+
+use std::collections::HashSet;
+
+use codeinfo_lang::comment;
+
+use super::{Chunk, Kind, lines::Lines, unit::Definition, window::Packed};
+
+/// Longer first lines are cut.
+const MAX_SIGNATURE_BYTES: usize = 200;
+/// Comments and attributes may stand before a signature on this many lines.
+const MAX_LEAD_LINES: usize = 40;
+/// A chunk says at most so much of what it defines, in names and bytes.
+const MAX_DEFINES: (usize, usize) = (64, 2000);
+
+/// Makes the chunks of a file, given its definitions in order.
+pub(super) fn chunks<'a>(
+    lines: &Lines<'a>,
+    packed: Vec<Packed<'a>>,
+    definitions: &[Definition],
+) -> Vec<Chunk<'a>> {
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    let mut rest = definitions;
+    let mut started: HashSet<&str> = HashSet::new();
+    let chunk = |packed: Packed<'a>| {
+        // Of a line that is cut, the first piece has the definitions.
+        let inside = rest.partition_point(|definition| definition.line < packed.lines.end);
+        let (own, after) = rest.split_at(inside);
+        rest = after;
+        let symbol = packed.symbol.as_deref();
+        let kind = match symbol {
+            Some(symbol) if own.iter().any(|one| one.symbol.as_ref() == symbol) => Kind::Head,
+            Some(symbol) if started.contains(symbol) => Kind::Part,
+            _ => Kind::Glue,
+        };
+        started.extend(own.iter().map(|definition| definition.symbol.as_ref()));
+        Chunk {
+            start_line: number(packed.lines.start + 1),
+            end_line: number(packed.lines.end),
+            signature: packed.head.and_then(|head| signature(lines, head, packed.lines.start)),
+            symbol: symbol.map(str::to_owned),
+            kind,
+            defines: names(own, symbol),
+            text: packed.text,
+        }
+    };
+    packed.into_iter().map(chunk).collect()
+}
+
+/// Returns what is defined, each name once; the chunk's own is among them however many there are.
+fn names(definitions: &[Definition], own: Option<&str>) -> Vec<String> {
+    let (most, mut room) = MAX_DEFINES;
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut names: Vec<String> = Vec::new();
+    for Definition { symbol, .. } in definitions {
+        let fits = names.len() < most && symbol.len() <= room || own == Some(symbol);
+        if fits && seen.insert(symbol) {
+            room = room.saturating_sub(symbol.len());
+            names.push(symbol.to_string());
+        }
+    }
+    names
+}
+
+/// Returns the first line of a definition that is neither comment nor attribute, and those that its
+/// parameters go on over.
+fn signature(lines: &Lines<'_>, head: usize, before: usize) -> Option<String> {
+    let mut rest = head..before.min(head + MAX_LEAD_LINES);
+    let first = rest.find(|line| {
+        let text = lines.text(*line..line + 1).trim();
+        let is_lead = text.is_empty() || comment::is_lead(text);
+        !is_lead && text.contains(char::is_alphanumeric)
+    })?;
+    let mut signature = lines.text(first..first + 1).trim().to_owned();
+    let is_open = |text: &str| text.matches('(').count() != text.matches(')').count();
+    while signature.len() < MAX_SIGNATURE_BYTES && is_open(&signature) {
+        let Some(line) = rest.next() else { break };
+        signature.extend([" ", lines.text(line..line + 1).trim()]);
+    }
+    signature.truncate(signature.floor_char_boundary(MAX_SIGNATURE_BYTES));
+    Some(signature)
+}

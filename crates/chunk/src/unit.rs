@@ -1,0 +1,73 @@
+//! What a text is made of: units, which are packed into chunks, and the definitions that start in them.
+
+use std::rc::Rc;
+
+/// A run of whole lines that belongs together.
+#[derive(Debug, Clone)]
+pub(super) struct Unit {
+    /// First line, counted from 0.
+    pub(super) first: usize,
+    /// Last line, inclusive.
+    pub(super) last: usize,
+    pub(super) part: Part,
+    pub(super) symbol: Option<Rc<str>>,
+}
+
+/// What a unit is to its neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A whole definition, or one with what leads it.
+    Definition,
+    /// Imports, statements, fields, text.
+    Glue,
+    /// A comment or attribute: goes with the next unit when it is near.
+    Lead,
+    /// The first lines of something opened: goes with the next unit.
+    Opening,
+    /// The last line of something opened: goes with the unit before.
+    Closing,
+}
+
+/// Where a definition starts.
+#[derive(Debug, Clone)]
+pub(super) struct Definition {
+    /// Its first line, counted from 0, without comments and attributes.
+    pub(super) line: usize,
+    pub(super) symbol: Rc<str>,
+    /// Whether it is too large for one unit.
+    pub(super) is_cut: bool,
+}
+
+/// The structure of a text.
+#[derive(Debug, Default)]
+pub(super) struct Structure {
+    /// In order, no two on one line.
+    pub(super) units: Vec<Unit>,
+    /// In order of their lines.
+    pub(super) definitions: Vec<Definition>,
+}
+
+impl Structure {
+    /// Moves everything down by so many lines.
+    pub(super) fn move_down(&mut self, by: usize) {
+        for unit in &mut self.units {
+            unit.first += by;
+            unit.last += by;
+        }
+        for definition in &mut self.definitions {
+            definition.line += by;
+        }
+    }
+}
+
+impl From<Vec<Unit>> for Structure {
+    /// Takes each unit that is a definition, or the heading of one, as the start of what it is named after.
+    fn from(units: Vec<Unit>) -> Self {
+        let defines = |unit: &&Unit| matches!(unit.part, Part::Definition | Part::Lead);
+        let starts = units.iter().filter(defines).filter_map(|unit| {
+            let symbol = Rc::clone(unit.symbol.as_ref()?);
+            Some(Definition { line: unit.first, symbol, is_cut: false })
+        });
+        Self { definitions: starts.collect(), units }
+    }
+}

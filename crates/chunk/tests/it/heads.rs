@@ -1,0 +1,387 @@
+//! Where definitions start: the first line of each is in a chunk that knows its name, and a definition that
+//! is cut shares none with the one before it.
+
+use codeinfo_chunk::{Chunk, Kind, chunks};
+use codeinfo_lang::{
+    Reader,
+    detect::{self, language},
+    languages,
+};
+
+/// How definitions of a language look, with `{n}` for a number. Lines are repeated.
+struct Style {
+    file: &'static str,
+    small: &'static str,
+    head: &'static str,
+    /// A member, or a statement, up to the line that is repeated.
+    member: &'static str,
+    line: &'static str,
+    end_of_member: &'static str,
+    end: &'static str,
+}
+
+const fn style(file: &'static str, small: &'static str, large: [&'static str; 5]) -> Style {
+    let [head, member, line, end_of_member, end] = large;
+    Style { file, small, head, member, line, end_of_member, end }
+}
+
+const STYLES: &[Style] = &[
+    style(
+        "a.py",
+        "def small_{n}():\n    return {n}\n",
+        [
+            "class Large_{n}(Base):\n    kind = {n}\n",
+            "    def step(self):\n",
+            "        self.run({n})\n",
+            "",
+            "",
+        ],
+    ),
+    style(
+        "a.sh",
+        "small_{n}() {\n  echo {n}\n}\n",
+        ["Large_{n}() {\n", "  if true; then\n", "    echo some more {n}\n", "  fi\n", "}\n"],
+    ),
+    style(
+        "a.c",
+        "static int small_{n}(int a) {\n  return a + {n};\n}\n",
+        ["int Large_{n}(int a) {\n", "  if (a) {\n", "    a += compute({n});\n", "  }\n", "}\n"],
+    ),
+    style(
+        "a.cpp",
+        "int small_{n}(int a) {\n  return a + {n};\n}\n",
+        [
+            "class Large_{n} : Base {\n public:\n",
+            "  void step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "};\n",
+        ],
+    ),
+    style(
+        "a.cs",
+        "class small_{n} {\n  int a = {n};\n}\n",
+        [
+            "class Large_{n} : Base\n{\n  int kind = {n};\n",
+            "  void Step() {\n",
+            "    Run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.go",
+        "func small_{n}() int {\n\treturn {n}\n}\n",
+        ["func Large_{n}() {\n", "\tif ok {\n", "\t\trun({n})\n", "\t}\n", "}\n"],
+    ),
+    style(
+        "A.java",
+        "class small_{n} {\n  int a = {n};\n}\n",
+        [
+            "class Large_{n} extends Base {\n  int kind = {n};\n",
+            "  void step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.js",
+        "function small_{n}() {\n  return {n};\n}\n",
+        [
+            "class Large_{n} extends Base {\n  kind = {n};\n",
+            "  step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.ts",
+        "function small_{n}(): number {\n  return {n};\n}\n",
+        [
+            "export class Large_{n} extends Base {\n  kind = {n};\n",
+            "  step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.tsx",
+        "const small_{n} = () => {\n  return {n};\n};\n",
+        [
+            "export class Large_{n} extends Base {\n  kind = {n};\n",
+            "  step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.php",
+        "function small_{n}() {\n  return {n};\n}\n",
+        [
+            "class Large_{n} extends Base {\n  private $kind = {n};\n",
+            "  function step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.rb",
+        "def small_{n}\n  {n}\nend\n",
+        [
+            "class Large_{n} < Base\n  KIND = {n}\n",
+            "  def step\n",
+            "    run({n})\n",
+            "  end\n",
+            "end\n",
+        ],
+    ),
+    style(
+        "a.rs",
+        "fn small_{n}() -> u32 {\n    {n}\n}\n",
+        [
+            "pub trait Large_{n} {\n    const KIND: u32 = {n};\n",
+            "    fn step(&self) {\n",
+            "        run({n});\n",
+            "    }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.kt",
+        "fun small_{n}(): Int {\n    return {n}\n}\n",
+        [
+            "class Large_{n} : Base() {\n    val kind = {n}\n",
+            "    fun step() {\n",
+            "        run({n})\n",
+            "    }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.swift",
+        "func small_{n}() -> Int {\n    return {n}\n}\n",
+        [
+            "class Large_{n}: Base {\n    let kind = {n}\n",
+            "    func step() {\n",
+            "        run({n})\n",
+            "    }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.scala",
+        "class small_{n} {\n  val a = {n}\n}\n",
+        [
+            "class Large_{n} extends Base {\n  val kind = {n}\n",
+            "  def step() = {\n",
+            "    run({n})\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.dart",
+        "int small_{n}() {\n  return {n};\n}\n",
+        [
+            "class Large_{n} extends Base {\n  final kind = {n};\n",
+            "  void step() {\n",
+            "    run({n});\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.ex",
+        "defmodule Small_{n} do\n  def small_{n}, do: {n}\nend\n",
+        [
+            "defmodule Large_{n} do\n  use Base\n",
+            "  def step do\n",
+            "    run({n})\n",
+            "  end\n",
+            "end\n",
+        ],
+    ),
+    style(
+        "a.lua",
+        "local function small_{n}()\n  return {n}\nend\n",
+        ["function Large_{n}(a)\n", "  if a then\n", "    run({n})\n", "  end\n", "end\n"],
+    ),
+    style(
+        "a.zig",
+        "fn small_{n}() u32 {\n    return {n};\n}\n",
+        [
+            "pub const Large_{n} = struct {\n    kind: u32,\n",
+            "    fn step() void {\n",
+            "        run({n});\n",
+            "    }\n",
+            "};\n",
+        ],
+    ),
+    style(
+        "a.groovy",
+        "class small_{n} {\n  int a = {n}\n}\n",
+        [
+            "class Large_{n} extends Base {\n  int kind = {n}\n",
+            "  def step() {\n",
+            "    run({n})\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+    style(
+        "a.pl",
+        "sub small_{n} {\n  return {n};\n}\n",
+        ["sub Large_{n} {\n", "  if ($a) {\n", "    run({n});\n", "  }\n", "}\n"],
+    ),
+    style(
+        "a.jl",
+        "function small_{n}()\n  return {n}\nend\n",
+        ["function Large_{n}(a)\n", "  if a\n", "    run({n})\n", "  end\n", "end\n"],
+    ),
+    style(
+        "a.proto",
+        "message small_{n} {\n  int32 a = {n};\n}\n",
+        [
+            "message Large_{n} {\n  int32 kind = 1;\n",
+            "  message Step {\n",
+            "    int32 run = {n};\n",
+            "  }\n",
+            "}\n",
+        ],
+    ),
+];
+
+/// A generated file, and the line that each definition starts on with its name.
+fn generated(
+    style: &Style,
+    mut random: impl FnMut(usize) -> usize,
+) -> (String, Vec<(u32, String)>) {
+    let (mut text, mut starts) = (String::new(), Vec::new());
+    if style.file.ends_with("php") {
+        text.push_str("<?php\n");
+    }
+    for at in 0..12 {
+        let number = |part: &str| part.replace("{n}", &at.to_string());
+        let line = u32::try_from(text.lines().count() + 1).unwrap();
+        if random(3) > 0 {
+            starts.push((line, format!("small_{at}")));
+            text.push_str(&number(style.small));
+        } else {
+            starts.push((line, format!("Large_{at}")));
+            text.push_str(&number(style.head));
+            for _ in 0..2 + random(4) {
+                text.push_str(&number(style.member));
+                text.push_str(&number(style.line).repeat(45 + random(30)));
+                text.push_str(&number(style.end_of_member));
+            }
+            text.push_str(&number(style.end));
+        }
+        text.push_str(if random(2) > 0 { "\n" } else { "\n\n" });
+    }
+    (text, starts)
+}
+
+fn last_name(symbol: &str) -> &str {
+    symbol.rsplit(['.', ':', '#']).next().unwrap_or_default()
+}
+
+#[test]
+fn every_definition_starts_in_a_chunk_that_knows_it() {
+    // A linear congruential generator (Knuth's MMIX constants): the same files each time.
+    let mut state = 17_u64;
+    let mut random = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    for style in STYLES {
+        for _ in 0..6 {
+            let (text, starts) = generated(style, &mut random);
+            let found = chunks(language(style.file, &text), &text).chunks;
+            for (line, name) in starts {
+                let chunk = found.iter().find(|chunk| line <= chunk.end_line).unwrap();
+                let place = format!("{}:{line} {name}: {chunk:#?}", style.file);
+                let defines = |symbol: &String| last_name(symbol).eq_ignore_ascii_case(&name);
+                assert!(chunk.defines.iter().any(defines), "{place}");
+                if name.starts_with("Large") {
+                    assert!(defines(&chunk.defines[0]), "shares the chunk of another: {place}");
+                    let symbol = chunk.symbol.as_deref().unwrap_or_default();
+                    assert!(symbol.starts_with(&name), "{place}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_parsed_language_is_among_them() {
+    for one in languages::all() {
+        let has_style = STYLES.iter().any(|style| detect::by_path(style.file) == Some(one));
+        let is_parsed = matches!(one.reader, Reader::Grammar(_)) && one.name != "cuda";
+        assert!(has_style || !is_parsed, "{}", one.name);
+    }
+}
+
+/// What each chunk is and defines, a line each.
+fn facts(name: &str, text: &str) -> String {
+    let fact = |chunk: Chunk<'_>| {
+        let symbol = chunk.symbol.as_deref().unwrap_or("-");
+        format!("{:?} {symbol}: {}", chunk.kind, chunk.defines.join(" "))
+    };
+    let facts: Vec<String> =
+        chunks(language(name, text), text).chunks.into_iter().map(fact).collect();
+    facts.join("\n")
+}
+
+#[test]
+fn a_chunk_of_several_small_definitions_names_them_all() {
+    let text = "LIMIT = 3\n\ndef a():\n    pass\n\nclass B:\n    def c(self):\n        def inner():\n            pass\n";
+    insta::assert_snapshot!(facts("a.py", text), @"Head B: LIMIT a B B.c");
+    let text = "struct A;\nimpl A {\n    fn new() -> A {\n        A\n    }\n}\nimpl Drop for A {\n    fn drop(&mut self) {}\n}\n";
+    insta::assert_snapshot!(facts("a.rs", text), @"Head A: A A::new A::drop");
+}
+
+#[test]
+fn what_is_only_declared_or_added_to_is_not_defined() {
+    let text = "struct a;\nextern int b;\nint c(struct a *d);\nstruct e {\n  int f;\n};\ntypedef struct g {\n  int h;\n} i;\n#define J 1\nint k = 2;\n";
+    insta::assert_snapshot!(facts("a.c", text), @"Head e: e i i::g J k");
+    insta::assert_snapshot!(facts("a.rs", "impl Drop for A {\n    fn drop(&mut self) {}\n}\n"), @"Glue A: A::drop");
+    insta::assert_snapshot!(facts("a.swift", "extension A {\n    func b() {\n        c()\n    }\n}\n"), @"Glue A: A.b");
+    let text = "class Monad m => A m where\n  b :: m a\n\ninstance A IO where\n  b = pure 1\n";
+    insta::assert_snapshot!(facts("a.hs", text), @"Glue A m: A A m.b A IO.b");
+}
+
+#[test]
+fn what_a_parser_does_not_read_is_read_by_its_words() {
+    let text = "pin! {\n    #[derive(Debug)]\n    pub struct A<B> {\n        c: D,\n    }\n}\n";
+    insta::assert_snapshot!(facts("a.rs", text), @"Glue -: A");
+}
+
+#[test]
+fn later_parts_of_a_definition_are_no_heads() {
+    let body = "    step(one, two, three);\n".repeat(120);
+    let kinds: Vec<Kind> = chunks(language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))
+        .chunks
+        .iter()
+        .map(|chunk| chunk.kind)
+        .collect();
+    assert_eq!(kinds[0], Kind::Head);
+    assert!(kinds.len() > 1 && kinds[1..].iter().all(|kind| *kind == Kind::Part), "{kinds:?}");
+}
+
+#[test]
+fn names_are_bounded_and_a_line_in_pieces_has_them_once() {
+    let many: String = (0..2000).map(|at| format!("const a{at} = {at}; ")).collect();
+    let found = chunks(language("a.js", ""), &many).chunks;
+    assert!(found.len() > 5);
+    let names: Vec<usize> = found.iter().map(|chunk| chunk.defines.len()).collect();
+    assert!(names[0] == 64 && names[1..].iter().all(|count| *count == 0), "{names:?}");
+    let long = format!("class {} {{\n}}\n", "a".repeat(5000));
+    let bytes = |chunk: &Chunk<'_>| chunk.defines.iter().map(String::len).sum::<usize>();
+    assert!(chunks(language("a.js", ""), &long).chunks.iter().all(|chunk| bytes(chunk) <= 2400));
+}

@@ -1,0 +1,44 @@
+//! Whether a chunk is of a file that the query names.
+
+use super::super::intent::Intent;
+use crate::domain::ChunkRecord;
+
+/// What a chunk without the line that is asked for has, beside 1 for the one with it.
+const OTHER_LINES: f32 = 0.5;
+
+/// Returns 1 where the query names the file of the chunk, and the line if it says one.
+pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
+    let named = intent.paths.iter().filter(|asked| asked.is(&record.path));
+    let shares = named.map(|asked| match asked.line {
+        Some(line) if !(record.start_line..=record.end_line).contains(&line) => OTHER_LINES,
+        _ => 1.0,
+    });
+    shares.fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::fixture::record, *};
+
+    #[test]
+    fn a_file_is_named_by_the_end_of_its_path_and_a_chunk_by_its_line() {
+        let chunk =
+            ChunkRecord { start_line: 90, end_line: 99, ..record("src/net/upload.py", None, "") };
+        for (query, wanted) in [
+            ("upload.py", 1.0),
+            ("what does net/Upload.py do?", 1.0),
+            ("./src/net/upload.py", 1.0),
+            ("/repos/demo/src/net/upload.py:96", 1.0),
+            ("see upload.py:96:3.", 1.0),
+            ("src/net/upload.py#L96", 1.0),
+            ("upload.py:9", OTHER_LINES),
+            ("load.py", 0.0),
+            ("lib/net/upload.py", 0.0),
+            ("upload", 0.0),
+            ("upload::py", 0.0),
+        ] {
+            let found = share(&chunk, &Intent::of(query));
+            assert!((found - wanted).abs() < 1e-6, "{query}: {found}");
+        }
+    }
+}
