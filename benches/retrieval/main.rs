@@ -89,6 +89,7 @@ async fn ask<'a>(
                 },
                 first: hit.start_line,
                 last: hit.end_line,
+                symbol: hit.symbol.clone(),
             })
             .collect();
         rows.push(Row { question, score: score(&places, &question.targets), places });

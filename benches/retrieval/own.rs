@@ -23,6 +23,9 @@ pub(crate) async fn measure(library: &Library, set: &Set, options: &Options) -> 
         let (rows, milliseconds) = ask(&search, &questions, options.everywhere).await?;
         report::mode(&format!("own: {}", kind.name()), &rows, &milliseconds)?;
         report::note(&lines(kind.name(), &rows))?;
+        if kind == Kind::Symbol {
+            report::note(&labels(&rows))?;
+        }
         if options.ablation {
             for (without, weights) in ablation::each_left_out() {
                 let search = search.clone().with_weights(weights);
@@ -49,6 +52,25 @@ pub(crate) async fn measure(library: &Library, set: &Set, options: &Options) -> 
         }
     }
     Ok(())
+}
+
+/// Says how often the line that defines a name is shown under that name.
+fn labels(rows: &[Row<'_>]) -> String {
+    let met = rows.iter().filter_map(|row| {
+        let is_met = |place: &&Place| row.question.targets.iter().any(|one| one.is_met_by(place));
+        Some((row, row.places.iter().find(is_met)?))
+    });
+    let (mut all, mut named) = (0, 0);
+    for (row, place) in met {
+        all += 1;
+        let symbol = place.symbol.as_deref().unwrap_or_default();
+        let is_named = symbol.split([':', '.', '#']).next_back() == Some(&row.question.text);
+        named += u32::from(is_named);
+    }
+    format!(
+        "of {all} names found, {:.3} are shown under the name",
+        f64::from(named) / f64::from(all.max(1))
+    )
 }
 
 /// Says how many lines a reader gets, and how often the line asked for is among them.

@@ -27,6 +27,7 @@ impl Row<'_> {
         json!({
             "id": self.question.id,
             "results": places.collect::<Vec<Value>>(),
+            "symbols": self.places.iter().map(|place| place.symbol.as_ref()).collect::<Vec<_>>(),
             "ndcg10": self.score.ndcg,
             "recall10": self.score.recall,
             "mrr10": self.score.mrr,

@@ -13,6 +13,8 @@ use super::{
 
 /// How many questions of a kind one repository gives.
 const EACH: usize = 10;
+/// How many lines apart those are that are asked for by their numbers.
+const STEP: usize = 20;
 /// Ends of the names of files that are sampled.
 const CODE: &[&str] = &[
     "bash", "c", "cc", "cpp", "cs", "ex", "go", "h", "hpp", "hs", "java", "js", "kt", "lua", "php",
@@ -58,6 +60,8 @@ const MODIFIERS: &[&str] = &[
 pub(crate) enum Kind {
     /// A name; its definition is the answer.
     Symbol,
+    /// The name of a file and the number of a line; that line is the answer.
+    Place,
     /// What stands in quotes somewhere; that line is the answer.
     Message,
     /// A piece of code with punctuation; that line is the answer.
@@ -70,12 +74,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Symbol, Self::Message, Self::Code, Self::Marks, Self::Description];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Symbol, Self::Place, Self::Message, Self::Code, Self::Marks, Self::Description];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Symbol => "exact symbol",
+            Self::Place => "exact place",
             Self::Message => "exact message",
             Self::Code => "exact code",
             Self::Marks => "exact marks",
@@ -136,6 +141,11 @@ fn of_line(kind: Kind, path: &str, lines: &[&str], at: usize) -> Option<Found> {
             let is_telling =
                 6 <= name.len() && name.chars().skip(1).any(|c| c.is_ascii_uppercase() || c == '_');
             is_telling.then(|| found(name.to_owned(), number, number))
+        }
+        Kind::Place => {
+            let file = path.rsplit('/').next().unwrap_or(path);
+            (!line.trim().is_empty() && at % STEP == 0)
+                .then(|| found(format!("{file}:{number}"), number, number))
         }
         Kind::Message => {
             let (_, from) = line.split_once('"')?;

@@ -19,6 +19,8 @@ pub(crate) struct Place {
     pub(crate) path: String,
     pub(crate) first: u32,
     pub(crate) last: u32,
+    /// What it is shown under.
+    pub(crate) symbol: Option<String>,
 }
 
 /// What a ranking is worth, each 0…1.
