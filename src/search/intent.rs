@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use codeinfo_lang::{
     detect,
-    words::{folded, identifiers, words},
+    words::{folded, words},
 };
 
 use crate::domain::{Root, RootId};
@@ -155,12 +155,15 @@ impl Intent {
 
 impl Name {
     fn of(token: &str) -> Option<Self> {
-        let mut path: Vec<&[u8]> = identifiers(token).collect();
-        let name = path.pop()?;
+        let mut path = token
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|name| name.contains(char::is_alphanumeric));
+        let name = path.next_back()?;
+        let folded = |name: &str| folded(name.as_bytes());
         Some(Self {
-            spelled: String::from_utf8_lossy(name).into_owned(),
+            spelled: name.to_owned(),
             folded: folded(name),
-            qualifier: path.pop().map(folded),
+            qualifier: path.next_back().map(folded),
         })
     }
 }

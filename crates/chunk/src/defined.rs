@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use codeinfo_lang::grammar::{Construct, Grammar, Rule};
-use tree_sitter::Node;
+use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use tree_sitter::{Node, TreeCursor};
 
-use super::{layout, lines::Lines, symbol, unit::Definition};
+use super::{layout, lines::Lines, parser, symbol, unit::Definition};
 
 /// Collects definitions as the nodes of a file are walked.
 pub(super) struct Defined<'a> {
@@ -40,7 +40,7 @@ impl<'a> Defined<'a> {
 
     /// Adds a node that is opened, but not what is inside.
     pub(super) fn opened(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
-        match self.grammar.rule(node.kind()) {
+        match parser::rule(self.grammar, node) {
             Some(rule) => self.add(rule, node, enclosing, rule.construct != Construct::Scope),
             None if self.is_unread(node) => self.unread(node, enclosing),
             None => {}
@@ -51,8 +51,8 @@ impl<'a> Defined<'a> {
     pub(super) fn whole(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
         let mut cursor = node.walk();
         let mut levels = vec![Level { symbol: enclosing.cloned(), is_code: false }];
-        while let Some(level) = levels.last().cloned() {
-            let inner = self.inner(cursor.node(), cursor.field_name(), level);
+        while let Some(level) = levels.last() {
+            let inner = self.inner(&cursor, level);
             if let Some(inner) = inner
                 && cursor.goto_first_child()
             {
@@ -69,18 +69,26 @@ impl<'a> Defined<'a> {
     }
 
     /// Adds one node; returns how to read its children, if they may define something.
-    fn inner(&mut self, node: Node<'_>, field: Option<&str>, level: Level) -> Option<Level> {
-        if !node.is_named() || field == Some("parameters") {
+    fn inner(&mut self, cursor: &TreeCursor<'_>, level: &Level) -> Option<Level> {
+        let node = cursor.node();
+        if !node.is_named() || node.child_count() == 0 {
             return None;
         }
         let enclosing = level.symbol.as_ref();
-        let Some(rule) = self.grammar.rule(node.kind()) else {
+        let Some(rule) = parser::rule(self.grammar, node) else {
             if self.is_unread(node) {
                 self.unread(node, enclosing);
                 return None;
             }
-            return Some(level);
+            let is_list = cursor.field_name() == Some("parameters");
+            return (!is_list).then(|| level.clone());
         };
+        let is_function = rule.construct == Construct::Definition
+            && matches!(rule.name, Name::Field(_) | Name::Receiver);
+        if is_function {
+            self.add(rule, node, enclosing, false);
+            return None;
+        }
         let own = || {
             let enclosing = enclosing.map(AsRef::as_ref);
             symbol::qualified(self.grammar, rule, node, self.text, enclosing)
@@ -109,7 +117,8 @@ impl<'a> Defined<'a> {
     }
 
     fn is_unread(&self, node: Node<'_>) -> bool {
-        node.is_error() || self.grammar.unread.contains(&node.kind())
+        let unread = self.grammar.unread;
+        node.is_error() || !unread.is_empty() && unread.contains(&node.kind())
     }
 
     /// Adds what the lines of a node define by their words.

@@ -109,7 +109,7 @@ fn read(
 ) -> Reading {
     let enclosing = inside.symbol.as_ref();
     let (first, last) = span(node);
-    let rule = grammar.rule(node.kind()).filter(|_| node.is_named());
+    let rule = parser::rule(grammar, node);
     let most = if is_container(grammar, rule, node) { CONTAINER } else { WHOLE };
     let fits = lines.fits(&(first..last + 1), most);
     let Some(rule) = rule else {

@@ -1,7 +1,26 @@
 //! The parsers of the languages that have one.
 
-use codeinfo_lang::grammar::Parser;
-use tree_sitter::Language;
+use std::sync::OnceLock;
+
+use codeinfo_lang::grammar::{Grammar, Parser, Rule};
+use tree_sitter::{Language, Node};
+
+/// What the nodes of one parser mean, by the numbers of their kinds: their names are slow to compare.
+type Rules = Vec<Option<&'static Rule>>;
+
+static RULES: [OnceLock<Rules>; Parser::COUNT] = [const { OnceLock::new() }; Parser::COUNT];
+
+/// Returns what a node means; `None` for glue.
+pub(super) fn rule(grammar: &Grammar, node: Node<'_>) -> Option<&'static Rule> {
+    let rules = RULES.get(grammar.parser as usize)?.get_or_init(|| {
+        let tables = tables(grammar.parser);
+        let kinds = 0..u16::try_from(tables.node_kind_count()).unwrap_or(u16::MAX);
+        let named = kinds
+            .map(|kind| tables.node_kind_for_id(kind).filter(|_| tables.node_kind_is_named(kind)));
+        named.map(|name| grammar.rule(name?)).collect()
+    });
+    rules.get(usize::from(node.kind_id())).copied().flatten()
+}
 
 /// Returns the tables of a parser.
 pub(super) fn tables(parser: Parser) -> Language {

@@ -5,6 +5,8 @@ use std::{borrow::Cow, rc::Rc};
 use codeinfo_lang::grammar::{Construct, Defines, Grammar, Name, Rule};
 use tree_sitter::Node;
 
+use super::parser;
+
 /// Longer names are cut; symbols are shown and searched, and a heading may be a paragraph.
 const MAX_NAME_BYTES: usize = 120;
 /// Longer qualified names keep only their last part.
@@ -114,7 +116,7 @@ fn rule_inside<'tree>(
 ) -> Option<(&'static Rule, Node<'tree>)> {
     let mut cursor = wrapper.walk();
     wrapper.named_children(&mut cursor).take(MAX_CHILDREN).find_map(|child| {
-        let rule = grammar.rule(child.kind())?;
+        let rule = parser::rule(grammar, child)?;
         (rule.construct != Construct::Lead).then_some((rule, child))
     })
 }

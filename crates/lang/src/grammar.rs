@@ -32,6 +32,11 @@ pub enum Parser {
     Typescript,
 }
 
+impl Parser {
+    /// How many there are.
+    pub const COUNT: usize = Self::Typescript as usize + 1;
+}
+
 /// How the bodies of functions are found.
 #[derive(Debug, Clone, Copy)]
 pub enum Bodies {
