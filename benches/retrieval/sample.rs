@@ -144,7 +144,7 @@ fn of_line(kind: Kind, path: &str, lines: &[&str], at: usize) -> Option<Found> {
         }
         Kind::Place => {
             let file = path.rsplit('/').next().unwrap_or(path);
-            (!line.trim().is_empty() && at % STEP == 0)
+            (!line.trim().is_empty() && at.is_multiple_of(STEP))
                 .then(|| found(format!("{file}:{number}"), number, number))
         }
         Kind::Message => {

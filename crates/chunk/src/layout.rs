@@ -99,7 +99,7 @@ impl Reader<'_> {
             Some(head) if head.construct == Construct::Label => {
                 self.define(at, &head, symbol, false);
             }
-            Some(head) => return self.definition(at, last, head, symbol),
+            Some(head) => return self.definition(at, last, &head, symbol),
             None => {}
         }
         match kind {
@@ -118,14 +118,14 @@ impl Reader<'_> {
         &mut self,
         at: usize,
         last: usize,
-        head: Head,
+        head: &Head,
         enclosing: Option<&Rc<str>>,
     ) -> (usize, Option<Open>) {
         let construct = head.construct;
         let most = if construct == Construct::Container { CONTAINER } else { WHOLE };
         let opens =
             at < last && (construct == Construct::Scope || !self.lines.fits(&(at..last + 1), most));
-        self.define(at, &head, enclosing, opens && construct != Construct::Scope);
+        self.define(at, head, enclosing, opens && construct != Construct::Scope);
         if construct == Construct::Value && last - at + 1 < NAMED_VALUE_LINES {
             if at == last {
                 return self.line(at, Kind::Plain, enclosing);
