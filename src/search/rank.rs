@@ -31,6 +31,9 @@ use crate::domain::RootId;
 /// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
 
+/// How much of what the role of its file takes from a chunk it gets back by defining what is asked for.
+const DEFINING: f32 = 0.85;
+
 /// The weights for one query.
 #[derive(Debug, Clone, Copy)]
 struct QueryWeights {
@@ -174,11 +177,11 @@ impl Rated {
 }
 
 /// Returns what the roles of its file leave of a chunk. Where a name alone is asked for, a test that
-/// defines it is no lesser answer.
+/// defines it is a good answer, too, but comes after source that does.
 fn role_factor(roles: &[Role], definition: f32, intent: &Intent) -> f32 {
     let factor = roles::factor(roles, intent);
     match intent.kind {
-        Kind::Symbol if role::may_define(roles) => factor.powf(1.0 - definition),
+        Kind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
         Kind::Symbol | Kind::Path | Kind::Prose => factor,
     }
 }
@@ -222,6 +225,32 @@ mod tests {
         let many =
             "what happens to a queued request when its connection closes before the answer came";
         assert_eq!(files(many), ["good", "good", "good"]);
+    }
+
+    #[test]
+    fn a_definition_comes_before_a_test_that_defines_its_name_and_that_before_uses() {
+        let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
+            let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
+            let record = ChunkRecord { defines, ..record(path, None, "retry_policy") };
+            Candidate { id: Uuid::from_u128(id), record, score }
+        };
+        let found: [(&str, &[&str], f32, u128); 3] = [
+            ("tests/net.rs", &["retry_policy"], 1.0, 1),
+            ("src/net.rs", &["Net", "Net::retry_policy"], 0.9, 2),
+            ("src/use.rs", &["main"], 1.0, 3),
+        ];
+        let candidates = found.map(candidate).into();
+        let ranked = rank(candidates, &Intent::of("retry_policy"), &Weights::SHIPPED, 3);
+        let shown =
+            ranked.iter().map(|one| (one.record.path.as_str(), one.record.symbol.as_deref()));
+        assert_eq!(
+            shown.collect::<Vec<_>>(),
+            [
+                ("src/net.rs", Some("Net::retry_policy")),
+                ("tests/net.rs", Some("retry_policy")),
+                ("src/use.rs", None)
+            ]
+        );
     }
 
     #[test]

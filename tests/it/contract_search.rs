@@ -151,7 +151,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
         "content": [
           {
             "type": "text",
-            "text": "[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.78)\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n(indexed: demo less than a minute ago)"
+            "text": "[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.81)\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n(indexed: demo less than a minute ago)"
           }
         ],
         "_meta": {
@@ -160,7 +160,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
               "path": "FOLDER/demo/src/parse.rs",
               "relPath": "src/parse.rs",
               "repo": "demo",
-              "match": 0.7796,
+              "match": 0.8056,
               "chunks": 1,
               "lines": 4,
               "ranges": [

@@ -283,6 +283,25 @@ async fn a_path_finds_its_file() {
 }
 
 #[tokio::test]
+async fn a_path_with_a_line_finds_the_chunk_with_that_line() {
+    let library = Library::shop().await;
+    let uses: Vec<String> =
+        (0..150).map(|at| format!("fn use_{at}() {{\n    basket(basket, {at});\n}}")).collect();
+    let uses: Vec<(&str, &str, &str)> =
+        uses.iter().map(|text| ("src/uses/basket.rs", "basket", text.as_str())).collect();
+    library.index("more", 1, &uses).await;
+    for query in ["src/uses/basket.rs:1203", "uses/basket.rs:1203", "what is in basket.rs:1203?"] {
+        let found = library.find_in(query, "more").await.unwrap();
+        let first = &found.hits[0];
+        assert_eq!(
+            (first.rel_path.as_str(), first.start_line),
+            ("src/uses/basket.rs", 1201),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_hit_tells_all_of_its_chunk() {
     let shop = Library::shop().await;
     let found = shop.find("refund").await;
