@@ -199,7 +199,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           "endLine": 4,
           "symbol": "parse_config",
           "language": "rust",
-          "score": 0.7796,
+          "score": 0.8056,
           "chunk": "/// Reads a configuration file line by line.\npub fn parse_config(text: &str) -> Vec<(String, String)> {\n    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n}",
           "chunkId": "…",
           "modelId": "code-static-1@1",
@@ -211,7 +211,7 @@ async fn a_repository_is_ingested_found_and_removed() {
           "path": "FOLDER/demo/src/parse.rs",
           "relPath": "src/parse.rs",
           "repo": "demo",
-          "match": 0.7796,
+          "match": 0.8056,
           "chunks": 1,
           "lines": 4,
           "ranges": [

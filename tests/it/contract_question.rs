@@ -84,7 +84,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
               "path": "FOLDER/demo/src/parse.rs",
               "relPath": "src/parse.rs",
               "repo": "demo",
-              "match": 0.7796,
+              "match": 0.8056,
               "chunks": 1,
               "lines": 4,
               "ranges": [
@@ -95,7 +95,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
               "path": "FOLDER/demo/README.md",
               "relPath": "README.md",
               "repo": "demo",
-              "match": 0.0071,
+              "match": 0.0062,
               "chunks": 1,
               "lines": 3,
               "ranges": [
