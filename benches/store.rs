@@ -6,8 +6,8 @@ use std::hint::black_box;
 
 use codeinfo::{
     config,
-    domain::Sparse,
-    store::{Collection, Embedded, Field, Filter, OnMismatch, Point, VectorStore, Vectors},
+    domain::{RootId, Sparse},
+    store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
     task::Tasks,
 };
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -62,19 +62,26 @@ impl Numbers {
     }
 }
 
-fn point(number: u64) -> Point {
+fn root(number: u64) -> RootId {
+    RootId(Uuid::from_u64_pair(1, number % REPOSITORIES))
+}
+
+fn chunk(number: u64) -> Chunk {
     let mut numbers = Numbers(number);
-    let payload = json!({
-        "root": (number % REPOSITORIES).to_string(),
+    let record = json!({
+        "root": root(number),
         "path": format!("src/part{}/file{}.rs", number / 100, number / 10),
         "version": "3-",
+        "indexed_at_ms": 1,
+        "start_line": 1,
+        "end_line": 30,
         "text": "let valve = boiler.valve();\n".repeat(30),
     });
     let vectors = Vectors { dense: numbers.dense(), sparse: numbers.sparse(TERMS.0) };
-    Point {
+    Chunk {
         id: Uuid::from_u64_pair(numbers.next(), numbers.next()),
-        payload: payload.as_object().unwrap().clone(),
-        vectors: Some(vectors),
+        record: serde_json::from_value(record).unwrap(),
+        vectors,
     }
 }
 
@@ -91,8 +98,8 @@ fn measure(criterion: &mut Criterion) {
     let store = runtime.block_on(async {
         let store = open(&folder).await;
         for batch in 0..CHUNKS.div_ceil(BATCH) {
-            let points = (batch * BATCH..(batch + 1) * BATCH).map(point).collect();
-            store.upsert(Collection::Chunks, points).await.unwrap();
+            let chunks = (batch * BATCH..(batch + 1) * BATCH).map(chunk).collect();
+            store.put_chunks(chunks).await.unwrap();
         }
         store.flush().await.unwrap();
         store
@@ -100,39 +107,35 @@ fn measure(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("store");
     group.sample_size(20);
     let mut numbers = Numbers(u64::MAX);
-    let one = || Filter::default().with(Field::Root, ["3".to_owned()]);
-    for (name, filter) in [("all", Filter::default()), ("one repository", one())] {
+    for (name, of) in [("all", None), ("one repository", Some(root(3)))] {
         group.bench_function(format!("nearest 50 in {name}"), |bencher| {
             bencher.iter_batched(
-                || (numbers.dense(), filter.clone()),
-                |(to, filter)| runtime.block_on(store.nearest(to, filter, 50)).unwrap(),
+                || numbers.dense(),
+                |to| runtime.block_on(store.nearest(to, of, 50)).unwrap(),
                 BatchSize::SmallInput,
             );
         });
         group.bench_function(format!("lexical 50 in {name}"), |bencher| {
             bencher.iter_batched(
-                || (numbers.sparse(8), filter.clone()),
-                |(terms, filter)| runtime.block_on(store.lexical(terms, filter, 50)).unwrap(),
+                || numbers.sparse(8),
+                |terms| runtime.block_on(store.lexical(terms, of, 50)).unwrap(),
                 BatchSize::SmallInput,
             );
         });
-        group.bench_function(format!("scroll 500 of {name}"), |bencher| {
-            bencher.iter(|| {
-                let page = store.scroll(Collection::Chunks, black_box(filter.clone()), None, 500);
-                runtime.block_on(page).unwrap()
-            });
+        group.bench_function(format!("read 500 of {name}"), |bencher| {
+            bencher.iter(|| runtime.block_on(store.chunks(black_box(of), None, 500)).unwrap());
         });
     }
     // Last, because it adds to what the others read.
     let mut next = CHUNKS * 2;
     group.throughput(Throughput::Elements(BATCH));
-    group.bench_function(format!("upsert {BATCH}"), |bencher| {
+    group.bench_function(format!("write {BATCH}"), |bencher| {
         bencher.iter_batched(
             || {
                 next += BATCH;
-                (next..next + BATCH).map(point).collect()
+                (next..next + BATCH).map(chunk).collect()
             },
-            |points| runtime.block_on(store.upsert(Collection::Chunks, points)).unwrap(),
+            |chunks| runtime.block_on(store.put_chunks(chunks)).unwrap(),
             BatchSize::LargeInput,
         );
     });

@@ -24,7 +24,7 @@ use crate::{
     mcp::Mcp,
     net::{self, Listener},
     search::Search,
-    store::{Catalog, Holder, Lock, OnMismatch, StoreError, VectorStore},
+    store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
     telemetry::Metrics,
 };
@@ -203,11 +203,10 @@ fn services(
 ) -> api::Services {
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
     let search_url = format!("{}/mcp", url(main));
-    let catalog = Catalog::new(Arc::clone(store));
     let work = groups.services.clone();
     let metrics = Metrics::default();
     api::Services {
-        chat: Chat::new(codex.clone(), &config.codex, search_url, catalog, work.clone())
+        chat: Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
             .mapped(config.path_map.clone())
             .counted(metrics.turns.clone()),
         ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work)

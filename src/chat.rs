@@ -13,6 +13,7 @@ mod turn;
 use std::{
     path::Path,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -31,7 +32,7 @@ use crate::{
     codex::{Codex, CodexError, Model, Presence},
     config::{self, PathMap},
     domain::{ConversationId, Question},
-    store::Catalog,
+    store::VectorStore,
     task::Tasks,
     telemetry::{self, Timed},
 };
@@ -41,8 +42,8 @@ use crate::{
 pub struct Chat {
     codex: Codex,
     search_url: String,
-    /// The repositories that can be asked about.
-    catalog: Catalog,
+    /// Knows the repositories that can be asked about.
+    store: Arc<dyn VectorStore>,
     paths: PathMap,
     turn_timeout: Duration,
     conversations: Conversations,
@@ -74,18 +75,18 @@ pub struct Ask {
 
 impl Chat {
     /// `search_url` is the MCP endpoint that Codex searches with, such as
-    /// `http://127.0.0.1:5010/mcp`; `catalog` knows the repositories that can be asked about.
+    /// `http://127.0.0.1:5010/mcp`; `store` knows the repositories that can be asked about.
     pub fn new(
         codex: Codex,
         settings: &config::Codex,
         search_url: String,
-        catalog: Catalog,
+        store: Arc<dyn VectorStore>,
         tasks: Tasks,
     ) -> Self {
         Self {
             codex,
             search_url,
-            catalog,
+            store,
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
@@ -141,7 +142,7 @@ impl Chat {
     /// Returns the repositories that the model's shell would not read for a question that names none,
     /// except where there are too many. To be asked while Codex can be used.
     pub async fn unread(&self) -> Result<Vec<Unread>, ChatError> {
-        let roots = self.catalog.roots().await?;
+        let roots = self.store.roots().await?;
         let readable = reach::readable(roots.clone(), "");
         let unread = self.codex.unread(readable).await;
         let unread = unread.map_err(|error| ChatError::open(error, None))?;
@@ -154,7 +155,7 @@ impl Chat {
     }
 
     async fn scope(&self, question: &str, repository: Option<&str>) -> Result<Scope, ChatError> {
-        Scope::of(question, repository, &self.catalog.roots().await?, &self.paths)
+        Scope::of(question, repository, &self.store.roots().await?, &self.paths)
     }
 
     /// Returns the models that Codex offers.

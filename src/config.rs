@@ -124,14 +124,10 @@ pub struct Ingest {
 /// Bounds of the embedded store.
 #[derive(Debug, Clone)]
 pub struct Store {
-    /// From this many chunks on, an approximate index (HNSW) is built in the background; below,
-    /// search is exact.
-    pub hnsw_min_chunks: usize,
-    /// After this many chunks the part of the index that takes changes is sealed and another one
-    /// begun.
+    /// After this many chunks in memory they are put on disk.
     pub seal_chunks: usize,
-    /// Whether what runs leave is merged and given an approximate index in the background: not by a
-    /// process that ends after one command, which would leave it half done.
+    /// Whether what runs leave is merged in the background: not by a process that ends after one
+    /// command, which would leave it half done.
     pub background_merge: bool,
     /// Whether what is found damaged is moved away and the rest opened, for runs to repair.
     pub repairs: bool,
@@ -159,7 +155,7 @@ pub struct Qdrant {
     pub retry: Duration,
     /// How long a root stays with a process that is not heard of.
     pub lease: Duration,
-    /// From how many chunks on they are linked, as in [`Store::hnsw_min_chunks`].
+    /// From how many chunks on an approximate index (HNSW) is built; below, search is exact.
     pub hnsw_min_chunks: u64,
 }
 

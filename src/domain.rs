@@ -12,7 +12,7 @@ mod segment;
 mod sparse;
 mod timestamp;
 
-pub use chunk::{ChunkRecord, FileRecord, modified_ns, nanoseconds};
+pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
 pub use last_run::LastRun;
@@ -20,7 +20,7 @@ pub use plain::{plain_line, plain_name};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Root, UnknownRoot};
 pub use segment::Segment;
-pub use sparse::Sparse;
+pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;
 
 /// The tool by which Codex, or any agent, searches the index.

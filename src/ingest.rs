@@ -45,7 +45,7 @@ use crate::{
     config::{self, PathMap},
     domain::{LastRun, Root, RootId, RunId},
     embed::Embedder,
-    store::{Catalog, StoreError, VectorStore},
+    store::{StoreError, VectorStore},
     task::Tasks,
 };
 
@@ -96,11 +96,11 @@ async fn remove(deps: &Deps, root: RootId) -> Result<(), StoreError> {
     let lease = deps.store.lease(root).await?;
     deps.folders.forget(root);
     let removing = async {
-        let roots = deps.catalog.roots().await?;
+        let roots = deps.store.roots().await?;
         if let Some(root) = roots.into_iter().find(|known| known.id == root) {
-            deps.catalog.put_root(&pipeline::interrupted(root)).await?;
+            deps.store.put_root(pipeline::interrupted(root)).await?;
         }
-        deps.catalog.remove_root(root).await
+        deps.store.remove_root(root).await
     };
     let removed = tokio::select! {
         removed = removing => removed,
@@ -125,12 +125,10 @@ impl Ingest {
     ) -> Self {
         let config::Ingest { max_file_bytes, max_queued_runs, max_finished_runs } = limits;
         let bounds = Bounds { queued: max_queued_runs, finished: max_finished_runs };
-        let catalog = Catalog::new(Arc::clone(&store));
         let folders = Folders::default();
         let watchdog = Watchdog::new(tasks.clone());
         let lookups = Watchdog::new(tasks.clone());
-        let deps =
-            Deps { store, catalog, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
+        let deps = Deps { store, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
         let runs = Mutex::new(Runs::new(bounds));
         let shared = Arc::new(Shared { deps, runs, queued: Notify::new() });
         for lane in [Lane::All, Lane::Watch] {
@@ -155,7 +153,7 @@ impl Ingest {
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
         let folder = root::folder(&self.shared.deps, request.path.clone()).await?;
         let settled = self.shared.runs().settled();
-        let known = self.shared.deps.catalog.roots().await?;
+        let known = self.shared.deps.store.roots().await?;
         root::alone_where_shown(&folder, &known, &self.paths)?;
         root::outside(&folder, &self.own).await?;
         let model_id = self.shared.deps.embedder.model().id();
@@ -234,7 +232,7 @@ impl Ingest {
 
     /// Returns every root, those with a waiting first run included, ordered by name.
     pub async fn roots(&self) -> Result<Vec<RootStatus>, IngestError> {
-        let known = self.shared.deps.catalog.roots().await?;
+        let known = self.shared.deps.store.roots().await?;
         let mut elsewhere = HashSet::new();
         for root in known.iter().filter(|root| root::is_interrupted(root)) {
             if self.shared.deps.store.is_leased(root.id).await? {
@@ -247,7 +245,7 @@ impl Ingest {
     /// Finds a root by name, id or path, among those in the store, then among those whose first run
     /// waits.
     async fn find(&self, reference: &str) -> Result<Root, IngestError> {
-        let mut roots = self.shared.deps.catalog.roots().await?;
+        let mut roots = self.shared.deps.store.roots().await?;
         roots.extend(self.shared.runs().active_roots().map(|(root, ..)| root.clone()));
         let found = self.paths.root(&roots, reference).cloned();
         found.ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))

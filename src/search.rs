@@ -30,7 +30,7 @@ use crate::{
     config::PathMap,
     domain::{FileSummary, Hit, Root, RootId, Sparse, UnknownRoot},
     embed::{Embedder, lexical},
-    store::{Catalog, Field, Filter, Scored, StoreError, VectorStore},
+    store::{Scored, VectorStore},
 };
 
 use self::{
@@ -56,7 +56,6 @@ const CANDIDATES_EVERYWHERE: usize = 70;
 #[derive(Clone)]
 pub struct Search {
     store: Arc<dyn VectorStore>,
-    catalog: Catalog,
     embedder: Arc<dyn Embedder>,
     path_map: PathMap,
     weights: Weights,
@@ -85,10 +84,9 @@ impl Search {
         embedder: Arc<dyn Embedder>,
         path_map: PathMap,
     ) -> Self {
-        let catalog = Catalog::new(Arc::clone(&store));
         let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
         let (weights, scopes) = (Weights::SHIPPED, Arc::default());
-        Self { store, catalog, embedder, path_map, weights, scopes, checks }
+        Self { store, embedder, path_map, weights, scopes, checks }
     }
 
     /// Searches with these weights.
@@ -102,7 +100,7 @@ impl Search {
     /// The score of a hit is between 0 and 1 and falls with its rank. It is the share of what a
     /// chunk can attain at most: 1 for one that leads both lists and that every feature favours.
     pub async fn find(&self, query: &Query) -> Result<Found, SearchError> {
-        let roots = self.catalog.roots().await?;
+        let roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
         }
@@ -112,9 +110,7 @@ impl Search {
         };
         let root = query.repository().map(named).transpose()?;
         // The only one needs none, and an approximate index is at its best without.
-        let filter = root.filter(|_| 1 < roots.len()).map_or_else(Filter::default, |root| {
-            Filter::default().with(Field::Root, [root.id.to_string()])
-        });
+        let of = root.filter(|_| roots.len() > 1).map(|root| root.id);
         let intent = Intent::of(query.text());
         let intent = match root {
             None => intent.among(&roots),
@@ -125,11 +121,11 @@ impl Search {
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let lists = rank::lists(intent.kind, &self.weights);
         let (dense, lexical) = futures_util::try_join!(
-            self.dense(query.text(), filter.clone(), limit_of(lists.dense)),
-            self.lexical(terms, filter.clone(), limit_of(lists.lexical))
+            self.dense(query.text(), of, limit_of(lists.dense)),
+            self.lexical(terms, of, limit_of(lists.lexical))
         )?;
-        let mut candidates = fuse::fuse(dense, lexical, lists).map_err(StoreError::Malformed)?;
-        self.add_named_files(&mut candidates, &intent, filter).await?;
+        let mut candidates = fuse::fuse(dense, lexical, lists);
+        self.add_named_files(&mut candidates, &intent, of, &roots).await?;
         candidate::drop_stale(&mut candidates);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
@@ -140,20 +136,20 @@ impl Search {
 
     /// Returns what can be searched, ordered by name.
     pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
-        Ok(self.catalog.roots().await?)
+        Ok(self.store.roots().await?)
     }
 
     async fn dense(
         &self,
         text: &str,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
         let vector = self.embedder.query(text.to_owned()).await?;
-        Ok(self.store.nearest(vector, filter, limit).await?)
+        Ok(self.store.nearest(vector, of, limit).await?)
     }
 
     /// Returns what to search the words of the query with.
@@ -179,13 +175,13 @@ impl Search {
     async fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(self.store.lexical(terms, filter, limit).await?)
+        Ok(self.store.lexical(terms, of, limit).await?)
     }
 
     fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {

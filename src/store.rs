@@ -1,4 +1,4 @@
-//! Keeps points (payload, dense and sparse vectors) in collections and finds the nearest ones.
+//! Keeps roots, files and chunks (records with dense and sparse vectors) and finds the nearest chunks.
 //!
 //! Nothing outside this module knows which engine runs. Every engine passes
 //! `tests/it/store_suite.rs`. Fusion and ranking are deliberately absent: they belong to `search`,
@@ -7,12 +7,10 @@
 
 mod atomic;
 mod best;
-mod catalog;
 mod check;
 mod deferred;
 mod embedded;
 mod error;
-mod hnsw;
 mod identity;
 mod lease;
 mod lock;
@@ -21,12 +19,10 @@ mod place;
 mod qdrant;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::domain::{RootId, Sparse};
+use crate::domain::{ChunkRecord, FileRecord, Root, RootId, Sparse};
 
-pub use catalog::Catalog;
 pub use deferred::DeferredStore;
 pub use embedded::Embedded;
 pub use error::StoreError;
@@ -37,89 +33,8 @@ pub use observed::Observed;
 pub use place::Place;
 pub use qdrant::Qdrant;
 
-/// The most points one read returns; a larger limit is cut to it.
+/// The most chunks one read returns; a larger limit is cut to it.
 pub const MAX_PAGE: usize = 10_000;
-
-/// The three kinds of point. Only chunks carry vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Collection {
-    /// [`crate::domain::ChunkRecord`] with one dense and one sparse vector.
-    Chunks,
-    /// [`crate::domain::FileRecord`].
-    Files,
-    /// [`crate::domain::Root`].
-    Roots,
-}
-
-impl Collection {
-    /// All of them. The journal of the embedded engine counts on the order: append only.
-    pub const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
-}
-
-/// A payload field that filters may name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Field {
-    /// `root`: the root's id.
-    Root,
-    /// `path`: the path below the root.
-    Path,
-    /// `version`: the content hash of the file version.
-    Version,
-}
-
-impl Field {
-    /// All of them. The journal of the embedded engine counts on the order: append only.
-    pub const ALL: [Self; 3] = [Self::Root, Self::Path, Self::Version];
-
-    /// Returns the key in the payload.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Root => "root",
-            Self::Path => "path",
-            Self::Version => "version",
-        }
-    }
-}
-
-/// Selects points: of the named ones those for which each `must` entry has one of its values and no
-/// `must_not` entry matches. The default selects everything; no ids or a `must` entry without values
-/// select nothing, a `must_not` entry without values excludes nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// The points to search; `None` is all.
-    pub ids: Option<Vec<Uuid>>,
-    /// Fields that must have one of the values.
-    pub must: Vec<(Field, Vec<String>)>,
-    /// Fields that must have none of the values.
-    pub must_not: Vec<(Field, Vec<String>)>,
-}
-
-impl Filter {
-    /// Selects the points with these ids.
-    pub fn of(ids: impl IntoIterator<Item = Uuid>) -> Self {
-        Self { ids: Some(ids.into_iter().collect()), ..Self::default() }
-    }
-
-    /// Whether no point can match.
-    fn selects_nothing(&self) -> bool {
-        self.ids.as_ref().is_some_and(Vec::is_empty)
-            || self.must.iter().any(|(_, values)| values.is_empty())
-    }
-
-    /// Narrows to points whose `field` is one of `values`.
-    #[must_use]
-    pub fn with(mut self, field: Field, values: impl IntoIterator<Item = String>) -> Self {
-        self.must.push((field, values.into_iter().collect()));
-        self
-    }
-
-    /// Narrows to points whose `field` is none of `values`.
-    #[must_use]
-    pub fn without(mut self, field: Field, values: impl IntoIterator<Item = String>) -> Self {
-        self.must_not.push((field, values.into_iter().collect()));
-        self
-    }
-}
 
 /// The two vectors of a chunk.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,24 +45,24 @@ pub struct Vectors {
     pub sparse: Sparse,
 }
 
-/// A point to write. A point with the same id is replaced.
+/// A chunk to write, with its vectors. A chunk with the same id is replaced.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// Unique within its collection.
+pub struct Chunk {
+    /// Unique among chunks.
     pub id: Uuid,
-    /// A JSON object.
-    pub payload: Map<String, Value>,
-    /// `Some` in [`Collection::Chunks`], `None` elsewhere.
-    pub vectors: Option<Vectors>,
+    /// What is kept of it.
+    pub record: ChunkRecord,
+    /// What it is found by.
+    pub vectors: Vectors,
 }
 
-/// A point as read back, without its vectors.
+/// A chunk as read back, without its vectors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stored {
     /// Its id.
     pub id: Uuid,
-    /// Its JSON object.
-    pub payload: Map<String, Value>,
+    /// What was written of it.
+    pub record: ChunkRecord,
 }
 
 /// A found chunk with the engine's score: cosine similarity for dense queries, a non-negative
@@ -158,8 +73,8 @@ pub struct Scored {
     pub id: Uuid,
     /// Higher is nearer.
     pub score: f32,
-    /// Its JSON object.
-    pub payload: Map<String, Value>,
+    /// What was written of it.
+    pub record: ChunkRecord,
 }
 
 /// What opening does with a store that another embedding model filled, or an older version.
@@ -180,61 +95,95 @@ pub struct Health {
     pub chunks: u64,
 }
 
-/// Keeps points and finds the nearest ones. Every engine passes `tests/it/store_suite.rs`.
+/// Keeps roots, files and chunks, and finds the nearest chunks. Every engine passes
+/// `tests/it/store_suite.rs`.
 ///
-/// Writes are durable against `kill -9` once the future resolves, and are applied in the order in
-/// which they were asked for; one whose future is dropped may be applied all the same. Reads and
-/// writes may run at the same time; readers may see a write before its future resolves, in part if
-/// it has many points, but each point whole.
+/// Writes are applied in the order in which they were asked for; one whose future is dropped may be
+/// applied all the same. A root is on disk once its write resolves, with all that was written before; chunks
+/// and files are once a flush resolves that began later. What was written since is lost with a process that
+/// is killed. Reads and writes may run at the same time; readers may see a write before its future
+/// resolves, in part if it has many records, but each record whole.
 ///
-/// Reads return at most [`MAX_PAGE`] points, and none for a limit of 0. Every failure is
-/// a [`StoreError`] that says what was attempted.
+/// Where a read takes a limit, it returns at most [`MAX_PAGE`] chunks, and none for a limit of 0.
+/// `of` narrows to the chunks of one root. Every failure is a [`StoreError`] that says what was
+/// attempted.
 pub trait VectorStore: Send + Sync {
     /// Names the engine: `embedded` or `qdrant`.
     fn backend(&self) -> &'static str;
 
-    /// Writes points, replacing those with the same ids. Refuses all of them with
-    /// [`StoreError::InvalidPoint`] if one does not fit: vectors missing or superfluous, of the
-    /// wrong length, not finite, or with terms that are not strictly ascending.
-    fn upsert(&self, into: Collection, points: Vec<Point>)
-    -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Returns every root, ordered by name.
+    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>>;
 
-    /// Deletes the points that `filter` selects.
-    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Writes a root, replacing what was known of it.
+    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Removes a root with all its chunks and files. The root itself goes last, so that an
+    /// interrupted removal can be repeated.
+    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Returns the record of every indexed file of a root, in no fixed order.
+    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>>;
+
+    /// Returns the records of those of `paths` that are indexed files of a root, in no fixed order.
+    fn files_at(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>>;
+
+    /// Writes file records, replacing what was known of the same paths.
+    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Removes the records of those of `paths` that are indexed files of a root.
+    fn remove_files(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Writes chunks, replacing those with the same ids; of several with one id the last one counts.
+    /// Refuses all of them with [`StoreError::InvalidChunk`] if one does not fit: its dense vector
+    /// of the wrong length, a value not finite, or terms that are not strictly ascending.
+    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Removes the chunks with these ids.
+    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Reads chunks in order of id, `limit` at a time, starting after `after`.
+    fn chunks(
+        &self,
+        of: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>>;
+
+    /// Returns those of the chunks with these ids that there are, in no fixed order.
+    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>>;
+
+    /// Counts chunks, exactly.
+    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>>;
 
     /// Finds the `limit` chunks nearest to a dense vector by cosine similarity (-1…1), best first.
     /// Scores are right to 0.001, as stored vectors may be of half precision. The vector need not have
-    /// unit length; one of zeros finds nothing. Exact under a filter, and in any case until the store
+    /// unit length; one of zeros finds nothing. Exact within one root, and in any case until the store
     /// is large enough for an approximate index.
     fn nearest(
         &self,
         to: Vec<f32>,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
 
     /// Finds the `limit` chunks that share the most term weight with `terms`, best first: the sum
     /// over shared terms of both weights times the term's inverse document frequency,
-    /// ln(1 + (n - d + 0.5) / (d + 0.5)) with n chunks of which d have the term. Chunks that share
-    /// no term are not found.
+    /// ln(1 + (n - d + 0.5) / (d + 0.5)) with n chunks in the store, of any root, of which d have
+    /// the term. Chunks that share no term are not found.
     fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
-
-    /// Reads points in order of id, `limit` at a time, starting after `after`.
-    fn scroll(
-        &self,
-        from: Collection,
-        filter: Filter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>>;
-
-    /// Counts the points that `filter` selects, exactly.
-    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>>;
 
     /// Takes the right to change what belongs to a root, which one process has at a time. Fails with
     /// [`StoreError::Leased`] when another one has it. Where the holder may have died, this waits

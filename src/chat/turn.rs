@@ -35,7 +35,7 @@ pub(super) async fn run(
     mut place: Place,
     opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
-    let roots = match chat.catalog.roots().await {
+    let roots = match chat.store.roots().await {
         Ok(roots) => roots,
         Err(error) => {
             drop(opened.send(Err(error.into())));

@@ -82,7 +82,7 @@ struct Raw {
     max_file_bytes: Option<u64>,
     max_queued_runs: Option<usize>,
     watch: Option<String>,
-    hnsw_min_chunks: Option<usize>,
+    hnsw_min_chunks: Option<u64>,
     shutdown_grace_secs: Option<u64>,
     no_proxy: Option<String>,
     codex_bin: Option<PathBuf>,
@@ -171,12 +171,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
-        store: Store {
-            hnsw_min_chunks: hnsw_min_chunks(&raw),
-            seal_chunks: 4096,
-            background_merge: true,
-            repairs: true,
-        },
+        store: Store { seal_chunks: 4096, background_merge: true, repairs: true },
         qdrant: qdrant::qdrant(&raw)?,
         embedding: embedding::embedding(&raw)?,
         shutdown_grace: Duration::from_secs(raw.shutdown_grace_secs.unwrap_or(10)),
@@ -188,10 +183,6 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         codex: codex(raw, path, &data_dir)?,
         data_dir,
     })
-}
-
-fn hnsw_min_chunks(raw: &Raw) -> usize {
-    raw.hnsw_min_chunks.unwrap_or(200_000)
 }
 
 fn http(raw: &Raw) -> Result<Http, ConfigError> {

@@ -2,12 +2,14 @@
 
 use std::{
     fs::Metadata,
+    ops::Range,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use codeinfo_chunk::Kind;
 use codeinfo_lang::role::Role;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::RootId;
 
@@ -64,6 +66,19 @@ pub struct FileRecord {
     pub modified_ns: u64,
     /// How many chunks this version has in the store.
     pub chunks: u32,
+}
+
+impl FileRecord {
+    /// Returns the ids of those of its chunks that are at these places in it, from 0.
+    pub fn chunk_ids(&self, places: Range<u32>) -> impl Iterator<Item = Uuid> {
+        places.map(|place| chunk_id(self.root, &self.path, &self.version, place as usize))
+    }
+}
+
+/// Returns the id of the chunk at a place in its file, from 0. It follows from what the chunk is, so that
+/// writing it again changes nothing.
+pub fn chunk_id(root: RootId, path: &str, version: &str, place: usize) -> Uuid {
+    Uuid::new_v5(&root.0, format!("{path}\0{version}\0{place}").as_bytes())
 }
 
 /// Returns when content or, where the platform says so, anything of a file last changed, in nanoseconds

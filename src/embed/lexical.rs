@@ -67,14 +67,6 @@ pub fn query(text: &str) -> Sparse {
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns the inverse document frequency that BM25 multiplies a term's weight with: how rare it is,
-/// being in `with` of so many documents.
-#[expect(clippy::cast_precision_loss, reason = "it only needs to be about right")]
-pub fn inverse_document_frequency(with: usize, of: usize) -> f32 {
-    let (with, of) = (with as f32, of as f32);
-    (1.0 + (of - with + 0.5) / (with + 0.5)).ln()
-}
-
 /// Returns a file's name without its extension.
 fn without_extension(file: &str) -> &str {
     Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)

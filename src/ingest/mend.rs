@@ -44,7 +44,7 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
         Some(left) => left.contains(&root.id) && (!root.last_run.is_completed() || needs_run(root)),
         None => needs_run(root),
     };
-    let roots: Vec<Root> = match shared.deps.catalog.roots().await {
+    let roots: Vec<Root> = match shared.deps.store.roots().await {
         Ok(roots) => roots.into_iter().filter(is_damaged).collect(),
         Err(error) => {
             warn!(%error, "roots to repair could not be read");

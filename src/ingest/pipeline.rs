@@ -38,7 +38,7 @@ use super::{
 use crate::{
     domain::{Counts, LastRun, Root, RootId, Timestamp},
     embed::Embedder,
-    store::{Catalog, Lease, StoreError, VectorStore},
+    store::{Lease, StoreError, VectorStore},
     task::Tasks,
 };
 
@@ -56,7 +56,6 @@ pub(super) fn interrupted(root: Root) -> Root {
 #[derive(Clone)]
 pub(super) struct Deps {
     pub(super) store: Arc<dyn VectorStore>,
-    pub(super) catalog: Catalog,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
     pub(super) folders: Folders,
@@ -92,7 +91,6 @@ pub(super) enum Origin {
 struct Target {
     root: RootId,
     store: Arc<dyn VectorStore>,
-    catalog: Catalog,
     embedder: Arc<dyn Embedder>,
 }
 
@@ -126,13 +124,12 @@ async fn run_leased(
     lease: &Lease,
 ) -> Result<State, IngestError> {
     let id = job.root.id;
-    let before = deps.catalog.roots().await?.into_iter().find(|root| root.id == id);
+    let before = deps.store.roots().await?.into_iter().find(|root| root.id == id);
     let mut run = Run {
         lease,
         target: Target {
             root: id,
             store: Arc::clone(&deps.store),
-            catalog: deps.catalog.clone(),
             embedder: Arc::clone(&deps.embedder),
         },
         root: job.root,
@@ -350,7 +347,7 @@ impl Run<'_> {
     async fn begin_again(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
         self.root.private_files = Some(self.private_files());
-        Ok(self.target.catalog.put_root(&interrupted(self.root.clone())).await?)
+        Ok(self.target.store.put_root(interrupted(self.root.clone())).await?)
     }
 
     fn private_files(&self) -> Vec<String> {
@@ -392,7 +389,7 @@ impl Run<'_> {
                 Root { last_run: LastRun::Failed { reason: error.to_string() }, ..root }
             }
         };
-        let noting = self.target.catalog.put_root(&root);
+        let noting = self.target.store.put_root(root);
         if let Err(IngestError::Store(_)) = ended {
             // The store may be away: the run's own failure is what the caller hears of.
             match tokio::time::timeout(NOTE_PATIENCE, noting).await {

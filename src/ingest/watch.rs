@@ -75,7 +75,7 @@ struct Watch {
 impl Watch {
     /// Takes up roots that are new or whose folder is another one now, and lets go of removed ones.
     async fn sync(&mut self) {
-        let known = match self.shared.deps.catalog.roots().await {
+        let known = match self.shared.deps.store.roots().await {
             Ok(known) => known,
             Err(error) => {
                 warn!(%error, "roots to watch could not be read");

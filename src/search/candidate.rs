@@ -8,10 +8,7 @@ use std::{
 
 use uuid::Uuid;
 
-use crate::{
-    domain::{ChunkRecord, RootId},
-    store::Scored,
-};
+use crate::domain::{ChunkRecord, RootId};
 
 /// A found chunk with its score so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,12 +19,6 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Reads a found point.
-    pub(super) fn new(scored: Scored, score: f32) -> Result<Self, serde_json::Error> {
-        let record = serde_json::from_value(scored.payload.into())?;
-        Ok(Self { id: scored.id, record, score })
-    }
-
     /// Returns the root and path of its file.
     pub(super) fn file(&self) -> (RootId, String) {
         (self.record.root, self.record.path.clone())

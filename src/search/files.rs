@@ -1,21 +1,24 @@
 //! Chunks of the files that a query names, as candidates.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent};
-use crate::store::{Collection, Field, Filter, Scored, StoreError};
+use crate::domain::{Root, RootId};
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;
 
 impl Search {
     /// Adds the chunks of files that the query names: those whose whole path it says, and those among the
-    /// candidates, of which only some chunks were found.
+    /// candidates, of which only some chunks were found. `of` is the root that is searched, or all of `roots`.
     pub(super) async fn add_named_files(
         &self,
         candidates: &mut Vec<Candidate>,
         intent: &Intent,
-        filter: Filter,
+        of: Option<RootId>,
+        roots: &[Root],
     ) -> Result<(), SearchError> {
         if intent.paths.is_empty() {
             return Ok(());
@@ -24,13 +27,16 @@ impl Search {
         let named = found.filter(|path| intent.paths.iter().any(|asked| asked.is(path)));
         let asked = intent.paths.iter().map(|asked| &asked.path);
         let paths: BTreeSet<String> = named.chain(asked).cloned().collect();
-        let filter = filter.with(Field::Path, paths);
-        let chunks = self.store.scroll(Collection::Chunks, filter, None, MOST).await?;
-        for chunk in chunks {
-            if candidates.iter().all(|known| known.id != chunk.id) {
-                let scored = Scored { id: chunk.id, score: 0.0, payload: chunk.payload };
-                candidates.push(Candidate::new(scored, 0.0).map_err(StoreError::Malformed)?);
-            }
+        let known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
+        let mut wanted = Vec::new();
+        for root in roots.iter().filter(|root| of.is_none_or(|of| of == root.id)) {
+            let files = self.store.files_at(root.id, paths.iter().cloned().collect()).await?;
+            wanted.extend(files.iter().flat_map(|file| file.chunk_ids(0..file.chunks)));
+        }
+        wanted.retain(|id| !known.contains(id));
+        wanted.truncate(MOST);
+        for chunk in self.store.chunks_with(wanted).await? {
+            candidates.push(Candidate { id: chunk.id, record: chunk.record, score: 0.0 });
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl Search {
     pub async fn freshness(&self, found: &Found) -> Result<Freshness, SearchError> {
         let mut freshness = Freshness::default();
         let mut checks = Vec::new();
-        for root in self.catalog.roots().await? {
+        for root in self.store.roots().await? {
             let files: HashMap<&str, &str> = found
                 .files
                 .iter()
@@ -59,7 +59,8 @@ impl Search {
             if let Some(indexed) = indexed {
                 freshness.ages.insert(root.name.clone(), indexed.age());
             }
-            for record in self.catalog.files_at(root.id, files.keys()).await? {
+            let paths = files.keys().map(|path| (*path).to_owned()).collect();
+            for record in self.store.files_at(root.id, paths).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
                     let path = root.path.join(&record.path);
                     checks.push(((*shown).to_owned(), path, record, indexed));

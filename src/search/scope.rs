@@ -11,9 +11,9 @@ use std::{
 };
 
 use crate::{
-    domain::{ChunkRecord, Root, RootId, Sparse},
+    domain::{self, ChunkRecord, Root, RootId, Sparse},
     embed::{Document, lexical},
-    store::{Collection, Field, Filter, StoreError, VectorStore},
+    store::{StoreError, VectorStore},
 };
 
 /// How many chunks are sampled: the first search of a repository waits for it. A term of one chunk in a
@@ -91,17 +91,14 @@ impl Sample {
         population: u64,
         store: &dyn VectorStore,
     ) -> Result<Self, StoreError> {
-        let filter = root.map_or_else(Filter::default, |root| {
-            Filter::default().with(Field::Root, [root.to_string()])
-        });
         let mut sample = Self { population, size: 0, counts: HashMap::new() };
         let mut after = None;
         for _ in 0..SAMPLE / PAGE {
-            let page = store.scroll(Collection::Chunks, filter.clone(), after, PAGE).await?;
+            let page = store.chunks(root, after, PAGE).await?;
             let is_last = page.len() < PAGE;
             after = page.last().map(|stored| stored.id);
-            for stored in page {
-                sample.add(&serde_json::from_value(stored.payload.into())?);
+            for stored in &page {
+                sample.add(&stored.record);
             }
             if is_last {
                 break;
@@ -124,7 +121,7 @@ impl Sample {
     /// Returns the inverse document frequency of a term, as the engine computes it.
     fn idf(&self, term: u32) -> f32 {
         let with = self.counts.get(&term).copied().unwrap_or_default();
-        lexical::inverse_document_frequency(with, self.size)
+        domain::inverse_document_frequency(with, self.size)
     }
 }
 

@@ -5,16 +5,20 @@
 //! Opening is tried again and again, so that nothing has to be restarted when the service is there. A
 //! store that cannot be opened is wrapped here too, where a command reports on everything else.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::{Future, ready},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::{Collection, Filter, Health, Lease, Point, Scored, StoreError, Stored, VectorStore};
+use super::{Chunk, Health, Lease, Scored, StoreError, Stored, VectorStore};
 use crate::{
-    domain::{RootId, Sparse},
+    domain::{FileRecord, Root, RootId, Sparse},
     task::Tasks,
 };
 
@@ -98,17 +102,29 @@ impl DeferredStore {
     }
 
     /// Reads from the store, or else from nothing where there can be none yet.
-    fn read<T: Default + Send + 'static>(
+    fn read<T: Default + Send + 'static, F>(
         &self,
-        read: impl FnOnce(Arc<dyn VectorStore>) -> BoxFuture<'static, Result<T, StoreError>>
-        + Send
-        + 'static,
-    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        read: impl FnOnce(Arc<dyn VectorStore>) -> F,
+    ) -> BoxFuture<'_, Result<T, StoreError>>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send + 'static,
+    {
         match self.store() {
-            Some(store) => read(store),
-            None if self.is_blank() => futures_util::future::ready(Ok(T::default())).boxed(),
-            None => futures_util::future::ready(Err(self.not_yet())).boxed(),
+            Some(store) => read(store).boxed(),
+            None if self.is_blank() => ready(Ok(T::default())).boxed(),
+            None => ready(Err(self.not_yet())).boxed(),
         }
+    }
+
+    /// Writes to the store, waiting a little for it if need be.
+    fn write<F>(
+        &self,
+        write: impl FnOnce(Arc<dyn VectorStore>) -> F + Send + 'static,
+    ) -> BoxFuture<'_, Result<(), StoreError>>
+    where
+        F: Future<Output = Result<(), StoreError>> + Send,
+    {
+        async move { write(self.demanded().await?).await }.boxed()
     }
 
     /// Returns the store, waiting a little for it if need be.
@@ -140,50 +156,83 @@ impl VectorStore for DeferredStore {
         if self.is_shared { "qdrant" } else { "embedded" }
     }
 
-    fn upsert(
-        &self,
-        into: Collection,
-        points: Vec<Point>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        async move { self.demanded().await?.upsert(into, points).await }.boxed()
+    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+        self.read(move |store| async move { store.roots().await })
     }
 
-    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
-        async move { self.demanded().await?.delete(from, filter).await }.boxed()
+    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.put_root(root).await })
+    }
+
+    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.remove_root(root).await })
+    }
+
+    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.read(move |store| async move { store.files(of).await })
+    }
+
+    fn files_at(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.read(move |store| async move { store.files_at(root, paths).await })
+    }
+
+    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| async move { store.chunks_with(ids).await })
+    }
+
+    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.put_files(files).await })
+    }
+
+    fn remove_files(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.remove_files(root, paths).await })
+    }
+
+    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.put_chunks(chunks).await })
+    }
+
+    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.remove_chunks(ids).await })
+    }
+
+    fn chunks(
+        &self,
+        of: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| async move { store.chunks(of, after, limit).await })
+    }
+
+    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.read(move |store| async move { store.count(of).await })
     }
 
     fn nearest(
         &self,
         to: Vec<f32>,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read(move |store| async move { store.nearest(to, filter, limit).await }.boxed())
+        self.read(move |store| async move { store.nearest(to, of, limit).await })
     }
 
     fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read(move |store| async move { store.lexical(terms, filter, limit).await }.boxed())
-    }
-
-    fn scroll(
-        &self,
-        from: Collection,
-        filter: Filter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.read(move |store| {
-            async move { store.scroll(from, filter, after, limit).await }.boxed()
-        })
-    }
-
-    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.read(move |store| async move { store.count(of, filter).await }.boxed())
+        self.read(move |store| async move { store.lexical(terms, of, limit).await })
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
@@ -191,13 +240,13 @@ impl VectorStore for DeferredStore {
     }
 
     fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        self.read(move |store| async move { store.is_leased(root).await }.boxed())
+        self.read(move |store| async move { store.is_leased(root).await })
     }
 
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
         match self.store() {
             Some(store) => async move { store.health().await }.boxed(),
-            None => futures_util::future::ready(Err(self.not_yet())).boxed(),
+            None => ready(Err(self.not_yet())).boxed(),
         }
     }
 
@@ -209,7 +258,7 @@ impl VectorStore for DeferredStore {
         match self.store() {
             Some(store) => async move { store.flush().await }.boxed(),
             // Nothing was written.
-            None => futures_util::future::ready(Ok(())).boxed(),
+            None => ready(Ok(())).boxed(),
         }
     }
 

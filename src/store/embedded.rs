@@ -1,83 +1,67 @@
 //! The embedded engine: nothing to start, all in one folder, one process at a time.
 //!
-//! Reads go to the engine side by side. Changes go through one [`Writer`], which journals them
-//! first. Everything that touches the engine runs off the runtime's workers.
+//! What is written makes segments, files that never change; a manifest names those that count. Reads see
+//! the state of the moment at which they began and wait for nobody; changes go through one [`Writer`].
+//! Everything that reads files or compares vectors runs off the runtime's workers.
 //!
-//! Chunks (dense and sparse vectors), files and roots (payload only) are three shards of the
-//! engine. The index is derived data: damage is repaired from the repositories and never nursed.
+//! There is no journal. What was written since the last commit goes with a killed process, and the next
+//! run writes it again: the index is derived data, damage is repaired from the repositories.
 
 mod aside;
-mod audit;
-mod checksums;
-mod convert;
-mod entries;
-mod entry;
-mod journal;
-mod layout;
+mod body;
+mod build;
+mod codes;
+mod deletions;
+mod find;
+mod held;
 mod manifest;
-mod mappings;
+mod merger;
+mod numbers;
 mod open;
-mod optimizer;
-mod read;
-mod repair;
+mod places;
 mod roster;
-mod shard;
+mod segment;
+mod source;
+mod state;
 mod system;
+mod table;
+mod terms;
 mod writer;
 
-use std::{iter, path::Path, sync::Arc, time::Duration};
+use std::{io, path::Path, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::{
-    Collection, Filter, Health, Lease, OnMismatch, Point, Scored, StoreError, Stored, VectorStore,
-    check,
-};
+use super::{Chunk, Health, Lease, OnMismatch, Scored, StoreError, Stored, VectorStore, check};
 use crate::{
     config,
-    domain::{RootId, Sparse},
-    task::{Stalls, Tasks},
+    domain::{FileRecord, Root, RootId, Sparse},
+    task::Tasks,
 };
-use checksums::Compare;
-use entry::Entry;
-use layout::Bounds;
+use merger::Merger;
 use open::Wanted;
-use optimizer::Optimizer;
 use roster::Roster;
-use shard::Shard;
-use writer::{Shards, Writer};
+use segment::Compare;
+use state::{Current, State};
+use writer::Writer;
 
-/// Points per change: few, because readers wait while the engine takes one in.
-const BATCH: usize = 64;
-
-/// The message for a run that wrote much while segments were rebuilt.
-const OVERFULL: &str = "waiting until what was indexed before is arranged for searching";
-
-/// How long a flush waits for segments that are being rebuilt: sealing one takes about a second.
-const REBUILD_WAIT: Duration = Duration::from_secs(3);
-
-/// How long nothing must have been written before every file is read for its checksum.
-const QUIET: Duration = Duration::from_secs(1);
-
-/// The embedded engine. Dropping it flushes, which blocks for some tenths of a second, and, unless
-/// the process is stopping, waits for segments that are being rebuilt. What was acknowledged is
-/// safe without either.
+/// The embedded engine. Dropping it commits, which blocks for some tenths of a second, and, unless the
+/// process is stopping, waits for segments that are being merged.
 pub struct Embedded {
-    shards: Arc<Shards>,
+    current: Current,
     writer: Arc<Mutex<Writer>>,
-    optimizer: Optimizer,
+    merger: Merger,
     roster: Roster,
     background_merge: bool,
-    stalls: Stalls,
     dimensions: usize,
     tasks: Tasks,
 }
 
 impl Embedded {
     /// Opens the store in `folder`, creating it if needed, for vectors of `dimensions` made by
-    /// `model` (its id). Replays what a killed process had only journaled.
+    /// `model` (its id).
     #[expect(clippy::too_many_arguments, reason = "called once, by the composition root")]
     pub async fn open(
         folder: &Path,
@@ -87,33 +71,18 @@ impl Embedded {
         settings: &config::Store,
         tasks: Tasks,
     ) -> Result<Self, StoreError> {
-        let repairs = settings.repairs;
-        // What a command only reads of, the next server compares; what it wrote of damaged files would look whole.
-        let is_brief = !settings.background_merge && !repairs;
-        let compare = if is_brief { Compare::Unstamped } else { Compare::All };
-        let wanted = Wanted { model: model.to_owned(), dimensions, on_mismatch, repairs, compare };
+        let config::Store { repairs, seal_chunks, background_merge } = *settings;
+        // What a command does not read, the next server compares.
+        let is_brief = !background_merge && !repairs;
+        let compare = if is_brief { Compare::Memory } else { Compare::All };
+        let model = model.to_owned();
+        let wanted = Wanted { model, dimensions, on_mismatch, repairs, compare, seal_chunks };
         let at = folder.to_owned();
         let writer = blocking(&tasks, "open", move || open::open(&at, &wanted)).await?;
-        let (shards, roster) = (Arc::clone(writer.shards()), writer.roster().clone());
+        let (current, roster) = (writer.current().clone(), writer.roster().clone());
         let writer = Arc::new(Mutex::new(writer));
-        let bounds =
-            Bounds { seal_points: settings.seal_chunks, hnsw_min_points: settings.hnsw_min_chunks };
-        let optimizer = Optimizer::new(Arc::clone(&shards), Arc::clone(&writer), bounds);
-        if settings.background_merge {
-            // What a process that does not settle left.
-            let (writer, optimizer) = (Arc::clone(&writer).lock_owned().await, optimizer.clone());
-            let settle = move || {
-                let mut writer = writer;
-                optimizer.settle(&mut writer)
-            };
-            blocking(&tasks, "inspect its segments", settle).await?;
-        }
-        let background_merge = settings.background_merge;
-        let stalls = Stalls::default();
-        let store =
-            Self { shards, writer, optimizer, roster, background_merge, stalls, dimensions, tasks };
-        let changes = store.writer.lock().await.changes();
-        store.rest_soon(changes);
+        let merger = Merger::of(Arc::clone(&writer));
+        let store = Self { current, writer, merger, roster, background_merge, dimensions, tasks };
         Ok(store)
     }
 
@@ -127,89 +96,50 @@ impl Embedded {
         blocking(tasks, "open", move || open::recorded(&folder)).await
     }
 
-    /// Runs a read beside all others.
+    /// Runs a read of the present state.
     fn read<T: Send + 'static>(
         &self,
         action: &'static str,
-        of: Collection,
-        work: impl FnOnce(&Shard) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&State) -> io::Result<T> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
-        let shards = Arc::clone(&self.shards);
-        blocking(&self.tasks, action, move || work(shards.get(of))).boxed()
+        let state = self.current.get();
+        let work = move || {
+            let failed =
+                |error: io::Error| StoreError::Engine { action, reason: error.to_string() };
+            work(&state).map_err(failed)
+        };
+        blocking(&self.tasks, action, work).boxed()
     }
 
-    /// Makes changes, after all that were asked for before. They are made even if the future is
-    /// dropped once they have begun.
-    async fn write(&self, action: &'static str, entries: Vec<Entry>) -> Result<(), StoreError> {
-        let mut writer = loop {
-            let writer = Arc::clone(&self.writer).lock_owned().await;
-            if !writer.overfull() {
-                break writer;
-            }
-            drop(writer);
-            let _stalled = self.stalls.begin(OVERFULL.to_owned());
-            self.optimizer.idle().await;
-        };
-        let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
+    /// Makes a change, after all that were asked for before. It is made even if the future is dropped once
+    /// it has begun.
+    async fn write(
+        &self,
+        action: &'static str,
+        change: impl FnOnce(&mut Writer) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        let mut writer = Arc::clone(&self.writer).lock_owned().await;
+        let merger = self.may_merge().then(|| self.merger.clone());
         let work = move || {
-            entries.into_iter().try_for_each(|entry| writer.write(entry))?;
-            if tasks.stopping().is_cancelled() { Ok(()) } else { optimizer.seal(&mut writer) }
+            change(&mut writer)?;
+            if let Some(merger) = merger {
+                merger.start(&mut writer);
+            }
+            Ok(())
         };
         blocking(&self.tasks, action, work).await
     }
 
-    /// Flushes, then starts to rebuild segments where that is worth while. Sealing that goes on is
-    /// waited for, because the engine can only flush when it has ended; when stopping, any rebuilding
-    /// is.
-    async fn flush_and_optimize(&self) -> Result<(), StoreError> {
-        let is_stopping = self.tasks.stopping().is_cancelled();
-        if is_stopping {
-            self.optimizer.finish();
-        }
-        if is_stopping || !self.optimizer.is_settling() {
-            // Without an end in time, the journal is put on disk instead.
-            drop(tokio::time::timeout(REBUILD_WAIT, self.optimizer.idle()).await);
-        }
-        let mut writer = Arc::clone(&self.writer).lock_owned().await;
-        let (tasks, optimizer) = (self.tasks.clone(), self.optimizer.clone());
-        let background_merge = self.background_merge;
-        let work = move || {
-            writer.flush()?;
-            if tasks.stopping().is_cancelled() {
-                writer.rest();
-            } else if background_merge {
-                optimizer.settle(&mut writer)?;
-            }
-            Ok(writer.changes())
-        };
-        let changes = blocking(&self.tasks, "flush", work).await?;
-        self.rest_soon(changes);
-        Ok(())
-    }
-
-    /// Has every file read for its checksum once nothing has been written for a while: after each of
-    /// many small runs it would cost more than the run.
-    fn rest_soon(&self, changes: u64) {
-        // Waiting keeps no store open.
-        let (writer, tasks) = (Arc::downgrade(&self.writer), self.tasks.clone());
-        self.tasks.spawn(async move {
-            let waiting = tokio::time::sleep(QUIET);
-            if tasks.stopping().run_until_cancelled(waiting).await.is_none() {
-                return;
-            }
-            let Some(writer) = writer.upgrade() else { return };
-            let mut writer = writer.lock_owned().await;
-            if writer.changes() == changes {
-                drop(tasks.spawn_blocking(move || writer.rest()).await);
-            }
-        });
+    /// Whether merging in the background makes sense: not in a process that ends after one command.
+    fn may_merge(&self) -> bool {
+        self.background_merge && !self.tasks.stopping().is_cancelled()
     }
 }
 
 impl Drop for Embedded {
     fn drop(&mut self) {
         if !self.tasks.stopping().is_cancelled() {
-            self.optimizer.join();
+            self.merger.join();
         }
     }
 }
@@ -219,60 +149,90 @@ impl VectorStore for Embedded {
         "embedded"
     }
 
-    fn upsert(
+    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+        let mut roots: Vec<Root> = self.current.get().roots.values().cloned().collect();
+        roots.sort_by(|a, b| a.name.cmp(&b.name));
+        futures_util::future::ready(Ok(roots)).boxed()
+    }
+
+    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write("write a root", move |writer| writer.put_root(root)).boxed()
+    }
+
+    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write("remove a root", move |writer| writer.remove_root(root)).boxed()
+    }
+
+    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.read("read files", move |state| state.files(of))
+    }
+
+    fn files_at(
         &self,
-        into: Collection,
-        points: Vec<Point>,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.read("read files", move |state| state.files_at(root, &paths))
+    }
+
+    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read("read chunks", move |state| state.chunks_with(&ids))
+    }
+
+    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write("write files", move |writer| writer.put_files(files)).boxed()
+    }
+
+    fn remove_files(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
-        let check = |point| check::point(point, into, self.dimensions);
-        let checked = points.iter().try_for_each(check);
+        self.write("remove files", move |writer| writer.remove_files(root, &paths)).boxed()
+    }
+
+    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let checked = check::chunks(&chunks, self.dimensions);
         async move {
             checked?;
-            let mut points = points.into_iter();
-            let mut entries = Vec::new();
-            while let Some(first) = points.next() {
-                let rest = points.by_ref().take(BATCH - 1);
-                entries.push(Entry::Upsert(into, iter::once(first).chain(rest).collect()));
-            }
-            self.write("upsert points", entries).await
+            self.write("write chunks", move |writer| writer.put_chunks(chunks)).await
         }
         .boxed()
     }
 
-    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("delete points", vec![Entry::Delete(from, filter)]).boxed()
+    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write("remove chunks", move |writer| writer.remove_chunks(ids)).boxed()
+    }
+
+    fn chunks(
+        &self,
+        of: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read("read chunks", move |state| state.chunks(of, after, limit))
+    }
+
+    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.read("count chunks", move |state| Ok(state.count(of)))
     }
 
     fn nearest(
         &self,
         to: Vec<f32>,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read("search", Collection::Chunks, move |shard| shard.nearest(to, &filter, limit))
+        self.read("search", move |state| state.nearest(&to, of, limit))
     }
 
     fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read("search", Collection::Chunks, move |shard| shard.lexical(terms, &filter, limit))
-    }
-
-    fn scroll(
-        &self,
-        from: Collection,
-        filter: Filter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.read("scroll", from, move |shard| shard.scroll(&filter, after, limit))
-    }
-
-    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.read("count", of, move |shard| shard.count(&filter))
+        self.read("search", move |state| state.lexical(&terms, of, limit))
     }
 
     fn lease(&self, _: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
@@ -285,15 +245,8 @@ impl VectorStore for Embedded {
     }
 
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>> {
-        async {
-            let chunks = self.count(Collection::Chunks, Filter::default()).await?;
-            Ok(Health { version: None, chunks })
-        }
-        .boxed()
-    }
-
-    fn stall(&self) -> Option<String> {
-        self.stalls.reason()
+        let chunks = self.current.get().count(None);
+        futures_util::future::ready(Ok(Health { version: None, chunks })).boxed()
     }
 
     fn damage(&self) -> Option<String> {
@@ -307,7 +260,7 @@ impl VectorStore for Embedded {
     }
 
     fn flush(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.flush_and_optimize().boxed()
+        self.write("flush", Writer::commit).boxed()
     }
 }
 
@@ -318,12 +271,6 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     match tasks.spawn_blocking(work).await {
         Ok(outcome) => outcome,
-        Err(error) => {
-            let reason = match error.try_into_panic() {
-                Ok(panic) => shard::panic_message(panic.as_ref()),
-                Err(error) => error.to_string(),
-            };
-            Err(StoreError::Engine { action, reason })
-        }
+        Err(error) => Err(StoreError::Engine { action, reason: error.to_string() }),
     }
 }

@@ -100,10 +100,10 @@ pub enum StoreError {
         /// How many bytes must be free.
         wanted: u64,
     },
-    /// A point does not fit its collection: a bug of the caller.
-    #[error("point `{id}` cannot be stored: {reason}")]
-    InvalidPoint {
-        /// The point's id.
+    /// A chunk does not fit the store: a bug of the caller.
+    #[error("chunk `{id}` cannot be stored: {reason}")]
+    InvalidChunk {
+        /// The chunk's id.
         id: uuid::Uuid,
         /// What does not fit.
         reason: &'static str,
@@ -160,7 +160,7 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
-    /// A stored payload does not have the expected form.
+    /// A stored record does not have the expected form.
     #[error("the store holds a malformed record: {0}")]
     Malformed(#[from] serde_json::Error),
 }
@@ -175,7 +175,7 @@ impl StoreError {
         match self {
             Self::ModelMismatch { .. } => Code::EmbedModelMismatch,
             Self::Unopened(error) => error.code(),
-            Self::InvalidPoint { .. } => Code::Internal,
+            Self::InvalidChunk { .. } => Code::Internal,
             Self::Leased { .. } => Code::Busy,
             Self::Held { .. }
             | Self::NotYet { .. }

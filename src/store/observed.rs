@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
-use super::{Collection, Filter, Health, Lease, Point, Scored, StoreError, Stored, VectorStore};
+use super::{Chunk, Health, Lease, Scored, StoreError, Stored, VectorStore};
 use crate::{
-    domain::{RootId, Sparse},
+    domain::{FileRecord, Root, RootId, Sparse},
     error::{Code, chain},
 };
 
@@ -23,13 +23,7 @@ pub struct Observed {
 }
 
 /// A read, to be tried again.
-#[derive(Clone)]
-enum Read {
-    Nearest(Vec<f32>, Filter, usize),
-    Lexical(Sparse, Filter, usize),
-    Scroll(Collection, Filter, Option<Uuid>, usize),
-    Count(Collection, Filter),
-}
+type Read = Arc<dyn Fn(&dyn VectorStore) -> BoxFuture<'_, Result<(), StoreError>> + Send + Sync>;
 
 impl Observed {
     /// Wraps `inner`.
@@ -37,13 +31,28 @@ impl Observed {
         Self { inner, failed_read: Mutex::default(), failed_write: Mutex::default() }
     }
 
-    /// Notes how a read ended.
-    fn read<T>(&self, read: Read, ended: Result<T, StoreError>) -> Result<T, StoreError> {
-        let failed = ended.as_ref().err().filter(|error| is_failure(error)).map(|_| read);
-        if failed.is_some() || ended.is_ok() {
-            *self.failed_read.lock().unwrap_or_else(PoisonError::into_inner) = failed;
+    /// Reads, and notes how that ended.
+    fn read<T: 'static>(
+        &self,
+        read: impl Fn(&dyn VectorStore) -> BoxFuture<'_, Result<T, StoreError>> + Send + Sync + 'static,
+    ) -> BoxFuture<'_, Result<T, StoreError>> {
+        async move {
+            let ended = read(self.inner.as_ref()).await;
+            if ended.is_ok() {
+                self.note_read(None);
+            } else if ended.as_ref().is_err_and(is_failure) {
+                self.note_read(Some(Arc::new(move |store| {
+                    let reading = read(store);
+                    async move { reading.await.map(drop) }.boxed()
+                })));
+            }
+            ended
         }
-        ended
+        .boxed()
+    }
+
+    fn note_read(&self, failed: Option<Read>) {
+        *self.failed_read.lock().unwrap_or_else(PoisonError::into_inner) = failed;
     }
 
     /// Notes how a write ended.
@@ -63,19 +72,11 @@ impl Observed {
             return Err(StoreError::Engine { action: "make its last change", reason });
         }
         let read = self.failed_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match read {
-            None => Ok(()),
-            Some(Read::Nearest(to, filter, limit)) => {
-                self.nearest(to, filter, limit).await.map(drop)
-            }
-            Some(Read::Lexical(terms, filter, limit)) => {
-                self.lexical(terms, filter, limit).await.map(drop)
-            }
-            Some(Read::Scroll(from, filter, after, limit)) => {
-                self.scroll(from, filter, after, limit).await.map(drop)
-            }
-            Some(Read::Count(of, filter)) => self.count(of, filter).await.map(drop),
+        if let Some(read) = read {
+            read(self.inner.as_ref()).await?;
+            self.note_read(None);
         }
+        Ok(())
     }
 }
 
@@ -90,52 +91,83 @@ impl VectorStore for Observed {
         self.inner.backend()
     }
 
-    fn upsert(
-        &self,
-        into: Collection,
-        points: Vec<Point>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        async move { self.written(self.inner.upsert(into, points).await) }.boxed()
+    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+        self.read(move |store| store.roots())
     }
 
-    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
-        async move { self.written(self.inner.delete(from, filter).await) }.boxed()
+    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.put_root(root).await) }.boxed()
+    }
+
+    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.remove_root(root).await) }.boxed()
+    }
+
+    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.read(move |store| store.files(of))
+    }
+
+    fn files_at(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.read(move |store| store.files_at(root, paths.clone()))
+    }
+
+    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| store.chunks_with(ids.clone()))
+    }
+
+    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.put_files(files).await) }.boxed()
+    }
+
+    fn remove_files(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.remove_files(root, paths).await) }.boxed()
+    }
+
+    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.put_chunks(chunks).await) }.boxed()
+    }
+
+    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.remove_chunks(ids).await) }.boxed()
+    }
+
+    fn chunks(
+        &self,
+        of: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| store.chunks(of, after, limit))
+    }
+
+    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.read(move |store| store.count(of))
     }
 
     fn nearest(
         &self,
         to: Vec<f32>,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        let read = Read::Nearest(to.clone(), filter.clone(), limit);
-        async move { self.read(read, self.inner.nearest(to, filter, limit).await) }.boxed()
+        self.read(move |store| store.nearest(to.clone(), of, limit))
     }
 
     fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        let read = Read::Lexical(terms.clone(), filter.clone(), limit);
-        async move { self.read(read, self.inner.lexical(terms, filter, limit).await) }.boxed()
-    }
-
-    fn scroll(
-        &self,
-        from: Collection,
-        filter: Filter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        let read = Read::Scroll(from, filter.clone(), after, limit);
-        async move { self.read(read, self.inner.scroll(from, filter, after, limit).await) }.boxed()
-    }
-
-    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
-        let read = Read::Count(of, filter.clone());
-        async move { self.read(read, self.inner.count(of, filter).await) }.boxed()
+        self.read(move |store| store.lexical(terms.clone(), of, limit))
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
@@ -174,9 +206,13 @@ impl VectorStore for Observed {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::{
+        path::PathBuf,
+        sync::atomic::{AtomicBool, Ordering},
+    };
 
     use super::*;
+    use crate::domain::{Counts, LastRun};
 
     /// Answers that it is there, and fails in everything else while it is sick.
     #[derive(Default)]
@@ -197,18 +233,67 @@ mod tests {
             "sick"
         }
 
-        fn upsert(&self, _: Collection, _: Vec<Point>) -> BoxFuture<'_, Result<(), StoreError>> {
+        fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
             self.ends()
         }
 
-        fn delete(&self, _: Collection, _: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
+        fn put_root(&self, _: Root) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn remove_root(&self, _: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn files(&self, _: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+            self.ends()
+        }
+
+        fn files_at(
+            &self,
+            _: RootId,
+            _: Vec<String>,
+        ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+            self.ends()
+        }
+
+        fn chunks_with(&self, _: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+            self.ends()
+        }
+
+        fn put_files(&self, _: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn remove_files(&self, _: RootId, _: Vec<String>) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn put_chunks(&self, _: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn remove_chunks(&self, _: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
+        fn chunks(
+            &self,
+            _: Option<RootId>,
+            _: Option<Uuid>,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+            self.ends()
+        }
+
+        fn count(&self, _: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
             self.ends()
         }
 
         fn nearest(
             &self,
             _: Vec<f32>,
-            _: Filter,
+            _: Option<RootId>,
             _: usize,
         ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
             self.ends()
@@ -217,23 +302,9 @@ mod tests {
         fn lexical(
             &self,
             _: Sparse,
-            _: Filter,
+            _: Option<RootId>,
             _: usize,
         ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-            self.ends()
-        }
-
-        fn scroll(
-            &self,
-            _: Collection,
-            _: Filter,
-            _: Option<Uuid>,
-            _: usize,
-        ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-            self.ends()
-        }
-
-        fn count(&self, _: Collection, _: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
             self.ends()
         }
 
@@ -258,32 +329,54 @@ mod tests {
         }
     }
 
+    fn a_root(id: RootId) -> Root {
+        Root {
+            id,
+            name: String::new(),
+            description: None,
+            path: PathBuf::new(),
+            model_id: String::new(),
+            last_ingest_at: None,
+            counts: Counts::default(),
+            last_run: LastRun::default(),
+            private_files: None,
+        }
+    }
+
     #[tokio::test]
     async fn a_store_is_well_when_its_last_read_and_its_last_write_went_well() {
         let sick = Arc::new(Sick::default());
         let store = Observed::new(Arc::clone(&sick) as Arc<dyn VectorStore>);
         let is_well = async || store.health().await.is_ok();
         let set = |fails| sick.fails.store(fails, Ordering::Relaxed);
-        for read in 0..4 {
+        let root = RootId(Uuid::nil());
+        for read in 0..7 {
             set(true);
             // Nobody has read from it yet, so nothing is known.
             assert!(is_well().await, "{read}");
             let failed = match read {
-                0 => store.nearest(vec![1.0], Filter::default(), 1).await.is_err(),
-                1 => store.lexical(Sparse::default(), Filter::default(), 1).await.is_err(),
-                2 => store.scroll(Collection::Files, Filter::default(), None, 1).await.is_err(),
-                _ => store.count(Collection::Files, Filter::default()).await.is_err(),
+                0 => store.nearest(vec![1.0], None, 1).await.is_err(),
+                1 => store.lexical(Sparse::default(), None, 1).await.is_err(),
+                2 => store.chunks(None, None, 1).await.is_err(),
+                3 => store.count(None).await.is_err(),
+                4 => store.roots().await.is_err(),
+                5 => store.files(root).await.is_err(),
+                _ => store.files_at(root, Vec::new()).await.is_err(),
             };
             assert!(failed && !is_well().await, "{read}");
             // A read is tried again when somebody asks.
             set(false);
             assert!(is_well().await, "{read}");
         }
-        for write in 0..3 {
+        for write in 0..7 {
             set(true);
             let failed = match write {
-                0 => store.upsert(Collection::Files, Vec::new()).await.is_err(),
-                1 => store.delete(Collection::Files, Filter::default()).await.is_err(),
+                0 => store.put_chunks(Vec::new()).await.is_err(),
+                1 => store.remove_chunks(Vec::new()).await.is_err(),
+                2 => store.put_files(Vec::new()).await.is_err(),
+                3 => store.remove_files(root, Vec::new()).await.is_err(),
+                4 => store.put_root(a_root(root)).await.is_err(),
+                5 => store.remove_root(root).await.is_err(),
                 _ => store.flush().await.is_err(),
             };
             assert!(failed && !is_well().await, "{write}");

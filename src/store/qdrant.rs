@@ -10,33 +10,37 @@ mod control;
 mod convert;
 mod error;
 mod graph;
+mod hnsw;
 mod lease;
 mod link;
 mod names;
 mod read;
+mod records;
 mod setup;
 mod write;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
+use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
-    Collection, Filter, Health, Identity, Lease, OnMismatch, Point, Scored, StoreError, Stored,
-    VectorStore, check,
+    Chunk, Health, Identity, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored, VectorStore,
+    check,
 };
 use crate::{
     config,
-    domain::{RootId, Sparse},
+    domain::{FileRecord, Root, RootId, Sparse},
     task::Tasks,
 };
+use convert::Point;
 use error::CallError;
 use link::{Link, Node};
-use names::{Model, Names};
+use names::{Collection, Model, Names};
 use setup::Readiness;
 
 /// How long a read is tried again: somebody waits for it.
@@ -121,6 +125,42 @@ impl Qdrant {
         };
         self.tasks.spawn_handle(work).await.map_err(failed)?
     }
+
+    fn upsert(
+        &self,
+        into: Collection,
+        points: Result<Vec<Point>, StoreError>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            let points = points?;
+            let write = move |server: Arc<Server>| async move { server.upsert(into, points).await };
+            self.change("upsert points", write).await
+        }
+        .boxed()
+    }
+
+    /// Deletes what is selected in each collection, one after the other.
+    fn delete(
+        &self,
+        selected: Vec<(Collection, PointsSelectorOneOf)>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let delete = move |server: Arc<Server>| async move {
+            for (from, selected) in selected {
+                server.delete(from, selected).await?;
+            }
+            Ok(())
+        };
+        self.change("delete points", delete).boxed()
+    }
+
+    fn delete_named(
+        &self,
+        from: Collection,
+        ids: &[Uuid],
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        let selected = (!ids.is_empty()).then(|| (from, convert::named(ids)));
+        self.delete(selected.into_iter().collect())
+    }
 }
 
 impl Server {
@@ -201,56 +241,103 @@ impl VectorStore for Qdrant {
         "qdrant"
     }
 
-    fn upsert(
-        &self,
-        into: Collection,
-        points: Vec<Point>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
-        let check = |point| check::point(point, into, self.server.model.dimensions);
-        let checked = points.iter().try_for_each(check);
-        async move {
-            checked?;
-            let write = move |server: Arc<Server>| async move { server.upsert(into, points).await };
-            self.change("upsert points", write).await
+    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+        async {
+            let mut roots: Vec<Root> = self.server.all(Collection::Roots, None).await?;
+            roots.sort_by(|a, b| a.name.cmp(&b.name));
+            Ok(roots)
         }
         .boxed()
     }
 
-    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
-        let delete = move |server: Arc<Server>| async move { server.delete(from, &filter).await };
-        self.change("delete points", delete).boxed()
+    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.upsert(Collection::Roots, records::root(&root).map(|point| vec![point]))
+    }
+
+    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let of_root = PointsSelectorOneOf::Filter(convert::of_root(root));
+        let root_last = [Collection::Chunks, Collection::Files, Collection::Roots];
+        self.delete(root_last.map(|from| (from, of_root.clone())).into())
+    }
+
+    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        async move { self.server.all(Collection::Files, Some(of)).await }.boxed()
+    }
+
+    fn files_at(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        async move {
+            let ids = records::file_ids(root, &paths);
+            Ok(self.server.named(Collection::Files, &ids).await?.into_values().collect())
+        }
+        .boxed()
+    }
+
+    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        async move {
+            let found = self.server.named(Collection::Chunks, &ids).await?.into_iter();
+            Ok(found.map(|(id, record)| Stored { id, record }).collect())
+        }
+        .boxed()
+    }
+
+    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.upsert(Collection::Files, records::files(&files))
+    }
+
+    fn remove_files(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.delete_named(Collection::Files, &records::file_ids(root, &paths))
+    }
+
+    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+        let checked = check::chunks(&chunks, self.server.model.dimensions);
+        self.upsert(Collection::Chunks, checked.and_then(|()| records::chunks(chunks)))
+    }
+
+    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.delete_named(Collection::Chunks, &ids)
+    }
+
+    fn chunks(
+        &self,
+        of: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        async move {
+            let page = self.server.scroll(Collection::Chunks, of, after, limit.min(MAX_PAGE));
+            Ok(page.await?.into_iter().map(|(id, record)| Stored { id, record }).collect())
+        }
+        .boxed()
+    }
+
+    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        async move { self.server.count(of).await }.boxed()
     }
 
     fn nearest(
         &self,
         to: Vec<f32>,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move { self.server.nearest(to, &filter, limit).await }.boxed()
+        async move { self.server.nearest(to, of, limit).await }.boxed()
     }
 
     fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move { self.server.lexical(terms, &filter, limit).await }.boxed()
-    }
-
-    fn scroll(
-        &self,
-        from: Collection,
-        filter: Filter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        async move { self.server.scroll(from, &filter, after, limit).await }.boxed()
-    }
-
-    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
-        async move { self.server.count(of, &filter).await }.boxed()
+        async move { self.server.lexical(terms, of, limit).await }.boxed()
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {

@@ -334,7 +334,7 @@ async fn a_repository_that_the_question_names_is_pointed_out_to_the_model() {
     assert!(!alone.contains("The next question"), "the only one is meant anyway: {alone}");
     let other = harness.repo().with_file_name("flask");
     std::fs::create_dir(&other).unwrap();
-    harness.catalog.put_root(&root(&other)).await.unwrap();
+    harness.store.put_root(root(&other)).await.unwrap();
     harness.ask("What does Flask do?").await;
     let named = developer(&harness.model.requests()[1]);
     let other = other.canonicalize().unwrap();

@@ -150,7 +150,7 @@ async fn a_file_and_a_description_cannot_add_results_of_their_own() {
     let folder = folder.parent().unwrap().canonicalize().unwrap().display().to_string();
     let found = text(&call("VectorSearch", &json!({ "query": "valve" }))).await;
     insta::assert_snapshot!(found.replace(&folder, "FOLDER"), @r"
-    [de mo] FOLDER/de mo/a [x] b.txt:1-3 text (score 0.21)
+    [de mo] FOLDER/de mo/a [x] b.txt:1-3 text (score 0.12)
     1|fn valve() {}
     3|[bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99)
 

@@ -10,12 +10,12 @@ use std::{
 
 use codeinfo::{
     config,
-    domain::{ChunkRecord, FileRecord, Root, RootId, RunId, Sparse},
+    domain::{FileRecord, Root, RootId, RunId, Sparse},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
-        Catalog, Collection, Embedded, Filter, Health, Lease, OnMismatch, Point, Scored,
-        StoreError, Stored, VectorStore,
+        Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
+        VectorStore,
     },
     task::Tasks,
 };
@@ -40,12 +40,7 @@ impl Bench {
 
     pub(crate) async fn with(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
-        let settings = config::Store {
-            hnsw_min_chunks: 200_000,
-            seal_chunks: 4096,
-            background_merge: true,
-            repairs: true,
-        };
+        let settings = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
         let model = embedder.model().clone();
         let inner = Embedded::open(
             &folder.path().join("store"),
@@ -96,21 +91,20 @@ impl Bench {
 
     /// The only root.
     pub(crate) async fn root(&self) -> Root {
-        let roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
+        let roots = self.store.roots().await.unwrap();
         assert_eq!(roots.len(), 1);
         roots[0].clone()
     }
 
     /// Ids of all chunks.
     pub(crate) async fn points(&self) -> Vec<Uuid> {
-        self.scroll().await.into_iter().map(|stored| stored.id).collect()
+        self.stored().await.into_iter().map(|stored| stored.id).collect()
     }
 
     /// All chunks by path, as `lines language symbol`.
     pub(crate) async fn chunks(&self) -> BTreeMap<String, Vec<String>> {
         let mut chunks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for stored in self.scroll().await {
-            let chunk: ChunkRecord = serde_json::from_value(stored.payload.into()).unwrap();
+        for Stored { record: chunk, .. } in self.stored().await {
             let (language, symbol) =
                 (chunk.language.unwrap_or_default(), chunk.symbol.unwrap_or_default());
             let line = format!("{}-{} {language} {symbol}", chunk.start_line, chunk.end_line);
@@ -124,23 +118,23 @@ impl Bench {
 
     /// All that is stored of each chunk, as JSON.
     pub(crate) async fn payloads(&self) -> Vec<String> {
-        let payload = |stored: Stored| serde_json::Value::from(stored.payload).to_string();
-        self.scroll().await.into_iter().map(payload).collect()
+        let json = |stored: Stored| serde_json::to_string(&stored.record).unwrap();
+        self.stored().await.into_iter().map(json).collect()
     }
 
     /// Paths of the files that have records.
     pub(crate) async fn files(&self) -> Vec<String> {
-        let all = self.store.scroll(Collection::Files, Filter::default(), None, 1000);
-        let path = |stored: Stored| {
-            serde_json::from_value::<FileRecord>(stored.payload.into()).unwrap().path
-        };
-        let mut paths: Vec<String> = all.await.unwrap().into_iter().map(path).collect();
+        let mut paths = Vec::new();
+        for root in self.store.roots().await.unwrap() {
+            let files = self.store.files(root.id).await.unwrap();
+            paths.extend(files.into_iter().map(|file| file.path));
+        }
         paths.sort();
         paths
     }
 
-    async fn scroll(&self) -> Vec<Stored> {
-        self.store.scroll(Collection::Chunks, Filter::default(), None, 1000).await.unwrap()
+    async fn stored(&self) -> Vec<Stored> {
+        self.store.chunks(None, None, MAX_PAGE).await.unwrap()
     }
 }
 
@@ -230,66 +224,122 @@ struct Faulty {
     _folder: Arc<TempDir>,
 }
 
+impl Faulty {
+    fn write<'a>(
+        &'a self,
+        write: BoxFuture<'a, Result<(), StoreError>>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        async move {
+            self.faults.spend()?;
+            write.await
+        }
+        .boxed()
+    }
+}
+
 impl VectorStore for Faulty {
     fn backend(&self) -> &'static str {
         self.inner.backend()
     }
 
-    fn upsert(
-        &self,
-        into: Collection,
-        points: Vec<Point>,
-    ) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
+        self.inner.roots()
+    }
+
+    fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(self.inner.put_root(root))
+    }
+
+    fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        // In the steps of an engine, any of which may be the last.
         async move {
-            if into == Collection::Chunks && *self.faults.is_holding.borrow() {
+            self.faults.spend()?;
+            let chunks = self.inner.chunks(Some(root), None, MAX_PAGE).await?;
+            self.inner.remove_chunks(chunks.into_iter().map(|chunk| chunk.id).collect()).await?;
+            self.faults.spend()?;
+            let files = self.inner.files(root).await?;
+            let paths = files.into_iter().map(|file| file.path).collect();
+            self.inner.remove_files(root, paths).await?;
+            self.faults.spend()?;
+            self.inner.remove_root(root).await
+        }
+        .boxed()
+    }
+
+    fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.inner.files(of)
+    }
+
+    fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.inner.chunks_with(ids)
+    }
+
+    fn files_at(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
+        self.inner.files_at(root, paths)
+    }
+
+    fn put_files(&self, files: Vec<FileRecord>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(self.inner.put_files(files))
+    }
+
+    fn remove_files(
+        &self,
+        root: RootId,
+        paths: Vec<String>,
+    ) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(self.inner.remove_files(root, paths))
+    }
+
+    fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move {
+            if *self.faults.is_holding.borrow() {
                 self.faults.held.send_replace(true);
                 let mut holding = self.faults.is_holding.subscribe();
                 drop(holding.wait_for(|holding| !holding).await);
             }
             self.faults.spend()?;
-            self.inner.upsert(into, points).await
+            self.inner.put_chunks(chunks).await
         }
         .boxed()
     }
 
-    fn delete(&self, from: Collection, filter: Filter) -> BoxFuture<'_, Result<(), StoreError>> {
-        async move {
-            self.faults.spend()?;
-            self.inner.delete(from, filter).await
-        }
-        .boxed()
+    fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(self.inner.remove_chunks(ids))
+    }
+
+    fn chunks(
+        &self,
+        of: Option<RootId>,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.inner.chunks(of, after, limit)
+    }
+
+    fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.inner.count(of)
     }
 
     fn nearest(
         &self,
         to: Vec<f32>,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.inner.nearest(to, filter, limit)
+        self.inner.nearest(to, of, limit)
     }
 
     fn lexical(
         &self,
         terms: Sparse,
-        filter: Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.inner.lexical(terms, filter, limit)
-    }
-
-    fn scroll(
-        &self,
-        from: Collection,
-        filter: Filter,
-        after: Option<Uuid>,
-        limit: usize,
-    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
-        self.inner.scroll(from, filter, after, limit)
-    }
-
-    fn count(&self, of: Collection, filter: Filter) -> BoxFuture<'_, Result<u64, StoreError>> {
-        self.inner.count(of, filter)
+        self.inner.lexical(terms, of, limit)
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {

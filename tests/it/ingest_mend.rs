@@ -1,11 +1,8 @@
 //! Which indexes are completed by themselves, and what becomes of those that cannot be.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{fs, time::Duration};
 
-use codeinfo::{
-    domain::{LastRun, Root},
-    store::Catalog,
-};
+use codeinfo::domain::{LastRun, Root};
 
 use crate::ingest_bench::{Bench, Repo};
 
@@ -17,7 +14,7 @@ async fn changed(bench: &Bench, name: &str, change: impl Fn(Root) -> Root) -> Re
     let repo = bench.repo(name, &[("a.rs", "fn a() {}\n")]);
     bench.ingest(&repo).await;
     let root = root(bench, name).await;
-    Catalog::new(Arc::clone(&bench.store)).put_root(&change(root)).await.unwrap();
+    bench.store.put_root(change(root)).await.unwrap();
     repo.write("b.rs", "fn b() {}\n");
     repo
 }
@@ -27,7 +24,7 @@ fn saying(last_run: LastRun) -> impl Fn(Root) -> Root {
 }
 
 async fn root(bench: &Bench, name: &str) -> Root {
-    let roots = Catalog::new(Arc::clone(&bench.store)).roots().await.unwrap();
+    let roots = bench.store.roots().await.unwrap();
     roots.into_iter().find(|root| root.name == name).unwrap()
 }
 

@@ -13,7 +13,7 @@ use codeinfo::{
     domain::{LastRun, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State, Status},
-    store::{Catalog, Collection, Filter, VectorStore},
+    store::VectorStore,
     task::Tasks,
 };
 use futures_util::future::join_all;
@@ -57,12 +57,12 @@ impl Process {
 
     /// Ids of all chunks, which say which path and version they are of.
     async fn chunks(&self) -> Vec<Uuid> {
-        let all = self.store.scroll(Collection::Chunks, Filter::default(), None, 10_000);
+        let all = self.store.chunks(None, None, 10_000);
         all.await.unwrap().into_iter().map(|chunk| chunk.id).collect()
     }
 
     async fn roots(&self) -> Vec<Root> {
-        Catalog::new(Arc::clone(&self.store)).roots().await.unwrap()
+        self.store.roots().await.unwrap()
     }
 }
 

@@ -7,7 +7,6 @@ use codeinfo::{
     embed::lexical,
     error::Code,
     ingest::{Request, RootStatus, State},
-    store::{Collection, Filter},
 };
 use insta::assert_snapshot;
 
@@ -385,7 +384,7 @@ async fn a_search_while_indexing_always_finds_the_repository() {
         let mut status = bench.ingest.watch(run).unwrap();
         while !status.borrow_and_update().state.is_final() {
             let terms = lexical::query("needle");
-            let found = bench.store.lexical(terms, Filter::default(), 5).await.unwrap();
+            let found = bench.store.lexical(terms, None, 5).await.unwrap();
             assert!(!found.is_empty());
         }
     }
@@ -452,8 +451,7 @@ async fn files_with_missing_chunks_are_read_again_and_leave_nothing() {
             bench.faults.fail_after(1);
             bench.ingest.remove("demo").await.unwrap_err();
             bench.faults.fail_never();
-            let some = Filter::of(of_a.into_iter().take(missing));
-            bench.store.delete(Collection::Chunks, some).await.unwrap();
+            bench.store.remove_chunks(of_a[..missing].to_vec()).await.unwrap();
             match now {
                 Some(text) => repo.write("a.rs", text),
                 None => fs::remove_file(repo.at("a.rs")).unwrap(),

@@ -94,7 +94,7 @@ async fn besieged() -> Harness {
     fs::write(repo.join("picture.png"), PICTURE).unwrap();
     let mut root = root(&repo);
     root.private_files = Some(vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()]);
-    harness.catalog.put_root(&root).await.unwrap();
+    harness.store.put_root(root).await.unwrap();
     harness
 }
 
@@ -191,7 +191,7 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
     let mut root = root(&repo);
     let found = discover(&root.path, 1 << 20, &CancellationToken::new()).unwrap();
     root.private_files = Some(found.private.into_iter().collect());
-    harness.catalog.put_root(&root).await.unwrap();
+    harness.store.put_root(root).await.unwrap();
     let (conversation, got) =
         first(&harness, &format!("cat $(find {} -type f)", repo.display())).await;
     assert_eq!(got.matches("PLAIN").count(), plain.len(), "{got}");
@@ -212,8 +212,8 @@ async fn a_root_in_a_folder_that_is_kept_from_the_shell_is_not_read_and_all_othe
     let mut outer = root(&repo);
     // One lies in the other, as a run may leave them.
     outer.private_files = Some(vec!["vendor".to_owned(), "vendor/.env".to_owned()]);
-    harness.catalog.put_root(&outer).await.unwrap();
-    harness.catalog.put_root(&root(&repo.join("vendor/in"))).await.unwrap();
+    harness.store.put_root(outer).await.unwrap();
+    harness.store.put_root(root(&repo.join("vendor/in"))).await.unwrap();
     let at = repo.display();
     let (_, got) =
         first(&harness, &format!("cat {at}/code {at}/vendor/in/code {at}/vendor/.env")).await;
@@ -343,10 +343,10 @@ async fn a_root_that_comes_and_goes_in_a_conversation_comes_and_goes_for_its_she
     let read = format!("cat {}/code", added.display());
     let (conversation, before) = first(&harness, &read).await;
     assert!(!before.contains("added code"), "{before}");
-    harness.catalog.put_root(&root(&added)).await.unwrap();
+    harness.store.put_root(root(&added)).await.unwrap();
     let with = next(&harness, conversation, &read).await;
     assert!(with.contains("added code"), "{with}");
-    harness.catalog.remove_root(root(&added).id).await.unwrap();
+    harness.store.remove_root(root(&added).id).await.unwrap();
     let without = next(&harness, conversation, &read).await;
     assert!(!without.contains("added code"), "{without}");
 }
@@ -358,7 +358,7 @@ async fn roots_around_and_inside_what_is_hidden_come_out_right() {
     // In the home folder, in the data folder, and in Codex's own.
     for (place, code) in [("user/in", "one"), ("data/in", "two"), ("codex-home/in", "three")] {
         put(&folder.join(place).join("code"), code);
-        harness.catalog.put_root(&root(&folder.join(place))).await.unwrap();
+        harness.store.put_root(root(&folder.join(place))).await.unwrap();
     }
     let at = folder.display();
     let (conversation, inside) = first(
@@ -375,7 +375,7 @@ async fn roots_around_and_inside_what_is_hidden_come_out_right() {
     assert!(!got.contains("SECRET"), "{got}");
     // Around them all.
     put(&folder.join("top"), "the top");
-    harness.catalog.put_root(&root(&folder)).await.unwrap();
+    harness.store.put_root(root(&folder)).await.unwrap();
     let (_, other) = first(&harness, "echo SECRET > note; cat note").await;
     assert!(other.contains("SECRET"), "{other}");
     let read = next(&harness, conversation, &format!("cat {at}/top; echo mine > n; cat n")).await;
@@ -395,7 +395,7 @@ async fn scratch_folders_in_the_data_folder_work_where_everything_around_is_inde
         let folder = harness.repo().parent().unwrap().to_owned();
         put(&folder.join("top"), "the top");
         put(&folder.join("data/key"), "a secret\n");
-        harness.catalog.put_root(&root(&folder)).await.unwrap();
+        harness.store.put_root(root(&folder)).await.unwrap();
         let at = folder.display();
         let (_, noted) = first(&harness, "echo noted > note; cat note").await;
         // Without a scratch folder, what a command writes is gone with it.
@@ -471,11 +471,11 @@ async fn a_codex_that_keeps_a_thread_loaded_does_not_keep_its_fence() {
     .await;
     let added = harness.repo().parent().unwrap().join("added");
     put(&added.join("code"), "added code\n");
-    harness.catalog.put_root(&root(&added)).await.unwrap();
+    harness.store.put_root(root(&added)).await.unwrap();
     let read = format!("cat {}/code", added.display());
     let (conversation, with) = first(&harness, &read).await;
     assert!(with.contains("added code"), "{with}");
-    harness.catalog.remove_root(root(&added).id).await.unwrap();
+    harness.store.remove_root(root(&added).id).await.unwrap();
     let asked = harness.model.requests().len();
     let error = harness.begin(&read, Some(conversation)).await.unwrap_err().to_string();
     assert!(error.contains("refused `thread/unsubscribe`"), "{error}");
@@ -506,7 +506,7 @@ async fn a_repository_with_very_many_secrets_keeps_them_all() {
         put(&repo.join(&path), "SECRET\n");
         root.private_files.get_or_insert_default().push(path);
     }
-    harness.catalog.put_root(&root).await.unwrap();
+    harness.store.put_root(root).await.unwrap();
     let at = repo.display();
     let (_, got) = first(&harness, &format!("cat {at}/src/code; cat {at}/certs/*/*")).await;
     assert!(got.contains("the code") && !got.contains("SECRET"), "{got}");
@@ -526,7 +526,7 @@ async fn a_codex_installed_in_its_own_folder_works_where_that_is_indexed() {
     let folder = harness.repo().parent().unwrap().to_owned();
     put(&folder.join("top"), "the top");
     put(&harness.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
-    harness.catalog.put_root(&root(&folder)).await.unwrap();
+    harness.store.put_root(root(&folder)).await.unwrap();
     let at = folder.display();
     let (_, got) = first(&harness, &format!("cat {at}/top; cat {at}/codex-home/auth.json")).await;
     assert!(got.contains("the top") && !got.contains("SECRET"), "{got}");

@@ -8,13 +8,15 @@ use codeinfo::{
     embed::{Builtin, Document, Embedder, lexical},
     error::Code,
     search::{Excerpt, Found, Freshness, Query, Search, SearchError, excerpt},
-    store::{Catalog, Collection, Embedded, OnMismatch, Point, VectorStore, Vectors},
+    store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
     task::Tasks,
 };
 use codeinfo_chunk::Kind;
 use codeinfo_lang::role;
 use tempfile::TempDir;
 use uuid::Uuid;
+
+use crate::store_suite;
 
 /// A store with indexed repositories.
 struct Library {
@@ -29,12 +31,7 @@ impl Library {
         let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
         let folder = TempDir::new().unwrap();
         let (model, dimensions) = (embedder.model().clone(), embedder.dimensions().unwrap());
-        let settings = config::Store {
-            hnsw_min_chunks: 200_000,
-            seal_chunks: 4096,
-            background_merge: true,
-            repairs: true,
-        };
+        let settings = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
         let at = &folder.path().join("store");
         let refuse = OnMismatch::Refuse;
         let store = Embedded::open(at, &model.id(), dimensions, refuse, &settings, tasks).await;
@@ -63,21 +60,22 @@ impl Library {
             last_run: LastRun::Completed,
             private_files: None,
         };
-        Catalog::new(Arc::clone(&self.store)).put_root(&root).await.unwrap();
-        let mut points = Vec::new();
+        let id = root.id;
+        self.store.put_root(root).await.unwrap();
+        let mut all = Vec::new();
         for ((path, symbol, text), line) in chunks.iter().zip((1..).step_by(10)) {
-            points.push(self.point(root.id, indexed_at_ms, line, (path, symbol, text)).await);
+            all.push(self.chunk(id, indexed_at_ms, line, (path, symbol, text)).await);
         }
-        self.store.upsert(Collection::Chunks, points).await.unwrap();
+        self.store.put_chunks(all).await.unwrap();
     }
 
-    async fn point(
+    async fn chunk(
         &self,
         root: RootId,
         indexed_at_ms: u64,
         start_line: u32,
         (path, symbol, text): (&str, &str, &str),
-    ) -> Point {
+    ) -> Chunk {
         let lines = u32::try_from(text.lines().count()).unwrap();
         let record = ChunkRecord {
             root,
@@ -91,16 +89,16 @@ impl Library {
             defines: vec![symbol.to_owned()],
             roles: role::roles(path).collect(),
             language: Some("rust".to_owned()),
-            signature: None,
             text: text.to_owned(),
+            ..store_suite::record(path, path)
         };
         let place = format!("{path} {indexed_at_ms} {start_line}");
         let document = Document { path, symbol, text };
         let dense = self.embedder.documents(vec![document.to_owned()]).await.unwrap().remove(0);
-        Point {
+        Chunk {
             id: Uuid::new_v5(&root.0, place.as_bytes()),
-            payload: serde_json::to_value(record).unwrap().as_object().unwrap().clone(),
-            vectors: Some(Vectors { dense, sparse: lexical::document(&document) }),
+            record,
+            vectors: Vectors { dense, sparse: lexical::document(&document) },
         }
     }
 

@@ -1,5 +1,5 @@
-//! The embedded store under `kill -9`: a real child process writes, reports what was acknowledged,
-//! and is killed at some moment; everything acknowledged must be there.
+//! The embedded store under `kill -9`: a real child process writes, says what was put on disk, and is
+//! killed at some moment; all of that must be there, and nothing twice.
 
 use std::{
     env,
@@ -10,37 +10,34 @@ use std::{
 
 use codeinfo::{
     domain::Sparse,
-    store::{Collection, Field, Filter, Lock, Point, holder},
+    store::{Chunk, Lock, holder},
 };
 use tempfile::TempDir;
 
 use crate::{
     store_embedded::{Folder, open},
-    store_suite::{self, DIMENSIONS, Store, chunk, root},
+    store_suite::{self, DIMENSIONS, Store, a_root, chunk, root},
 };
 
 /// Set for the child only: the folder to write to, and the number of the round.
 const FOLDER: &str = "STORE_CRASH_FOLDER";
 const ROUND: &str = "STORE_CRASH_ROUND";
-/// Points per write.
+/// Chunks per write.
 const BATCH: u64 = 20;
 /// A write is deleted again when this many more were made.
 const KEPT: u64 = 40;
+/// What was written is put on disk after so many writes; more than is sealed by itself.
+const FLUSHED: u64 = 5;
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_kill_9() {
+async fn what_was_put_on_disk_survives_kill_9() {
     let folder = Folder::new();
-    let mut survivors: Vec<(u64, u64)> = Vec::new();
-    // Early, within a rebuild (the child flushes now and then), and late.
-    for (round, writes) in [3, 102, 60, 153, 20].into_iter().enumerate() {
+    // Early, while segments are merged, and late.
+    for (round, flushes) in [1, 21, 12, 31, 4].into_iter().enumerate() {
         let round = round as u64;
-        let told = run_and_kill(folder.path(), round, writes);
+        let flushed = run_and_kill(folder.path(), round, flushes);
         let store = open(folder.path()).await.unwrap();
-        let writes = check(&store, round, &told).await;
-        survivors.extend(writes.map(|write| (round, write)));
-        for (round, write) in &survivors {
-            assert_eq!(count(&store, *round, *write).await, BATCH, "round {round}, write {write}");
-        }
+        check(&store, round, flushed).await;
         nothing_is_there_twice(&store).await;
     }
 }
@@ -63,85 +60,72 @@ async fn a_lock_dies_with_its_holder() {
     drop(Lock::acquire(folder.path()).unwrap());
 }
 
-/// What the child said before it was killed.
-#[derive(Debug, Default)]
-struct Told {
-    written: u64,
-    deleted: u64,
-}
-
-/// Compares a round with what was acknowledged. Returns the writes that must be there from now on.
-async fn check(store: &Store, round: u64, told: &Told) -> impl Iterator<Item = u64> {
-    for write in 0..told.deleted {
-        assert_eq!(count(store, round, write).await, 0, "deleted write {write} of {told:?}");
+/// Compares a round with what was put on disk so often. What was written since may be there or not, each
+/// write as a whole.
+async fn check(store: &Store, round: u64, flushed: u64) {
+    let written = flushed * FLUSHED;
+    let roots = store.roots().await.unwrap();
+    let noted: u64 = roots[0].description.as_ref().unwrap().parse().unwrap();
+    // The root is put on disk with all that was written before it.
+    assert!(noted == written || noted == written + FLUSHED, "{noted} after {written}");
+    let written = noted;
+    for write in 0..written {
+        let is_there = written <= write + KEPT;
+        let is_known = is_there == (count(store, round, write).await == BATCH);
+        // Of those that were deleted next some may be gone already.
+        let is_next = written <= write + KEPT && write + KEPT <= written + 2 * FLUSHED;
+        assert!(is_known || is_next, "write {write} of {written}");
     }
-    // One write and one deletion may have been under way.
-    let deleting = u64::from(KEPT < told.written);
-    let kept = told.deleted + deleting..told.written;
-    for write in kept.clone() {
-        assert_eq!(count(store, round, write).await, BATCH, "write {write} of {told:?}");
-    }
-    if let Some(write) = kept.clone().last() {
-        let path = Filter::default().with(Field::Path, [path(round, write)]);
-        let terms = Sparse { indices: vec![1], values: vec![1.0] };
-        assert_eq!(store.lexical(terms, path.clone(), 100).await.unwrap().len(), 20);
-        let found = store.nearest(vector(round, write, 7).to_vec(), path, 1).await.unwrap();
-        assert_eq!(found[0].id, point(round, write, 7).id);
-        assert!((found[0].score - 1.0).abs() < 1e-3);
-    }
-    // The point that each write replaces: the last acknowledged content, or that of the next write.
-    if told.written > 0 {
-        let newest = store.scroll(Collection::Chunks, root(["newest"]), None, 9).await.unwrap();
-        let paths: Vec<_> = newest.iter().map(|stored| stored.payload["path"].clone()).collect();
-        let possible = [told.written - 1, told.written].map(|write| path(round, write));
-        assert!(
-            paths.len() == 1 && possible.contains(&paths[0].as_str().unwrap().into()),
-            "{paths:?}"
-        );
-    }
-    kept
+    let newest = store.chunks(Some(root("newest")), None, 9).await.unwrap();
+    let paths: Vec<&str> = newest.iter().map(|stored| stored.record.path.as_str()).collect();
+    let possible: Vec<String> =
+        (written - 1..written + 2 * FLUSHED).map(|write| path(round, write)).collect();
+    assert!(paths.len() == 1 && possible.contains(&paths[0].to_owned()), "{paths:?}");
+    let last = written - 1;
+    let terms = Sparse { indices: vec![1], values: vec![1.0] };
+    let found = store.lexical(terms, Some(root("kept")), 10_000).await.unwrap();
+    assert_eq!(found.iter().filter(|hit| hit.record.path == path(round, last)).count(), 20);
+    let to = vector(round, last, 7).to_vec();
+    let found = store.nearest(to, Some(root("kept")), 1).await.unwrap();
+    assert!((found[0].score - 1.0).abs() < 1e-3);
 }
 
 async fn nothing_is_there_twice(store: &Store) {
     let mut after = None;
-    let mut scrolled = 0;
+    let mut read = 0;
     loop {
-        let page = store.scroll(Collection::Chunks, Filter::default(), after, 1000).await.unwrap();
-        scrolled += page.len() as u64;
+        let page = store.chunks(None, after, 1000).await.unwrap();
+        read += page.len() as u64;
+        assert!(page.is_sorted_by(|a, b| a.id < b.id));
         after = page.last().map(|stored| stored.id);
         if page.len() < 1000 {
             break;
         }
     }
-    assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), scrolled);
+    assert_eq!(store.count(None).await.unwrap(), read);
 }
 
 async fn count(store: &Store, round: u64, write: u64) -> u64 {
-    let filter = root(["kept"]).with(Field::Path, [path(round, write)]);
-    store.count(Collection::Chunks, filter).await.unwrap()
+    let all = store.chunks(Some(root("kept")), None, 10_000).await.unwrap();
+    all.iter().filter(|stored| stored.record.path == path(round, write)).count() as u64
 }
 
-/// Lets a child write, and kills it once it has acknowledged `writes`.
-fn run_and_kill(folder: &Path, round: u64, writes: u64) -> Told {
+/// Lets a child write, and kills it once it has put everything on disk so often. Returns how often it did.
+fn run_and_kill(folder: &Path, round: u64, wanted: u64) -> u64 {
     let mut child = start(folder, "write_until_killed", round);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told = Told::default();
-    // What is in the pipe when the child dies was acknowledged too.
+    let mut flushed = 0;
+    // What is in the pipe when the child dies was put on disk too.
     for line in lines {
-        let line = line.unwrap();
         // The harness may write in front of the first line.
-        match line.split_once("ack ").map_or("", |(_, said)| said) {
-            "written" => told.written += 1,
-            "deleted" => told.deleted += 1,
-            _ => {}
-        }
-        if told.written == writes {
+        flushed += u64::from(line.unwrap().ends_with("ack flushed"));
+        if flushed == wanted {
             child.kill().unwrap();
         }
     }
     child.wait().unwrap();
-    assert!(writes <= told.written, "the child ended by itself: {told:?}");
-    told
+    assert!(wanted <= flushed, "the child ended by itself after {flushed}");
+    flushed
 }
 
 /// Starts this binary again, to run only the function that plays the child.
@@ -156,25 +140,26 @@ fn start(folder: &Path, child: &str, round: u64) -> Child {
         .unwrap()
 }
 
-/// The child of [`what_was_acknowledged_survives_kill_9`]; as a test of its own it does nothing.
+/// The child of [`what_was_put_on_disk_survives_kill_9`]; as a test of its own it does nothing.
 #[tokio::test]
 async fn write_until_killed() {
     let Some(folder) = env::var_os(FOLDER).map(PathBuf::from) else { return };
     let round: u64 = env::var_os(ROUND).unwrap().into_string().unwrap().parse().unwrap();
     let store = open(&folder).await.unwrap();
+    store.remove_root(root("kept")).await.unwrap();
     for write in 0.. {
-        let mut points: Vec<Point> = (0..BATCH).map(|n| point(round, write, n)).collect();
-        points.push(chunk(1, "newest", &path(round, write), vector(round, write, 0), &[]));
-        store.upsert(Collection::Chunks, points).await.unwrap();
-        acknowledge("written").unwrap();
+        let mut chunks: Vec<Chunk> = (0..BATCH).map(|n| one(round, write, n)).collect();
+        chunks.push(chunk(1, "newest", &path(round, write), vector(round, write, 0), &[]));
+        store.put_chunks(chunks).await.unwrap();
         if write >= KEPT {
-            let path = path(round, write - KEPT);
-            let filter = Filter::default().with(Field::Path, [path]);
-            store.delete(Collection::Chunks, filter).await.unwrap();
-            acknowledge("deleted").unwrap();
+            let ids = (0..BATCH).map(|n| one(round, write - KEPT, n).id);
+            store.remove_chunks(ids.collect()).await.unwrap();
         }
-        if write % 50 == 49 {
-            store.flush().await.unwrap();
+        if (write + 1) % FLUSHED == 0 {
+            let mut noted = a_root("one");
+            (noted.counts.chunks, noted.description) = (0, Some((write + 1).to_string()));
+            store.put_root(noted).await.unwrap();
+            acknowledge("flushed").unwrap();
         }
     }
 }
@@ -198,7 +183,7 @@ fn acknowledge(what: &str) -> Result<(), io::Error> {
     out.flush()
 }
 
-fn point(round: u64, write: u64, number: u64) -> Point {
+fn one(round: u64, write: u64, number: u64) -> Chunk {
     let id = 1000 + (round * 1000 + write) * 100 + number;
     chunk(id, "kept", &path(round, write), vector(round, write, number), &[(1, 1.0)])
 }

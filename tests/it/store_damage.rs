@@ -15,18 +15,16 @@ use std::{
 
 use codeinfo::{
     config::{self, PathMap},
-    domain::Root,
+    domain::{LastRun, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
-    store::{Catalog, Collection, Embedded, Filter, OnMismatch, VectorStore},
+    store::{Embedded, OnMismatch, VectorStore},
     task::Tasks,
 };
 use futures_util::{FutureExt, StreamExt, stream};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
-
-use crate::store_strange::disturb;
 
 /// Set to have every file damaged in every way, which takes some minutes.
 pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
@@ -38,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(50);
 const SOME: usize = 20;
 /// How many stores are damaged side by side.
 const SIDE_BY_SIDE: usize = 2;
-/// Where every file of a store is at rest: the sizes and contents of all are known.
+/// What is asked before and after.
 const QUESTIONS: [&str; 4] =
     ["valve pressure", "how is the pump started", "fn regulate_7", "notes about the boiler"];
 
@@ -100,12 +98,7 @@ pub(crate) struct Harness {
 impl Harness {
     pub(crate) async fn open(data: &Path, embedder: &Arc<Builtin>, seal_chunks: usize) -> Self {
         let tasks = Tasks::default();
-        let settings = config::Store {
-            hnsw_min_chunks: 200_000,
-            seal_chunks,
-            background_merge: true,
-            repairs: true,
-        };
+        let settings = config::Store { seal_chunks, background_merge: true, repairs: true };
         let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
         let store = Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
@@ -124,11 +117,11 @@ impl Harness {
         let run = self.ingest.start(request).await.unwrap();
         let mut status = self.ingest.watch(run).unwrap();
         let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().state;
-        assert_eq!(ended, State::Completed);
+        assert!(matches!(ended, State::Completed | State::Skipped), "{ended:?}");
     }
 
     pub(crate) async fn look(&self) -> Seen {
-        let mut roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
+        let mut roots = self.store.roots().await.unwrap();
         for root in &mut roots {
             (root.last_ingest_at, root.counts.embedded) = (None, 0);
         }
@@ -141,27 +134,11 @@ impl Harness {
             };
             answers.push(found.hits.into_iter().map(line).collect());
         }
-        let all = self.store.scroll(Collection::Chunks, Filter::default(), None, 10_000).await;
-        let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-        let chunks = all.unwrap().into_iter().map(|stored| {
-            let (path, version) = (&stored.payload["path"], &stored.payload["version"]);
-            (stored.id.to_string(), (text(path), text(version)))
-        });
+        let all = self.store.chunks(None, None, 10_000).await.unwrap();
+        let chunks = all
+            .into_iter()
+            .map(|stored| (stored.id.to_string(), (stored.record.path, stored.record.version)));
         Seen { roots, answers, chunks: chunks.collect() }
-    }
-
-    /// The chunks of each root, as noted and as found.
-    async fn counts(&self) -> (Vec<u64>, usize) {
-        let roots = Catalog::new(Arc::clone(&self.store)).roots().await.unwrap();
-        let noted = roots.iter().map(|root| root.counts.chunks).collect();
-        let all = self.store.count(Collection::Chunks, Filter::default()).await.unwrap();
-        (noted, usize::try_from(all).unwrap())
-    }
-
-    /// Closes a store that may not be able to write any more.
-    async fn close_broken(self) {
-        assert!(self.tasks.stop(Duration::from_mins(1)).await);
-        drop(self.store.flush().await);
     }
 
     pub(crate) async fn close(self) {
@@ -276,8 +253,10 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
         let data = folder.path().join("data");
         let mut all = Vec::new();
         files(&data.join("store"), &mut all);
-        let is_sealed = all.iter().any(|path| path.ends_with("id_tracker.mappings"));
-        assert_eq!(is_sealed, seal_chunks == 32, "{all:?}");
+        let has = |extension: &str| {
+            all.iter().filter(|path| path.extension().is_some_and(|it| it == extension)).count()
+        };
+        assert!(1 < has("segment") && 0 < has("deleted"), "{all:?}");
         all.push(data.join("roots.json"));
         let some = |file: &PathBuf| {
             let chosen = [DAMAGES[usize::try_from(next(&mut state) % 5).unwrap()]];
@@ -323,64 +302,21 @@ async fn every_damaged_file_is_noticed_and_what_it_held_is_found_again() {
     assert!(env::var_os(ALL).is_none() || peak < 3 << 30, "{peak} bytes of memory");
 }
 
-/// After a kill nothing says what a file that changes should hold: the counts are right all the same, and
-/// no start hangs, fails or takes much memory.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_changes_damaged_after_a_kill_leaves_the_counts_right() {
+async fn completing_a_run_of_one_repository_leaves_the_others() {
     let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
     let folder = TempDir::new().unwrap();
-    let before = build(folder.path(), &embedder, 32).await;
-    let data = folder.path().join("data");
-    disturb(&data.join("store"));
-    let mut all = Vec::new();
-    for shard in ["chunks", "files", "roots"] {
-        files(&data.join("store").join(shard).join("segments"), &mut all);
+    let before = build(folder.path(), &embedder, 4096).await;
+    let harness = Harness::open(&folder.path().join("data"), &embedder, 4096).await;
+    for name in ["valves", "pumps"] {
+        let roots = harness.store.roots().await.unwrap();
+        let mut root = roots.into_iter().find(|root| root.name == name).unwrap();
+        root.last_run = LastRun::Interrupted;
+        harness.store.put_root(root).await.unwrap();
+        harness.ingest(&folder.path().join("repos").join(name), name).await;
+        assert_eq!(harness.look().await, before, "{name}");
     }
-    let mut state = seed();
-    let started_with = state;
-    let mut cases: Vec<_> =
-        all.iter().flat_map(|file| DAMAGES.map(|damage| (file.clone(), damage))).collect();
-    if env::var_os(ALL).is_none() {
-        cases.sort_by_cached_key(|_| next(&mut state));
-        cases.truncate(SOME / 2);
-    }
-    let (count, mut failed) = (cases.len(), Vec::new());
-    for (file, damage) in cases {
-        let case = is_counted((&file, damage), (&data, &before), &embedder);
-        if AssertUnwindSafe(case).catch_unwind().await.is_err() {
-            failed.push(format!("{damage:?} {}", file.display()));
-        }
-    }
-    writeln!(io::stdout(), "{count} cases, {} MiB of memory", peak_bytes() >> 20).unwrap();
-    assert!(failed.is_empty(), "{failed:#?} of {count}; {SEED}={started_with}");
-}
-
-async fn is_counted(
-    (file, damage): (&Path, Damage),
-    (data, before): (&Path, &Seen),
-    embedder: &Arc<Builtin>,
-) {
-    let work = TempDir::new().unwrap();
-    let copied = work.path().join("data");
-    copy(data, &copied).await;
-    damage.strike(&copied.join(file.strip_prefix(data).unwrap()));
-    // What the engine finds out when it writes is repaired by the next start.
-    for start in 0..3 {
-        let harness = Harness::open(&copied, embedder, 32).await;
-        let repairing = timeout(Duration::from_secs(20), harness.ingest.repair()).await;
-        let is_whole = repairing.is_ok() && harness.store.damage().is_none();
-        let counts = if is_whole { Some(harness.counts().await) } else { None };
-        harness.close_broken().await;
-        if let Some(counts) = counts {
-            let wanted: Vec<_> = before.roots.iter().map(|root| root.counts.chunks).collect();
-            assert_eq!(counts, (wanted, before.chunks.len()), "{damage:?} {}", file.display());
-            if start > 0 {
-                writeln!(io::stdout(), "start {start}: {damage:?} {}", file.display()).unwrap();
-            }
-            return;
-        }
-    }
-    panic!("not repaired: {damage:?} {}", file.display());
+    harness.close().await;
 }
 
 /// The most memory that this process had at once.

@@ -6,14 +6,14 @@ use std::sync::{
 };
 
 use codeinfo::{
-    store::{Collection, DeferredStore, Filter, OnMismatch, StoreError, VectorStore},
+    store::{DeferredStore, OnMismatch, StoreError, VectorStore},
     task::Tasks,
 };
 use futures_util::FutureExt;
 
 use crate::{
     store_embedded::{Folder, open},
-    store_suite::{Place, Store, chunk, put, root, store_suite},
+    store_suite::{Place, Store, a_file, a_root, chunk, id, put, root, store_suite},
 };
 
 store_suite!(wrapper Deferred);
@@ -55,15 +55,26 @@ async fn until_it_is_open_a_store_of_ones_own_is_empty_and_a_shared_one_says_why
     let folder = Folder::new();
     let own = deferred(&folder, usize::MAX, false);
     let shared = deferred(&folder, usize::MAX, true);
-    assert_eq!(own.count(Collection::Chunks, Filter::default()).await.unwrap(), 0);
-    assert_eq!(own.nearest(vec![1.0; 4], Filter::default(), 5).await.unwrap(), []);
-    let error = shared.count(Collection::Chunks, Filter::default()).await.unwrap_err();
+    assert_eq!(own.count(None).await.unwrap(), 0);
+    assert_eq!(own.nearest(vec![1.0; 4], None, 5).await.unwrap(), []);
+    let error = shared.count(None).await.unwrap_err();
     assert!(matches!(error, StoreError::NotYet { .. }), "{error}");
+    assert_eq!(own.roots().await.unwrap(), []);
+    assert!(shared.roots().await.is_err() && shared.files(root("a")).await.is_err());
     for store in [&own, &shared] {
-        let point = chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[]);
-        let error = store.upsert(Collection::Chunks, vec![point]).await.unwrap_err();
-        assert!(error.to_string().contains("try "), "{error}");
-        assert!(store.delete(Collection::Chunks, root(["a"])).await.is_err());
+        let one = chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[]);
+        let refused = [
+            store.put_chunks(vec![one]).await,
+            store.remove_chunks(vec![id(1)]).await,
+            store.put_files(vec![a_file(root("a"), 1, "v1")]).await,
+            store.remove_files(root("a"), vec!["x".to_owned()]).await,
+            store.put_root(a_root("a")).await,
+            store.remove_root(root("a")).await,
+        ];
+        for refused in refused {
+            let error = refused.unwrap_err();
+            assert!(error.to_string().contains("try "), "{error}");
+        }
         assert!(store.health().await.is_err() && store.check_writes().is_err());
         store.flush().await.unwrap();
     }
@@ -74,7 +85,7 @@ async fn a_write_opens_the_store_that_readers_then_see() {
     let folder = Folder::new();
     let store: Store = Arc::new(deferred(&folder, 2, true));
     put(&store, [chunk(1, "a", "x", [1.0, 0.0, 0.0, 0.0], &[])]).await;
-    assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 1);
+    assert_eq!(store.count(None).await.unwrap(), 1);
     assert!(store.health().await.is_ok() && store.check_writes().is_ok());
 }
 
@@ -83,7 +94,7 @@ async fn a_refused_store_is_not_tried_again_and_repeats_the_reason() {
     let refused = StoreError::NotYet { reason: "no model".to_owned() };
     let store = DeferredStore::refused(refused, false);
     for _ in 0..2 {
-        let error = store.count(Collection::Chunks, Filter::default()).await.unwrap_err();
+        let error = store.count(None).await.unwrap_err();
         assert!(matches!(&error, StoreError::Unopened(_)), "{error}");
         assert!(error.to_string().contains("no model"), "{error}");
     }

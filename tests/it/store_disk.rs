@@ -163,14 +163,14 @@ async fn a_store_that_goes_away_is_left_alone_and_made_again_by_the_next_server(
     is_unwell(&server).await;
     // Something else is there now, which is none of this server's.
     fs::create_dir(&store).unwrap();
-    fs::write(store.join("journal"), "").unwrap();
+    fs::write(store.join("lock"), "").unwrap();
     write(repository.path(), "pump", 5);
     let ended = server.ingest(repository.path()).await;
     assert!(ended["lastError"].as_str().unwrap().contains("was removed or replaced"), "{ended}");
     is_unwell(&server).await;
     server.terminate().await;
     let left: Vec<_> = fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert_eq!(left, [store.join("journal")]);
+    assert_eq!(left, [store.join("lock")]);
 
     let server = Program::serve(data.path(), &[repository.path()], &without_codex()).await;
     let health = server.read("/health").await;

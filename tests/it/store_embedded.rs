@@ -1,4 +1,4 @@
-//! The embedded store: the suite, and what only it promises (lock, models, damage, reopening).
+//! The embedded store: the suite, and what only it promises (lock, layouts, damage, reopening).
 
 use std::{
     fs,
@@ -8,108 +8,123 @@ use std::{
 
 use codeinfo::{
     config,
-    domain::{FileRecord, LastRun, Root},
+    domain::{LastRun, Root, Sparse},
     error::Code,
-    store::{
-        Catalog, Collection, Embedded, Field, Filter, Holder, Lock, OnMismatch, StoreError, holder,
-    },
+    store::{Embedded, Holder, Lock, OnMismatch, StoreError, holder},
     task::Tasks,
 };
-use qdrant_edge::{
-    CreateIndex, EdgeShard, FieldIndexOperations, KeywordIndexParams, PayloadFieldSchema,
-    PayloadSchemaParams, UpdateOperation,
-};
+use serde_json::json;
 use tempfile::TempDir;
 
-use crate::{
-    store_damage,
-    store_strange::disturb,
-    store_suite::{
-        DIMENSIONS, MODEL, Place, Store, a_file, a_root, all, chunk, numbers, put, root,
-        store_suite, vector,
-    },
+use crate::store_suite::{
+    DIMENSIONS, MODEL, Place, Store, a_file, a_root, all, chunk, id, numbers, numbers_of, put,
+    root, store_suite, vector,
 };
 
 store_suite!(Folder);
 
+/// After so many chunks the tests' stores are put on disk.
+const SEAL: u64 = 128;
+
 #[tokio::test]
-async fn what_was_rebuilt_is_there_after_reopening() {
+async fn merging_segments_loses_and_doubles_nothing() {
     let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
-    put(&store, (1..=200).map(|n| chunk(n, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)]))).await;
-    store.delete(Collection::Chunks, root(["b"])).await.unwrap();
-    put(&store, [chunk(5, "b", "y", [0.0, 1.0, 0.0, 0.0], &[(9, 1.0)])]).await;
-    let before = all(&store).await;
-    drop(store);
-    for flush in [true, false] {
-        let store = open(folder.path()).await.unwrap();
-        assert_eq!(all(&store).await, before);
-        let found = store.nearest(vec![0.0, 1.0, 0.0, 0.0], root(["b"]), 5).await.unwrap();
-        assert_eq!(found.len(), 1);
-        // A change after reopening must not look older than what it changes.
-        put(&store, [chunk(6, "c", "z", [0.0, 0.0, 1.0, 0.0], &[])]).await;
-        store.delete(Collection::Chunks, root(["c"])).await.unwrap();
-        put(&store, [chunk(6, "a", "x", [1.0, 0.0, 0.0, 0.0], &[(1, 1.0)])]).await;
-        if flush {
+    let of = |n: u64| if n.is_multiple_of(2) { "a" } else { "b" };
+    let made = |n: u64| chunk(n, of(n), "x", vector(n), &[(1, 1.0), (2, 0.5)]);
+    // Each is put on disk by itself, and changes go on while segments are merged.
+    for first in (1..=3200).step_by(200) {
+        put(&store, (first..first + 200).map(made)).await;
+        store.remove_chunks((first..first + 100).step_by(2).map(id).collect()).await.unwrap();
+        store.put_files(vec![a_file(root("a"), first.try_into().unwrap(), "v")]).await.unwrap();
+    }
+    store.flush().await.unwrap();
+    put(&store, (1..=21).step_by(2).map(|n| chunk(n, "c", "y", vector(n), &[(3, 1.0)]))).await;
+    let expected: Vec<u64> =
+        (1..=3200).filter(|n| (n - 1) % 200 >= 100 || n % 2 == 0 || *n <= 21).collect();
+    for is_open in [true, false] {
+        if !is_open {
             store.flush().await.unwrap();
-            until_optimized(&store, folder.path()).await;
         }
+        assert_eq!(numbers(&all(&store).await), expected);
+        assert_eq!(store.count(None).await.unwrap(), expected.len() as u64);
+        assert_eq!(store.count(Some(root("c"))).await.unwrap(), 11);
+        assert_eq!(store.files(root("a")).await.unwrap().len(), 16);
+        for number in [777, 778, 3, 3200] {
+            let wanted: Vec<u64> = expected.iter().copied().filter(|n| *n == number).collect();
+            let found = store.nearest(vector(number).to_vec(), None, 3).await.unwrap();
+            assert_eq!(numbers_of(&found).contains(&number), !wanted.is_empty(), "{found:?}");
+            assert!((found[0].score - 1.0).abs() < 1e-3, "{found:?}");
+        }
+        let replaced = Sparse { indices: vec![3], values: vec![1.0] };
+        let found = store.lexical(replaced, None, 100).await.unwrap();
+        assert_eq!(numbers_of(&found), (1..=21).step_by(2).collect::<Vec<_>>());
     }
+    drop(store);
+    let segments = names(folder.path(), ".segment");
+    assert!(segments.len() < 12, "{segments:?}");
+    let store = open(folder.path()).await.unwrap();
+    assert_eq!(numbers(&all(&store).await), expected);
+    assert_eq!(store.files(root("a")).await.unwrap().len(), 16);
+    let terms = Sparse { indices: vec![2], values: vec![1.0] };
+    let found = store.lexical(terms, Some(root("b")), 10_000).await.unwrap();
+    let of_b = expected.iter().filter(|n| **n % 2 == 1 && 21 < **n).count();
+    assert_eq!(found.len(), of_b);
 }
 
 #[tokio::test]
-async fn rebuilding_segments_loses_and_doubles_nothing() {
+async fn many_small_changes_leave_few_files() {
     let folder = Folder::new();
-    let store = open(folder.path()).await.unwrap();
-    let point =
-        |n: u64| chunk(n, if n.is_multiple_of(2) { "a" } else { "b" }, "x", vector(n), &[(1, 1.0)]);
-    put(&store, (1..=1500).map(point)).await;
-    store.delete(Collection::Chunks, root(["a"])).await.unwrap();
-    store.flush().await.unwrap();
-    // Changes go on while segments are rebuilt.
-    put(&store, (1501..=1600).map(point)).await;
-    put(&store, (1..=21).step_by(2).map(|n| chunk(n, "c", "y", vector(n), &[]))).await;
-    until_optimized(&store, folder.path()).await;
-    let expected: Vec<u64> = (1..=1600).filter(|n| n % 2 == 1 || 1500 < *n).collect();
-    assert_eq!(numbers(&all(&store).await), expected);
-    let count = store.count(Collection::Chunks, Filter::default()).await.unwrap();
-    assert_eq!(count, expected.len() as u64);
-    assert_eq!(store.count(Collection::Chunks, root(["c"])).await.unwrap(), 11);
-    // There are enough chunks for the approximate index, which must find the same.
-    store.flush().await.unwrap();
-    until_optimized(&store, folder.path()).await;
-    let found = store.nearest(vector(777).to_vec(), Filter::default(), 1).await.unwrap();
-    assert_eq!(found[0].id, crate::store_suite::id(777));
-    drop(store);
-    let segments = fs::read_dir(folder.path().join("chunks/segments")).unwrap();
-    let indexed = |path: &Path| path.join("vector_index-dense/graph.bin").try_exists().unwrap();
-    let indexed: Vec<bool> = segments.map(|entry| indexed(&entry.unwrap().path())).collect();
-    assert!(indexed.contains(&true) && indexed.len() <= 3, "{indexed:?}");
-    let store = open(folder.path()).await.unwrap();
-    assert_eq!(numbers(&all(&store).await), expected);
-    assert_eq!(store.count(Collection::Chunks, root(["c"])).await.unwrap(), 11);
+    // A command, which merges nothing in the background.
+    let store = open_to(folder.path(), MODEL, OnMismatch::Refuse, [false, true]).await.unwrap();
+    for n in 1..=100 {
+        put(&store, [chunk(n % 40, "a", "x", vector(n), &[(1, 1.0)])]).await;
+        store.put_files(vec![a_file(root("a"), 1, &n.to_string())]).await.unwrap();
+        store.flush().await.unwrap();
+        assert!(names(folder.path(), "").len() < 24, "{:?}", names(folder.path(), ""));
+    }
+    assert_eq!(numbers(&all(&store).await), (0..40).collect::<Vec<_>>());
+    assert_eq!(store.files(root("a")).await.unwrap()[0].version, "100");
 }
 
 #[tokio::test]
-async fn copies_left_by_a_kill_while_rebuilding_are_removed() {
+async fn a_segment_of_which_much_was_deleted_is_written_again() {
     let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
-    put(&store, (1..=600).map(|n| chunk(n, "a", "x", vector(n), &[(2, 1.0)]))).await;
-    Catalog::new(Arc::clone(&store)).put_root(&a_root("one")).await.unwrap();
-    let before = all(&store).await;
+    put(&store, (1..=SEAL).map(|n| chunk(n, "a", "x", vector(n), &[(1, 1.0)]))).await;
+    let size = || {
+        let of = |name: &String| fs::metadata(folder.path().join(name)).unwrap().len();
+        names(folder.path(), ".segment").iter().map(of).sum::<u64>()
+    };
+    let before = size();
+    store.remove_chunks((1..=SEAL / 2).map(id).collect()).await.unwrap();
+    store.flush().await.unwrap();
     drop(store);
-    let segments = folder.path().join("chunks/segments");
-    let segment = fs::read_dir(&segments).unwrap().next().unwrap().unwrap().path();
-    copy(&segment, &segments.join("0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17"));
-    fs::write(folder.path().join("optimizing"), "").unwrap();
-    for _ in 0..2 {
-        let store = open(folder.path()).await.unwrap();
-        assert_eq!(store.count(Collection::Chunks, Filter::default()).await.unwrap(), 600);
-        assert_eq!(all(&store).await, before);
-        let query = codeinfo::domain::Sparse { indices: vec![2], values: vec![1.0] };
-        assert_eq!(store.lexical(query, root(["a"]), 1000).await.unwrap().len(), 600);
+    assert!(size() * 10 < before * 6, "{} of {before}", size());
+    assert_eq!(names(folder.path(), ".deleted"), [""; 0]);
+    let store = open(folder.path()).await.unwrap();
+    store.remove_root(root("a")).await.unwrap();
+    assert_eq!(names(folder.path(), ".segment"), [""; 0]);
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_is_removed() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, (1..=3).map(|n| chunk(n, "a", "x", vector(n), &[(2, 1.0)]))).await;
+    drop(store);
+    let kept = names(folder.path(), "");
+    for name in ["99.segment", "98.deleted", "manifest.tmp", "97.tmp"] {
+        fs::write(folder.path().join(name), "anything").unwrap();
     }
-    assert!(!folder.path().join("optimizing").try_exists().unwrap());
+    fs::create_dir(folder.path().join("96.segment")).unwrap();
+    // What nobody here makes stays.
+    fs::write(folder.path().join("notes"), "mine").unwrap();
+    let store = open(folder.path()).await.unwrap();
+    assert_eq!(numbers(&all(&store).await), [1, 2, 3]);
+    drop(store);
+    fs::remove_file(folder.path().join("notes")).unwrap();
+    assert_eq!(names(folder.path(), ""), kept);
 }
 
 #[tokio::test]
@@ -120,7 +135,7 @@ async fn a_layout_of_the_future_is_refused() {
     let error = open(folder.path()).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
     let message = error.to_string();
-    assert!(message.contains("has layout 9, but this version reads up to 2"), "{message}");
+    assert!(message.contains("has layout 9, but this version reads up to 3"), "{message}");
     assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
 }
 
@@ -128,74 +143,54 @@ async fn a_layout_of_the_future_is_refused() {
 async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
     let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
-    Catalog::new(Arc::clone(&store)).put_root(&a_root("one")).await.unwrap();
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    store.put_root(a_root("one")).await.unwrap();
     drop(store);
-    let manifest = folder.path().join("manifest.json");
-    let written = fs::read_to_string(&manifest).unwrap();
-    let older = unsigned(&written).replace("\"layout\": 2", "\"layout\": 1");
-    assert!(older.contains("\"layout\": 1"), "{older}");
-    fs::write(&manifest, older).unwrap();
+    // As former versions left it.
+    for name in names(folder.path(), "") {
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let former = json!({ "layout": 2, "model": MODEL, "dimensions": DIMENSIONS });
+    fs::write(folder.path().join("manifest.json"), former.to_string()).unwrap();
+    for name in ["chunks", "files", "roots"] {
+        fs::create_dir_all(folder.path().join(name).join("segments")).unwrap();
+        fs::write(folder.path().join(name).join("edge_config.json"), "{}").unwrap();
+    }
+    for name in ["journal", "checksums"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    let before = names(folder.path(), "");
     let error = open(folder.path()).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
     let message = error.to_string();
-    assert!(message.contains("has layout 1, and this version needs 2"), "{message}");
+    assert!(message.contains("has layout 2, and this version needs 3"), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
+    assert!(before.iter().all(|name| names(folder.path(), "").contains(name)));
     for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {
         let store = open_as(folder.path(), "test@1", on_mismatch).await.unwrap();
         assert_eq!(all(&store).await, []);
-        let damage = store.damage();
-        let roots = Catalog::new(store).roots().await.unwrap();
+        let (damage, roots) = (store.damage(), store.roots().await.unwrap());
         assert_eq!(roots[0].name, "one");
         // Until it is embedded again; that is no damage.
         assert_eq!(roots[0].last_run, LastRun::Discarded);
         assert_eq!(damage, None);
     }
-}
-
-#[tokio::test]
-async fn an_index_of_former_versions_goes_when_the_store_is_opened() {
-    let folder = Folder::new();
-    let store = open(folder.path()).await.unwrap();
-    put(&store, [chunk(1, "a", "x", vector(1), &[(1, 1.0)])]).await;
-    drop(store);
-    let chunks = folder.path().join("chunks");
-    let shard = EdgeShard::load(&chunks, None).unwrap();
-    let params = PayloadSchemaParams::Keyword(KeywordIndexParams::default());
-    let field_schema = Some(PayloadFieldSchema::FieldParams(params));
-    let index = CreateIndex { field_name: "path".parse().unwrap(), field_schema };
-    let index = FieldIndexOperations::CreateIndex(index);
-    shard.update(UpdateOperation::FieldIndexOperation(index)).unwrap();
-    drop(shard);
-    // Former versions kept none.
-    disturb(folder.path());
-    let indexed = || -> Vec<String> {
-        let shard = EdgeShard::load(&chunks, None).unwrap();
-        shard.info().payload_schema.into_keys().map(|key| key.to_string()).collect()
-    };
-    assert_eq!(indexed().len(), 2);
-    let store = open(folder.path()).await.unwrap();
-    put(&store, [chunk(2, "a", "y", vector(2), &[(2, 1.0)])]).await;
-    let of_path = || root(["a"]).with(Field::Path, ["x".to_owned()]);
-    assert_eq!(store.count(Collection::Chunks, of_path()).await.unwrap(), 1);
-    store.delete(Collection::Chunks, of_path()).await.unwrap();
-    assert_eq!(numbers(&all(&store).await), [2]);
-    drop(store);
-    assert_eq!(indexed(), ["root"]);
+    assert_eq!(names(folder.path(), ""), ["lock", "manifest.json", "roots.json"]);
 }
 
 #[tokio::test]
 async fn damage_is_refused_with_the_folder_and_what_to_do_where_nothing_is_to_be_repaired() {
     let damages: [(&str, &[u8]); 4] = [
         ("manifest.json", b"{"),
-        ("chunks/segments/*/segment.json", b"\xff\xff"),
-        ("files/edge_config.json/", b""),
-        ("chunks/segments/*/payload_index/config.json", b"nothing"),
+        (".segment", b"\xff\xff"),
+        (".segment/", b""),
+        (".deleted", b"nothing"),
     ];
     for (file, content) in damages {
         let folder = Folder::new();
         let store = open(folder.path()).await.unwrap();
-        put(&store, [chunk(1, "a", "x", vector(1), &[(1, 1.0)])]).await;
+        put(&store, (1..=100).map(|n| chunk(n, "a", "x", vector(n), &[(1, 1.0)]))).await;
+        store.flush().await.unwrap();
+        store.remove_chunks(vec![id(1)]).await.unwrap();
         drop(store);
         damage(folder.path(), file, content);
         for _ in 0..2 {
@@ -208,9 +203,8 @@ async fn damage_is_refused_with_the_folder_and_what_to_do_where_nothing_is_to_be
         }
         let store = open(folder.path()).await.unwrap();
         assert_eq!(all(&store).await, []);
-        let beside = fs::read_dir(folder.path().parent().unwrap()).unwrap();
-        let names = beside.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let aside = names.filter(|name| name.starts_with("store.damaged-")).count();
+        let beside = names(folder.path().parent().unwrap(), "");
+        let aside = beside.iter().filter(|name| name.starts_with("store.damaged-")).count();
         assert_eq!(aside, 1);
     }
 }
@@ -221,116 +215,76 @@ async fn a_digit_of_the_manifest_that_changed_is_damage() {
     drop(open(folder.path()).await.unwrap());
     let manifest = folder.path().join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    let (before, number) = text.split_once("\"nextOperation\": ").unwrap();
-    let lower = format!("{before}\"nextOperation\": {}", number.get(1..).unwrap());
-    fs::write(&manifest, lower).unwrap();
+    let changed = text.replace("\"next\": 1", "\"next\": 2");
+    assert_ne!(text, changed);
+    fs::write(&manifest, changed).unwrap();
     let refused = open_with(folder.path(), MODEL, OnMismatch::Refuse, false).await;
     let error = refused.err().unwrap().to_string();
     assert!(error.contains("`manifest.json` is not what was written"), "{error}");
 }
 
-/// Opens a store that nothing may be repaired of; returns why it is refused.
-async fn refusal(folder: &Path) -> String {
-    let refused = open_with(folder, MODEL, OnMismatch::Refuse, false).await;
-    refused.err().map(|error| error.to_string()).unwrap_or_default()
+/// A root of three chunks and a file, on disk.
+async fn put_whole(store: &Store, name: &str, first: u64) {
+    let mut whole = a_root(name);
+    whole.counts.chunks = 3;
+    put(store, (first..first + 3).map(|n| chunk(n, name, "x", vector(n), &[]))).await;
+    store.put_files(vec![a_file(whole.id, 1, "1")]).await.unwrap();
+    store.put_root(whole).await.unwrap();
+}
+
+/// The names of the roots whose last run did not end well.
+async fn hurt(store: &Store) -> Vec<String> {
+    let roots = store.roots().await.unwrap().into_iter();
+    roots.filter(|root| !root.last_run.is_completed()).map(|root| root.name).collect()
 }
 
 #[tokio::test]
-async fn a_list_of_points_without_a_checksum_is_not_believed() {
+async fn chunks_that_are_not_those_of_the_last_run_are_damage_of_their_root_alone() {
     let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
-    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    put_whole(&store, "one", 1).await;
+    put_whole(&store, "two", 11).await;
     drop(store);
-    disturb(folder.path());
-    assert_eq!(refusal(folder.path()).await, "");
-    disturb(folder.path());
-    let segments = fs::read_dir(folder.path().join("chunks/segments")).unwrap();
-    let list = segments.map(|entry| entry.unwrap().path().join("mutable_id_tracker.mappings"));
-    let list = list.into_iter().find(|path| fs::metadata(path).is_ok_and(|it| 0 < it.len()));
-    let mut entry = vec![2];
-    entry.extend([7; 16]);
-    entry.extend(1_000_000_u32.to_le_bytes());
-    let (list, mut bytes) = list.map(|path| (path.clone(), fs::read(path).unwrap())).unwrap();
-    bytes.extend(entry);
-    fs::write(list, bytes).unwrap();
-    let reason = refusal(folder.path()).await;
-    assert!(reason.contains("mutable_id_tracker.mappings` is not what was written"), "{reason}");
-}
-
-#[tokio::test]
-async fn what_never_changes_is_compared_after_a_kill_too() {
-    let (folder, killed) = (Folder::new(), Folder::new());
-    let store = open(folder.path()).await.unwrap();
-    put(&store, (1..=600).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
-    store.flush().await.unwrap();
-    until_optimized(&store, folder.path()).await;
-    drop(store);
-    let store = open(folder.path()).await.unwrap();
-    put(&store, [chunk(601, "a", "x", vector(601), &[])]).await;
-    // As it is when the process is killed now.
-    let (whole, flipped) = (killed.path().join("whole/store"), killed.path().join("flipped/store"));
-    for to in [&whole, &flipped] {
-        fs::create_dir(to.parent().unwrap()).unwrap();
-        store_damage::copy(folder.path(), to).await;
-    }
-    drop(store);
-    assert_eq!(refusal(&whole).await, "");
-    let mut segments = fs::read_dir(flipped.join("chunks/segments")).unwrap();
-    let list = segments.find_map(|entry| {
-        let list = entry.unwrap().path().join("id_tracker.mappings");
-        list.is_file().then_some(list)
-    });
-    let list = list.unwrap();
-    let mut bytes = fs::read(&list).unwrap();
-    *bytes.last_mut().unwrap() ^= 1;
-    fs::write(&list, bytes).unwrap();
-    let reason = refusal(&flipped).await;
-    assert!(reason.contains("id_tracker.mappings` is not what was written"), "{reason}");
-}
-
-#[tokio::test]
-async fn chunks_that_are_not_those_of_the_records_are_damage_of_their_root_alone() {
-    let folder = Folder::new();
-    let store = open(folder.path()).await.unwrap();
-    let catalog = Catalog::new(Arc::clone(&store));
-    for (first, name) in [(1, "one"), (11, "two")] {
-        let mut whole = a_root(name);
-        whole.counts.chunks = 3;
-        let id = whole.id.to_string();
-        put(&store, (first..first + 3).map(|n| chunk(n, &id, "x", vector(n), &[]))).await;
-        let file = FileRecord { chunks: 3, ..a_file(whole.id, 1, "1") };
-        catalog.put_files(&[file]).await.unwrap();
-        catalog.put_root(&whole).await.unwrap();
-    }
-    drop((catalog, store));
     let store = open(folder.path()).await.unwrap();
     assert_eq!(store.damage(), None);
-    let all_of_two = root([&*a_root("two").id.to_string()]);
-    store.delete(Collection::Chunks, all_of_two).await.unwrap();
+    store.remove_chunks((11..14).map(id).collect()).await.unwrap();
     drop(store);
     let store = open(folder.path()).await.unwrap();
     let damage = store.damage().unwrap();
     assert_eq!(damage, "damaged: `two` has 0 chunks where 3 belong; repairing: two");
-    let roots = Catalog::new(store).roots().await.unwrap();
-    let hurt: Vec<&str> =
-        roots.iter().filter(|root| !root.last_run.is_completed()).map(|root| &*root.name).collect();
-    assert_eq!(hurt, ["two"]);
+    assert_eq!(hurt(&store).await, ["two"]);
+}
+
+#[tokio::test]
+async fn a_damaged_segment_hurts_only_the_roots_that_it_has_something_of() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    put_whole(&store, "one", 1).await;
+    let of_one = names(folder.path(), ".segment");
+    put_whole(&store, "two", 11).await;
+    drop(store);
+    fs::write(folder.path().join(&of_one[0]), "other").unwrap();
+    let store = open(folder.path()).await.unwrap();
+    let damage = store.damage().unwrap();
+    let expected = format!("damaged: `{}` is not what was written; repairing: one", of_one[0]);
+    assert_eq!(damage, expected);
+    assert_eq!(hurt(&store).await, ["one"]);
+    assert_eq!(numbers(&all(&store).await), [11, 12, 13]);
 }
 
 #[tokio::test]
 async fn a_lost_store_comes_back_with_the_roots_it_had_last() {
     let folder = Folder::new();
     let store = open(folder.path()).await.unwrap();
-    let catalog = Catalog::new(Arc::clone(&store));
     for name in ["kept", "removed"] {
-        catalog.put_root(&a_root(name)).await.unwrap();
+        store.put_root(a_root(name)).await.unwrap();
     }
-    catalog.remove_root(a_root("removed").id).await.unwrap();
+    store.remove_root(root("removed")).await.unwrap();
     let described = Root { description: Some("said later".to_owned()), ..a_root("kept") };
-    catalog.put_root(&described).await.unwrap();
-    drop((catalog, store));
+    store.put_root(described.clone()).await.unwrap();
+    drop(store);
     fs::remove_dir_all(folder.path()).unwrap();
-    let roots = Catalog::new(open(folder.path()).await.unwrap()).roots().await.unwrap();
+    let roots = open(folder.path()).await.unwrap().roots().await.unwrap();
     let [kept] = roots.as_slice() else { panic!("{roots:?}") };
     assert_eq!((&kept.name, &kept.description), (&described.name, &described.description));
     assert!(!kept.last_run.is_completed());
@@ -339,32 +293,13 @@ async fn a_lost_store_comes_back_with_the_roots_it_had_last() {
 #[tokio::test]
 async fn a_folder_without_its_manifest_is_damaged() {
     let folder = Folder::new();
-    drop(open(folder.path()).await.unwrap());
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
     fs::remove_file(folder.path().join("manifest.json")).unwrap();
     let refused = open_with(folder.path(), MODEL, OnMismatch::Refuse, false).await;
     let error = refused.err().unwrap();
     assert!(error.to_string().contains("`manifest.json` is missing"), "{error}");
-}
-
-#[tokio::test]
-async fn logs_do_not_grow_with_what_is_written() {
-    let folder = Folder::new();
-    let store = open(folder.path()).await.unwrap();
-    let text = "x".repeat(1 << 20);
-    let points = |_| {
-        let mut point = chunk(1, "a", "x", vector(1), &[]);
-        point.payload.insert("text".to_owned(), text.clone().into());
-        point
-    };
-    for _ in 0..40 {
-        put(&store, (0..1).map(points)).await;
-    }
-    store.flush().await.unwrap();
-    assert_eq!(bytes(&folder.path().join("journal")), 0);
-    // Of 40 MiB: the file being written, the next one, and the last one closed.
-    let logs = bytes(&folder.path().join("chunks/wal"));
-    assert!(logs <= 25 << 20, "{logs} bytes");
-    assert_eq!(numbers(&all(&store).await), [1]);
 }
 
 #[tokio::test]
@@ -485,60 +420,29 @@ pub(crate) async fn open_to(
     on_mismatch: OnMismatch,
     [background_merge, repairs]: [bool; 2],
 ) -> Result<Store, StoreError> {
-    // Low, so that the tests that rebuild segments also build the approximate index.
-    let settings =
-        config::Store { hnsw_min_chunks: 300, seal_chunks: 128, background_merge, repairs };
+    let seal_chunks = SEAL.try_into().unwrap();
+    let settings = config::Store { seal_chunks, background_merge, repairs };
     let tasks = Tasks::default();
     let store = Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await?;
     Ok(Arc::new(store))
 }
 
-/// A manifest as former versions wrote it, without a checksum.
-pub(crate) fn unsigned(manifest: &str) -> String {
-    manifest.lines().filter(|line| !line.contains("\"sum\"")).collect::<Vec<_>>().join("\n")
+/// Names in a folder that end like this, in order.
+pub(crate) fn names(folder: &Path, end: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(end)).collect();
+    names.sort();
+    names
 }
 
-/// Waits until no segment is being rebuilt, reading meanwhile.
-pub(crate) async fn until_optimized(store: &Store, folder: &Path) {
-    while folder.join("optimizing").try_exists().unwrap() {
-        assert!(store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap().len() == 1);
-    }
-}
-
-/// Replaces a file; `*` is the first entry of its folder, a final `/` makes it a folder.
+/// Replaces a file, named by its end; a final `/` makes it a folder.
 fn damage(folder: &Path, file: &str, content: &[u8]) {
-    let mut path = folder.to_owned();
-    for part in file.trim_end_matches('/').split('/') {
-        path = match part {
-            "*" => fs::read_dir(&path).unwrap().next().unwrap().unwrap().path(),
-            part => path.join(part),
-        };
-    }
+    let path = folder.join(&names(folder, file.trim_end_matches('/'))[0]);
     if file.ends_with('/') {
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
     } else {
         fs::write(&path, content).unwrap();
-    }
-}
-
-/// Size of a file, or of the files of a folder.
-fn bytes(path: &Path) -> u64 {
-    if path.is_file() {
-        return fs::metadata(path).unwrap().len();
-    }
-    fs::read_dir(path).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The store that a Qdrant server keeps: the suite, and what only it promises: what happens while the
 //! server is away, and when several processes share it.
 
+mod payloads;
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -8,12 +10,13 @@ use std::{
 
 use codeinfo::{
     config::{self, Secret},
-    domain::Sparse,
+    domain::{RootId, Sparse},
     error::Code,
-    store::{Catalog, Collection, Embedded, Filter, OnMismatch, StoreError},
+    store::{Chunk, Embedded, OnMismatch, Scored, StoreError},
     task::Tasks,
 };
 use futures_util::future::join_all;
+use uuid::Uuid;
 
 use crate::{
     store_suite::{
@@ -27,8 +30,7 @@ store_suite!(Fixture);
 
 /// By how much a score may differ between engines: they add the same products in another order.
 const TOLERANCE: f32 = 1e-5;
-/// Length of the vectors by which engines are compared. Below 32 numbers, the embedded engine rounds each
-/// product to half precision, which servers do not.
+/// Length of the vectors by which engines are compared.
 const WIDE: usize = 64;
 
 #[tokio::test]
@@ -36,13 +38,7 @@ async fn both_engines_find_the_same_in_the_same_order() {
     let folder = tempfile::TempDir::new().unwrap();
     let fixture = Fixture::new();
     let (refuse, tasks) = (OnMismatch::Refuse, Tasks::default());
-    // So large that nothing is looked for by approximation.
-    let exact = config::Store {
-        hnsw_min_chunks: 200_000,
-        seal_chunks: 4096,
-        background_merge: true,
-        repairs: true,
-    };
+    let exact = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
     let at = folder.path().join("store");
     let embedded = Embedded::open(&at, MODEL, WIDE, refuse, &exact, tasks.clone());
     let embedded: Store = Arc::new(embedded.await.unwrap());
@@ -50,40 +46,40 @@ async fn both_engines_find_the_same_in_the_same_order() {
     for store in [&embedded, &server] {
         put(store, (1..=400).map(varied)).await;
     }
-    let filters = [Filter::default(), root(["r1"]), root(["r0", "r2"])];
-    for (filter, n) in filters.iter().zip(1..) {
-        let (a, b) = (near(&embedded, filter, n).await, near(&server, filter, n).await);
+    let scopes = [None, Some(root("r1")), Some(root("r2"))];
+    for (of, n) in scopes.into_iter().zip(1..) {
+        let (a, b) = (near(&embedded, of, n).await, near(&server, of, n).await);
         assert_same(&a, &b);
         let terms = Sparse { indices: vec![1, 2, 3, 5, 90], values: vec![1.0, 0.5, 2.0, 1.0, 1.0] };
-        let a = embedded.lexical(terms.clone(), filter.clone(), 25).await.unwrap();
-        let b = server.lexical(terms, filter.clone(), 25).await.unwrap();
+        let a = embedded.lexical(terms.clone(), of, 25).await.unwrap();
+        let b = server.lexical(terms, of, 25).await.unwrap();
         assert_same(&a, &b);
     }
     for store in [&embedded, &server] {
-        store.delete(Collection::Chunks, root(["r3"])).await.unwrap();
+        store.remove_root(root("r3")).await.unwrap();
         put(store, (1..=20).map(|n| varied(n * 7 % 400 + 1))).await;
     }
     // What is deleted counts as a holder of its terms until the engine tidies up, so that the weights of
     // terms may differ for a while.
-    for (filter, n) in filters.iter().zip(1..) {
-        let (a, b) = (near(&embedded, filter, n).await, near(&server, filter, n).await);
+    for (of, n) in scopes.into_iter().zip(1..) {
+        let (a, b) = (near(&embedded, of, n).await, near(&server, of, n).await);
         assert_same(&a, &b);
     }
     assert_eq!(all(&embedded).await, all(&server).await);
 }
 
-async fn near(store: &Store, filter: &Filter, n: u64) -> Vec<codeinfo::store::Scored> {
-    store.nearest(wide(n * 13), filter.clone(), 25).await.unwrap()
+async fn near(store: &Store, of: Option<RootId>, n: u64) -> Vec<Scored> {
+    store.nearest(wide(n * 13), of, 25).await.unwrap()
 }
 
 /// A chunk whose root, vector and terms follow from its number.
-fn varied(n: u64) -> codeinfo::store::Point {
+fn varied(n: u64) -> Chunk {
     let terms: Vec<(u32, f32)> = (1..=6_u32)
         .filter(|term| n.is_multiple_of(u64::from(*term)))
         .map(|term| (term, 1.0 / f32::from(u16::try_from(n % 7 + 1).unwrap())))
         .collect();
     let mut chunk = chunk(n, &format!("r{}", n % 4), "x", vector(n), &terms);
-    chunk.vectors.as_mut().unwrap().dense = wide(n);
+    chunk.vectors.dense = wide(n);
     chunk
 }
 
@@ -91,12 +87,12 @@ fn wide(n: u64) -> Vec<f32> {
     (1..=WIDE as u64 / 4).flat_map(|part| vector(n * 31 * part + part)).collect()
 }
 
-fn assert_same(a: &[codeinfo::store::Scored], b: &[codeinfo::store::Scored]) {
+fn assert_same(a: &[Scored], b: &[Scored]) {
     assert_eq!(a.len(), b.len());
     for (place, (a_hit, b_hit)) in a.iter().zip(b).enumerate() {
         assert!((a_hit.score - b_hit.score).abs() <= TOLERANCE, "{place}: {a_hit:?} {b_hit:?}");
         // Another order only where scores are that close.
-        let is_close = |hit: &codeinfo::store::Scored| (hit.score - a_hit.score).abs() <= TOLERANCE;
+        let is_close = |hit: &Scored| (hit.score - a_hit.score).abs() <= TOLERANCE;
         let twins: Vec<_> = b.iter().filter(|hit| is_close(hit)).map(|hit| hit.id).collect();
         let is_cut = b.last().is_some_and(is_close);
         assert!(twins.contains(&a_hit.id) || is_cut, "{place}: {a_hit:?} is not among {twins:?}");
@@ -116,7 +112,7 @@ async fn the_server_builds_a_graph_once_there_are_many_chunks() {
     assert_eq!(m_with(1..=40).await, 0);
     assert_eq!(m_with(41..=80).await, 16);
     // They stay, and another process has nothing to change.
-    store.delete(Collection::Chunks, root(["r"])).await.unwrap();
+    store.remove_root(root("r")).await.unwrap();
     let other = fixture.open_by("two", &Tasks::default()).await;
     other.flush().await.unwrap();
     assert_eq!(fixture.m().await, 16);
@@ -133,8 +129,8 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
     let url = &fixture.settings.urls[0];
     let failures = [
         store.health().await.err().unwrap(),
-        store.count(Collection::Files, Filter::default()).await.err().unwrap(),
-        store.delete(Collection::Files, Filter::default()).await.err().unwrap(),
+        store.count(None).await.err().unwrap(),
+        store.remove_root(root("a")).await.err().unwrap(),
         store.lease(a_root("one").id).await.err().unwrap(),
     ];
     for error in failures {
@@ -163,7 +159,7 @@ async fn a_short_absence_is_not_noticed() {
         stand_in.open(0);
     };
     let write = put(&store, [chunk(2, "a", "x", vector(2), &[])]);
-    let read = store.nearest(vector(1).to_vec(), Filter::default(), 1);
+    let read = store.nearest(vector(1).to_vec(), None, 1);
     let ((), (), found) = tokio::join!(back, write, read);
     assert_eq!(numbers_of(&found.unwrap()), [1]);
     assert_eq!(numbers(&all(&store).await), [1, 2]);
@@ -181,7 +177,7 @@ async fn most_of_the_patience_is_used() {
         tokio::time::sleep(Duration::from_secs(3)).await;
         stand_in.open(0);
     };
-    let read = store.nearest(vector(1).to_vec(), Filter::default(), 1);
+    let read = store.nearest(vector(1).to_vec(), None, 1);
     let ((), found) = tokio::join!(back, read);
     assert_eq!(numbers_of(&found.unwrap()), [1]);
 }
@@ -195,7 +191,7 @@ async fn another_node_serves_when_one_is_lost() {
     for door in [0, 1] {
         stand_in.shut(door);
         let started = Instant::now();
-        let found = store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap();
+        let found = store.nearest(vector(3).to_vec(), None, 1).await.unwrap();
         assert_eq!(numbers_of(&found), [3]);
         put(&store, [chunk(10, "b", "x", vector(10), &[])]).await;
         assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
@@ -210,15 +206,15 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
     stand_in.cut_off(0);
     let store = fixture.open().await;
     put(&store, (1..=9).map(|n| chunk(n, "a", "x", vector(n), &[]))).await;
-    let found = store.nearest(vector(3).to_vec(), Filter::default(), 1).await.unwrap();
+    let found = store.nearest(vector(3).to_vec(), None, 1).await.unwrap();
     assert_eq!(numbers_of(&found), [3]);
     store.lease(a_root("one").id).await.unwrap().release().await;
-    store.delete(Collection::Chunks, Filter::default()).await.unwrap();
+    store.remove_root(root("a")).await.unwrap();
     assert_eq!(all(&store).await, []);
     // With nobody left it is reported, after some tries at each.
     stand_in.cut_off(1);
     let started = Instant::now();
-    let error = store.count(Collection::Chunks, Filter::default()).await.unwrap_err();
+    let error = store.count(None).await.unwrap_err();
     assert!(error.to_string().contains("1 of 1 read operations failed"), "{error}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
 }
@@ -245,21 +241,21 @@ async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
     for problem in passing {
         let before = upserts();
         rule(2, problem);
-        store.upsert(Collection::Chunks, one()).await.unwrap();
+        store.put_chunks(one()).await.unwrap();
         assert_eq!(upserts() - before, 3, "{problem:?}");
     }
     assert_eq!(numbers(&all(&store).await), [1]);
     for code in [tonic::Code::InvalidArgument, tonic::Code::FailedPrecondition] {
         let before = upserts();
         rule(1, Problem::Refuse(code));
-        let error = store.upsert(Collection::Chunks, one()).await.unwrap_err();
+        let error = store.put_chunks(one()).await.unwrap_err();
         let expected = format!("the store failed to upsert points: told to answer {code:?}");
         assert_eq!((error.to_string(), upserts() - before), (expected, 1));
     }
     // A server that fails by itself is not asked for ever.
     rule(100, Problem::Refuse(tonic::Code::Internal));
     let before = upserts();
-    store.upsert(Collection::Chunks, one()).await.unwrap_err();
+    store.put_chunks(one()).await.unwrap_err();
     assert_eq!(upserts() - before, 4);
 }
 
@@ -272,7 +268,7 @@ async fn a_change_that_cannot_be_made_is_given_up_in_time() {
     let problem = Problem::Refuse(tonic::Code::Unavailable);
     stand_in.rule(Rule { call: "delete", of: "_files_", after: 0, times: 1000, problem });
     let started = Instant::now();
-    let error = store.delete(Collection::Files, Filter::default()).await.unwrap_err();
+    let error = store.remove_files(root("a"), vec!["x".to_owned()]).await.unwrap_err();
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
     // Pauses grow: a server that recovers is not flooded.
@@ -327,8 +323,8 @@ async fn a_process_notices_that_another_one_changed_the_model() {
     put(&old, [chunk(1, "a", "x", vector(1), &[])]).await;
     let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
     let failures = [
-        old.upsert(Collection::Chunks, vec![chunk(2, "a", "x", vector(2), &[])]).await.err(),
-        old.count(Collection::Chunks, Filter::default()).await.err(),
+        old.put_chunks(vec![chunk(2, "a", "x", vector(2), &[])]).await.err(),
+        old.count(None).await.err(),
         old.health().await.err(),
     ];
     for error in failures {
@@ -337,7 +333,7 @@ async fn a_process_notices_that_another_one_changed_the_model() {
     assert_eq!(all(&new).await, []);
     // The first model again: a process of its first time must not mix into that.
     fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
-    let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
+    let error = old.count(None).await.err().unwrap();
     assert!(error.to_string().ends_with("restart this one"), "{error}");
 }
 
@@ -347,7 +343,7 @@ async fn two_processes_that_may_discard_do_so_once_each() {
     let old = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
     let new = fixture.open_as("other@2", OnMismatch::Discard).await.unwrap();
     put(&new, [chunk(1, "a", "x", vector(1), &[])]).await;
-    let error = old.count(Collection::Chunks, Filter::default()).await.err().unwrap();
+    let error = old.count(None).await.err().unwrap();
     assert_eq!(error.code(), Code::EmbedModelMismatch);
     assert_eq!(all(&new).await.len(), 1);
 }
@@ -357,7 +353,7 @@ async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() 
     let stand_in = StandIn::start();
     let fixture = Fixture::of(&stand_in);
     let store = fixture.open().await;
-    Catalog::new(store).put_root(&a_root("one")).await.unwrap();
+    store.put_root(a_root("one")).await.unwrap();
     let chunks = stand_in.collections().into_iter().find(|name| name.contains("_chunks_")).unwrap();
     stand_in.delete(&chunks);
     let error = fixture.open_as(MODEL, OnMismatch::Refuse).await.err().unwrap();
@@ -365,7 +361,7 @@ async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() 
     assert!(message.contains(&format!("its collection `{chunks}` is gone")), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
     let store = fixture.open_as(MODEL, OnMismatch::Discard).await.unwrap();
-    assert_eq!(Catalog::new(store).roots().await.unwrap(), [a_root("one")]);
+    assert_eq!(store.roots().await.unwrap(), [a_root("one")]);
     fixture.open().await;
     // Nothing of before is left.
     let left = stand_in.collections().len();
@@ -497,13 +493,12 @@ async fn ids_travel_as_they_are() {
     let ids: Vec<u128> = vec![0, 1, 1 << 64, u128::MAX];
     put(
         &store,
-        ids.iter().map(|number| {
-            let mut point = chunk(1, "a", "x", vector(1), &[]);
-            point.id = uuid::Uuid::from_u128(*number);
-            point
+        ids.iter().map(|number| Chunk {
+            id: Uuid::from_u128(*number),
+            ..chunk(1, "a", "x", vector(1), &[])
         }),
     )
     .await;
-    let stored: Vec<u128> = all(&store).await.iter().map(|point| point.id.as_u128()).collect();
+    let stored: Vec<u128> = all(&store).await.iter().map(|chunk| chunk.id.as_u128()).collect();
     assert_eq!(stored, ids);
 }

@@ -1,5 +1,5 @@
 //! What is no file, or far too large, in place of each file of the data folder; and an index that lost
-//! its list of repositories or its checksums.
+//! its list of repositories.
 
 use std::{
     env,
@@ -10,11 +10,7 @@ use std::{
     time::Duration,
 };
 
-use codeinfo::{
-    embed::Builtin,
-    store::{Catalog, Collection, Filter},
-    task::Tasks,
-};
+use codeinfo::{embed::Builtin, task::Tasks};
 use nix::{sys::stat::Mode, unistd::mkfifo};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -88,57 +84,24 @@ impl Index {
     }
 }
 
-/// Finds a file below a folder by how its path ends.
-fn find(folder: &Path, end: &str) -> PathBuf {
-    let mut all = Vec::new();
-    files(folder, &mut all);
-    all.into_iter().find(|path| path.ends_with(end)).unwrap()
-}
-
-/// Has a store look as if its process had been killed: files that change prove nothing.
-pub(crate) fn disturb(store: &Path) {
-    let path = store.join("checksums");
-    let text = fs::read_to_string(&path).unwrap();
-    let (_, body) = text.split_once('\n').unwrap();
-    let body = body.replacen("\"atRest\":true", "\"atRest\":false", 1);
-    fs::write(&path, format!("{:08x}\n{body}", crc32fast::hash(body.as_bytes()))).unwrap();
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_file_hangs_no_start_and_is_healed() {
     let index = Index::new().await;
-    let below = |path: PathBuf| path.strip_prefix(index.data()).unwrap().to_owned();
-    let store = index.data().join("store");
-    let places = [
-        "roots.json".into(),
-        "roots.tmp".into(),
-        "store/roots.json".into(),
-        "store/manifest.json".into(),
-        "store/manifest.tmp".into(),
-        "store/checksums".into(),
-        "store/checksums.tmp".into(),
-        "store/journal".into(),
-        "store/optimizing".into(),
-        "store/chunks/edge_config.json".into(),
-        below(find(&store.join("chunks/segments"), "segment.json")),
-        below(find(&store.join("roots/segments"), "mutable_id_tracker.mappings")),
-    ];
+    let mut places: Vec<PathBuf> =
+        ["roots.tmp", "store/manifest.tmp", "store/99.segment"].map(PathBuf::from).into();
+    let mut all = Vec::new();
+    files(&index.data(), &mut all);
+    places.extend(all.iter().map(|path| path.strip_prefix(index.data()).unwrap().to_owned()));
+    let is_named = |end: &str| places.iter().any(|place| place.ends_with(end));
+    assert!(is_named("store/roots.json") && is_named("manifest.json") && is_named("store/lock"));
     let mut state = seed();
     for place in &places {
         let chosen = [KINDS[usize::try_from(next(&mut state) % 4).unwrap()]];
         for kind in if env::var_os(ALL).is_some() { &KINDS[..] } else { &chosen } {
-            // Where nothing else would notice it, a pipe would be waited for.
-            let is_engine =
-                ["segment.json", "edge_config.json"].iter().any(|it| place.ends_with(it));
-            let kind = if is_engine && env::var_os(ALL).is_none() { &Kind::Pipe } else { kind };
-            let is_disturbed = is_engine || next(&mut state).is_multiple_of(2);
-            let what = format!("{kind:?} {}, at rest: {}", place.display(), !is_disturbed);
+            let what = format!("{kind:?} {}", place.display());
             let work = TempDir::new().unwrap();
             let data = work.path().join("data");
             copy(&index.data(), &data).await;
-            if is_disturbed {
-                disturb(&data.join("store"));
-            }
             kind.put(&data.join(place));
             // Whoever reads a pipe all the same waits only until this is dropped.
             let mut options = File::options();
@@ -182,37 +145,32 @@ async fn the_list_of_repositories_is_found_in_its_copy() {
         fs::read(data.join("store/roots.json")).unwrap()
     );
     fs::write(data.join("roots.json"), "{").unwrap();
-    fs::remove_dir_all(data.join("store/roots/segments")).unwrap();
-    index.heals(&data, "a damaged list, and no roots in the store").await;
+    fs::remove_file(data.join("store/manifest.json")).unwrap();
+    index.heals(&data, "a damaged list, and no manifest").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_without_its_list_of_repositories_is_not_well() {
     let index = Index::new().await;
-    for lost in ["manifest.json", "roots/segments"] {
+    for is_there in [true, false] {
         let work = TempDir::new().unwrap();
         let data = work.path().join("data");
         copy(&index.data(), &data).await;
-        for list in ["roots.json", "store/roots.json"] {
+        for list in ["roots.json", "store/roots.json", "store/manifest.json"] {
             fs::remove_file(data.join(list)).unwrap();
         }
-        if lost == "manifest.json" {
-            fs::write(data.join("store").join(lost), "{").unwrap();
-        } else {
-            // After a kill no checksum says that they were there.
-            disturb(&data.join("store"));
-            fs::remove_dir_all(data.join("store").join(lost)).unwrap();
+        if is_there {
+            fs::write(data.join("store/manifest.json"), "{").unwrap();
         }
         // It says so until something is indexed, also after another start.
         for _ in 0..2 {
             let harness = index.open(&data).await;
             harness.ingest.repair().await.unwrap();
             let said = harness.store.damage().unwrap();
-            assert!(said.contains("the list of repositories is lost"), "{lost}: {said}");
-            let roots = Catalog::new(Arc::clone(&harness.store)).roots().await.unwrap();
+            assert!(said.contains("the list of repositories is lost"), "{said}");
+            let roots = harness.store.roots().await.unwrap();
             assert_eq!(roots, []);
-            let count = harness.store.count(Collection::Chunks, Filter::default()).await;
-            assert_eq!(count.unwrap(), 0, "{lost}");
+            assert_eq!(harness.store.count(None).await.unwrap(), 0);
             harness.close().await;
         }
         let harness = index.open(&data).await;
@@ -223,32 +181,4 @@ async fn an_index_without_its_list_of_repositories_is_not_well() {
         assert_eq!(harness.look().await, index.before);
         harness.close().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn missing_checksums_are_reported_unless_a_former_version_wrote_none() {
-    let index = Index::new().await;
-    let data = index.data();
-    let checksums = data.join("store/checksums");
-    fs::remove_file(&checksums).unwrap();
-    let harness = index.open(&data).await;
-    let said = harness.store.damage().unwrap();
-    assert!(said.contains("`checksums` is missing"), "{said}");
-    harness.ingest.repair().await.unwrap();
-    assert_eq!(harness.store.damage(), None);
-    assert_eq!(harness.look().await, index.before);
-    harness.close().await;
-
-    fs::remove_file(&checksums).unwrap();
-    let manifest = data.join("store/manifest.json");
-    let mut former: serde_json::Value =
-        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
-    for key in ["sum", "hasChecksums"] {
-        former.as_object_mut().unwrap().remove(key).unwrap();
-    }
-    fs::write(&manifest, former.to_string()).unwrap();
-    let harness = index.open(&data).await;
-    assert_eq!(harness.store.damage(), None);
-    harness.close().await;
-    assert!(checksums.try_exists().unwrap());
 }

@@ -30,7 +30,6 @@ const FENCES: &[(&str, &[&str])] = &[
     ("prometheus_client::", &["telemetry", "api"]),
     ("notify::", &["ingest"]),
     ("qdrant_client::", &["store"]),
-    ("qdrant_edge::", &["store"]),
     ("reqwest::", &["embed", "cli"]),
     ("sse_stream::", &["cli"]),
     ("sysinfo::", &["store"]),
@@ -77,7 +76,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("src/ingest/secret/shape.rs", &[";"], "what ends values"),
     ("src/ingest/secret/table.rs", &["--"], "the rule below the heads of a table"),
     ("src/search/excerpt/render.rs", &["s"], "the end of a plural"),
-    ("src/store/embedded/entries.rs", &["json"], "files of the engine"),
     ("src/store/identity.rs", &["instance"], "a part of a record"),
     ("src/search/intent.rs", &["for"], "a word of sentences"),
     (

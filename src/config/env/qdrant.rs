@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     super::{Qdrant, Secret},
-    ConfigError, Raw, hnsw_min_chunks, invalid, seconds,
+    ConfigError, Raw, invalid, seconds,
 };
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
@@ -48,7 +48,7 @@ pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
         timeout: seconds("QDRANT_TIMEOUT_SECS", raw.qdrant_timeout_secs, 30)?,
         retry,
         lease: LEASE,
-        hnsw_min_chunks: hnsw_min_chunks(raw) as u64,
+        hnsw_min_chunks: raw.hnsw_min_chunks.unwrap_or(200_000),
     }))
 }
 

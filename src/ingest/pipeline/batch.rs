@@ -85,11 +85,11 @@ impl Batch {
         if dense.len() != wanted {
             return Err(IngestError::VectorCount { got: dense.len(), wanted });
         }
-        let points = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
-            write::point(&piece.chunk, ordinal, vectors(dense, piece.sparse))
+        let chunks = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
+            write::chunk(piece.chunk, ordinal, vectors(dense, piece.sparse))
         });
         Ok(Embedded {
-            points: points.collect(),
+            chunks: chunks.collect(),
             changed: self.changed,
             same: self.same,
             skipped: self.skipped,

@@ -123,7 +123,7 @@ mod tests {
         let skipped = |(path, reason): (&str, Reason)| Skipped { path: path.to_owned(), reason };
         let found = [("a", Reason::Unreadable), ("b", Reason::NotUtf8), ("c", Reason::HoldsSecret)];
         let batch = Embedded {
-            points: Vec::new(),
+            chunks: Vec::new(),
             changed: Vec::new(),
             same: Vec::new(),
             skipped: found.map(skipped).into(),

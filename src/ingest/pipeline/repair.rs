@@ -7,27 +7,16 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Target,
-    write::{delete_chunks, of_root},
-};
+use super::{Target, write::remove_chunks};
 use crate::{
     ingest::{error::IngestError, plan::Records},
-    store::Collection,
+    store::Stored,
 };
 
 /// How many chunks one read takes from the store; each may have some kilobytes.
 const PAGE: usize = 500;
-
-/// The part of a chunk's payload that says which file version it is of.
-#[derive(Deserialize)]
-struct Origin {
-    path: String,
-    version: String,
-}
 
 /// Deletes chunks of versions that no record names, and all of files that have some missing, so that
 /// those are read again. Returns whether any were there to be deleted.
@@ -58,7 +47,7 @@ pub(super) async fn repair(
         if cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
-        target.catalog.put_files(some).await?;
+        target.store.put_files(some.to_vec()).await?;
     }
     Ok(has_deleted)
 }
@@ -77,21 +66,19 @@ async fn delete_strays(
         if cancel.is_cancelled() {
             return Err(IngestError::Cancelled);
         }
-        let page = target.store.scroll(Collection::Chunks, of_root(target), after, PAGE).await?;
+        let page = target.store.chunks(Some(target.root), after, PAGE).await?;
         let is_last = page.len() < PAGE;
         after = page.last().map(|stored| stored.id);
         let mut strays = Vec::new();
-        for stored in page {
-            let origin: Origin = serde_json::from_value(stored.payload.into())
-                .map_err(crate::store::StoreError::from)?;
-            if records.get(&origin.path).is_some_and(|record| record.version == origin.version) {
-                keep(origin.path);
+        for Stored { id, record: chunk } in page {
+            if records.get(&chunk.path).is_some_and(|file| file.version == chunk.version) {
+                keep(chunk.path);
             } else {
-                strays.push(stored.id);
+                strays.push(id);
             }
         }
         has_deleted |= !strays.is_empty();
-        delete_chunks(target, &strays).await?;
+        remove_chunks(target, &strays).await?;
         if is_last {
             return Ok(has_deleted);
         }

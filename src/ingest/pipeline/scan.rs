@@ -54,7 +54,8 @@ pub(super) async fn within(
         // Another process may have indexed files of a folder that is not known here.
         let found = discovered.files.iter().map(|file| &file.path);
         let paths: HashSet<&String> = scope.paths().iter().chain(found).collect();
-        by_path(deps.catalog.files_at(root.id, paths).await?)
+        let paths = paths.into_iter().cloned().collect();
+        by_path(deps.store.files_at(root.id, paths).await?)
     } else {
         // The store can only find the files of a folder by going through all of them.
         let mut records = records(deps, root.id).await?;
@@ -85,7 +86,7 @@ pub(super) async fn walk(
 
 /// Returns what the store knows of every file of a root.
 pub(super) async fn records(deps: &Deps, root: RootId) -> Result<Records, IngestError> {
-    Ok(by_path(deps.catalog.files(root).await?))
+    Ok(by_path(deps.store.files(root).await?))
 }
 
 fn by_path(records: Vec<FileRecord>) -> Records {

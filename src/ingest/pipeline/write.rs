@@ -1,8 +1,6 @@
 //! Writes batches to the store: new chunks first, then the deletion of old ones, then the file
 //! records, which prove that the chunks are there.
 
-use std::ops::Range;
-
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
@@ -11,23 +9,23 @@ use super::{
     index_state::{IndexState, Redacted},
 };
 use crate::{
-    domain::{ChunkRecord, FileRecord, RootId},
+    domain::{ChunkRecord, FileRecord, chunk_id},
     ingest::{error::IngestError, skip::Skipped},
-    store::{Collection, Field, Filter, Point, StoreError, Vectors},
+    store::{Chunk, StoreError, Vectors},
 };
 
-/// The most points one write carries. Readers wait while an engine writes, so that writes are kept
+/// The most chunks one write carries. Readers wait while an engine writes, so that writes are kept
 /// short.
-const POINTS: usize = 256;
+const CHUNKS: usize = 256;
 /// How many files are taken out at a time.
 const PATHS: usize = 256;
-/// The most chunks one deletion names.
+/// The most chunks one removal names.
 const IDS: usize = 1024;
 
 /// A batch with its vectors, ready to be written.
 #[derive(Debug)]
 pub(super) struct Embedded {
-    pub(super) points: Vec<Result<Point, StoreError>>,
+    pub(super) chunks: Vec<Chunk>,
     pub(super) changed: Vec<FileRecord>,
     pub(super) same: Vec<FileRecord>,
     pub(super) skipped: Vec<Skipped>,
@@ -49,17 +47,12 @@ pub(super) async fn write(
     index_state: &mut IndexState,
     batch: Embedded,
 ) -> Result<(), IngestError> {
-    let embedded = batch.points.len() as u64;
-    let mut points = batch.points.into_iter();
-    loop {
-        let some: Result<Vec<Point>, StoreError> = points.by_ref().take(POINTS).collect();
-        let some = some?;
-        if some.is_empty() {
-            break;
-        }
-        target.store.upsert(Collection::Chunks, some).await?;
+    let embedded = batch.chunks.len() as u64;
+    let mut chunks = batch.chunks.into_iter();
+    while !chunks.as_slice().is_empty() {
+        target.store.put_chunks(chunks.by_ref().take(CHUNKS).collect()).await?;
     }
-    delete_chunks(target, &stale(index_state, &batch.changed)).await?;
+    remove_chunks(target, &stale(index_state, &batch.changed)).await?;
     let records: Vec<FileRecord> = batch
         .changed
         .into_iter()
@@ -67,7 +60,7 @@ pub(super) async fn write(
         .filter(|record| index_state.get(&record.path) != Some(record))
         .collect();
     if !records.is_empty() {
-        target.catalog.put_files(&records).await?;
+        target.store.put_files(records.clone()).await?;
     }
     index_state.wrote(records, embedded);
     Ok(())
@@ -82,18 +75,19 @@ pub(super) async fn remove(
 ) -> Result<(), IngestError> {
     for some in paths.chunks(PATHS) {
         let records = some.iter().filter_map(|path| index_state.get(path));
-        let all: Vec<Uuid> = records.flat_map(|record| ids(record, 0..record.chunks)).collect();
-        delete_chunks(target, &all).await?;
-        target.catalog.remove_files(target.root, some).await?;
+        let all: Vec<Uuid> =
+            records.flat_map(|record| record.chunk_ids(0..record.chunks)).collect();
+        remove_chunks(target, &all).await?;
+        target.store.remove_files(target.root, some.to_vec()).await?;
         index_state.removed(some);
     }
     Ok(())
 }
 
-/// Deletes chunks by their ids.
-pub(super) async fn delete_chunks(target: &Target, ids: &[Uuid]) -> Result<(), StoreError> {
+/// Removes chunks by their ids.
+pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), StoreError> {
     for some in ids.chunks(IDS) {
-        target.store.delete(Collection::Chunks, Filter::of(some.iter().copied())).await?;
+        target.store.remove_chunks(some.to_vec()).await?;
     }
     Ok(())
 }
@@ -103,37 +97,13 @@ fn stale(index_state: &IndexState, changed: &[FileRecord]) -> Vec<Uuid> {
     let old = changed.iter().filter_map(|new| Some((index_state.get(&new.path)?, new)));
     old.flat_map(|(old, new)| {
         let replaced = if old.version == new.version { new.chunks } else { 0 };
-        ids(old, replaced..old.chunks)
+        old.chunk_ids(replaced..old.chunks)
     })
     .collect()
 }
 
-/// Names chunks of a file version by their places in it, from 0.
-fn ids(record: &FileRecord, places: Range<u32>) -> impl Iterator<Item = Uuid> {
-    places.map(|place| id(record.root, &record.path, &record.version, place as usize))
-}
-
-/// Returns the id of a chunk. It follows from what the chunk is, so that writing it again changes nothing.
-fn id(root: RootId, path: &str, version: &str, place: usize) -> Uuid {
-    Uuid::new_v5(&root.0, format!("{path}\0{version}\0{place}").as_bytes())
-}
-
-pub(super) fn of_root(target: &Target) -> Filter {
-    Filter::default().with(Field::Root, [target.root.to_string()])
-}
-
-/// Returns the point of the chunk at a place in its file, from 0.
-pub(super) fn point(
-    chunk: &ChunkRecord,
-    place: usize,
-    vectors: Vectors,
-) -> Result<Point, StoreError> {
-    let id = id(chunk.root, &chunk.path, &chunk.version, place);
-    let serde_json::Value::Object(payload) = serde_json::to_value(chunk)? else {
-        return Err(StoreError::Engine {
-            action: "write a chunk",
-            reason: "the chunk is not a JSON object".to_owned(),
-        });
-    };
-    Ok(Point { id, payload, vectors: Some(vectors) })
+/// Returns the chunk at a place in its file, from 0.
+pub(super) fn chunk(record: ChunkRecord, place: usize, vectors: Vectors) -> Chunk {
+    let id = chunk_id(record.root, &record.path, &record.version, place);
+    Chunk { id, record, vectors }
 }

@@ -7,7 +7,7 @@ use codeinfo_lang::words::stem;
 use uuid::Uuid;
 
 use super::super::{candidate::Candidate, intent::Intent};
-use crate::embed::lexical::inverse_document_frequency;
+use crate::domain::inverse_document_frequency;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;

@@ -1,10 +1,9 @@
-//! Opens a store: its files are compared with their checksums before the engine reads them, what is
-//! damaged is moved away, and the roots that are to be repaired are marked.
+//! Opens a store: every file is compared with its checksums, what is damaged is moved away, and the roots
+//! that are to be repaired are marked.
 //!
-//! A damaged segment is moved away and the rest opened; what the engine cannot open at all is
-//! moved as a whole. Then every root is marked, as any may have lost something. Commands other
-//! than `serve` and `ingest` refuse a damaged store. Failures of the system, known by their
-//! numbers, refuse the start and move nothing.
+//! A damaged segment is moved away and the rest opened; a damaged manifest takes the whole store with it.
+//! Commands other than `serve` and `ingest` refuse a damaged store, and compare only what they read into
+//! memory. Failures of the system, known by their numbers, refuse the start and move nothing.
 
 use std::{
     collections::BTreeSet,
@@ -16,19 +15,21 @@ use std::{
 use tracing::info;
 
 use super::{
-    super::{Collection, OnMismatch, StoreError, atomic},
-    aside,
-    audit::{self, audit},
-    checksums::{self, Checksums, Compare, State},
-    entries,
-    journal::Journal,
-    manifest::Manifest,
-    mappings, repair,
+    super::{OnMismatch, StoreError, atomic},
+    aside, deletions,
+    held::Held,
+    manifest::{self, Entry, Manifest, segment_file},
     roster::Roster,
-    shard::{self, Shard},
+    segment::{Compare, Segment},
+    source::Source,
+    state::Live,
     system,
-    writer::{Notes, Shards, Writer},
+    writer::Writer,
 };
+use crate::domain::{LastRun, Root, RootId};
+
+/// What a store of a former layout has in its folder.
+const FORMER: [&str; 6] = ["chunks", "files", "roots", "journal", "checksums", "optimizing"];
 
 /// What a store is opened for.
 #[derive(Debug)]
@@ -39,12 +40,15 @@ pub(super) struct Wanted {
     /// Whether damage is repaired; else it is refused.
     pub(super) repairs: bool,
     pub(super) compare: Compare,
+    /// After how many chunks a commit is made.
+    pub(super) seal_chunks: usize,
 }
 
 /// Opens the store in `folder`.
 pub(super) fn open(folder: &Path, wanted: &Wanted) -> Result<Writer, StoreError> {
-    let roster = Roster::open(folder, wanted.repairs)?;
-    match open_once(folder, wanted, &roster, None) {
+    let judged = |error| judged(folder, error);
+    let roster = Roster::open(folder, wanted.repairs).map_err(judged)?;
+    match open_once(folder, wanted, &roster, None).map_err(judged) {
         Err(StoreError::Damaged { reason, .. }) if wanted.repairs => {
             let is_whole = roster.is_whole();
             roster.mark(Some(&reason), &roster.roots())?;
@@ -52,7 +56,7 @@ pub(super) fn open(folder: &Path, wanted: &Wanted) -> Result<Writer, StoreError>
                 roster.lose(&reason, &[])?;
             }
             aside::whole(folder, &reason)?;
-            open_once(folder, wanted, &roster, Some(reason))
+            open_once(folder, wanted, &roster, Some(reason)).map_err(judged)
         }
         opened => opened,
     }
@@ -61,7 +65,8 @@ pub(super) fn open(folder: &Path, wanted: &Wanted) -> Result<Writer, StoreError>
 /// Reads which model filled the store in `folder` and how long its vectors are; `None` if there is none
 /// yet.
 pub(super) fn recorded(folder: &Path) -> Result<Option<(String, usize)>, StoreError> {
-    Manifest::recorded(folder).map_err(|error| judged(folder, error))
+    let read = Manifest::read(folder).map_err(|error| judged(folder, error))?;
+    Ok(read.map(|manifest| manifest.filled_by()))
 }
 
 /// Opens the store, without those of its segments that are damaged. `found` is what was found damaged
@@ -72,126 +77,263 @@ fn open_once(
     roster: &Roster,
     mut found: Option<String>,
 ) -> Result<Writer, StoreError> {
-    let create = |source| judged(folder, StoreError::io(folder, source));
-    fs::create_dir_all(folder).map_err(create)?;
-    // Locks the folder, so it comes first.
-    let journal = Journal::open(folder).map_err(|error| judged(folder, error))?;
-    let open = || Manifest::open(folder, &wanted.model, wanted.dimensions);
-    let mut manifest = open().map_err(|error| judged(folder, error))?;
-    if manifest.is_new() && found.is_none() && !roster.roots().is_empty() {
+    fs::create_dir_all(folder).map_err(|source| StoreError::io(folder, source))?;
+    let held = Held::take(folder)?;
+    let (mut manifest, is_new) = match read(folder, wanted, roster)? {
+        Some(manifest) => (manifest, false),
+        None => (Manifest::new(&wanted.model, wanted.dimensions), true),
+    };
+    if is_new && found.is_none() && !roster.roots().is_empty() {
         let reason = "its folder is missing".to_owned();
         refuse_unless(wanted.repairs, folder, &reason)?;
-        // A process that ends before the roots are in the store leaves a new store and the list.
         roster.mark(Some(&reason), &roster.roots())?;
         found = Some(reason);
     }
-    let is_discarding = discard(folder, wanted, &mut manifest)?;
-    let mut checksums = Checksums::open(folder).map_err(|error| judged(folder, error))?;
-    let damaged = damaged(folder, &manifest, &mut checksums, wanted.compare)
-        .map_err(|error| judged(folder, error))?;
-    let is_lost = !roster.is_whole() && damaged.iter().any(|path| is_of_roots(path));
-    if let Some(reason) = reason(&damaged) {
+    if is_new {
+        manifest.roots = roster.roots();
+    }
+    let mut damaged: BTreeSet<RootId> = match found {
+        Some(_) => manifest.roots.iter().map(|root| root.id).collect(),
+        None => BTreeSet::new(),
+    };
+    let Opened { segments, lost } = segments(folder, &manifest, wanted.compare)?;
+    if let Some(reason) = reason(&lost) {
         refuse_unless(wanted.repairs, folder, &reason)?;
-        roster.mark(Some(&reason), &roster.roots())?;
-        if is_lost {
-            roster.lose(&reason, &[])?;
-        }
-        let part = |path| checksums::segment(path).unwrap_or(path);
-        let parts: BTreeSet<&str> = damaged.iter().map(|path| part(path.as_str())).collect();
-        aside::parts(folder, parts, &reason)?;
+        let of_lost = lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied());
+        damaged.extend(of_lost);
+        let hurt = manifest.roots.iter().filter(|root| damaged.contains(&root.id)).cloned();
+        roster.mark(Some(&reason), &hurt.collect::<Vec<_>>())?;
+        let files: Vec<String> = lost.iter().flat_map(|(entry, _)| entry.files()).collect();
+        aside::parts(folder, files.iter().map(String::as_str), &reason)?;
         found = Some(reason);
     }
-    checksums.disturb()?;
-    let numbers = manifest.reserve()?;
-    let notes = Notes { journal, manifest, numbers, checksums, roster: roster.clone() };
-    let mut writer =
-        recover(folder, wanted.dimensions, notes).map_err(|error| judged(folder, error))?;
-    if is_discarding {
-        writer.finish_discarding()?;
-    }
-    let audit = audit(&writer, found).map_err(|error| judged(folder, error))?;
-    if let Some(reason) = &audit.damage {
+    manifest.segments.retain(|entry| lost.iter().all(|(lost, _)| lost.number != entry.number));
+    remove_strays(folder, &manifest)?;
+    let opened = (manifest, segments);
+    let mut writer = Writer::new(folder, held, opened, roster.clone(), wanted.seal_chunks);
+    let counted = miscounted(&writer);
+    if let Some((root, reason)) = counted.first() {
         refuse_unless(wanted.repairs, folder, reason)?;
+        found.get_or_insert_with(|| reason.clone());
+        damaged.insert(*root);
     }
-    let is_lost = is_lost || audit.is_lost;
-    let reason = audit.damage.clone();
-    if wanted.repairs && !audit.roots.is_empty() {
-        audit::mark(&mut writer, audit)?;
-        writer.flush()?;
-    } else {
+    damaged.extend(counted.into_iter().map(|(root, _)| root));
+    finish(&mut writer, wanted.repairs, found.as_deref(), damaged, is_new)?;
+    Ok(writer)
+}
+
+/// Marks the roots that are to be repaired, those included that were before, and writes what was found.
+fn finish(
+    writer: &mut Writer,
+    repairs: bool,
+    found: Option<&str>,
+    mut damaged: BTreeSet<RootId>,
+    is_new: bool,
+) -> Result<(), StoreError> {
+    let roots = Arc::clone(&writer.current().get().roots);
+    damaged.extend(roots.keys().filter(|root| writer.roster().is_damaged(**root)));
+    damaged.retain(|root| roots.contains_key(root));
+    if repairs && !damaged.is_empty() {
+        let hurt: Vec<Root> =
+            roots.values().filter(|root| damaged.contains(&root.id)).cloned().collect();
+        writer.roster().mark(found, &hurt)?;
+        writer.change(|state| {
+            for root in Arc::make_mut(&mut state.roots).values_mut() {
+                if damaged.contains(&root.id) {
+                    root.last_run = LastRun::Damaged;
+                }
+            }
+        })?;
+    } else if is_new {
+        writer.change(|_| {})?;
+    }
+    writer.commit()?;
+    if !repairs || damaged.is_empty() {
         writer.list_roots();
     }
-    if is_lost {
-        roster.lose(reason.as_deref().unwrap_or_default(), &writer.roots()?)?;
-        audit::forget_strangers(&mut writer)?;
-    }
-    Ok(writer)
+    Ok(())
 }
 
-/// Drops chunks and files of another model or layout, or refuses them. Returns whether any were to be
-/// dropped.
-fn discard(folder: &Path, wanted: &Wanted, manifest: &mut Manifest) -> Result<bool, StoreError> {
-    let Wanted { model, dimensions, on_mismatch, .. } = wanted;
-    match (manifest.check(model, *dimensions), on_mismatch) {
-        (Ok(()), _) => {}
-        (Err(mismatch), OnMismatch::Refuse) => return Err(mismatch),
-        (Err(mismatch), OnMismatch::Discard) => {
-            info!(reason = %mismatch, "discarding what another model or version indexed");
-            manifest.start_discarding(model, *dimensions)?;
+/// Reads the manifest, or makes one for what another model or layout filled, which is dropped; `None` if
+/// there is no store yet.
+fn read(folder: &Path, wanted: &Wanted, roster: &Roster) -> Result<Option<Manifest>, StoreError> {
+    let former = match Manifest::read(folder) {
+        Ok(None) if is_empty(folder)? => return Ok(None),
+        Ok(None) => {
+            let reason = format!("`{}` is missing", manifest::FILE);
+            return Err(StoreError::Damaged { path: folder.to_owned(), reason });
         }
-    }
-    if manifest.discarding() {
-        for collection in [Collection::Chunks, Collection::Files] {
-            atomic::remove_folder(&folder.join(shard::folder_name(collection)))?;
+        Ok(Some(manifest)) => match manifest.check(&wanted.model, wanted.dimensions) {
+            Ok(()) => return Ok(Some(manifest)),
+            Err(mismatch) => {
+                refuse_to_discard(wanted, mismatch)?;
+                Some(manifest)
+            }
+        },
+        Err(older @ StoreError::OlderLayout { .. }) => {
+            refuse_to_discard(wanted, older)?;
+            None
         }
-    }
-    Ok(manifest.discarding())
-}
-
-fn recover(folder: &Path, dimensions: usize, notes: Notes) -> Result<Writer, StoreError> {
-    let first = notes.numbers.first;
-    let shard = |collection| Shard::open(folder, collection, dimensions, first);
-    let shards = Shards {
-        chunks: shard(Collection::Chunks)?,
-        files: shard(Collection::Files)?,
-        roots: shard(Collection::Roots)?,
+        Err(error) => return Err(error),
     };
-    let mut writer = Writer::replay(folder, Arc::new(shards), notes)?;
-    if writer.was_optimizing()? {
-        repair::remove_copies(&mut writer)?;
+    let mut manifest = Manifest::new(&wanted.model, wanted.dimensions);
+    let listed = roster.roots();
+    let mut roots = former.map_or_else(
+        || listed.clone(),
+        |former| {
+            manifest.next = former.next;
+            former.roots
+        },
+    );
+    let is_known = |lost: &Root, roots: &[Root]| roots.iter().any(|root| root.id == lost.id);
+    let lost = listed.into_iter().filter(|root| roster.is_damaged(root.id));
+    let lost: Vec<Root> = lost.filter(|root| !is_known(root, &roots)).collect();
+    roots.extend(lost);
+    let discarded = |root| Root { last_run: LastRun::Discarded, ..root };
+    manifest.roots = roots.into_iter().map(discarded).collect();
+    manifest.write(folder)?;
+    Ok(Some(manifest))
+}
+
+fn refuse_to_discard(wanted: &Wanted, mismatch: StoreError) -> Result<(), StoreError> {
+    match wanted.on_mismatch {
+        OnMismatch::Refuse => Err(mismatch),
+        OnMismatch::Discard => {
+            info!(reason = %mismatch, "discarding what another model or version indexed");
+            Ok(())
+        }
     }
-    writer.recovered()?;
-    for collection in Collection::ALL {
-        writer.shards().get(collection).remove_former_indexes()?;
+}
+
+/// The segments that a manifest names.
+struct Opened {
+    segments: Vec<Live>,
+    /// Those that are damaged, and which of their files is.
+    lost: Vec<(Entry, String)>,
+}
+
+/// Opens the segments that a manifest names.
+fn segments(folder: &Path, manifest: &Manifest, compare: Compare) -> Result<Opened, StoreError> {
+    let (mut segments, mut lost) = (Vec::new(), Vec::new());
+    for entry in &manifest.segments {
+        match segment(folder, manifest.dimensions, entry, compare) {
+            Ok(live) => segments.push(live),
+            Err((file, source)) => {
+                match judged(folder, StoreError::io(&folder.join(&file), source)) {
+                    StoreError::Damaged { .. } => lost.push((entry.clone(), file)),
+                    other => return Err(other),
+                }
+            }
+        }
     }
-    Ok(writer)
+    Ok(Opened { segments, lost })
+}
+
+/// Opens one segment. A failure names the file.
+fn segment(
+    folder: &Path,
+    dimensions: usize,
+    entry: &Entry,
+    compare: Compare,
+) -> Result<Live, (String, io::Error)> {
+    let open = |path: &Path| {
+        let source = Source::open(path)?;
+        if source.len() != entry.bytes {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Segment::open(source, dimensions, compare)
+    };
+    let file = segment_file(entry.number);
+    let segment = open(&folder.join(&file)).map_err(|error| (file, error))?;
+    let mut live = Live::of(segment, Some(entry.number));
+    if let Some(number) = entry.deleted {
+        let read = deletions::read(folder, number, &mut live);
+        read.map_err(|error| (manifest::deleted_file(number), error))?;
+    }
+    Ok(live)
+}
+
+/// Names some of the damaged files.
+fn reason(lost: &[(Entry, String)]) -> Option<String> {
+    match lost {
+        [] => None,
+        [(_, one)] => Some(format!("`{one}` is not what was written")),
+        [(_, first), others @ ..] => {
+            Some(format!("`{first}` and {} other files are not what was written", others.len()))
+        }
+    }
+}
+
+/// Returns the roots that have more or fewer chunks than their last run left, and says so.
+fn miscounted(writer: &Writer) -> Vec<(RootId, String)> {
+    let state = writer.current().get();
+    let completed = state.roots.values().filter(|root| root.last_run.is_completed());
+    let counted = completed.map(|root| (root, state.count(Some(root.id))));
+    let differ = counted.filter(|(root, chunks)| *chunks != root.counts.chunks);
+    let said = differ.map(|(root, chunks)| {
+        let (name, wanted) = (&root.name, root.counts.chunks);
+        (root.id, format!("`{name}` has {chunks} chunks where {wanted} belong"))
+    });
+    said.collect()
+}
+
+/// Whether nothing of a store is in its folder.
+fn is_empty(folder: &Path) -> Result<bool, StoreError> {
+    Ok(entries(folder)?.iter().all(|name| !is_ours(name)))
+}
+
+/// Removes what a killed process left, and what is of a former layout.
+fn remove_strays(folder: &Path, manifest: &Manifest) -> Result<(), StoreError> {
+    let kept: BTreeSet<String> = manifest.segments.iter().flat_map(Entry::files).collect();
+    for name in entries(folder)?.into_iter().filter(|name| is_ours(name) && !kept.contains(name)) {
+        let path = folder.join(&name);
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            atomic::remove_folder(&path)?;
+        } else {
+            atomic::remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name is that of a file or folder that a store makes, but the manifest and the list of roots.
+fn is_ours(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    FORMER.contains(&name) || matches!(extension, Some("segment" | "deleted" | "tmp"))
+}
+
+fn entries(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let failed = |source| StoreError::io(folder, source);
+    let names = fs::read_dir(folder).map_err(failed)?.map(|entry| {
+        entry.map(|entry| entry.file_name().to_string_lossy().into_owned()).map_err(failed)
+    });
+    names.collect()
 }
 
 /// Says whether a failure comes of the files or of the system.
 fn judged(folder: &Path, error: StoreError) -> StoreError {
     let path: PathBuf = folder.to_owned();
-    let damaged = |reason| StoreError::Damaged { path: path.clone(), reason };
     match error {
-        StoreError::Engine { .. } | StoreError::Io { .. } => {
+        StoreError::Io { ref source, .. } => {
             let reason = error.to_string();
-            match (system::advice(&reason), &error) {
-                (Some(_), StoreError::Engine { .. }) if system::is_absurd(folder, &reason) => {
-                    damaged(reason)
-                }
-                (Some(advice), _) => StoreError::System { path, reason, advice },
-                (None, StoreError::Io { source, .. }) if !is_of_files(source) => error,
-                (None, _) => damaged(reason),
+            match system::advice(source) {
+                Some(advice) => StoreError::System { path, reason, advice },
+                None if is_of_files(source) => StoreError::Damaged { path, reason },
+                None => error,
             }
         }
-        StoreError::Malformed(_) => damaged(error.to_string()),
+        StoreError::Malformed(_) => StoreError::Damaged { path, reason: error.to_string() },
         other => other,
     }
 }
 
-/// Whether an error of the system says that something is not there, or is no file.
+/// Whether an error says that a file is not there, is no file, or is not what was written.
 fn is_of_files(error: &io::Error) -> bool {
-    use io::ErrorKind::{AlreadyExists, InvalidData, IsADirectory, NotADirectory, NotFound};
-    matches!(error.kind(), AlreadyExists | InvalidData | IsADirectory | NotADirectory | NotFound)
+    use io::ErrorKind::{
+        AlreadyExists, InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof,
+    };
+    let kinds = [AlreadyExists, InvalidData, IsADirectory, NotADirectory, NotFound, UnexpectedEof];
+    kinds.contains(&error.kind())
 }
 
 fn refuse_unless(repairs: bool, folder: &Path, reason: &str) -> Result<(), StoreError> {
@@ -199,47 +341,4 @@ fn refuse_unless(repairs: bool, folder: &Path, reason: &str) -> Result<(), Store
         return Ok(());
     }
     Err(StoreError::Damaged { path: folder.to_owned(), reason: reason.to_owned() })
-}
-
-/// Names some of the damaged files.
-fn reason(damaged: &[String]) -> Option<String> {
-    match damaged {
-        [] => None,
-        [one] if one == checksums::FILE => Some(format!("`{one}` is missing or damaged")),
-        [one] => Some(format!("`{one}` is not what was written")),
-        [first, others @ ..] => {
-            Some(format!("`{first}` and {} other files are not what was written", others.len()))
-        }
-    }
-}
-
-/// Returns what is not as it was written, or would hang the engine, by paths below the folder of the store.
-fn damaged(
-    folder: &Path,
-    manifest: &Manifest,
-    checksums: &mut Checksums,
-    compare: Compare,
-) -> Result<Vec<String>, StoreError> {
-    let mut damaged = entries::strange(folder)?;
-    let is_proof_gone = match checksums.state() {
-        State::Whole => false,
-        State::Missing => manifest.has_checksums(),
-        State::Damaged => true,
-    };
-    if is_proof_gone {
-        damaged.push(checksums::FILE.to_owned());
-    }
-    damaged.extend(checksums.damaged(compare)?);
-    if !checksums.is_at_rest() {
-        damaged.extend(mappings::implausible(folder)?);
-    }
-    // The rest was dropped, or is about to be.
-    damaged.retain(|path| !manifest.discarding() || is_of_roots(path) || path == checksums::FILE);
-    damaged.sort_unstable();
-    damaged.dedup();
-    Ok(damaged)
-}
-
-fn is_of_roots(path: &str) -> bool {
-    path.split('/').next() == Some(shard::folder_name(Collection::Roots))
 }

@@ -1,25 +1,9 @@
-//! Tells failures of the system from damage: the engine reports both as text.
+//! Tells failures of the system from damage.
 
-#[cfg(unix)]
-use std::{
-    fs::{File, Metadata},
-    os::unix::fs::MetadataExt,
-};
+use std::io;
 
-use std::path::Path;
-
-#[cfg(unix)]
-use super::super::atomic;
 #[cfg(unix)]
 use rustix::io::Errno;
-
-/// What an honest store may need beside the size of its files.
-#[cfg(unix)]
-const SPARE: u64 = 1 << 30;
-
-/// Twice what the engine leaves empty in one file.
-#[cfg(unix)]
-const MAX_HOLES: u64 = 64 << 20;
 
 /// What a system says that is short of something, or does not let us, and what to do. By error number.
 #[cfg(unix)]
@@ -28,10 +12,7 @@ const ADVICE: &[(&[Errno], &str)] = &[
         &[Errno::MFILE, Errno::NFILE],
         "nothing is damaged: let the process open more files (`ulimit -n 4096`) and start it again",
     ),
-    (
-        &[Errno::NOMEM, Errno::AGAIN],
-        "nothing is damaged: let the process have more memory and threads and start it again",
-    ),
+    (&[Errno::NOMEM, Errno::AGAIN], MEMORY),
     (
         &[Errno::ACCESS, Errno::PERM, Errno::ROFS],
         "nothing is damaged: see that its user may read and write the folder and all it holds",
@@ -50,53 +31,21 @@ const ADVICE: &[(&[Errno], &str)] = &[
     ),
 ];
 
-/// Returns what to do about a failure of the system that `message` reports; `None` if it reports none.
-#[cfg(unix)]
-pub(super) fn advice(message: &str) -> Option<&'static str> {
-    let numbers: Vec<i32> = ["os error ", "code: "]
-        .iter()
-        .flat_map(|mark| message.split(mark).skip(1))
-        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok())
-        .collect();
-    let has = |codes: &[Errno]| codes.iter().any(|code| numbers.contains(&code.raw_os_error()));
-    ADVICE.iter().find(|(codes, _)| has(codes)).map(|(_, advice)| *advice)
-}
+const MEMORY: &str =
+    "nothing is damaged: let the process have more memory and threads and start it again";
 
-/// Whether a failure for lack of memory, or of a file's size, comes of a damaged length and not of the
-/// system: all files of the store in `folder` would find room, and much else.
-#[cfg(unix)]
-pub(super) fn is_absurd(folder: &Path, message: &str) -> bool {
-    let mut wanted = SPARE;
-    let sized = super::checksums::files(folder).map(|files| {
-        for file in files {
-            // A damaged length can have made a file that long, of holes.
-            let size = |found: Metadata| found.len().min(found.blocks() * 512 + MAX_HOLES);
-            wanted = wanted.saturating_add(folder.join(file).metadata().map_or(0, size));
-        }
-    });
-    let is_of = |code: Errno| message.contains(&format!("os error {}", code.raw_os_error()));
-    let memory = usize::try_from(wanted).unwrap_or(usize::MAX);
-    sized.is_ok()
-        && (is_of(Errno::NOMEM) && Vec::<u8>::new().try_reserve_exact(memory).is_ok()
-            || is_of(Errno::FBIG) && may_be_long(&folder.join("length.tmp"), wanted))
-}
-
-/// Whether a file can be made that is so long, of holes.
-#[cfg(unix)]
-fn may_be_long(path: &Path, length: u64) -> bool {
-    // What a process left that was killed here.
-    let is_free = atomic::remove(path).is_ok();
-    let is_made = is_free && File::create_new(path).is_ok_and(|file| file.set_len(length).is_ok());
-    atomic::remove(path).is_ok() && is_made
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_absurd(_: &Path, _: &str) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-pub(super) fn advice(_: &str) -> Option<&'static str> {
+/// Returns what to do about a failure of the system; `None` if a failure is none of the system's.
+pub(super) fn advice(error: &io::Error) -> Option<&'static str> {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return Some(MEMORY);
+    }
+    #[cfg(unix)]
+    {
+        let code = error.raw_os_error()?;
+        let has = |codes: &[Errno]| codes.iter().any(|known| known.raw_os_error() == code);
+        ADVICE.iter().find(|(codes, _)| has(codes)).map(|(_, advice)| *advice)
+    }
+    #[cfg(not(unix))]
     None
 }
 
@@ -115,15 +64,12 @@ mod tests {
             [Errno::ROFS, Errno::NOSPC, Errno::DQUOT, Errno::FBIG, Errno::IO, Errno::BUSY],
         ];
         for code in short.as_flattened() {
-            let error = io::Error::from(*code);
-            for said in [format!("failed to open: {error}"), format!("unwrap on {error:?}")] {
-                assert!(advice(&said).is_some(), "{said}");
-            }
+            assert!(advice(&io::Error::from(*code)).is_some(), "{code}");
         }
         for code in [Errno::NOENT, Errno::NOTDIR, Errno::ISDIR, Errno::INVAL, Errno::EXIST] {
-            let error = io::Error::from(code);
-            assert_eq!(advice(&format!("failed to open: {error}; {error:?}")), None);
+            assert_eq!(advice(&io::Error::from(code)), None);
         }
-        assert_eq!(advice("segment 28 of 12 holds no code"), None);
+        assert!(advice(&io::ErrorKind::OutOfMemory.into()).is_some());
+        assert_eq!(advice(&io::ErrorKind::InvalidData.into()), None);
     }
 }

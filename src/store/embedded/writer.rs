@@ -1,352 +1,371 @@
-//! The one writer: journals a change, applies it, and from time to time lets the engine put
-//! everything on disk so that the journal can be forgotten.
+//! The one writer: makes changes, and from time to time puts all of them on disk at once.
 //!
-//! The engine makes durable only what it has flushed, and a flush costs tens of milliseconds: it
-//! is flushed every 32 MiB of journal, at the end of a run and when stopping, and opening replays
-//! the rest. After `kill -9` nothing acknowledged is missing; after a power failure, writes since
-//! the last flush may be. A change that fails after it was journaled needs a restart.
+//! New records make a segment in memory, which readers see at once. A commit writes all of those as one
+//! segment, and lists of what was deleted of others, then the manifest that names them. What was written
+//! since the last commit is lost when the process is killed: the root of a run that did not end says so,
+//! and the next run writes it again.
 
 use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    fs::{self, File},
+    io::BufWriter,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use tracing::warn;
+use uuid::Uuid;
 
 use super::{
-    super::{Collection, StoreError, atomic, catalog},
-    checksums::Checksums,
-    entry::Entry,
-    journal::{AppendError, Journal},
-    manifest::{Manifest, Numbers},
+    super::{Chunk, StoreError},
+    build::{self, file_id},
+    deletions,
+    held::Held,
+    manifest::{Entry, Manifest, segment_file},
     roster::Roster,
-    shard::{Rebuild, Shard},
+    segment::{Compare, Segment},
+    source::Source,
+    state::{Current, Live, Saved, State},
+    table::Table,
 };
-use crate::domain::{LastRun, Root};
-
-/// Journal size at which the engine is made to flush. Bounds what opening has to replay (a second
-/// or so) against flushing, which costs some tenths of a second.
-const CHECKPOINT_BYTES: u64 = 32 << 20;
+use crate::domain::{FileRecord, Root, RootId};
 
 /// What must be free on the disk for chunks to be written.
 const MIN_FREE: u64 = 64 << 20;
+/// How many segments may be in memory before they are made one: a search looks at each.
+const MAX_IN_MEMORY: usize = 32;
+/// How many small segments may be on disk before a commit makes them one.
+const MAX_SMALL: usize = 8;
 
-/// The three collections.
-#[derive(Debug)]
-pub(super) struct Shards {
-    pub(super) chunks: Shard,
-    pub(super) files: Shard,
-    pub(super) roots: Shard,
-}
-
-impl Shards {
-    pub(super) fn get(&self, collection: Collection) -> &Shard {
-        match collection {
-            Collection::Chunks => &self.chunks,
-            Collection::Files => &self.files,
-            Collection::Roots => &self.roots,
-        }
-    }
-}
-
-/// What a store keeps beside its shards.
-#[derive(Debug)]
-pub(super) struct Notes {
-    pub(super) journal: Journal,
-    pub(super) manifest: Manifest,
-    pub(super) numbers: Numbers,
-    pub(super) checksums: Checksums,
-    pub(super) roster: Roster,
-}
-
-/// Makes changes durable. Owned by the task that writes; flushes when dropped.
+/// Makes changes. Commits when dropped.
 #[derive(Debug)]
 pub(super) struct Writer {
-    shards: Arc<Shards>,
-    journal: Journal,
+    folder: PathBuf,
+    held: Held,
+    current: Current,
     manifest: Manifest,
-    numbers: Numbers,
-    checksums: Checksums,
     roster: Roster,
-    /// How many changes there were, to know later whether there were any since.
-    changes: u64,
-    /// Chunks written since the segment that takes them was last sealed.
-    unsealed: usize,
-    /// About how many points changed since segments were last settled.
-    unsettled: usize,
-    /// Collections with changes that only the journal has on disk.
-    changed: Vec<Collection>,
-    /// Set while segments are rebuilt: then the engine must not flush, and the journal grows.
-    optimizing: bool,
-    /// Present on disk while segments are rebuilt: if the process is killed, a point may be in an
-    /// old segment and in a new one.
-    marker: PathBuf,
-    /// Set when rebuilding failed: old segments may still be on disk, to be found when opening.
-    marker_stays: bool,
-    /// Why the engine's state in memory may differ from the journal, if it may.
-    broken: Option<String>,
+    /// After how many chunks in memory a commit is made.
+    seal_chunks: u32,
+    /// Whether anything is not on disk.
+    is_changed: bool,
 }
 
 impl Writer {
-    /// Takes over opened shards and replays the journal. [`Writer::recovered`] must follow.
-    pub(super) fn replay(
+    /// Takes over what was opened.
+    pub(super) fn new(
         folder: &Path,
-        shards: Arc<Shards>,
-        notes: Notes,
-    ) -> Result<Self, StoreError> {
-        let Notes { mut journal, mut manifest, mut numbers, checksums, roster } = notes;
-        let mut changed = Vec::new();
-        journal.replay(|entry| {
-            let collection = entry.collection();
-            if manifest.discarding() && collection != Collection::Roots {
-                // It belongs to a former model and went with it.
-                return Ok(());
-            }
-            numbers.take(&mut manifest)?;
-            note(&mut changed, collection);
-            shards.get(collection).apply(entry)
-        })?;
-        let marker = folder.join("optimizing");
-        Ok(Self {
-            shards,
-            journal,
-            manifest,
-            numbers,
-            checksums,
-            roster,
-            changes: 0,
-            unsealed: 0,
-            unsettled: 0,
-            changed,
-            optimizing: false,
-            marker,
-            marker_stays: false,
-            broken: None,
-        })
+        held: Held,
+        (manifest, segments): (Manifest, Vec<Live>),
+        roster: Roster,
+        seal_chunks: usize,
+    ) -> Self {
+        let roots = manifest.roots.iter().map(|root| (root.id, root.clone())).collect();
+        let roots = Arc::new(roots);
+        let current = Current::default();
+        current.set(State { roots, segments });
+        let seal_chunks = u32::try_from(seal_chunks).unwrap_or(u32::MAX);
+        let folder = folder.to_owned();
+        Self { folder, held, current, manifest, roster, seal_chunks, is_changed: false }
     }
 
-    /// Returns whether segments were being rebuilt when the process ended, so that a point may be in
-    /// two of them.
-    pub(super) fn was_optimizing(&self) -> Result<bool, StoreError> {
-        Ok(atomic::read(&self.marker)?.is_some())
-    }
-
-    /// Notes that what a crash left has been repaired.
-    pub(super) fn recovered(&mut self) -> Result<(), StoreError> {
-        self.checkpoint()?;
-        atomic::remove(&self.marker)
-    }
-
-    /// Has every root say that its index was discarded, and notes that chunks and files are gone.
-    pub(super) fn finish_discarding(&mut self) -> Result<(), StoreError> {
-        let mut roots = self.roots()?;
-        let is_known = |roots: &[Root], lost: &Root| roots.iter().any(|root| root.id == lost.id);
-        for lost in self.roster.roots() {
-            if self.roster.is_damaged(lost.id) && !is_known(&roots, &lost) {
-                roots.push(lost);
-            }
-        }
-        let discarded = |root| Root { last_run: LastRun::Discarded, ..root };
-        let points = roots.into_iter().map(|root| catalog::root_point(&discarded(root)));
-        let points: Vec<_> = points.collect::<Result<_, StoreError>>()?;
-        if !points.is_empty() {
-            self.write(Entry::Upsert(Collection::Roots, points))?;
-        }
-        self.flush()?;
-        self.manifest.finish_discarding()
-    }
-
-    pub(super) fn shards(&self) -> &Arc<Shards> {
-        &self.shards
-    }
-
-    /// Makes a change; it survives `kill -9` once this returns.
-    pub(super) fn write(&mut self, entry: Entry) -> Result<(), StoreError> {
-        self.prepare(&entry)?;
-        let collection = entry.collection();
-        let applied = self.shards.get(collection).apply(entry);
-        self.settle(applied)?;
-        if collection == Collection::Roots {
-            self.list_roots();
-        }
-        if CHECKPOINT_BYTES <= self.journal.bytes() { self.checkpoint() } else { Ok(()) }
-    }
-
-    /// Journals a change that the caller then applies, reporting to [`Writer::settle`].
-    pub(super) fn prepare(&mut self, entry: &Entry) -> Result<(), StoreError> {
-        self.check()?;
-        if let Entry::Upsert(Collection::Chunks | Collection::Files, _) = entry {
-            self.check_room()?;
-        }
-        self.checksums.disturb()?;
-        self.changes += 1;
-        self.numbers.take(&mut self.manifest)?;
-        match self.journal.append(entry) {
-            Ok(()) => {}
-            Err(AppendError::Refused(error)) => return Err(error),
-            Err(AppendError::Torn(error)) => {
-                self.broken = Some(error.to_string());
-                return Err(error);
-            }
-        }
-        note(&mut self.changed, entry.collection());
-        let points = entry.points();
-        self.unsettled = self.unsettled.saturating_add(points);
-        if let Entry::Upsert(Collection::Chunks, _) = entry {
-            self.unsealed = self.unsealed.saturating_add(points);
-        }
-        Ok(())
-    }
-
-    /// Brings the list of roots up to date that is kept apart.
-    pub(super) fn list_roots(&self) {
-        let listed = self.roots().and_then(|roots| self.roster.follow(&roots));
-        if let Err(error) = listed {
-            warn!(%error, "the list of roots could not be written");
-        }
-    }
-
-    /// Returns the roots that the engine knows.
-    pub(super) fn roots(&self) -> Result<Vec<Root>, StoreError> {
-        let mut roots = Vec::new();
-        self.shards.roots.each(|payload| {
-            // Tests of the store keep other things there.
-            roots.extend(serde_json::from_value::<Root>(payload.into()).ok());
-            Ok(())
-        })?;
-        Ok(roots)
+    /// Returns what readers see.
+    pub(super) fn current(&self) -> &Current {
+        &self.current
     }
 
     pub(super) fn roster(&self) -> &Roster {
         &self.roster
     }
 
-    /// Returns a number that is another one after each change.
-    pub(super) fn changes(&self) -> u64 {
-        self.changes
+    /// Writes chunks, replacing those with the same ids.
+    pub(super) fn put_chunks(&mut self, chunks: Vec<Chunk>) -> Result<(), StoreError> {
+        self.check_room()?;
+        let mut last: HashMap<Uuid, Chunk> = HashMap::with_capacity(chunks.len());
+        let order: Vec<Uuid> = chunks.iter().map(|chunk| chunk.id).collect();
+        last.extend(chunks.into_iter().map(|chunk| (chunk.id, chunk)));
+        let ids: HashSet<Uuid> = last.keys().copied().collect();
+        let chunks: Vec<Chunk> = order.iter().filter_map(|id| last.remove(id)).collect();
+        self.add(&chunks, &[], |state| state.remove_chunks(&ids))
     }
 
-    /// Notes what every file holds, if everything is on disk and nothing is being rebuilt. A failure
-    /// leaves the store as good as it was: its files are not compared at the next start.
-    pub(super) fn rest(&mut self) {
-        if self.checksums.is_at_rest() {
-            return;
-        }
-        let is_on_disk = self.changed.is_empty() && self.journal.bytes() == 0;
-        if self.optimizing || self.marker_stays || self.check().is_err() || !is_on_disk {
-            return;
-        }
-        // Opening changes numbers in memory that the engine writes when it is closed.
-        let flush = |collection: &Collection| self.shards.get(*collection).flush();
-        let flushed = Collection::ALL.iter().try_for_each(flush);
-        let noted = flushed.and_then(|()| self.checksums.rest());
-        if let Err(error) = noted.and_then(|()| self.manifest.note_checksums()) {
-            warn!(%error, "the checksums of the store could not be written");
-        }
+    /// Writes records of files, replacing those of the same paths.
+    pub(super) fn put_files(&mut self, files: Vec<FileRecord>) -> Result<(), StoreError> {
+        self.check_room()?;
+        let last: HashMap<Uuid, FileRecord> =
+            files.into_iter().map(|file| (file_id(file.root, &file.path), file)).collect();
+        let ids: HashSet<Uuid> = last.keys().copied().collect();
+        let files: Vec<FileRecord> = last.into_values().collect();
+        self.add(&[], &files, |state| state.remove_files(&ids))
     }
 
-    /// Returns about how many points were written or deleted since segments were last settled.
-    pub(super) fn unsettled(&self) -> usize {
-        self.unsettled
+    /// Takes out chunks.
+    pub(super) fn remove_chunks(&mut self, ids: Vec<Uuid>) -> Result<(), StoreError> {
+        let ids = ids.into_iter().collect();
+        self.change(|state| state.remove_chunks(&ids))
     }
 
-    /// Returns how many chunks were written since the last call of [`Writer::start_optimizing`].
-    pub(super) fn unsealed(&self) -> usize {
-        self.unsealed
+    /// Takes out the records of files.
+    pub(super) fn remove_files(&mut self, of: RootId, paths: &[String]) -> Result<(), StoreError> {
+        let ids = paths.iter().map(|path| file_id(of, path)).collect();
+        self.change(|state| state.remove_files(&ids))
     }
 
-    /// Fails when an earlier failure makes further writes impossible.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
-        match &self.broken {
-            None => self.journal.check_place(),
-            Some(reason) => {
-                let reason = format!("an earlier write failed ({reason}); restart to recover");
-                Err(StoreError::Engine { action: "write", reason })
-            }
-        }
-    }
-
-    /// Fails when the disk is nearly full. The engine maps files that are mostly holes: writing to one
-    /// when no room is left would end the process.
-    pub(super) fn check_room(&self) -> Result<(), StoreError> {
-        let path = self.marker.parent().unwrap_or(&self.marker);
-        let free = free_bytes(path).map_err(|source| StoreError::io(path, source))?;
-        if free < MIN_FREE {
-            return Err(StoreError::Full { path: path.to_owned(), wanted: MIN_FREE });
-        }
+    /// Writes a root, on disk once this returns, as everything that was written before.
+    pub(super) fn put_root(&mut self, root: Root) -> Result<(), StoreError> {
+        self.change(|state| {
+            Arc::make_mut(&mut state.roots).insert(root.id, root);
+        })?;
+        self.commit()?;
+        self.list_roots();
         Ok(())
     }
 
-    /// Stops writing after a change that was journaled but not applied: only replaying the journal
-    /// brings the two together again.
-    pub(super) fn settle(&mut self, applied: Result<(), StoreError>) -> Result<(), StoreError> {
-        if let Err(error) = &applied {
-            self.broken = Some(error.to_string());
-        }
-        applied
-    }
-
-    /// Puts everything on disk: in the engine, or in the journal while the engine must not flush.
-    pub(super) fn flush(&mut self) -> Result<(), StoreError> {
-        if self.optimizing { self.journal.sync() } else { self.checkpoint() }
-    }
-
-    /// Returns whether the journal has grown so far that writers should wait for the optimizer.
-    pub(super) fn overfull(&self) -> bool {
-        self.optimizing && 8 * CHECKPOINT_BYTES <= self.journal.bytes()
-    }
-
-    /// Notes that segments are about to be rebuilt. Everything must have been flushed.
-    pub(super) fn start_optimizing(&mut self, rebuild: Rebuild) -> Result<(), StoreError> {
-        self.checksums.disturb()?;
-        self.changes += 1;
-        atomic::replace(&self.marker, b"")?;
-        self.unsealed = 0;
-        if rebuild == Rebuild::Settle {
-            self.unsettled = 0;
-        }
-        self.optimizing = true;
+    /// Takes out a root with all that belongs to it, on disk once this returns.
+    pub(super) fn remove_root(&mut self, root: RootId) -> Result<(), StoreError> {
+        self.change(|state| state.remove_root(root))?;
+        self.commit()?;
+        self.list_roots();
         Ok(())
     }
 
-    /// Notes that rebuilding ended, and which collections it changed.
-    pub(super) fn finish_optimizing(
+    /// Brings the list of roots up to date that is kept apart.
+    pub(super) fn list_roots(&self) {
+        let roots: Vec<Root> = self.current.get().roots.values().cloned().collect();
+        if let Err(error) = self.roster.follow(&roots) {
+            warn!(%error, "the list of roots could not be written");
+        }
+    }
+
+    /// Makes a change of what is there.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut State)) -> Result<(), StoreError> {
+        self.held.check()?;
+        let mut state = State::clone(&self.current.get());
+        change(&mut state);
+        self.current.set(state);
+        self.is_changed = true;
+        Ok(())
+    }
+
+    /// Adds records in the place of others.
+    fn add(
         &mut self,
-        rebuilt: Result<Vec<Collection>, StoreError>,
+        chunks: &[Chunk],
+        files: &[FileRecord],
+        replace: impl FnOnce(&mut State),
     ) -> Result<(), StoreError> {
-        self.optimizing = false;
-        self.marker_stays |= rebuilt.is_err();
-        for collection in rebuilt? {
-            note(&mut self.changed, collection);
-        }
-        self.checkpoint()?;
-        if self.marker_stays { Ok(()) } else { atomic::remove(&self.marker) }
-    }
-
-    pub(super) fn optimizing(&self) -> bool {
-        self.optimizing
-    }
-
-    fn checkpoint(&mut self) -> Result<(), StoreError> {
-        if self.optimizing || self.broken.is_some() {
+        if chunks.is_empty() && files.is_empty() {
             return Ok(());
         }
-        self.journal.check_place()?;
-        for collection in &self.changed {
-            self.shards.get(*collection).flush()?;
+        let dimensions = self.manifest.dimensions;
+        let mut bytes = Vec::new();
+        let written = build::write(&mut bytes, dimensions, chunks, files);
+        let source = Source::Memory(Arc::new(bytes));
+        let made = written.and_then(|()| Segment::open(source, dimensions, Compare::Memory));
+        let made = made.map_err(|source| StoreError::io(&self.folder, source))?;
+        self.change(|state| {
+            replace(state);
+            state.segments.push(Live::of(made, None));
+        })?;
+        let state = self.current.get();
+        let in_memory = || state.segments.iter().filter(|live| live.segment.is_in_memory());
+        if self.seal_chunks <= in_memory().map(Live::chunks).sum() {
+            return self.commit();
         }
-        self.changed.clear();
-        if self.journal.bytes() == 0 { Ok(()) } else { self.journal.clear() }
+        if in_memory().count() <= MAX_IN_MEMORY {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let sources: Vec<Live> = in_memory().cloned().collect();
+        let written = build::merge(&mut bytes, dimensions, &sources);
+        let source = Source::Memory(Arc::new(bytes));
+        let made = written.and_then(|()| Segment::open(source, dimensions, Compare::Memory));
+        let made = made.map_err(|source| StoreError::io(&self.folder, source))?;
+        self.change(|state| {
+            state.segments.retain(|live| !live.segment.is_in_memory());
+            state.segments.push(Live::of(made, None));
+        })
+    }
+
+    /// Puts everything that was written on disk.
+    pub(super) fn commit(&mut self) -> Result<(), StoreError> {
+        if !self.is_changed {
+            return Ok(());
+        }
+        self.held.check()?;
+        let mut state = State::clone(&self.current.get());
+        let sources = self.sealed_together(&state);
+        if !sources.is_empty() {
+            let made = self.write_segment(&sources)?;
+            replace(&mut state, &sources, made);
+        }
+        state.segments.retain(|live| !live.is_empty());
+        self.save(state)
+    }
+
+    /// Chooses what a commit writes as one segment: what is in memory, and small segments once there are
+    /// many.
+    fn sealed_together(&self, state: &State) -> Vec<Live> {
+        let is_small = |live: &&Live| live.chunks() < self.seal_chunks / 2;
+        let small = state.segments.iter().filter(is_small).count();
+        let is_chosen =
+            |live: &&Live| live.segment.is_in_memory() || (MAX_SMALL < small && is_small(live));
+        let chosen: Vec<Live> = state.segments.iter().filter(is_chosen).cloned().collect();
+        let is_new = chosen.iter().any(|live| live.segment.is_in_memory());
+        if is_new { chosen } else { Vec::new() }
+    }
+
+    /// Writes what is left of some segments as one, on disk once this returns.
+    pub(super) fn write_segment(&mut self, sources: &[Live]) -> Result<Option<Live>, StoreError> {
+        let number = self.manifest.number();
+        merged(&self.folder, self.manifest.dimensions, sources, number)
+    }
+
+    /// Replaces segments that were merged, on disk once this returns. What was deleted of them meanwhile
+    /// is deleted of the new one. If a commit has merged one of them meanwhile, all stay as they are.
+    pub(super) fn finish_merge(
+        &mut self,
+        sources: &[Live],
+        mut made: Option<Live>,
+    ) -> Result<(), StoreError> {
+        let mut state = State::clone(&self.current.get());
+        let is_there = |source: &Live| {
+            state.segments.iter().any(|live| Arc::ptr_eq(&live.segment, &source.segment))
+        };
+        if !sources.iter().all(is_there) {
+            if let Some(number) = made.and_then(|made| made.number) {
+                drop(fs::remove_file(self.folder.join(segment_file(number))));
+            }
+            return Ok(());
+        }
+        if let Some(made) = &mut made {
+            follow(made, sources, &state);
+        }
+        replace(&mut state, sources, made);
+        self.is_changed = true;
+        self.save(state)
+    }
+
+    /// Sets a number for a new segment aside.
+    pub(super) fn number(&mut self) -> u64 {
+        self.manifest.number()
+    }
+
+    /// Returns where the store is, and how long its vectors are.
+    pub(super) fn place(&self) -> (PathBuf, usize) {
+        (self.folder.clone(), self.manifest.dimensions)
+    }
+
+    /// Writes the manifest of a state, makes it the current one, and removes files that it does not name
+    /// any more. What is in memory stays there.
+    fn save(&mut self, mut state: State) -> Result<(), StoreError> {
+        let mut next = self.manifest.clone();
+        next.roots = state.roots.values().cloned().collect();
+        next.segments = Vec::with_capacity(state.segments.len());
+        for live in &mut state.segments {
+            let Some(number) = live.number else { continue };
+            let now = (live.deleted_chunks.len(), live.deleted_files.len());
+            if live.saved.map_or((0, 0), |saved| saved.counts) != now {
+                let number = next.number();
+                deletions::write(&self.folder, number, live)?;
+                live.saved = Some(Saved { number, counts: now });
+            }
+            let tables = [&live.segment.chunks, &live.segment.files];
+            let roots: BTreeSet<RootId> = tables.into_iter().flat_map(Table::roots).collect();
+            let (bytes, roots) = (live.segment.bytes(), roots.into_iter().collect());
+            let deleted = live.saved.map(|saved| saved.number);
+            next.segments.push(Entry { number, bytes, deleted, roots });
+        }
+        next.write(&self.folder)?;
+        let former = std::mem::replace(&mut self.manifest, next);
+        self.is_changed = state.segments.iter().any(|live| live.number.is_none());
+        self.current.set(state);
+        let kept: BTreeSet<String> = self.manifest.segments.iter().flat_map(Entry::files).collect();
+        for file in former.segments.iter().flat_map(Entry::files) {
+            if !kept.contains(&file) {
+                // One that stays is removed by the next start.
+                drop(fs::remove_file(self.folder.join(file)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails when the folder is no longer the one that was opened.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        self.held.check()
+    }
+
+    /// Fails when the disk is nearly full.
+    pub(super) fn check_room(&self) -> Result<(), StoreError> {
+        let path = &self.folder;
+        let free = free_bytes(path).map_err(|source| StoreError::io(path, source))?;
+        if free < MIN_FREE {
+            return Err(StoreError::Full { path: path.clone(), wanted: MIN_FREE });
+        }
+        Ok(())
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        if let Err(error) = self.flush() {
-            // Nothing is lost: the journal is replayed when the store is opened again.
-            warn!(%error, "store was closed without flushing");
+        if let Err(error) = self.commit() {
+            warn!(%error, "the store was closed without its last changes; the next run makes them again");
         }
-        self.rest();
+    }
+}
+
+/// Writes what is left of some segments as one file and opens it; `None` if nothing is left.
+pub(super) fn merged(
+    folder: &Path,
+    dimensions: usize,
+    sources: &[Live],
+    number: u64,
+) -> Result<Option<Live>, StoreError> {
+    if sources.iter().all(Live::is_empty) {
+        return Ok(None);
+    }
+    let path = folder.join(segment_file(number));
+    let write = || {
+        let mut file = File::create_new(&path)?;
+        build::merge(BufWriter::new(&mut file), dimensions, sources)?;
+        file.sync_all()?;
+        Segment::open(Source::open(&path)?, dimensions, Compare::Memory)
+    };
+    let made = write().map_err(|source| {
+        drop(fs::remove_file(&path));
+        StoreError::io(&path, source)
+    });
+    Ok(Some(Live::of(made?, Some(number))))
+}
+
+/// Puts a segment in the place of those that it was made of.
+fn replace(state: &mut State, sources: &[Live], made: Option<Live>) {
+    let is_source =
+        |live: &Live| sources.iter().any(|source| Arc::ptr_eq(&source.segment, &live.segment));
+    let at = state.segments.iter().position(is_source).unwrap_or(state.segments.len());
+    let before = state.segments.iter().take(at).filter(|live| !is_source(live)).count();
+    state.segments.retain(|live| !is_source(live));
+    if let Some(made) = made {
+        state.segments.insert(before.min(state.segments.len()), made);
+    }
+}
+
+/// Deletes of a segment what was deleted of those that it was made of since.
+fn follow(made: &mut Live, sources: &[Live], state: &State) {
+    let places = build::places(sources);
+    for (source, [chunks, files]) in sources.iter().zip(places) {
+        let is_now = |live: &&Live| Arc::ptr_eq(&source.segment, &live.segment);
+        let Some(now) = state.segments.iter().find(is_now) else { continue };
+        for (from, to) in (0..).zip(chunks) {
+            if let Some(to) = to.filter(|_| now.deleted_chunks.contains(from)) {
+                Arc::make_mut(&mut made.deleted_chunks).insert(to);
+            }
+        }
+        for (from, to) in (0..).zip(files) {
+            if let Some(to) = to.filter(|_| now.deleted_files.contains(from)) {
+                Arc::make_mut(&mut made.deleted_files).insert(to);
+            }
+        }
     }
 }
 
@@ -360,10 +379,4 @@ fn free_bytes(path: &Path) -> std::io::Result<u64> {
 #[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
 fn free_bytes(_: &Path) -> std::io::Result<u64> {
     Ok(u64::MAX)
-}
-
-fn note(changed: &mut Vec<Collection>, collection: Collection) {
-    if !changed.contains(&collection) {
-        changed.push(collection);
-    }
 }

@@ -16,7 +16,13 @@ use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use super::{
-    super::Point, Server, convert, error::CallError, names, read::payloads, setup, write::applied,
+    Server,
+    convert::{self, Point},
+    error::CallError,
+    names,
+    read::payloads,
+    records, setup,
+    write::applied,
 };
 
 /// The field by which writes are compared.
@@ -50,11 +56,8 @@ impl Server {
         expected: Option<&str>,
         record: &T,
     ) -> Result<Option<T>, CallError> {
-        let json =
-            serde_json::to_value(record).map_err(|error| CallError::refused(error.to_string()))?;
-        let serde_json::Value::Object(payload) = json else {
-            return Err(CallError::refused("a record is not a JSON object"));
-        };
+        let payload =
+            records::payload(record).map_err(|error| CallError::refused(error.to_string()))?;
         // Points that are not there are written whatever the filter says.
         let condition = convert::equals(TOKEN, expected.unwrap_or("nobody's"));
         let request = UpsertPoints {
@@ -111,9 +114,8 @@ impl Server {
         };
         let points = self.link.once_within(LIMIT, read).await?.result;
         let Some(point) = points.into_iter().next() else { return Ok(None) };
-        let json = convert::object(point.payload).into();
         let malformed = |error| CallError::refused(format!("it holds a malformed record: {error}"));
-        serde_json::from_value(json).map(Some).map_err(malformed)
+        records::record(point.payload).map(Some).map_err(malformed)
     }
 
     async fn make_control(&self) -> Result<(), CallError> {

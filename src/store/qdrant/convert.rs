@@ -3,77 +3,52 @@
 use std::collections::HashMap;
 
 use qdrant_client::qdrant::{
-    self as message, Condition, DenseVector, FieldCondition, HasIdCondition, ListValue, Match,
-    NamedVectors, NullValue, PointId, PointStruct, PointsIdsList, RepeatedStrings, SparseVector,
-    Struct, Value, Vector, condition::ConditionOneOf, r#match::MatchValue,
-    point_id::PointIdOptions, points_selector::PointsSelectorOneOf, value::Kind,
-    vectors::VectorsOptions,
+    self as message, Condition, DenseVector, FieldCondition, ListValue, Match, NamedVectors,
+    NullValue, PointId, PointStruct, PointsIdsList, SparseVector, Struct, Value, Vector,
+    condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions,
+    points_selector::PointsSelectorOneOf, value::Kind, vectors::VectorsOptions,
 };
 use serde_json::{Map, Number};
 use uuid::Uuid;
 
-use super::super::{Filter, Point, Vectors};
+use super::super::Vectors;
+use crate::domain::RootId;
 
 /// Name of the dense vector.
 pub(super) const DENSE: &str = "dense";
 /// Name of the sparse vector.
 pub(super) const TERMS: &str = "terms";
 
-/// What a filter selects.
-pub(super) enum Selection {
-    /// No point can match.
-    Nothing,
-    /// Those that match, or all without a filter.
-    Points(Option<message::Filter>),
+/// The field of every payload that names its root.
+pub(super) const ROOT: &str = "root";
+
+/// A point to write. One with the same id is replaced.
+pub(super) struct Point {
+    pub(super) id: Uuid,
+    pub(super) payload: Map<String, serde_json::Value>,
+    /// Only chunks have vectors.
+    pub(super) vectors: Option<Vectors>,
 }
 
-/// Returns the server's form of a filter.
-pub(super) fn selection(filter: &Filter) -> Selection {
-    if filter.selects_nothing() {
-        return Selection::Nothing;
-    }
-    let one_of = |(field, values): &(super::super::Field, Vec<String>)| {
-        let strings = RepeatedStrings { strings: values.clone() };
-        condition(field.key(), MatchValue::Keywords(strings))
-    };
-    let ids = filter.ids.iter().map(|ids| has_id(ids));
-    let must: Vec<Condition> = filter.must.iter().map(one_of).chain(ids).collect();
-    let must_not = filter.must_not.iter().filter(|(_, values)| !values.is_empty());
-    let must_not: Vec<Condition> = must_not.map(one_of).collect();
-    if must.is_empty() && must_not.is_empty() {
-        return Selection::Points(None);
-    }
-    Selection::Points(Some(message::Filter { must, must_not, ..Default::default() }))
+/// Selects points by their ids. The server then asks only the shards that have them.
+pub(super) fn named(ids: &[Uuid]) -> PointsSelectorOneOf {
+    PointsSelectorOneOf::Points(PointsIdsList { ids: point_ids(ids) })
 }
 
-/// Returns the server's form of a filter for a deletion; `None` if no point can match. Told ids alone, the
-/// server asks only the shards that have them.
-pub(super) fn selector(filter: &Filter) -> Option<PointsSelectorOneOf> {
-    match (selection(filter), &filter.ids) {
-        (Selection::Nothing, _) => None,
-        (Selection::Points(_), Some(ids))
-            if filter.must.is_empty() && filter.must_not.is_empty() =>
-        {
-            Some(PointsSelectorOneOf::Points(PointsIdsList { ids: point_ids(ids) }))
-        }
-        (Selection::Points(filter), _) => {
-            Some(PointsSelectorOneOf::Filter(filter.unwrap_or_default()))
-        }
-    }
+/// Selects what belongs to a root.
+pub(super) fn of_root(root: RootId) -> message::Filter {
+    equals(ROOT, &root.to_string())
 }
 
-fn point_ids(ids: &[Uuid]) -> Vec<PointId> {
+pub(super) fn point_ids(ids: &[Uuid]) -> Vec<PointId> {
     ids.iter().copied().map(id).collect()
-}
-
-fn has_id(ids: &[Uuid]) -> Condition {
-    let has_id = point_ids(ids);
-    Condition { condition_one_of: Some(ConditionOneOf::HasId(HasIdCondition { has_id })) }
 }
 
 /// Selects points whose `key` has one value.
 pub(super) fn equals(key: &str, value: &str) -> message::Filter {
-    let must = vec![condition(key, MatchValue::Keyword(value.to_owned()))];
+    let is = Some(Match { match_value: Some(MatchValue::Keyword(value.to_owned())) });
+    let field = FieldCondition { key: key.to_owned(), r#match: is, ..Default::default() };
+    let must = vec![Condition { condition_one_of: Some(ConditionOneOf::Field(field)) }];
     message::Filter { must, ..Default::default() }
 }
 
@@ -120,12 +95,6 @@ pub(super) fn payload(object: Map<String, serde_json::Value>) -> HashMap<String,
 
 pub(super) fn object(payload: HashMap<String, Value>) -> Map<String, serde_json::Value> {
     payload.into_iter().map(|(key, value)| (key, json(value))).collect()
-}
-
-fn condition(key: &str, value: MatchValue) -> Condition {
-    let is = Some(Match { match_value: Some(value) });
-    let field = FieldCondition { key: key.to_owned(), r#match: is, ..Default::default() };
-    Condition { condition_one_of: Some(ConditionOneOf::Field(field)) }
 }
 
 fn dense_vector(data: Vec<f32>) -> Vector {

@@ -1,17 +1,13 @@
 //! When the server builds the approximate index of the chunks.
 //!
 //! Below `HNSW_MIN_CHUNKS` the server compares all vectors and so finds what the embedded engine
-//! finds. With the index, each copy of a shard has its own, and which copy answers changes:
+//! finds, which always does. With the index, each copy of a shard has its own, and which copy answers changes:
 //! `benches/README.md` has the figures.
 
 use qdrant_client::qdrant::{GetCollectionInfoRequest, HnswConfigDiff, UpdateCollection};
 use tracing::{info, warn};
 
-use super::{
-    super::{Collection, hnsw},
-    Node, Server,
-    error::CallError,
-};
+use super::{Node, Server, error::CallError, hnsw, names::Collection};
 
 impl Server {
     /// Has the server build the index once there are many chunks. Asking again changes nothing,

@@ -9,13 +9,23 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::super::Collection;
-
 /// The form of collections and payloads. Another form gets other names, so that versions of the product
 /// do not touch each other's.
 pub(super) const LAYOUT: u32 = 1;
 /// The longest part of a model's id in a name.
 const MAX_MODEL: usize = 48;
+
+/// The three kinds of point. Only chunks carry vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collection {
+    Chunks,
+    Files,
+    Roots,
+}
+
+impl Collection {
+    pub(super) const ALL: [Self; 3] = [Self::Chunks, Self::Files, Self::Roots];
+}
 
 /// The embedding model of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Reads: nearest, lexical, scroll and count.
+//! Reads: nearest, lexical, by page, by id, and count.
 //!
 //! Scores are those of the embedded engine to 1e-5. The frequency of a term is counted in each
 //! shard and includes deleted chunks until the server cleans up.
@@ -10,18 +10,21 @@ use qdrant_client::qdrant::{
     ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
     vector_input::Variant, with_payload_selector::SelectorOptions,
 };
+use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use super::{
     super::{
-        Collection, Filter, MAX_PAGE, Scored, StoreError, Stored,
+        MAX_PAGE, Scored, StoreError,
         best::{self, Hit},
-        hnsw,
     },
     Server,
-    convert::{self, DENSE, Selection, TERMS},
+    convert::{self, DENSE, TERMS},
+    hnsw,
+    names::Collection,
+    records,
 };
-use crate::domain::Sparse;
+use crate::domain::{RootId, Sparse};
 
 /// How many points one reply carries.
 const PAGE: usize = 1000;
@@ -30,50 +33,48 @@ impl Server {
     pub(super) async fn nearest(
         &self,
         to: Vec<f32>,
-        filter: &Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         if to.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
         let variant = Variant::Dense(DenseVector { data: to });
-        self.search(variant, DENSE, filter, limit).await
+        self.search(variant, DENSE, of, limit).await
     }
 
     pub(super) async fn lexical(
         &self,
         terms: Sparse,
-        filter: &Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         if terms.indices.is_empty() {
             return Ok(Vec::new());
         }
         let terms = SparseVector { values: terms.values, indices: terms.indices };
-        self.search(Variant::Sparse(terms), TERMS, filter, limit).await
+        self.search(Variant::Sparse(terms), TERMS, of, limit).await
     }
 
-    pub(super) async fn scroll(
+    /// Reads records with their ids, in order of id, starting after `after`.
+    pub(super) async fn scroll<T: DeserializeOwned>(
         &self,
         from: Collection,
-        filter: &Filter,
+        of: Option<RootId>,
         after: Option<Uuid>,
         limit: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
-        let limit = limit.min(MAX_PAGE);
-        let Selection::Points(filter) = convert::selection(filter) else {
-            return Ok(Vec::new());
-        };
-        let mut stored: Vec<Stored> = Vec::new();
+    ) -> Result<Vec<(Uuid, T)>, StoreError> {
+        let filter = of.map(convert::of_root);
+        let mut records: Vec<(Uuid, T)> = Vec::new();
         let mut after = after;
-        while stored.len() < limit {
+        while records.len() < limit {
             // The server's offset is inclusive.
             let offset = match after.map(|after| after.as_u128().checked_add(1)) {
                 Some(None) => break,
                 Some(Some(next)) => Some(convert::id(Uuid::from_u128(next))),
                 None => None,
             };
-            let wanted = (limit - stored.len()).min(PAGE);
+            let wanted = (limit - records.len()).min(PAGE);
             let request = ScrollPoints {
                 filter: filter.clone(),
                 offset,
@@ -88,25 +89,60 @@ impl Server {
             });
             let page = page.await?.result;
             let is_last = page.len() < wanted;
-            stored.extend(page.into_iter().filter_map(|point| {
-                let payload = convert::object(point.payload);
-                Some(Stored { id: convert::our_id(point.id)?, payload })
-            }));
-            after = stored.last().map(|stored| stored.id);
+            for point in page {
+                let Some(id) = convert::our_id(point.id) else { continue };
+                records.push((id, records::record(point.payload)?));
+            }
+            after = records.last().map(|(id, _)| *id);
             if is_last || after.is_none() {
                 break;
             }
         }
-        Ok(stored)
+        Ok(records)
     }
 
-    pub(super) async fn count(&self, of: Collection, filter: &Filter) -> Result<u64, StoreError> {
-        let Selection::Points(filter) = convert::selection(filter) else {
-            return Ok(0);
-        };
+    /// Reads all records, or all of a root.
+    pub(super) async fn all<T: DeserializeOwned>(
+        &self,
+        from: Collection,
+        of: Option<RootId>,
+    ) -> Result<Vec<T>, StoreError> {
+        let records = self.scroll(from, of, None, usize::MAX).await?;
+        Ok(records.into_iter().map(|(_, record)| record).collect())
+    }
+
+    /// Reads records by their ids; those that are not there are left out.
+    pub(super) async fn named<T: DeserializeOwned>(
+        &self,
+        from: Collection,
+        ids: &[Uuid],
+    ) -> Result<HashMap<Uuid, T>, StoreError> {
+        let mut records = HashMap::with_capacity(ids.len());
+        for some in ids.chunks(PAGE) {
+            let request = GetPoints {
+                ids: convert::point_ids(some),
+                with_payload: Some(payloads(true)),
+                ..Default::default()
+            };
+            let points = self.read("read payloads", |node, names| {
+                let request = GetPoints { collection_name: names.of(from), ..request.clone() };
+                async move { node.points().get(request).await }
+            });
+            for point in points.await?.result {
+                let Some(id) = convert::our_id(point.id) else { continue };
+                records.insert(id, records::record(point.payload)?);
+            }
+        }
+        Ok(records)
+    }
+
+    /// Counts chunks.
+    pub(super) async fn count(&self, of: Option<RootId>) -> Result<u64, StoreError> {
+        let filter = of.map(convert::of_root);
         let request = CountPoints { filter, exact: Some(true), ..Default::default() };
         let counted = self.read("count", |node, names| {
-            let request = CountPoints { collection_name: names.of(of), ..request.clone() };
+            let collection_name = names.of(Collection::Chunks);
+            let request = CountPoints { collection_name, ..request.clone() };
             async move { node.points().count(request).await }
         });
         Ok(counted.await?.result.unwrap_or_default().count)
@@ -116,13 +152,10 @@ impl Server {
         &self,
         to: Variant,
         using: &str,
-        filter: &Filter,
+        of: Option<RootId>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         let limit = limit.min(MAX_PAGE);
-        let Selection::Points(filter) = convert::selection(filter) else {
-            return Ok(Vec::new());
-        };
         if limit == 0 {
             return Ok(Vec::new());
         }
@@ -130,17 +163,21 @@ impl Server {
         let request = QueryPoints {
             query: Some(Query { variant: Some(nearest) }),
             using: Some(using.to_owned()),
-            params: Some(how(filter.is_some())),
-            filter,
+            params: Some(how(of.is_some())),
+            filter: of.map(convert::of_root),
             with_payload: Some(payloads(false)),
             ..Default::default()
         };
         let mut found = Vec::new();
         for _ in 0..best::MAX_TRIES {
             let best = self.best(&request, limit).await?;
-            found = self.with_payloads(&best).await?;
+            let ids: Vec<Uuid> = best.iter().map(|(id, _)| *id).collect();
+            let mut records = self.named(Collection::Chunks, &ids).await?;
+            let scored = |(id, score)| Some(Scored { id, score, record: records.remove(&id)? });
+            let asked = best.len();
+            found = best.into_iter().filter_map(scored).collect();
             // A point deleted between the two reads has been replaced by a newer one.
-            if found.len() == best.len() {
+            if found.len() == asked {
                 break;
             }
         }
@@ -165,35 +202,9 @@ impl Server {
             ask = next;
         }
     }
-
-    /// Reads the payloads; a point that was deleted since it was found is left out.
-    async fn with_payloads(&self, best: &[Hit]) -> Result<Vec<Scored>, StoreError> {
-        let mut payloads_by_id = HashMap::with_capacity(best.len());
-        for some in best.chunks(PAGE) {
-            let request = GetPoints {
-                ids: some.iter().map(|(id, _)| convert::id(*id)).collect(),
-                with_payload: Some(payloads(true)),
-                ..Default::default()
-            };
-            let points = self.read("read payloads", |node, names| {
-                let collection_name = names.of(Collection::Chunks);
-                let request = GetPoints { collection_name, ..request.clone() };
-                async move { node.points().get(request).await }
-            });
-            payloads_by_id.extend(points.await?.result.into_iter().filter_map(|point| {
-                Some((convert::our_id(point.id)?, convert::object(point.payload)))
-            }));
-        }
-        let scored = best.iter().filter_map(|(id, score)| {
-            let payload = payloads_by_id.remove(id)?;
-            Some(Scored { id: *id, score: *score, payload })
-        });
-        Ok(scored.collect())
-    }
 }
 
-/// The approximate index loses matches under a filter; looking at all the points that a filter
-/// leaves is fast, because nearly all filters name a root.
+/// The approximate index loses matches under a filter; looking at all the points of a root is fast.
 fn how(is_filtered: bool) -> SearchParams {
     let rounded = QuantizationSearchParams {
         ignore: Some(false),

@@ -18,12 +18,12 @@ use tracing::info;
 use uuid::Uuid;
 
 use super::{
-    super::{Collection, Field, OnMismatch, hnsw},
+    super::OnMismatch,
     Server,
-    convert::{DENSE, TERMS},
+    convert::{DENSE, ROOT, TERMS},
     error::CallError,
-    graph,
-    names::{self, Names, Record},
+    graph, hnsw,
+    names::{self, Collection, Names, Record},
 };
 
 /// The id of the record that names the model.
@@ -216,10 +216,9 @@ impl Server {
         };
         self.make(request).await?;
         // Processes of former versions ask for paths.
-        for field in [Field::Root, Field::Path] {
-            let how_often = if field == Field::Root { Use::Often } else { Use::Seldom };
+        for (field, how_often) in [(ROOT, Use::Often), ("path", Use::Seldom)] {
             let params = keyword(how_often);
-            self.index(name.clone(), field.key(), params, FieldType::Keyword).await?;
+            self.index(name.clone(), field, params, FieldType::Keyword).await?;
         }
         Ok(())
     }

@@ -9,13 +9,16 @@ use std::collections::HashMap;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use qdrant_client::qdrant::{
     DeletePoints, PointStruct, PointsOperationResponse, PointsSelector, UpdateStatus, UpsertPoints,
+    points_selector::PointsSelectorOneOf,
 };
 use tonic::{Response, Status};
 use uuid::Uuid;
 
 use super::{
-    super::{Collection, Filter, Point, StoreError},
-    Server, convert,
+    super::StoreError,
+    Server,
+    convert::{self, Point},
+    names::Collection,
 };
 
 /// The most points of one message.
@@ -47,10 +50,11 @@ impl Server {
         stream::iter(requests).map(send).buffer_unordered(IN_FLIGHT).try_collect().await
     }
 
-    pub(super) async fn delete(&self, from: Collection, filter: &Filter) -> Result<(), StoreError> {
-        let Some(selected) = convert::selector(filter) else {
-            return Ok(());
-        };
+    pub(super) async fn delete(
+        &self,
+        from: Collection,
+        selected: PointsSelectorOneOf,
+    ) -> Result<(), StoreError> {
         let request = DeletePoints {
             wait: Some(true),
             points: Some(PointsSelector { points_selector_one_of: Some(selected) }),

@@ -12,7 +12,7 @@ use codeinfo::{
     codex::{Codex, Presence},
     config,
     domain::{ConversationId, Counts, LastRun, Root, RootId, Segment, Timestamp},
-    store::{Catalog, Embedded, OnMismatch},
+    store::{Embedded, OnMismatch, VectorStore},
     task::Tasks,
 };
 use tempfile::TempDir;
@@ -31,7 +31,7 @@ pub(crate) struct Harness {
     pub(crate) tasks: Tasks,
     pub(crate) settings: config::Codex,
     /// What is indexed: the folder `repo`, see [`Harness::repo`].
-    pub(crate) catalog: Catalog,
+    pub(crate) store: Arc<dyn VectorStore>,
     folder: TempDir,
 }
 
@@ -54,10 +54,10 @@ impl Harness {
         let search = Search::start().await;
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
-        let catalog = catalog(&folder).await;
-        let (url, known) = (search.url.clone(), catalog.clone());
+        let store = store(&folder).await;
+        let (url, known) = (search.url.clone(), Arc::clone(&store));
         let chat = Chat::new(codex.clone(), &settings, url, known, tasks.clone());
-        Self { model, search, codex, chat, tasks, settings, catalog, folder }
+        Self { model, search, codex, chat, tasks, settings, store, folder }
     }
 
     /// Stops everything of ours and begins again in the same folder.
@@ -66,13 +66,15 @@ impl Harness {
         self.tasks = Tasks::default();
         self.codex = Codex::new(self.settings.clone(), self.tasks.clone());
         let (codex, url) = (self.codex.clone(), self.search.url.clone());
-        self.chat = Chat::new(codex, &self.settings, url, self.catalog.clone(), self.tasks.clone());
+        self.chat =
+            Chat::new(codex, &self.settings, url, Arc::clone(&self.store), self.tasks.clone());
     }
 
     /// Has the same Codex search at `target`, such as `/mcp?more`, from the next question on.
     pub(crate) fn search_at(&mut self, target: &str) {
         let (codex, url) = (self.codex.clone(), self.search.url.replace("/mcp", target));
-        self.chat = Chat::new(codex, &self.settings, url, self.catalog.clone(), self.tasks.clone());
+        self.chat =
+            Chat::new(codex, &self.settings, url, Arc::clone(&self.store), self.tasks.clone());
     }
 
     /// The folder of the one repository that is indexed.
@@ -115,20 +117,14 @@ pub(crate) fn folder() -> TempDir {
 }
 
 /// A store that knows one repository, `repo`.
-async fn catalog(folder: &TempDir) -> Catalog {
+async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
-    let settings = config::Store {
-        hnsw_min_chunks: 200_000,
-        seal_chunks: 4096,
-        background_merge: false,
-        repairs: true,
-    };
+    let settings = config::Store { seal_chunks: 4096, background_merge: false, repairs: true };
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
     let store = Embedded::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks).await.unwrap();
-    let catalog = Catalog::new(Arc::new(store));
-    catalog.put_root(&root(&repo)).await.unwrap();
-    catalog
+    store.put_root(root(&repo)).await.unwrap();
+    Arc::new(store)
 }
 
 /// A repository whose name is that of its folder, as it is after a run.

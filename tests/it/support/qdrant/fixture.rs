@@ -15,9 +15,14 @@ use codeinfo::{
     store::{Identity, OnMismatch, Qdrant, StoreError},
     task::Tasks,
 };
+use qdrant_client::qdrant::{
+    NamedVectors, PointStruct, RetrievedPoint, ScrollPoints, UpsertPoints, Vectors,
+    point_id::PointIdOptions, vectors::VectorsOptions, with_payload_selector::SelectorOptions,
+};
+use serde_json::Value;
 use uuid::Uuid;
 
-use super::StandIn;
+use super::{StandIn, words};
 use crate::store_suite::{DIMENSIONS, MODEL, Place, Store};
 
 static SHARED: LazyLock<StandIn> = LazyLock::new(StandIn::start);
@@ -69,13 +74,51 @@ impl Fixture {
     /// How many edges each chunk is to have in the graph (`m` of HNSW), as the server says.
     pub(crate) async fn m(&self) -> u64 {
         let client = client(&self.settings).unwrap();
-        let names = client.list_collections().await.unwrap().collections.into_iter();
-        let is_ours = |name: &String| {
-            name.starts_with(&self.settings.collection) && name.contains("_chunks_")
-        };
-        let chunks = names.map(|collection| collection.name).find(is_ours).unwrap();
+        let chunks = self.collection(&client, "chunks").await;
         let info = client.collection_info(chunks).await.unwrap().result.unwrap();
         info.config.unwrap().hnsw_config.unwrap().m.unwrap()
+    }
+
+    /// The name of one of the collections, by what is in it.
+    async fn collection(&self, client: &qdrant_client::Qdrant, kind: &str) -> String {
+        let names = client.list_collections().await.unwrap().collections.into_iter();
+        let start = format!("{}_{kind}_", self.settings.collection);
+        names.map(|collection| collection.name).find(|name| name.starts_with(&start)).unwrap()
+    }
+
+    /// Ids and payloads of one kind, as the server has them.
+    pub(crate) async fn points(&self, kind: &str) -> Vec<(String, Value)> {
+        let client = client(&self.settings).unwrap();
+        let collection_name = self.collection(&client, kind).await;
+        let with_payload = Some(SelectorOptions::Enable(true).into());
+        let request = ScrollPoints { collection_name, with_payload, ..Default::default() };
+        let point = |point: RetrievedPoint| {
+            let Some(PointIdOptions::Uuid(id)) = point.id.unwrap().point_id_options else {
+                panic!("an id that is no UUID");
+            };
+            let mut payload = Value::from(words::object(point.payload));
+            payload.sort_all_objects();
+            (id, payload)
+        };
+        client.scroll(request).await.unwrap().result.into_iter().map(point).collect()
+    }
+
+    /// Writes a point without vectors, as no process of this version would.
+    pub(crate) async fn write(&self, kind: &str, id: Uuid, payload: &Value) {
+        let client = client(&self.settings).unwrap();
+        let collection_name = self.collection(&client, kind).await;
+        let payload = words::fields(payload.as_object().unwrap().clone());
+        let vectors = VectorsOptions::Vectors(NamedVectors::default());
+        let vectors = Vectors { vectors_options: Some(vectors) };
+        let point =
+            PointStruct { id: Some(id.to_string().into()), payload, vectors: Some(vectors) };
+        let request = UpsertPoints {
+            collection_name,
+            wait: Some(true),
+            points: vec![point],
+            ..Default::default()
+        };
+        client.upsert_points(request).await.unwrap();
     }
 
     /// Opens the store as one of several processes.

@@ -9,10 +9,9 @@ use qdrant_client::qdrant::{
     vectors_config,
 };
 use qdrant_edge::{
-    AnyVariants, Condition, FieldCondition, Filter, HasIdCondition, JsonPath, Match, MatchAny,
-    MatchValue, NamedQuery, Payload, PointId, PointStructPersisted, QuantizationSearchParams,
-    QueryEnum, Record, ScoredPoint, SearchParams, SparseVector, ValueVariants, VectorInternal,
-    VectorPersisted, VectorStructPersisted,
+    Condition, FieldCondition, Filter, JsonPath, Match, MatchValue, NamedQuery, Payload, PointId,
+    PointStructPersisted, QuantizationSearchParams, QueryEnum, Record, ScoredPoint, SearchParams,
+    SparseVector, ValueVariants, VectorInternal, VectorPersisted, VectorStructPersisted,
 };
 use serde_json::{Map, Value};
 use tonic::Status;
@@ -22,7 +21,7 @@ pub(super) fn key(name: &str) -> Result<JsonPath, Status> {
 }
 
 pub(super) fn filter(filter: message::Filter) -> Result<Filter, Status> {
-    if filter.min_should.is_some() {
+    if filter.min_should.is_some() || !filter.must_not.is_empty() {
         return Err(unknown("a filter"));
     }
     let conditions = |all: Vec<message::Condition>| {
@@ -33,29 +32,18 @@ pub(super) fn filter(filter: message::Filter) -> Result<Filter, Status> {
         should: conditions(filter.should)?,
         min_should: None,
         must: conditions(filter.must)?,
-        must_not: conditions(filter.must_not)?,
+        must_not: None,
     })
 }
 
 fn condition(condition: message::Condition) -> Result<Condition, Status> {
-    let field = match condition.condition_one_of {
-        Some(ConditionOneOf::Field(field)) => field,
-        Some(ConditionOneOf::HasId(ids)) => {
-            let has_id = ids.has_id.into_iter().map(id).collect::<Result<_, _>>()?;
-            return Ok(Condition::HasId(HasIdCondition { has_id }));
-        }
-        _ => return Err(unknown("a condition")),
+    let Some(ConditionOneOf::Field(field)) = condition.condition_one_of else {
+        return Err(unknown("a condition"));
     };
-    let wanted = match field.r#match.and_then(|wanted| wanted.match_value) {
-        Some(Sent::Keyword(word)) => {
-            Match::Value(MatchValue { value: ValueVariants::String(word) })
-        }
-        Some(Sent::Keywords(words)) => {
-            let any = AnyVariants::Strings(words.strings.into_iter().collect());
-            Match::Any(MatchAny { any })
-        }
-        _ => return Err(unknown("a match")),
+    let Some(Sent::Keyword(word)) = field.r#match.and_then(|wanted| wanted.match_value) else {
+        return Err(unknown("a match"));
     };
+    let wanted = Match::Value(MatchValue { value: ValueVariants::String(word) });
     Ok(Condition::Field(FieldCondition::new_match(key(&field.key)?, wanted)))
 }
 
@@ -175,11 +163,11 @@ fn sent_id(id: PointId) -> message::PointId {
     message::PointId { point_id_options: Some(id) }
 }
 
-fn object(fields: HashMap<String, message::Value>) -> Map<String, Value> {
+pub(super) fn object(fields: HashMap<String, message::Value>) -> Map<String, Value> {
     fields.into_iter().map(|(key, value)| (key, json(value))).collect()
 }
 
-fn fields(object: Map<String, Value>) -> HashMap<String, message::Value> {
+pub(super) fn fields(object: Map<String, Value>) -> HashMap<String, message::Value> {
     object.into_iter().map(|(key, json)| (key, value(json))).collect()
 }
 

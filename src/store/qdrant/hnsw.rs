@@ -1,4 +1,4 @@
-//! The approximate index of dense vectors, the same for every engine: a graph that a search follows.
+//! The approximate index of dense vectors, a graph that a search follows.
 //!
 //! Malkov and Yashunin, "Efficient and robust approximate nearest neighbor search using Hierarchical
 //! Navigable Small World graphs", 2018, has the meaning of `m` and `ef`.

@@ -1,0 +1,148 @@
+//! Records as they lie in a segment: without the root, which the table knows; compressed one by one, so
+//! that a search reads only those it found.
+//!
+//! Fields have no names there, and variants are numbered: adding or moving any needs another layout of the
+//! store, which a test of this file asks for.
+
+use serde::{Deserialize, Serialize};
+
+use codeinfo_chunk::Kind;
+use codeinfo_lang::role::Role;
+
+use crate::domain::{ChunkRecord, FileRecord, RootId};
+
+/// The most bytes of a record, more than any chunk or path may have: a damaged length must not become
+/// memory.
+const MAX_BYTES: usize = 16 << 20;
+
+/// A [`ChunkRecord`] but its root.
+#[derive(Serialize, Deserialize)]
+struct Chunk<'a> {
+    path: &'a str,
+    version: &'a str,
+    indexed_at_ms: u64,
+    start_line: u32,
+    end_line: u32,
+    symbol: Option<&'a str>,
+    kind: Kind,
+    #[serde(borrow)]
+    defines: Vec<&'a str>,
+    roles: Vec<Role>,
+    language: Option<&'a str>,
+    signature: Option<&'a str>,
+    text: &'a str,
+}
+
+/// A [`FileRecord`] but its root.
+#[derive(Serialize, Deserialize)]
+struct File<'a> {
+    path: &'a str,
+    version: &'a str,
+    size: u64,
+    modified_ns: u64,
+    chunks: u32,
+}
+
+/// Returns the body of a chunk.
+pub(super) fn of_chunk(record: &ChunkRecord) -> Result<Vec<u8>, postcard::Error> {
+    packed(&Chunk {
+        path: &record.path,
+        version: &record.version,
+        indexed_at_ms: record.indexed_at_ms,
+        start_line: record.start_line,
+        end_line: record.end_line,
+        symbol: record.symbol.as_deref(),
+        kind: record.kind,
+        defines: record.defines.iter().map(String::as_str).collect(),
+        roles: record.roles.clone(),
+        language: record.language.as_deref(),
+        signature: record.signature.as_deref(),
+        text: &record.text,
+    })
+}
+
+/// Returns the body of a file's record.
+pub(super) fn of_file(record: &FileRecord) -> Result<Vec<u8>, postcard::Error> {
+    let FileRecord { root: _, path, version, size, modified_ns, chunks } = record;
+    let (size, modified_ns, chunks) = (*size, *modified_ns, *chunks);
+    packed(&File { path, version, size, modified_ns, chunks })
+}
+
+/// Reads a chunk of `root`; `None` if this is not the body of one.
+pub(super) fn chunk(root: RootId, body: &[u8]) -> Option<ChunkRecord> {
+    let body = unpacked(body)?;
+    let chunk: Chunk<'_> = postcard::from_bytes(&body).ok()?;
+    Some(ChunkRecord {
+        root,
+        path: chunk.path.to_owned(),
+        version: chunk.version.to_owned(),
+        indexed_at_ms: chunk.indexed_at_ms,
+        start_line: chunk.start_line,
+        end_line: chunk.end_line,
+        symbol: chunk.symbol.map(ToOwned::to_owned),
+        kind: chunk.kind,
+        defines: chunk.defines.into_iter().map(ToOwned::to_owned).collect(),
+        roles: chunk.roles,
+        language: chunk.language.map(ToOwned::to_owned),
+        signature: chunk.signature.map(ToOwned::to_owned),
+        text: chunk.text.to_owned(),
+    })
+}
+
+/// Reads the record of a file of `root`; `None` if this is not the body of one.
+pub(super) fn file(root: RootId, body: &[u8]) -> Option<FileRecord> {
+    let body = unpacked(body)?;
+    let File { path, version, size, modified_ns, chunks } = postcard::from_bytes(&body).ok()?;
+    let (path, version) = (path.to_owned(), version.to_owned());
+    Some(FileRecord { root, path, version, size, modified_ns, chunks })
+}
+
+fn packed(record: &impl Serialize) -> Result<Vec<u8>, postcard::Error> {
+    Ok(lz4_flex::compress_prepend_size(&postcard::to_stdvec(record)?))
+}
+
+fn unpacked(body: &[u8]) -> Option<Vec<u8>> {
+    let (length, packed) = lz4_flex::block::uncompressed_size(body).ok()?;
+    (length <= MAX_BYTES).then(|| lz4_flex::decompress(packed, length).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sample() -> ChunkRecord {
+        let record = json!({
+            "root": RootId::of(std::path::Path::new("/r")), "path": "ä/日本.rs", "version": "7-ab",
+            "indexed_at_ms": u64::MAX, "start_line": 1, "end_line": u32::MAX, "symbol": "A::b",
+            "kind": "part", "defines": ["A", "A::b"], "roles": ["test", "data"], "language": "rust",
+            "signature": "fn b() {", "text": "a\u{0}\nb",
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn records_come_back_whole_and_nothing_else_is_one() {
+        let chunk = sample();
+        let body = of_chunk(&chunk).unwrap();
+        assert_eq!(super::chunk(chunk.root, &body), Some(chunk.clone()));
+        for end in 0..body.len() {
+            assert_eq!(super::chunk(chunk.root, &body[..end]), None);
+        }
+        let path = "p".to_owned();
+        let (root, version) = (chunk.root, "v".to_owned());
+        let record = FileRecord { root, path, version, size: 1, modified_ns: u64::MAX, chunks: 3 };
+        let body = of_file(&record).unwrap();
+        assert_eq!(file(root, &body), Some(record));
+        // A length that was damaged becomes no memory.
+        assert_eq!(file(root, &[0xff; 4]), None);
+    }
+
+    #[test]
+    fn the_form_is_that_of_the_layout() {
+        // When this fails, records of former stores are read as something else: raise the layout.
+        let form = crc32fast::hash(&of_chunk(&sample()).unwrap());
+        assert_eq!(format!("{form:08x}"), "74e42db4");
+    }
+}

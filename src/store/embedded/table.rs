@@ -1,0 +1,210 @@
+//! Records of one kind in a segment: each has an id, belongs to a root, and has a body that is read
+//! when it is asked for.
+
+use std::{cmp::Ordering, io, ops::Range};
+
+use uuid::Uuid;
+
+use super::{numbers, source::Source};
+use crate::domain::RootId;
+
+/// Bytes of an id.
+const ID: usize = size_of::<uuid::Bytes>();
+
+/// What is known of the records of one kind but their bodies.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    ids: Vec<Uuid>,
+    /// Places of the records, in order of their ids.
+    order: Vec<u32>,
+    /// Which root the records belong to, from the place after the run before to this one's end.
+    runs: Vec<(RootId, u32)>,
+    /// How long each body is.
+    lengths: Vec<u32>,
+}
+
+impl Keys {
+    /// Adds a record after all others.
+    pub(super) fn push(&mut self, id: Uuid, root: RootId) {
+        self.ids.push(id);
+        let end = self.len();
+        match self.runs.last_mut() {
+            Some((of, last)) if *of == root => *last = end,
+            _ => self.runs.push((root, end)),
+        }
+    }
+
+    /// Notes how long the next body is.
+    pub(super) fn push_length(&mut self, length: u32) {
+        self.lengths.push(length);
+    }
+
+    /// Puts the ids in order, once all are there.
+    pub(super) fn sort(&mut self) {
+        self.order = (0..self.len()).collect();
+        let ids = &self.ids;
+        self.order.sort_unstable_by_key(|place| ids.get(*place as usize));
+    }
+
+    /// Returns how many records there are.
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.ids.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the keys as they lie on disk: the number of runs, the runs, the ids, their order, and the
+    /// lengths.
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = (self.runs.len() as u64).to_le_bytes().to_vec();
+        for (root, end) in &self.runs {
+            bytes.extend(root.0.as_bytes());
+            bytes.extend(end.to_le_bytes());
+        }
+        bytes.extend(self.ids.iter().flat_map(|id| *id.as_bytes()));
+        bytes
+            .extend(self.order.iter().chain(&self.lengths).flat_map(|number| number.to_le_bytes()));
+        bytes
+    }
+
+    /// Takes keys as [`Keys::bytes`] gave them; `None` if they cannot have been written like this.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (count, rest) = bytes.split_first_chunk()?;
+        let runs = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+        let (runs, rest) = rest.split_at_checked(runs.checked_mul(ID + 4)?)?;
+        let (runs, _) = runs.as_chunks::<{ ID + 4 }>();
+        let runs: Vec<(RootId, u32)> = runs
+            .iter()
+            .filter_map(|run| {
+                let (id, end) = run.split_first_chunk::<ID>()?;
+                Some((RootId(Uuid::from_bytes(*id)), u32::from_le_bytes(end.try_into().ok()?)))
+            })
+            .collect();
+        let count = rest.len() / (ID + 8);
+        let (ids, rest) = rest.split_at_checked(count * ID)?;
+        let (order, lengths) = rest.split_at_checked(count * 4)?;
+        let (ids, _) = ids.as_chunks();
+        let ids = ids.iter().map(|id| Uuid::from_bytes(*id)).collect();
+        let (order, lengths) = (numbers::u32s(order)?, numbers::u32s(lengths)?);
+        let keys = Self { ids, order, runs, lengths };
+        let is_order = keys.order.len() == count
+            && keys.order.is_sorted_by(|a, b| match (keys.id(*a), keys.id(*b)) {
+                (Some(a), Some(b)) => a < b,
+                _ => false,
+            })
+            && keys.order.iter().all(|place| *place < keys.len());
+        let mut ends = keys.runs.iter().map(|(_, end)| *end);
+        let is_whole = keys.lengths.len() == count
+            && ends.clone().is_sorted_by(|a, b| a < b)
+            && ends.next_back().unwrap_or(0) == keys.len();
+        (is_order && is_whole).then_some(keys)
+    }
+
+    fn id(&self, place: u32) -> Option<Uuid> {
+        self.ids.get(place as usize).copied()
+    }
+}
+
+/// The records of one kind.
+#[derive(Debug)]
+pub(super) struct Table {
+    keys: Keys,
+    /// Where each body ends, from the first one's start.
+    ends: Vec<u64>,
+    source: Source,
+    /// Where the first body starts.
+    start: u64,
+}
+
+impl Table {
+    /// Takes keys as they lie on disk, and the bodies in `range` of `source`; `None` if they do not fit
+    /// together.
+    pub(super) fn decode(keys: &[u8], source: Source, range: Range<u64>) -> Option<Self> {
+        let keys = Keys::decode(keys)?;
+        let mut end = 0;
+        let ends: Vec<u64> = keys
+            .lengths
+            .iter()
+            .map(|length| {
+                end += u64::from(*length);
+                end
+            })
+            .collect();
+        let is_whole = range.end.checked_sub(range.start) == Some(end);
+        is_whole.then_some(Self { keys, ends, source, start: range.start })
+    }
+
+    /// Returns how many records there are, those included that were deleted since.
+    pub(super) fn len(&self) -> u32 {
+        self.keys.len()
+    }
+
+    /// Returns the id of the record at a place.
+    pub(super) fn id(&self, place: u32) -> Option<Uuid> {
+        self.keys.id(place)
+    }
+
+    /// Finds the record with an id.
+    pub(super) fn find(&self, id: Uuid) -> Option<u32> {
+        let order = |place: &u32| self.id(*place).map_or(Ordering::Less, |other| other.cmp(&id));
+        let at = self.keys.order.binary_search_by(order).ok()?;
+        self.keys.order.get(at).copied()
+    }
+
+    /// Returns places in order of their ids, from the first id that is greater than `after`.
+    pub(super) fn after(&self, after: Option<Uuid>) -> impl Iterator<Item = (Uuid, u32)> {
+        let is_before = |place: &u32| after.is_some() && self.id(*place) <= after;
+        let from = self.keys.order.partition_point(is_before);
+        self.keys.order.iter().skip(from).filter_map(|place| Some((self.id(*place)?, *place)))
+    }
+
+    /// Returns the root that the record at a place belongs to.
+    pub(super) fn root(&self, place: u32) -> Option<RootId> {
+        let at = self.keys.runs.partition_point(|(_, end)| *end <= place);
+        self.keys.runs.get(at).map(|(root, _)| *root)
+    }
+
+    /// Returns where the records of a root are, or all.
+    pub(super) fn places(&self, of: Option<RootId>) -> impl Iterator<Item = Range<u32>> {
+        let starts = std::iter::once(0).chain(self.keys.runs.iter().map(|(_, end)| *end));
+        let runs = starts.zip(&self.keys.runs);
+        runs.filter(move |(_, (root, _))| of.is_none_or(|of| of == *root))
+            .map(|(start, (_, end))| start..*end)
+    }
+
+    /// Returns the roots that it has records of.
+    pub(super) fn roots(&self) -> impl Iterator<Item = RootId> {
+        self.keys.runs.iter().map(|(root, _)| *root)
+    }
+
+    /// Returns how long the body of the record at a place is.
+    pub(super) fn length(&self, place: u32) -> u32 {
+        self.keys.lengths.get(place as usize).copied().unwrap_or_default()
+    }
+
+    /// Hands bodies that follow one another to `take`, about `block` bytes at a time.
+    pub(super) fn bodies(
+        &self,
+        places: Range<u32>,
+        block: u64,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut at, end) = (self.start_of(places.start), self.start_of(places.end));
+        while at < end {
+            let next = end.min(at + block);
+            take(&self.source.read(at..next)?)?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    /// Returns where the body of the record at a place starts; for the place after the last one, where
+    /// bodies end.
+    fn start_of(&self, place: u32) -> u64 {
+        let before = place.checked_sub(1).and_then(|before| self.ends.get(before as usize));
+        self.start + before.copied().unwrap_or_default()
+    }
+
+    /// Reads the body of the record at a place.
+    pub(super) fn body(&self, place: u32) -> io::Result<Vec<u8>> {
+        self.source.read(self.start_of(place)..self.start_of(place + 1))
+    }
+}
