@@ -83,6 +83,8 @@ impl Embedded {
         let writer = Arc::new(Mutex::new(writer));
         let merger = Merger::of(Arc::clone(&writer));
         let store = Self { current, writer, merger, roster, background_merge, dimensions, tasks };
+        // What a process that does not merge left.
+        store.write("inspect its segments", |_| Ok(())).await?;
         Ok(store)
     }
 

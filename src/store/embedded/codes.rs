@@ -92,9 +92,9 @@ impl Codes {
         self.scales.extend(other.scales.get(rows).into_iter().flatten());
     }
 
-    /// Hands the rounded similarity of each of these rows to `take`, with its place.
-    pub(super) fn scan(&self, to: &Rounded, rows: Range<usize>, take: impl FnMut(usize, f32)) {
-        pulp::Arch::new().dispatch(Scan { codes: self, to, rows, take });
+    /// Puts the rounded similarities of rows from `first` on in `similarities`, one for each place there.
+    pub(super) fn compare(&self, to: &Rounded, first: usize, similarities: &mut [f32]) {
+        pulp::Arch::new().dispatch(Compare { codes: self, to, first, similarities });
     }
 }
 
@@ -118,28 +118,25 @@ impl Rounded {
     }
 }
 
-/// The loop over all rows, compiled for each kind of processor.
-struct Scan<'a, F> {
+/// The loop over rows, compiled for each kind of processor.
+struct Compare<'a> {
     codes: &'a Codes,
     to: &'a Rounded,
-    rows: Range<usize>,
-    take: F,
+    first: usize,
+    similarities: &'a mut [f32],
 }
 
-impl<F: FnMut(usize, f32)> pulp::NullaryFnOnce for Scan<'_, F> {
+impl pulp::NullaryFnOnce for Compare<'_> {
     type Output = ();
 
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is compiled with what calls it")]
     #[expect(clippy::cast_precision_loss, reason = "the sum is rounded already")]
-    fn call(mut self) {
-        let Codes { dimensions, rows, scales } = self.codes;
-        let codes = self.rows.start * dimensions..self.rows.end * dimensions;
-        let codes = rows.get(codes).into_iter().flat_map(|rows| rows.chunks_exact(*dimensions));
-        let scales = scales.get(self.rows.clone()).into_iter().flatten();
-        for ((row, scale), place) in codes.zip(scales).zip(self.rows) {
-            let similarity = product(&self.to.values, row) as f32 * self.to.scale * scale;
-            (self.take)(place, similarity);
+    fn call(self) {
+        let Self { codes: Codes { dimensions, rows, scales }, to, first, similarities } = self;
+        let rows = rows.chunks_exact(*dimensions).skip(first);
+        for ((row, scale), similarity) in rows.zip(scales.iter().skip(first)).zip(similarities) {
+            *similarity = product(&to.values, row) as f32 * to.scale * scale;
         }
     }
 }
@@ -176,11 +173,10 @@ mod tests {
     }
 
     fn rounded(codes: &Codes, to: &[f32]) -> Vec<f32> {
-        let mut all = Vec::new();
-        codes.scan(&Rounded::of(to), 0..codes.len(), |place, similarity| {
-            assert_eq!(place, all.len());
-            all.push(similarity);
-        });
+        let mut all = vec![0.0; codes.len()];
+        let (one, rest) = all.split_at_mut(1);
+        codes.compare(&Rounded::of(to), 0, one);
+        codes.compare(&Rounded::of(to), 1, rest);
         all
     }
 

@@ -22,6 +22,8 @@ use crate::{
 /// How many more vectors than asked for are compared by their numbers, as codes are rounded: half as many,
 /// and so many.
 const MARGIN: usize = 16;
+/// How many vectors are compared at a time.
+const BLOCK: usize = 4096;
 
 impl State {
     /// Finds the chunks nearest to a vector; see [`crate::store::VectorStore::nearest`].
@@ -38,15 +40,15 @@ impl State {
         let to = codes::unit(to);
         let rounded = Rounded::of(&to);
         let mut best = Best::of(limit + limit / 2 + MARGIN);
+        let mut similarities = vec![0.0; BLOCK];
         for (number, live) in self.segments.iter().enumerate() {
             for run in live.segment.chunks.places(of) {
-                live.segment.codes.scan(
-                    &rounded,
-                    run.start as usize..run.end as usize,
-                    |place, score| {
-                        best.offer(score, || at(live, number, place));
-                    },
-                );
+                for first in (run.start as usize..run.end as usize).step_by(BLOCK) {
+                    let block = BLOCK.min(run.end as usize - first);
+                    let similarities = similarities.get_mut(..block).unwrap_or_default();
+                    live.segment.codes.compare(&rounded, first, similarities);
+                    best.offer_all(similarities, |place, _| at(live, number, first + place));
+                }
             }
         }
         let to = codes::rounded(&to);
@@ -92,11 +94,8 @@ impl State {
             for run in live.segment.chunks.places(of) {
                 let places = run.start as usize..run.end as usize;
                 let found = sums.get(places.clone()).unwrap_or_default();
-                for (place, sum) in places.zip(found) {
-                    if 0.0 < *sum {
-                        best.offer(*sum, || at(live, number, place));
-                    }
-                }
+                let shares_some = |sum: f32, place| (0.0 < sum).then(|| at(live, number, place))?;
+                best.offer_all(found, |at_run, sum| shares_some(sum, places.start + at_run));
             }
         }
         self.scored(best)
@@ -242,6 +241,21 @@ struct Best {
 impl Best {
     fn of(limit: usize) -> Self {
         Self { limit, heap: BinaryHeap::with_capacity(limit + 1) }
+    }
+
+    /// Keeps those hits of a row of scores that are among the best. Where one is, is asked only then.
+    fn offer_all(&mut self, scores: &[f32], at: impl Fn(usize, f32) -> Option<(At, Uuid)>) {
+        let worst = |of: &Self| {
+            let worst = of.heap.peek().filter(|_| of.heap.len() == of.limit);
+            worst.map_or(f32::NEG_INFINITY, |worst| worst.score)
+        };
+        let mut least = worst(self);
+        for (place, score) in scores.iter().enumerate() {
+            if least <= *score {
+                self.offer(*score, || at(place, *score));
+                least = worst(self);
+            }
+        }
     }
 
     /// Keeps a hit if it is among the best. Where it is, is asked only then.

@@ -25,8 +25,18 @@ pub(super) fn write_varint(out: &mut Vec<u8>, mut number: u32) {
 /// Reads a number that [`write_varint`] wrote, and moves on.
 #[inline]
 pub(super) fn read_varint(bytes: &mut &[u8]) -> Option<u32> {
+    // Most have one byte.
+    let (first, rest) = bytes.split_first()?;
+    if *first < 0x80 {
+        *bytes = rest;
+        return Some(u32::from(*first));
+    }
+    read_long_varint(bytes)
+}
+
+fn read_long_varint(bytes: &mut &[u8]) -> Option<u32> {
     let mut number = 0;
-    for shift in (0..35).step_by(7) {
+    for shift in [0, 7, 14, 21, 28] {
         let (byte, rest) = bytes.split_first()?;
         *bytes = rest;
         number |= u32::from(byte & 0x7f) << shift;
