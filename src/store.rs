@@ -164,7 +164,7 @@ pub trait VectorStore: Send + Sync {
     fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>>;
 
     /// Finds the `limit` chunks nearest to a dense vector by cosine similarity (-1…1), best first.
-    /// Scores are right to 0.001, as stored vectors may be of half precision. The vector need not have
+    /// Scores are right to 0.001, as stored vectors may be rounded. The vector need not have
     /// unit length; one of zeros finds nothing. Exact within one root, and in any case until the store
     /// is large enough for an approximate index.
     fn nearest(

@@ -1,10 +1,6 @@
 //! A chunk on its way to become a hit.
 
-use std::{
-    cmp::Ordering,
-    collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
-};
+use std::{cmp::Ordering, collections::HashMap, path::Path};
 
 use uuid::Uuid;
 
@@ -59,10 +55,17 @@ pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
 /// of a root that is not among `folders` goes too: that root is being removed, and has no name.
 pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, folders: &HashMap<RootId, &Path>) {
     candidates.sort_by(Candidate::best_first);
-    let mut seen: HashSet<(PathBuf, u32, &str)> = HashSet::new();
+    let mut seen: HashMap<(u32, usize), Vec<(&Path, &ChunkRecord)>> = HashMap::new();
     let first = candidates.iter().map(|Candidate { record, .. }| {
         folders.get(&record.root).is_some_and(|folder| {
-            seen.insert((folder.join(&record.path), record.start_line, &record.text))
+            let alike = seen.entry((record.start_line, record.text.len())).or_default();
+            let is_same = |(other, of_other): &(&Path, &ChunkRecord)| {
+                record.text == of_other.text
+                    && folder.join(&record.path) == other.join(&of_other.path)
+            };
+            let is_first = !alike.iter().any(is_same);
+            alike.push((folder, record));
+            is_first
         })
     });
     let first = first.collect();

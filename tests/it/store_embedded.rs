@@ -135,7 +135,7 @@ async fn a_layout_of_the_future_is_refused() {
     let error = open(folder.path()).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
     let message = error.to_string();
-    assert!(message.contains("has layout 9, but this version reads up to 3"), "{message}");
+    assert!(message.contains("has layout 9, but this version reads up to 4"), "{message}");
     assert!(message.contains(folder.path().to_str().unwrap()), "{message}");
 }
 
@@ -162,7 +162,7 @@ async fn a_layout_of_the_past_is_refused_and_can_be_discarded() {
     let error = open(folder.path()).await.err().unwrap();
     assert_eq!(error.code(), Code::StoreUnavailable);
     let message = error.to_string();
-    assert!(message.contains("has layout 2, and this version needs 3"), "{message}");
+    assert!(message.contains("has layout 2, and this version needs 4"), "{message}");
     assert!(message.contains("`--reembed`"), "{message}");
     assert!(before.iter().all(|name| names(folder.path(), "").contains(name)));
     for on_mismatch in [OnMismatch::Discard, OnMismatch::Refuse] {

@@ -28,8 +28,8 @@ use crate::{
 
 store_suite!(Fixture);
 
-/// By how much a score may differ between engines: they add the same products in another order.
-const TOLERANCE: f32 = 1e-5;
+/// By how much a score may differ between engines: each rounds vectors in its own way.
+const TOLERANCE: f32 = 2e-4;
 /// Length of the vectors by which engines are compared.
 const WIDE: usize = 64;
 

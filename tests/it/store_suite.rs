@@ -456,7 +456,7 @@ pub(crate) fn numbers_of(found: &[Scored]) -> Vec<u64> {
 
 /// Ids with their scores, rounded to four digits.
 fn scores(found: &[Scored]) -> Vec<(u64, f32)> {
-    // Stored vectors are of half precision.
+    // Stored vectors may be rounded.
     let score = |hit: &Scored| (hit.score * 1000.0).round() / 1000.0;
     numbers_of(found).into_iter().zip(found.iter().map(score)).collect()
 }

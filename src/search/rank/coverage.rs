@@ -4,6 +4,7 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use codeinfo_lang::words::stem;
+use memchr::memmem::Finder;
 use uuid::Uuid;
 
 use super::super::{candidate::Candidate, intent::Intent};
@@ -31,7 +32,9 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
     if stems.is_empty() {
         return HashMap::new();
     }
-    let held: Vec<Vec<bool>> = candidates.iter().map(|candidate| held(candidate, &stems)).collect();
+    let finders: Vec<Finder<'_>> = stems.iter().map(|stem| Finder::new(stem.as_bytes())).collect();
+    let held: Vec<Vec<bool>> =
+        candidates.iter().map(|candidate| held(candidate, &finders)).collect();
     let holders = |place| held.iter().filter(|held| held.get(place) == Some(&true)).count();
     let idfs: Vec<f32> = (0..stems.len())
         .map(|place| inverse_document_frequency(holders(place), held.len()))
@@ -46,12 +49,12 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
 }
 
 /// Returns which words a candidate holds, whatever their case and ending.
-fn held(candidate: &Candidate, stems: &[&str]) -> Vec<bool> {
+fn held(candidate: &Candidate, stems: &[Finder<'_>]) -> Vec<bool> {
     let record = &candidate.record;
     let symbol = record.symbol.as_deref().unwrap_or_default();
     let mut text = [record.path.as_str(), symbol, &record.text].join("\n");
     text.make_ascii_lowercase();
-    stems.iter().map(|stem| text.contains(stem)).collect()
+    stems.iter().map(|stem| stem.find(text.as_bytes()).is_some()).collect()
 }
 
 #[cfg(test)]

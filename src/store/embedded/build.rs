@@ -11,7 +11,7 @@ use super::{
     body,
     codes::{self, Codes},
     places::Places,
-    segment::{Output, Part, row_bytes},
+    segment::{Output, Part},
     state::Live,
     table::{Keys, Table},
     terms::Terms,
@@ -40,12 +40,7 @@ pub(super) fn write(
     let (mut codes, mut chunk_keys, mut file_keys) =
         (Codes::of(dimensions), Keys::default(), Keys::default());
     for chunk in chunks {
-        let vector = codes::unit(&chunk.vectors.dense);
-        output.write(&codes::encode(&vector))?;
-        codes.push(&vector);
-    }
-    output.end(Part::Vectors);
-    for chunk in chunks {
+        codes.push(&codes::unit(&chunk.vectors.dense));
         let body = body::of_chunk(&chunk.record).map_err(io::Error::other)?;
         output.write(&body)?;
         chunk_keys.push(chunk.id, chunk.record.root);
@@ -71,17 +66,10 @@ pub(super) fn merge(to: impl Write, dimensions: usize, sources: &[Live]) -> io::
     let mut output = Output::to(to);
     let (mut codes, mut chunk_keys, mut file_keys) =
         (Codes::of(dimensions), Keys::default(), Keys::default());
-    let rows = u32::try_from(BLOCK / row_bytes(dimensions).max(1)).unwrap_or(1).max(1);
     for Live { segment, deleted_chunks, .. } in sources {
         for range in deleted_chunks.others(0..segment.chunks.len()) {
             codes.extend(&segment.codes, range.start as usize..range.end as usize);
-            for start in range.clone().step_by(rows as usize) {
-                output.write(&segment.vectors(start..range.end.min(start + rows))?)?;
-            }
         }
-    }
-    output.end(Part::Vectors);
-    for Live { segment, deleted_chunks, .. } in sources {
         let ranges = deleted_chunks.others(0..segment.chunks.len());
         copy(&mut output, &mut chunk_keys, &segment.chunks, ranges)?;
     }
@@ -141,8 +129,9 @@ fn finish(
     terms: &Terms,
     [mut chunks, mut files]: [Keys; 2],
 ) -> io::Result<()> {
-    let (rows, scales) = codes.bytes();
-    output.part(Part::Codes, &rows)?;
+    let [upper, lower, scales] = codes.bytes();
+    output.part(Part::UpperCodes, &upper)?;
+    output.part(Part::LowerCodes, &lower)?;
     output.part(Part::Scales, &scales)?;
     let (directory, lists) = terms.bytes();
     output.part(Part::TermDirectory, &directory)?;

@@ -2,7 +2,6 @@
 
 use std::{
     cmp::Ordering,
-    collections::BinaryHeap,
     io::{self, ErrorKind},
 };
 
@@ -19,11 +18,14 @@ use crate::{
     store::{MAX_PAGE, Scored, Stored},
 };
 
-/// How many more vectors than asked for are compared by their numbers, as codes are rounded: half as many,
-/// and so many.
-const MARGIN: usize = 16;
+/// How many more chunks than asked for are compared by whole codes, as half of a code says less: so many times
+/// as many, and so many.
+const NEAR: usize = 4;
+const MARGIN: usize = 64;
 /// How many vectors are compared at a time.
 const BLOCK: usize = 4096;
+/// How many scores are passed over at a time.
+const LANES: usize = 32;
 
 impl State {
     /// Finds the chunks nearest to a vector; see [`crate::store::VectorStore::nearest`].
@@ -37,28 +39,25 @@ impl State {
         if limit == 0 || to.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
-        let to = codes::unit(to);
-        let rounded = Rounded::of(&to);
-        let mut best = Best::of(limit + limit / 2 + MARGIN);
+        let to = Rounded::of(&codes::unit(to));
+        let mut near = Best::of(self, NEAR * limit + MARGIN, f32::MIN);
         let mut similarities = vec![0.0; BLOCK];
-        for (number, live) in self.segments.iter().enumerate() {
+        for (segment, live) in self.segments.iter().enumerate() {
             for run in live.segment.chunks.places(of) {
-                for first in (run.start as usize..run.end as usize).step_by(BLOCK) {
-                    let block = BLOCK.min(run.end as usize - first);
+                for first in run.clone().step_by(BLOCK) {
+                    let block = BLOCK.min((run.end - first) as usize);
                     let similarities = similarities.get_mut(..block).unwrap_or_default();
-                    live.segment.codes.compare(&rounded, first, similarities);
-                    best.offer_all(similarities, |place, _| at(live, number, first + place));
+                    live.segment.codes.scan(&to, first as usize, similarities);
+                    near.offer(similarities, At { segment, place: first });
                 }
             }
         }
-        let to = codes::rounded(&to);
-        let mut exact = Best::of(limit);
-        for Hit { at, id, .. } in best.heap {
+        let mut best = Best::of(self, limit, f32::MIN);
+        for at in near.all() {
             let live = self.live(at.segment)?;
-            let score = codes::similarity(&to, &live.segment.vectors(at.place..at.place + 1)?);
-            exact.offer(score, || Some((at, id)));
+            best.offer(&[live.segment.codes.similarity(&to, at.place as usize)], at);
         }
-        self.scored(exact)
+        self.scored(best)
     }
 
     /// Finds the chunks that share the most term weight; see [`crate::store::VectorStore::lexical`].
@@ -81,21 +80,15 @@ impl State {
                 (*term, weight * inverse_document_frequency(self.holders(*term), count))
             })
             .collect();
-        let mut best = Best::of(limit);
-        for (number, live) in self.segments.iter().enumerate() {
+        let mut best = Best::of(self, limit, f32::MIN_POSITIVE);
+        for (segment, live) in self.segments.iter().enumerate() {
             let mut sums = vec![0.0_f32; live.segment.chunks.len() as usize];
             for (term, weight) in &weights {
-                for (place, of_chunk) in live.segment.terms.of_term(*term).into_iter().flatten() {
-                    if let Some(sum) = sums.get_mut(place as usize) {
-                        *sum += weight * of_chunk;
-                    }
-                }
+                live.segment.terms.add(*term, *weight, &mut sums);
             }
             for run in live.segment.chunks.places(of) {
-                let places = run.start as usize..run.end as usize;
-                let found = sums.get(places.clone()).unwrap_or_default();
-                let shares_some = |sum: f32, place| (0.0 < sum).then(|| at(live, number, place))?;
-                best.offer_all(found, |at_run, sum| shares_some(sum, places.start + at_run));
+                let found = sums.get(run.start as usize..run.end as usize).unwrap_or_default();
+                best.offer(found, At { segment, place: run.start });
             }
         }
         self.scored(best)
@@ -168,11 +161,27 @@ impl State {
         self.segments.iter().map(of).sum()
     }
 
-    fn scored(&self, best: Best) -> io::Result<Vec<Scored>> {
-        let mut hits = best.heap.into_vec();
-        hits.sort_unstable();
-        let scored = |Hit { score, id, at }| Ok(Scored { id, score, record: self.record(at)? });
-        hits.into_iter().map(scored).collect()
+    fn scored(&self, mut best: Best<'_>) -> io::Result<Vec<Scored>> {
+        best.cut();
+        best.all.sort_unstable_by(|a, b| self.order(*a, *b));
+        let scored = |(score, at): (f32, At)| {
+            let id = self.id(at).ok_or(ErrorKind::InvalidData)?;
+            Ok(Scored { id, score, record: self.record(at)? })
+        };
+        best.all.into_iter().map(scored).collect()
+    }
+
+    /// Orders chunks by score, best first, and those of equal score by their ids.
+    fn order(&self, (score, at): (f32, At), (other, at_other): (f32, At)) -> Ordering {
+        other.total_cmp(&score).then_with(|| self.id(at).cmp(&self.id(at_other)))
+    }
+
+    fn id(&self, at: At) -> Option<Uuid> {
+        self.segments.get(at.segment)?.segment.chunks.id(at.place)
+    }
+
+    fn is_deleted(&self, at: At) -> bool {
+        self.segments.get(at.segment).is_none_or(|live| live.deleted_chunks.contains(at.place))
     }
 
     fn record(&self, at: At) -> io::Result<ChunkRecord> {
@@ -191,12 +200,6 @@ fn file(live: &Live, root: RootId, place: u32) -> io::Result<FileRecord> {
     body::file(root, &body).ok_or_else(|| ErrorKind::InvalidData.into())
 }
 
-/// Returns where a chunk is, unless it was deleted.
-fn at(live: &Live, segment: usize, place: usize) -> Option<(At, Uuid)> {
-    let place = u32::try_from(place).ok().filter(|place| !live.deleted_chunks.contains(*place))?;
-    Some((At { segment, place }, live.segment.chunks.id(place)?))
-}
-
 /// Where a chunk is: the number of the segment in the state, and the place in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct At {
@@ -204,72 +207,54 @@ struct At {
     place: u32,
 }
 
-/// A chunk and its score. The better one is the lesser: so the worst one is on top of a heap.
-#[derive(Debug, Clone, Copy)]
-struct Hit {
-    score: f32,
-    id: Uuid,
-    at: At,
-}
-
-impl Ord for Hit {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.score.total_cmp(&self.score).then(self.id.cmp(&other.id))
-    }
-}
-
-impl PartialOrd for Hit {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Hit {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Hit {}
-
-/// The best of the hits that were offered; of tied ones those with the lowest ids.
-struct Best {
+/// The best of the chunks that were offered; of tied ones those with the lowest ids.
+struct Best<'a> {
+    state: &'a State,
     limit: usize,
-    heap: BinaryHeap<Hit>,
+    /// All that may be among them, so that most offers cost nothing more.
+    all: Vec<(f32, At)>,
+    /// The least score that may be among them.
+    least: f32,
 }
 
-impl Best {
-    fn of(limit: usize) -> Self {
-        Self { limit, heap: BinaryHeap::with_capacity(limit + 1) }
+impl<'a> Best<'a> {
+    /// Returns room for so many, none of which has less than `least`.
+    fn of(state: &'a State, limit: usize, least: f32) -> Self {
+        Self { state, limit, all: Vec::with_capacity(2 * limit), least }
     }
 
-    /// Keeps those hits of a row of scores that are among the best. Where one is, is asked only then.
-    fn offer_all(&mut self, scores: &[f32], at: impl Fn(usize, f32) -> Option<(At, Uuid)>) {
-        let worst = |of: &Self| {
-            let worst = of.heap.peek().filter(|_| of.heap.len() == of.limit);
-            worst.map_or(f32::NEG_INFINITY, |worst| worst.score)
-        };
-        let mut least = worst(self);
-        for (place, score) in scores.iter().enumerate() {
-            if least <= *score {
-                self.offer(*score, || at(place, *score));
-                least = worst(self);
+    /// Keeps what is among the best of chunks with these scores, which follow one another.
+    fn offer(&mut self, scores: &[f32], first: At) {
+        for (scores, lanes) in scores.chunks(LANES).zip((first.place..).step_by(LANES)) {
+            // Without a branch for each.
+            if scores.iter().filter(|score| self.least <= **score).count() == 0 {
+                continue;
+            }
+            for (score, place) in scores.iter().zip(lanes..) {
+                let at = At { place, ..first };
+                if self.least <= *score && !self.state.is_deleted(at) {
+                    self.all.push((*score, at));
+                    if self.all.len() == 2 * self.limit {
+                        self.cut();
+                    }
+                }
             }
         }
     }
 
-    /// Keeps a hit if it is among the best. Where it is, is asked only then.
-    #[inline]
-    fn offer(&mut self, score: f32, at: impl FnOnce() -> Option<(At, Uuid)>) {
-        let is_full = self.heap.len() == self.limit;
-        let is_worse = |worst: &Hit| score < worst.score || score.is_nan();
-        if is_full && self.heap.peek().is_some_and(is_worse) {
-            return;
+    /// Leaves the best.
+    fn cut(&mut self) {
+        if self.limit < self.all.len() {
+            let order = |a: &(f32, At), b: &(f32, At)| self.state.order(*a, *b);
+            let (_, (least, _), _) = self.all.select_nth_unstable_by(self.limit - 1, order);
+            self.least = *least;
+            self.all.truncate(self.limit);
         }
-        let Some((at, id)) = at() else { return };
-        self.heap.push(Hit { score, id, at });
-        if is_full {
-            self.heap.pop();
-        }
+    }
+
+    /// Returns the best, in no fixed order.
+    fn all(mut self) -> impl Iterator<Item = At> {
+        self.cut();
+        self.all.into_iter().map(|(_, at)| at)
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::{Root, RootId};
 /// Its name.
 pub(super) const FILE: &str = "manifest.json";
 /// The layout of the folder that this version writes and reads. 3: segments of our own.
-const LAYOUT: u32 = 3;
+const LAYOUT: u32 = 4;
 /// Stands for the checksum of a manifest while it is computed.
 const NO_SUM: &str = "00000000";
 

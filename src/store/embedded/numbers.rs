@@ -6,6 +6,12 @@ pub(super) fn u32s(bytes: &[u8]) -> Option<Vec<u32>> {
     rest.is_empty().then(|| numbers.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect())
 }
 
+/// Reads floating-point numbers of four bytes; `None` if there is a rest.
+pub(super) fn f32s(bytes: &[u8]) -> Option<Vec<f32>> {
+    let (numbers, rest) = bytes.as_chunks();
+    rest.is_empty().then(|| numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+}
+
 /// Reads numbers of eight bytes; `None` if there is a rest.
 pub(super) fn u64s(bytes: &[u8]) -> Option<Vec<u64>> {
     let (numbers, rest) = bytes.as_chunks();

@@ -1,8 +1,7 @@
 //! A segment: chunks with their vectors and terms, and records of files, in one file that never changes.
 //!
 //! Its parts follow one another; a footer says where each is, how long, and its checksum. What every
-//! search needs is read into memory when a segment is opened; vectors of half precision and bodies stay
-//! where they are.
+//! search needs is read into memory when a segment is opened; bodies stay where they are.
 
 use std::{
     io::{self, ErrorKind, Write},
@@ -12,15 +11,10 @@ use std::{
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    codes::{self, Codes},
-    source::Source,
-    table::Table,
-    terms::Terms,
-};
+use super::{codes::Codes, source::Source, table::Table, terms::Terms};
 
 /// Ends every segment. The number is that of the layout.
-const MAGIC: &[u8; 8] = b"codeinf3";
+const MAGIC: &[u8; 8] = b"codeinf4";
 /// What follows the footer: its length, its checksum and the magic.
 const TAIL: u64 = 4 + 4 + 8;
 /// What is read at a time of parts that stay on disk.
@@ -29,10 +23,10 @@ const BLOCK: u64 = 1 << 20;
 /// The parts of a segment, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    Vectors,
     ChunkBodies,
     FileBodies,
-    Codes,
+    UpperCodes,
+    LowerCodes,
     Scales,
     TermDirectory,
     TermLists,
@@ -63,9 +57,7 @@ pub(super) enum Compare {
 /// An open segment.
 #[derive(Debug)]
 pub(super) struct Segment {
-    dimensions: usize,
     source: Source,
-    vectors: u64,
     pub(super) chunks: Table,
     pub(super) files: Table,
     pub(super) codes: Codes,
@@ -90,22 +82,22 @@ impl Segment {
             }
             Ok(span.start..span.end)
         };
-        let (vectors, bodies) = (range(Part::Vectors)?, range(Part::ChunkBodies)?);
+        let bodies = range(Part::ChunkBodies)?;
         let chunks = Table::decode(&read(Part::ChunkKeys)?, source.clone(), bodies);
         let bodies = range(Part::FileBodies)?;
         let files = Table::decode(&read(Part::FileKeys)?, source.clone(), bodies);
-        let codes = Codes::decode(dimensions, &read(Part::Codes)?, &read(Part::Scales)?);
+        let codes = [Part::UpperCodes, Part::LowerCodes, Part::Scales].map(read);
+        let [upper, lower, scales] = codes;
+        let codes = Codes::decode(dimensions, [&upper?, &lower?, &scales?]);
         let terms = Terms::decode(&read(Part::TermDirectory)?, read(Part::TermLists)?);
         let (Some(chunks), Some(files), Some(codes), Some(terms)) = (chunks, files, codes, terms)
         else {
             return invalid();
         };
-        let count = u64::from(chunks.len());
-        let is_whole = vectors.end - vectors.start == count * row_bytes(dimensions)
-            && codes.len() as u64 == count;
-        let vectors = vectors.start;
-        let segment = Self { dimensions, source, vectors, chunks, files, codes, terms };
-        if is_whole { Ok(segment) } else { invalid() }
+        if codes.len() as u64 != u64::from(chunks.len()) {
+            return invalid();
+        }
+        Ok(Self { source, chunks, files, codes, terms })
     }
 
     /// Returns how many bytes it has.
@@ -117,17 +109,6 @@ impl Segment {
     pub(super) fn is_in_memory(&self) -> bool {
         matches!(self.source, Source::Memory(_))
     }
-
-    /// Reads vectors as they lie on disk, one after the other.
-    pub(super) fn vectors(&self, places: Range<u32>) -> io::Result<Vec<u8>> {
-        let at = |place: u32| self.vectors + u64::from(place) * row_bytes(self.dimensions);
-        self.source.read(at(places.start)..at(places.end))
-    }
-}
-
-/// Returns how many bytes a vector has on disk.
-pub(super) fn row_bytes(dimensions: usize) -> u64 {
-    (dimensions * codes::NUMBER_BYTES) as u64
 }
 
 /// Writes a segment part by part.
@@ -263,7 +244,7 @@ mod tests {
         assert_eq!((segment.chunks.len(), segment.files.len()), (3, 1));
         let ids: Vec<u128> = segment.chunks.after(None).map(|(id, _)| id.as_u128()).collect();
         assert_eq!(ids, [6, 7, 8]);
-        assert!(open(bytes.clone(), 3).is_err());
+        assert!(open(bytes.clone(), 65).is_err());
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1;
@@ -278,7 +259,7 @@ mod tests {
     #[test]
     fn a_command_compares_what_it_reads_into_memory_only() {
         let mut bytes = written();
-        // The first part is that of vectors, which stay where they are.
+        // The first part is that of bodies, which stay where they are.
         bytes[0] ^= 1;
         let source = Source::Memory(Arc::new(bytes));
         assert!(Segment::open(source.clone(), 2, Compare::Memory).is_ok());

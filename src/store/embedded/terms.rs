@@ -88,6 +88,19 @@ impl Terms {
         self.ids.binary_search(&term).ok().map(|at| self.list(at))
     }
 
+    /// Adds the weights of a term, times `factor`, to the sums of the chunks that have it.
+    pub(super) fn add(&self, term: u32, factor: f32, sums: &mut [f32]) {
+        let Some(Postings { mut steps, weights, .. }) = self.of_term(term) else { return };
+        let (mut place, (weights, _)) = (0_u32, weights.as_chunks());
+        for weight in weights {
+            let Some(step) = read_varint(&mut steps) else { return };
+            place = place.wrapping_add(step);
+            if let Some(sum) = sums.get_mut(place as usize) {
+                *sum += factor * f32::from_le_bytes(*weight);
+            }
+        }
+    }
+
     fn push(&mut self, term: u32, postings: &[Posting]) {
         write_varint(&mut self.lists, u32::try_from(postings.len()).unwrap_or(u32::MAX));
         let mut before = 0;
