@@ -328,3 +328,56 @@ fn zig_follows_its_definitions() {
     50-54 a full shelf takes nothing
     ");
 }
+
+#[test]
+fn r_follows_its_functions() {
+    assert_snapshot!(outline("inventory.r"), @"
+    1-19 new_shelf
+    21-34 put
+    36-42 print.shelf
+    44-52 take
+    ");
+}
+
+#[test]
+fn erlang_follows_its_functions() {
+    assert_snapshot!(outline("inventory.erl"), @"
+    1-18 new
+    20-42 put
+    44-47 describe
+    ");
+}
+
+#[test]
+fn clojure_follows_its_definitions() {
+    assert_snapshot!(outline("inventory.clj"), @"
+    1-18 Shelf
+    20-41 put
+    43-57 describe
+    ");
+}
+
+#[test]
+fn xml_keeps_small_files_whole() {
+    assert_snapshot!(outline("inventory.xml"), @"1-54");
+}
+
+#[test]
+fn scss_follows_its_rules() {
+    assert_snapshot!(outline("inventory.scss"), @"
+    1-17 @function width($count)
+    19-37 .shelf
+    39-57 .count
+    59-66 @keyframes arrive
+    ");
+}
+
+#[test]
+fn svelte_follows_its_script() {
+    assert_snapshot!(outline("Inventory.svelte"), @"
+    1-22 put
+    24-30 take
+    32-43
+    45-54 .shelf
+    ");
+}

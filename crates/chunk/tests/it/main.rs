@@ -245,7 +245,7 @@ fn fixtures() -> Vec<(String, String)> {
         })
         .collect();
     fixtures.sort();
-    assert_eq!(fixtures.len(), 34);
+    assert_eq!(fixtures.len(), 40);
     fixtures
 }
 
