@@ -368,6 +368,15 @@ mod tests {
             set(false);
             assert!(is_well().await, "{read}");
         }
+        for _ in 0..2 {
+            set(true);
+            assert!(store.count(None).await.is_err() && !is_well().await);
+            set(false);
+            store.roots().await.unwrap();
+            // Nothing is tried again once another read went well.
+            set(true);
+            assert!(is_well().await);
+        }
         for write in 0..7 {
             set(true);
             let failed = match write {

@@ -5,7 +5,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use codeinfo::{
@@ -165,6 +168,9 @@ pub(crate) struct Faults {
     leased: Mutex<BTreeSet<RootId>>,
     is_holding: watch::Sender<bool>,
     held: watch::Sender<bool>,
+    /// The most chunks that one write and one removal had.
+    largest_write: AtomicUsize,
+    largest_removal: AtomicUsize,
 }
 
 impl Faults {
@@ -200,6 +206,11 @@ impl Faults {
     /// Waits until a write is held.
     pub(crate) async fn held(&self) {
         self.held.subscribe().wait_for(|held| *held).await.unwrap();
+    }
+
+    /// Returns the most chunks that one write and one removal had.
+    pub(crate) fn largest(&self) -> [usize; 2] {
+        [&self.largest_write, &self.largest_removal].map(|most| most.load(Ordering::Relaxed))
     }
 
     fn spend(&self) -> Result<(), StoreError> {
@@ -295,6 +306,7 @@ impl VectorStore for Faulty {
     }
 
     fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.faults.largest_write.fetch_max(chunks.len(), Ordering::Relaxed);
         async move {
             if *self.faults.is_holding.borrow() {
                 self.faults.held.send_replace(true);
@@ -308,6 +320,7 @@ impl VectorStore for Faulty {
     }
 
     fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.faults.largest_removal.fetch_max(ids.len(), Ordering::Relaxed);
         self.write(self.inner.remove_chunks(ids))
     }
 

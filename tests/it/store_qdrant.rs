@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::{
     store_suite::{
-        MODEL, Place, Store, a_root, all, chunk, numbers, numbers_of, put, root, store_suite,
+        MODEL, Place, Store, a_root, all, chunk, id, numbers, numbers_of, put, root, store_suite,
         vector,
     },
     support::qdrant::{Problem, Rule, StandIn, VERSION, fixture::Fixture},
@@ -145,6 +145,19 @@ async fn a_server_that_is_away_is_named_with_what_to_do() {
     assert_eq!((health.version.as_deref(), health.chunks), (Some(VERSION), 0));
     put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
     assert_eq!(store.health().await.unwrap().chunks, 1);
+}
+
+#[tokio::test]
+async fn removing_nothing_sends_no_deletion() {
+    let stand_in = StandIn::start();
+    let fixture = Fixture::of(&stand_in);
+    let store = fixture.open().await;
+    // A server may take a selection of nothing for one of everything.
+    store.remove_chunks(Vec::new()).await.unwrap();
+    store.remove_files(root("a"), Vec::new()).await.unwrap();
+    assert_eq!(stand_in.calls("delete", ""), 0);
+    store.remove_chunks(vec![id(1)]).await.unwrap();
+    assert_eq!(stand_in.calls("delete", ""), 1);
 }
 
 #[tokio::test]
