@@ -13,6 +13,8 @@ mod build;
 mod codes;
 mod deletions;
 mod find;
+#[cfg(test)]
+mod fixture;
 mod held;
 mod manifest;
 mod merger;
@@ -190,7 +192,11 @@ impl VectorStore for Embedded {
         root: RootId,
         paths: Vec<String>,
     ) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("remove files", move |writer| writer.remove_files(root, &paths)).boxed()
+        let remove = move |writer: &mut Writer| {
+            writer.remove_files(root, &paths);
+            Ok(())
+        };
+        self.write("remove files", remove).boxed()
     }
 
     fn put_chunks(&self, chunks: Vec<Chunk>) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -203,7 +209,11 @@ impl VectorStore for Embedded {
     }
 
     fn remove_chunks(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write("remove chunks", move |writer| writer.remove_chunks(ids)).boxed()
+        let remove = move |writer: &mut Writer| {
+            writer.remove_chunks(ids);
+            Ok(())
+        };
+        self.write("remove chunks", remove).boxed()
     }
 
     fn chunks(

@@ -29,10 +29,11 @@ fn repository() -> tempfile::TempDir {
     folder
 }
 
-/// A manifest without its checksum, so that a test may change it.
-fn unsigned(manifest: &Path) -> String {
-    let text = fs::read_to_string(manifest).unwrap();
-    text.lines().filter(|line| !line.contains("\"sum\"")).collect()
+/// Returns a manifest in which one text is another, with its checksum.
+fn changed(manifest: &str, from: &str, to: &str) -> String {
+    let sum = |text: &str| text.split('"').nth(3).unwrap().to_owned();
+    let text = manifest.replace(from, to).replacen(&sum(manifest), "00000000", 1);
+    text.replacen("00000000", &format!("{:08x}", crc32fast::hash(text.as_bytes())), 1)
 }
 
 fn text(output: &Output) -> (Option<i32>, String, String) {
@@ -312,8 +313,8 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
     let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let manifest = data.path().join("store/manifest.json");
-    let text = unsigned(&manifest);
-    let former = text.replace("code-static-1@", "former-model@");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let former = changed(&text, "code-static-1@", "former-model@");
     for (written, reason, advice) in [
         (former.as_str(), "holds vectors of `former-model@", "start with `--reembed`"),
         ("{", "is damaged: ", "`codeinfo serve` repairs it"),
@@ -355,9 +356,9 @@ async fn reembed_embeds_every_repository_again() {
     let (code, _, stderr) = codeinfo(data.path(), &["ingest", "--name", "a", path]).await;
     assert_eq!(code, Some(0), "{stderr}");
     let manifest = data.path().join("store/manifest.json");
-    let text = unsigned(&manifest);
+    let text = fs::read_to_string(&manifest).unwrap();
     assert!(text.contains("code-static-1@"), "{text}");
-    fs::write(&manifest, text.replace("code-static-1@", "former-model@")).unwrap();
+    fs::write(&manifest, changed(&text, "code-static-1@", "former-model@")).unwrap();
 
     let (code, _, said) = codeinfo(data.path(), &["search", "valve"]).await;
     assert_eq!(code, Some(1));

@@ -365,7 +365,9 @@ async fn in_one_repository_a_word_weighs_by_how_rare_it_is_there() {
     // In the whole store one word is about as rare as the other; in each repository one is everywhere.
     let texts = |everywhere: &str, rare: &str| -> Vec<(String, String)> {
         let text = |n: u64| format!("{}{}", everywhere, if n == 7 { rare } else { "" });
-        (0..30).map(|n| (format!("src/f{n}.rs"), format!("let it_{n} = 1; // {}", text(n)))).collect()
+        (0..30)
+            .map(|n| (format!("src/f{n}.rs"), format!("let it_{n} = 1; // {}", text(n))))
+            .collect()
     };
     for (name, everywhere, rare) in
         [("one", "wombat wombat wombat ", "okapi"), ("two", "okapi okapi okapi ", "wombat")]

@@ -15,8 +15,8 @@ use codeinfo::{
 
 use crate::{
     store_damage::{aside, files},
-    store_embedded::{Folder, names, open, open_to},
-    store_suite::{MODEL, Store, a_file, a_root, chunk, id, put, vector},
+    store_embedded::{Folder, damage, hurt, names, open, open_to},
+    store_suite::{MODEL, Store, a_file, a_root, all, chunk, id, put, vector},
 };
 
 /// Whether it merges segments, and whether it repairs.
@@ -89,6 +89,73 @@ async fn one_bit_of_any_file_is_noticed() {
         fs::write(&path, before).unwrap();
     }
     assert_eq!(refusal(folder.path(), SERVER_WITHOUT_REPAIR).await, "");
+}
+
+#[tokio::test]
+async fn one_bit_of_the_manifest_that_changed_is_damage() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(1, "a", "x", vector(1), &[])]).await;
+    drop(store);
+    let manifest = folder.path().join("manifest.json");
+    let whole = fs::read(&manifest).unwrap();
+    for at in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        fs::write(&manifest, changed).unwrap();
+        let reason = refusal(folder.path(), SERVER_WITHOUT_REPAIR).await;
+        assert!(reason.contains("`manifest.json` is"), "byte {at}: {reason}");
+    }
+    fs::write(&manifest, whole).unwrap();
+    assert_eq!(refusal(folder.path(), SERVER_WITHOUT_REPAIR).await, "");
+}
+
+#[tokio::test]
+async fn a_damaged_segment_of_chunks_or_of_files_alone_hurts_their_root() {
+    for is_of_chunks in [true, false] {
+        let folder = Folder::new();
+        let store = open(folder.path()).await.unwrap();
+        let mut one = a_root("one");
+        one.counts.chunks = 0;
+        store.put_root(one.clone()).await.unwrap();
+        if is_of_chunks {
+            put(&store, [chunk(1, "one", "x", vector(1), &[])]).await;
+            one.counts.chunks = 1;
+        } else {
+            store.put_files(vec![a_file(one.id, 1, "1")]).await.unwrap();
+        }
+        store.put_root(one).await.unwrap();
+        drop(store);
+        damage(folder.path(), ".segment", b"other");
+        let store = open(folder.path()).await.unwrap();
+        assert!(store.damage().unwrap().contains("is not what was written"), "{is_of_chunks}");
+        assert_eq!(hurt(&store).await, ["one"]);
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_segment_of_roots_that_are_not_listed_is_noticed_once() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    put(&store, [chunk(1, "unlisted", "x", vector(1), &[])]).await;
+    drop(store);
+    damage(folder.path(), ".segment", b"other");
+    drop(open(folder.path()).await.unwrap());
+    assert_eq!(refusal(folder.path(), SERVER_WITHOUT_REPAIR).await, "");
+}
+
+#[tokio::test]
+async fn a_chunk_too_large_to_be_read_again_is_refused() {
+    let folder = Folder::new();
+    let store = open(folder.path()).await.unwrap();
+    let mut large = chunk(1, "a", "x", vector(1), &[]);
+    large.record.text = "x".repeat(17 << 20);
+    let error = store.put_chunks(vec![large.clone(), chunk(2, "a", "x", vector(2), &[])]).await;
+    assert!(error.is_err());
+    assert_eq!(all(&store).await, []);
+    large.record.text = "x".repeat(15 << 20);
+    store.put_chunks(vec![large]).await.unwrap();
+    assert_eq!(all(&store).await[0].record.text.len(), 15 << 20);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use codeinfo_lang::role::Role;
 
 use crate::domain::{ChunkRecord, FileRecord, RootId};
 
-/// The most bytes of a record, more than any chunk or path may have: a damaged length must not become
+/// The most bytes of a record: many times what a chunk or a path has. A damaged length must not become
 /// memory.
 const MAX_BYTES: usize = 16 << 20;
 
@@ -97,8 +97,13 @@ pub(super) fn file(root: RootId, body: &[u8]) -> Option<FileRecord> {
     Some(FileRecord { root, path, version, size, modified_ns, chunks })
 }
 
+/// Fails where a record is too large to be read again.
 fn packed(record: &impl Serialize) -> Result<Vec<u8>, postcard::Error> {
-    Ok(lz4_flex::compress_prepend_size(&postcard::to_stdvec(record)?))
+    let body = postcard::to_stdvec(record)?;
+    if body.len() > MAX_BYTES {
+        return Err(postcard::Error::SerializeBufferFull);
+    }
+    Ok(lz4_flex::compress_prepend_size(&body))
 }
 
 fn unpacked(body: &[u8]) -> Option<Vec<u8>> {

@@ -61,8 +61,10 @@ pub(super) fn write(
     finish(output, &codes, &Terms::of(sparse), [chunk_keys, file_keys])
 }
 
-/// Writes what is left of other segments as one.
+/// Writes what is left of other segments as one. Fails where one of them is damaged, so that damage gets
+/// no checksum of its own.
 pub(super) fn merge(to: impl Write, dimensions: usize, sources: &[Live]) -> io::Result<()> {
+    sources.iter().try_for_each(|live| live.segment.check())?;
     let mut output = Output::to(to);
     let (mut codes, mut chunk_keys, mut file_keys) =
         (Codes::of(dimensions), Keys::default(), Keys::default());

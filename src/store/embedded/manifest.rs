@@ -23,14 +23,12 @@ const NO_SUM: &str = "00000000";
 #[serde(rename_all = "camelCase")]
 pub(super) struct Manifest {
     /// Of the whole file with zeros in place of this.
-    #[serde(default)]
     sum: String,
     layout: u32,
     model: String,
     pub(super) dimensions: usize,
     /// No file of the store has this number or a higher one.
     pub(super) next: u64,
-    /// Oldest first.
     pub(super) segments: Vec<Entry>,
     /// Ordered by id.
     pub(super) roots: Vec<Root>,
@@ -41,8 +39,6 @@ pub(super) struct Manifest {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Entry {
     pub(super) number: u64,
-    /// Of its file.
-    pub(super) bytes: u64,
     /// Numbers the file that lists what was deleted of it, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) deleted: Option<u64>,
@@ -94,8 +90,9 @@ impl Manifest {
         let malformed =
             |error: serde_json::Error| damaged(format!("`{FILE}` is malformed: {error}"));
         let Header { sum, layout } = serde_json::from_slice(&bytes).map_err(malformed)?;
-        if let Some(sum) = sum.filter(|sum| *sum != sum_of(&bytes, sum)) {
-            return Err(damaged(format!("`{FILE}` is not what was written: its sum is not {sum}")));
+        let is_sum = |sum: &String| *sum == sum_of(&bytes, sum);
+        if !sum.as_ref().map_or(layout != LAYOUT, is_sum) {
+            return Err(damaged(format!("`{FILE}` is not what was written")));
         }
         let path = folder.to_owned();
         if LAYOUT < layout {

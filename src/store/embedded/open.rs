@@ -107,7 +107,6 @@ fn open_once(
         aside::parts(folder, files.iter().map(String::as_str), &reason)?;
         found = Some(reason);
     }
-    manifest.segments.retain(|entry| lost.iter().all(|(lost, _)| lost.number != entry.number));
     remove_strays(folder, &manifest)?;
     let opened = (manifest, segments);
     let mut writer = Writer::new(folder, held, opened, roster.clone(), wanted.seal_chunks);
@@ -143,9 +142,9 @@ fn finish(
                     root.last_run = LastRun::Damaged;
                 }
             }
-        })?;
-    } else if is_new {
-        writer.change(|_| {})?;
+        });
+    } else if is_new || found.is_some() {
+        writer.change(|_| {});
     }
     writer.commit()?;
     if !repairs || damaged.is_empty() {
@@ -178,13 +177,7 @@ fn read(folder: &Path, wanted: &Wanted, roster: &Roster) -> Result<Option<Manife
     };
     let mut manifest = Manifest::new(&wanted.model, wanted.dimensions);
     let listed = roster.roots();
-    let mut roots = former.map_or_else(
-        || listed.clone(),
-        |former| {
-            manifest.next = former.next;
-            former.roots
-        },
-    );
+    let mut roots = former.map_or_else(|| listed.clone(), |former| former.roots);
     let is_known = |lost: &Root, roots: &[Root]| roots.iter().any(|root| root.id == lost.id);
     let lost = listed.into_iter().filter(|root| roster.is_damaged(root.id));
     let lost: Vec<Root> = lost.filter(|root| !is_known(root, &roots)).collect();
@@ -236,13 +229,7 @@ fn segment(
     entry: &Entry,
     compare: Compare,
 ) -> Result<Live, (String, io::Error)> {
-    let open = |path: &Path| {
-        let source = Source::open(path)?;
-        if source.len() != entry.bytes {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        Segment::open(source, dimensions, compare)
-    };
+    let open = |path: &Path| Segment::open(Source::open(path)?, dimensions, compare);
     let file = segment_file(entry.number);
     let segment = open(&folder.join(&file)).map_err(|error| (file, error))?;
     let mut live = Live::of(segment, Some(entry.number));

@@ -58,6 +58,8 @@ pub(super) enum Compare {
 #[derive(Debug)]
 pub(super) struct Segment {
     source: Source,
+    /// The bodies of chunks and of files: what is not read into memory.
+    on_disk: [Span; 2],
     pub(super) chunks: Table,
     pub(super) files: Table,
     pub(super) codes: Codes,
@@ -69,23 +71,18 @@ impl Segment {
     /// [`ErrorKind::UnexpectedEof`] where it is not what was written.
     pub(super) fn open(source: Source, dimensions: usize, compare: Compare) -> io::Result<Self> {
         let spans = footer(&source)?;
+        let span = |part: Part| {
+            spans.get(part as usize).copied().ok_or_else(|| io::Error::from(ErrorKind::InvalidData))
+        };
         let read = |part: Part| {
-            let span = spans.get(part as usize).copied().ok_or(ErrorKind::InvalidData)?;
+            let span = span(part)?;
             let bytes = source.read(span.start..span.end)?;
             if crc32fast::hash(&bytes) == span.checksum { Ok(bytes) } else { invalid() }
         };
-        let range = |part: Part| -> io::Result<Range<u64>> {
-            let span = spans.get(part as usize).ok_or(ErrorKind::InvalidData)?;
-            if compare == Compare::All && checksum(&source, span.start..span.end)? != span.checksum
-            {
-                return invalid();
-            }
-            Ok(span.start..span.end)
-        };
-        let bodies = range(Part::ChunkBodies)?;
-        let chunks = Table::decode(&read(Part::ChunkKeys)?, source.clone(), bodies);
-        let bodies = range(Part::FileBodies)?;
-        let files = Table::decode(&read(Part::FileKeys)?, source.clone(), bodies);
+        let on_disk = [span(Part::ChunkBodies)?, span(Part::FileBodies)?];
+        let [of_chunks, of_files] = on_disk.map(|span| span.start..span.end);
+        let chunks = Table::decode(&read(Part::ChunkKeys)?, source.clone(), of_chunks);
+        let files = Table::decode(&read(Part::FileKeys)?, source.clone(), of_files);
         let codes = [Part::UpperCodes, Part::LowerCodes, Part::Scales].map(read);
         let [upper, lower, scales] = codes;
         let codes = Codes::decode(dimensions, [&upper?, &lower?, &scales?]);
@@ -97,12 +94,22 @@ impl Segment {
         if codes.len() as u64 != u64::from(chunks.len()) {
             return invalid();
         }
-        Ok(Self { source, chunks, files, codes, terms })
+        let segment = Self { source, on_disk, chunks, files, codes, terms };
+        if compare == Compare::All {
+            segment.check()?;
+        }
+        Ok(segment)
     }
 
-    /// Returns how many bytes it has.
-    pub(super) fn bytes(&self) -> u64 {
-        self.source.len()
+    /// Compares what is not read into memory with its checksums. Fails with [`ErrorKind::InvalidData`]
+    /// where it is not what was written.
+    pub(super) fn check(&self) -> io::Result<()> {
+        for Span { start, end, checksum } in self.on_disk {
+            if self::checksum(&self.source, start..end)? != checksum {
+                return invalid();
+            }
+        }
+        Ok(())
     }
 
     /// Whether it is not in a file yet.
@@ -200,36 +207,18 @@ fn invalid<T>() -> io::Result<T> {
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::json;
-    use uuid::Uuid;
-
-    use super::{super::build, *};
-    use crate::{
-        domain::{ChunkRecord, FileRecord, RootId, Sparse},
-        store::{Chunk, Vectors},
+    use super::{
+        super::{
+            build,
+            fixture::{DIMENSIONS, chunk, file},
+        },
+        *,
     };
 
     fn written() -> Vec<u8> {
-        let root = RootId(Uuid::from_u128(1));
-        let record = |line: u32| -> ChunkRecord {
-            let record = json!({
-                "root": root, "path": "src/a.rs", "version": "v", "indexed_at_ms": 1,
-                "start_line": line, "end_line": line, "symbol": "open", "text": "fn open() {}",
-            });
-            serde_json::from_value(record).unwrap()
-        };
-        let chunk = |number: u32| Chunk {
-            id: Uuid::from_u128(u128::from(9 - number)),
-            record: record(number),
-            vectors: Vectors {
-                dense: vec![1.0, 0.0],
-                sparse: Sparse { indices: vec![number], values: vec![1.0] },
-            },
-        };
-        let (path, version) = ("src/a.rs".to_owned(), "v".to_owned());
-        let file = FileRecord { root, path, version, size: 1, modified_ns: 2, chunks: 3 };
         let mut bytes = Vec::new();
-        build::write(&mut bytes, 2, &[chunk(1), chunk(2), chunk(3)], &[file]).unwrap();
+        let chunks = [chunk(8), chunk(7), chunk(6)];
+        build::write(&mut bytes, DIMENSIONS, &chunks, &[file("src/a.rs")]).unwrap();
         bytes
     }
 
@@ -254,6 +243,37 @@ mod tests {
         }
         let longer = [&bytes[..], &[0]].concat();
         assert!(open(longer, 2).is_err());
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_together_are_no_segment() {
+        use Part::{
+            ChunkBodies, ChunkKeys, FileBodies, FileKeys, LowerCodes, Scales, TermDirectory,
+            TermLists, UpperCodes,
+        };
+        let source = Source::Memory(Arc::new(written()));
+        let spans = footer(&source).unwrap();
+        let parts = [
+            ChunkBodies,
+            FileBodies,
+            UpperCodes,
+            LowerCodes,
+            Scales,
+            TermDirectory,
+            TermLists,
+            ChunkKeys,
+            FileKeys,
+        ];
+        // Each is shortened once, with the checksum of what is left.
+        for (shorter, left_out) in (0..parts.len()).map(|at| (at, 4)).chain([(0, 0)]) {
+            let mut output = Output::to(Vec::new());
+            for (at, (part, span)) in parts.into_iter().zip(&spans).enumerate() {
+                let end = if at == shorter { span.end - left_out } else { span.end };
+                output.part(part, &source.read(span.start..end).unwrap()).unwrap();
+            }
+            let opened = open(output.finish().unwrap(), 2);
+            assert_eq!(opened.is_ok(), left_out == 0, "{:?}", parts[shorter]);
+        }
     }
 
     #[test]

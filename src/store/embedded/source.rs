@@ -77,3 +77,24 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_not_there_are_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "abc").unwrap();
+        let sources =
+            [Source::Memory(Arc::new(b"abc".to_vec())), Source::open(file.path()).unwrap()];
+        for source in sources {
+            assert_eq!(source.read(1..3).unwrap(), b"bc");
+            assert_eq!(source.read(3..3).unwrap(), b"");
+            for range in [1..4, 4..5, 0..u64::MAX] {
+                let error = source.read(range).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
+            }
+        }
+    }
+}

@@ -82,7 +82,6 @@ impl Live {
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) roots: Arc<BTreeMap<RootId, Root>>,
-    /// Oldest first.
     pub(super) segments: Vec<Live>,
 }
 

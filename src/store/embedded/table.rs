@@ -208,3 +208,45 @@ impl Table {
         self.source.read(self.start_of(place)..self.start_of(place + 1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys of three records of two roots, whose ids descend.
+    fn keys() -> Keys {
+        let mut keys = Keys::default();
+        for (id, root) in [(9, 1), (8, 1), (7, 2)] {
+            keys.push(Uuid::from_u128(id), RootId(Uuid::from_u128(root)));
+            keys.push_length(2);
+        }
+        keys.sort();
+        keys
+    }
+
+    fn is_table(keys: &Keys, end: u64) -> bool {
+        Table::decode(&keys.bytes(), Source::Memory(std::sync::Arc::default()), 0..end).is_some()
+    }
+
+    #[test]
+    fn keys_that_contradict_themselves_are_no_table() {
+        assert!(is_table(&keys(), 6) && !is_table(&keys(), 5));
+        let spoil = |change: fn(&mut Keys)| {
+            let mut keys = keys();
+            change(&mut keys);
+            keys
+        };
+        let spoilt = [
+            spoil(|keys| keys.order.swap(0, 1)),
+            spoil(|keys| keys.order[2] = 1),
+            spoil(|keys| keys.order[2] = 3),
+            spoil(|keys| keys.runs[1].1 = 4),
+            spoil(|keys| keys.runs[0].1 = 3),
+            spoil(|keys| keys.runs.truncate(1)),
+            spoil(|keys| keys.ids[0] = keys.ids[1]),
+        ];
+        for (number, keys) in spoilt.iter().enumerate() {
+            assert!(!is_table(keys, 6), "{number}");
+        }
+    }
+}

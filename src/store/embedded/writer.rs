@@ -100,22 +100,22 @@ impl Writer {
     }
 
     /// Takes out chunks.
-    pub(super) fn remove_chunks(&mut self, ids: Vec<Uuid>) -> Result<(), StoreError> {
+    pub(super) fn remove_chunks(&mut self, ids: Vec<Uuid>) {
         let ids = ids.into_iter().collect();
-        self.change(|state| state.remove_chunks(&ids))
+        self.change(|state| state.remove_chunks(&ids));
     }
 
     /// Takes out the records of files.
-    pub(super) fn remove_files(&mut self, of: RootId, paths: &[String]) -> Result<(), StoreError> {
+    pub(super) fn remove_files(&mut self, of: RootId, paths: &[String]) {
         let ids = paths.iter().map(|path| file_id(of, path)).collect();
-        self.change(|state| state.remove_files(&ids))
+        self.change(|state| state.remove_files(&ids));
     }
 
     /// Writes a root, on disk once this returns, as everything that was written before.
     pub(super) fn put_root(&mut self, root: Root) -> Result<(), StoreError> {
         self.change(|state| {
             Arc::make_mut(&mut state.roots).insert(root.id, root);
-        })?;
+        });
         self.commit()?;
         self.list_roots();
         Ok(())
@@ -123,7 +123,7 @@ impl Writer {
 
     /// Takes out a root with all that belongs to it, on disk once this returns.
     pub(super) fn remove_root(&mut self, root: RootId) -> Result<(), StoreError> {
-        self.change(|state| state.remove_root(root))?;
+        self.change(|state| state.remove_root(root));
         self.commit()?;
         self.list_roots();
         Ok(())
@@ -138,13 +138,11 @@ impl Writer {
     }
 
     /// Makes a change of what is there.
-    pub(super) fn change(&mut self, change: impl FnOnce(&mut State)) -> Result<(), StoreError> {
-        self.held.check()?;
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut State)) {
         let mut state = State::clone(&self.current.get());
         change(&mut state);
         self.current.set(state);
         self.is_changed = true;
-        Ok(())
     }
 
     /// Adds records in the place of others.
@@ -166,7 +164,7 @@ impl Writer {
         self.change(|state| {
             replace(state);
             state.segments.push(Live::of(made, None));
-        })?;
+        });
         let state = self.current.get();
         let in_memory = || state.segments.iter().filter(|live| live.segment.is_in_memory());
         if self.seal_chunks <= in_memory().map(Live::chunks).sum() {
@@ -184,7 +182,8 @@ impl Writer {
         self.change(|state| {
             state.segments.retain(|live| !live.segment.is_in_memory());
             state.segments.push(Live::of(made, None));
-        })
+        });
+        Ok(())
     }
 
     /// Puts everything that was written on disk.
@@ -192,14 +191,16 @@ impl Writer {
         if !self.is_changed {
             return Ok(());
         }
-        self.held.check()?;
         let mut state = State::clone(&self.current.get());
         let sources = self.sealed_together(&state);
         if !sources.is_empty() {
-            let made = self.write_segment(&sources)?;
+            let number = self.number()?;
+            let made = merged(&self.folder, self.manifest.dimensions, &sources, number)?;
             replace(&mut state, &sources, made);
         }
         state.segments.retain(|live| !live.is_empty());
+        // Should the rest fail, the next try does not write the segment once more.
+        self.current.set(state.clone());
         self.save(state)
     }
 
@@ -210,18 +211,11 @@ impl Writer {
         let small = state.segments.iter().filter(is_small).count();
         let is_chosen =
             |live: &&Live| live.segment.is_in_memory() || (MAX_SMALL < small && is_small(live));
-        let chosen: Vec<Live> = state.segments.iter().filter(is_chosen).cloned().collect();
-        let is_new = chosen.iter().any(|live| live.segment.is_in_memory());
-        if is_new { chosen } else { Vec::new() }
+        state.segments.iter().filter(is_chosen).cloned().collect()
     }
 
-    /// Writes what is left of some segments as one, on disk once this returns.
-    pub(super) fn write_segment(&mut self, sources: &[Live]) -> Result<Option<Live>, StoreError> {
-        let number = self.manifest.number();
-        merged(&self.folder, self.manifest.dimensions, sources, number)
-    }
-
-    /// Replaces segments that were merged, on disk once this returns. What was deleted of them meanwhile
+    /// Replaces segments that were merged, on disk once this returns, as everything that was written
+    /// before: what replaces a chunk goes to the disk with its deletion. What was deleted of them meanwhile
     /// is deleted of the new one. If a commit has merged one of them meanwhile, all stay as they are.
     pub(super) fn finish_merge(
         &mut self,
@@ -242,13 +236,14 @@ impl Writer {
             follow(made, sources, &state);
         }
         replace(&mut state, sources, made);
-        self.is_changed = true;
-        self.save(state)
+        self.change(|current| *current = state);
+        self.commit()
     }
 
-    /// Sets a number for a new segment aside.
-    pub(super) fn number(&mut self) -> u64 {
-        self.manifest.number()
+    /// Sets a number for a new segment aside. Fails when the folder is no longer the one that was opened.
+    pub(super) fn number(&mut self) -> Result<u64, StoreError> {
+        self.check()?;
+        Ok(self.manifest.number())
     }
 
     /// Returns where the store is, and how long its vectors are.
@@ -256,9 +251,10 @@ impl Writer {
         (self.folder.clone(), self.manifest.dimensions)
     }
 
-    /// Writes the manifest of a state, makes it the current one, and removes files that it does not name
-    /// any more. What is in memory stays there.
+    /// Writes the manifest of a state that is in files, makes it the current one, and removes files that it
+    /// does not name any more.
     fn save(&mut self, mut state: State) -> Result<(), StoreError> {
+        self.check()?;
         let mut next = self.manifest.clone();
         next.roots = state.roots.values().cloned().collect();
         next.segments = Vec::with_capacity(state.segments.len());
@@ -272,13 +268,12 @@ impl Writer {
             }
             let tables = [&live.segment.chunks, &live.segment.files];
             let roots: BTreeSet<RootId> = tables.into_iter().flat_map(Table::roots).collect();
-            let (bytes, roots) = (live.segment.bytes(), roots.into_iter().collect());
             let deleted = live.saved.map(|saved| saved.number);
-            next.segments.push(Entry { number, bytes, deleted, roots });
+            next.segments.push(Entry { number, deleted, roots: roots.into_iter().collect() });
         }
         next.write(&self.folder)?;
         let former = std::mem::replace(&mut self.manifest, next);
-        self.is_changed = state.segments.iter().any(|live| live.number.is_none());
+        self.is_changed = false;
         self.current.set(state);
         let kept: BTreeSet<String> = self.manifest.segments.iter().flat_map(Entry::files).collect();
         for file in former.segments.iter().flat_map(Entry::files) {
@@ -342,12 +337,8 @@ pub(super) fn merged(
 fn replace(state: &mut State, sources: &[Live], made: Option<Live>) {
     let is_source =
         |live: &Live| sources.iter().any(|source| Arc::ptr_eq(&source.segment, &live.segment));
-    let at = state.segments.iter().position(is_source).unwrap_or(state.segments.len());
-    let before = state.segments.iter().take(at).filter(|live| !is_source(live)).count();
     state.segments.retain(|live| !is_source(live));
-    if let Some(made) = made {
-        state.segments.insert(before.min(state.segments.len()), made);
-    }
+    state.segments.extend(made);
 }
 
 /// Deletes of a segment what was deleted of those that it was made of since.
