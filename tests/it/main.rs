@@ -39,6 +39,7 @@ mod real_source;
 mod sealed;
 mod search;
 mod settings;
+mod store_calls;
 mod store_crash;
 mod store_damage;
 mod store_deferred;

@@ -50,9 +50,8 @@ pub(super) fn open(folder: &Path, wanted: &Wanted) -> Result<Writer, StoreError>
     let roster = Roster::open(folder, wanted.repairs).map_err(judged)?;
     match open_once(folder, wanted, &roster, None).map_err(judged) {
         Err(StoreError::Damaged { reason, .. }) if wanted.repairs => {
-            let is_whole = roster.is_whole();
-            roster.mark(Some(&reason), &roster.roots())?;
-            if !is_whole {
+            // Should this process be killed, the next one finds the folder missing, or the roots marked.
+            if !roster.is_whole() {
                 roster.lose(&reason, &[])?;
             }
             aside::whole(folder, &reason)?;
@@ -86,7 +85,6 @@ fn open_once(
     if is_new && found.is_none() && !roster.roots().is_empty() {
         let reason = "its folder is missing".to_owned();
         refuse_unless(wanted.repairs, folder, &reason)?;
-        roster.mark(Some(&reason), &roster.roots())?;
         found = Some(reason);
     }
     if is_new {
@@ -101,8 +99,6 @@ fn open_once(
         refuse_unless(wanted.repairs, folder, &reason)?;
         let of_lost = lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied());
         damaged.extend(of_lost);
-        let hurt = manifest.roots.iter().filter(|root| damaged.contains(&root.id)).cloned();
-        roster.mark(Some(&reason), &hurt.collect::<Vec<_>>())?;
         let files: Vec<String> = lost.iter().flat_map(|(entry, _)| entry.files()).collect();
         aside::parts(folder, files.iter().map(String::as_str), &reason)?;
         found = Some(reason);
@@ -264,9 +260,10 @@ fn miscounted(writer: &Writer) -> Vec<(RootId, String)> {
     said.collect()
 }
 
-/// Whether nothing of a store is in its folder.
+/// Whether nothing of a store is in its folder. One that was killed while it wrote its first manifest had
+/// nothing yet.
 fn is_empty(folder: &Path) -> Result<bool, StoreError> {
-    Ok(entries(folder)?.iter().all(|name| !is_ours(name)))
+    Ok(entries(folder)?.iter().all(|name| !is_ours(name) || name == "manifest.tmp"))
 }
 
 /// Removes what a killed process left, and what is of a former layout.
