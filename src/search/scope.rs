@@ -127,7 +127,17 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use uuid::Uuid;
+
     use super::{super::fixture::record, *};
+    use crate::{
+        config,
+        domain::{Counts, LastRun},
+        store::{Chunk, Embedded, OnMismatch, Vectors},
+        task::Tasks,
+    };
 
     fn sample(texts: &[&str]) -> Sample {
         let population = texts.len() as u64;
@@ -148,6 +158,57 @@ mod tests {
         assert!(idf("alpha") < idf("beta"));
         assert!((idf("beta") - idf("gamma")).abs() < 1e-6);
         assert!(idf("beta") < idf("delta"));
+    }
+
+    fn root(name: &str) -> Root {
+        let path = Path::new("/repositories").join(name);
+        Root {
+            id: RootId::of(&path),
+            name: name.to_owned(),
+            description: None,
+            path,
+            model_id: "test@1".to_owned(),
+            last_ingest_at: None,
+            counts: Counts { files: 1, chunks: 20, embedded: 20 },
+            last_run: LastRun::Completed,
+            private_files: None,
+        }
+    }
+
+    /// Chunks of a root that all have one word, and one of them another.
+    fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
+        let text = |n| if n == 7 { format!("{everywhere} {once}") } else { everywhere.to_owned() };
+        let chunk = |n: u8| Chunk {
+            id: Uuid::new_v5(&of.id.0, &[n]),
+            record: ChunkRecord { root: of.id, ..record("a.rs", None, &text(n)) },
+            vectors: Vectors { dense: vec![1.0], sparse: Sparse::default() },
+        };
+        (0..20).map(chunk).collect()
+    }
+
+    #[tokio::test]
+    async fn a_word_weighs_by_how_rare_it_is_in_the_repository_that_is_asked_about() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let settings = config::Store { seal_chunks: 4096, background_merge: false, repairs: true };
+        let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
+        let opened = Embedded::open(&at, "test@1", 1, refuse, &settings, Tasks::default());
+        let store = opened.await.unwrap();
+        let roots = [root("one"), root("two")];
+        store.put_chunks(chunks(&roots[0], "wombat", "okapi")).await.unwrap();
+        store.put_chunks(chunks(&roots[1], "okapi", "wombat")).await.unwrap();
+        let scopes = Scopes::default();
+        for (root, common, rare) in [(&roots[0], "wombat", "okapi"), (&roots[1], "okapi", "wombat")]
+        {
+            // Both are in as many chunks of the store.
+            let mut weights = Vec::new();
+            for word in [common, rare] {
+                let mut terms = lexical::query(word);
+                let before = terms.values[0];
+                scopes.weigh(&mut terms, (root, &roots), &store, 1.0).await.unwrap();
+                weights.push(terms.values[0] / before);
+            }
+            assert!(weights[0] < 0.5 && weights[1] > 2.0, "{}: {weights:?}", root.name);
+        }
     }
 
     #[test]

@@ -360,30 +360,6 @@ async fn a_repository_is_chosen_by_name_id_or_path() {
 }
 
 #[tokio::test]
-async fn in_one_repository_a_word_weighs_by_how_rare_it_is_there() {
-    let library = Library::empty().await;
-    // In the whole store one word is about as rare as the other; in each repository one is everywhere.
-    let texts = |everywhere: &str, rare: &str| -> Vec<(String, String)> {
-        let text = |n: u64| format!("{}{}", everywhere, if n == 7 { rare } else { "" });
-        (0..30)
-            .map(|n| (format!("src/f{n}.rs"), format!("let it_{n} = 1; // {}", text(n))))
-            .collect()
-    };
-    for (name, everywhere, rare) in
-        [("one", "wombat wombat wombat ", "okapi"), ("two", "okapi okapi okapi ", "wombat")]
-    {
-        let texts = texts(everywhere, rare);
-        let chunks: Vec<_> =
-            texts.iter().map(|(path, text)| (path.as_str(), "it", text.as_str())).collect();
-        library.index(name, 1, &chunks).await;
-    }
-    for name in ["one", "two"] {
-        let found = library.find_in("okapi wombat", name).await.unwrap();
-        assert_eq!(found.hits[0].rel_path, "src/f7.rs", "{name}");
-    }
-}
-
-#[tokio::test]
 async fn paths_are_shown_as_clients_see_them() {
     let shop = Library::shop().await;
     let map = PathMap::new(PathBuf::from("/data"), PathBuf::from("/home/me"));
