@@ -38,6 +38,9 @@ pub struct ChunkRecord {
     /// Qualified symbols of the definitions that start in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defines: Vec<String>,
+    /// Types that those extend or implement which these definitions are in, or are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<String>,
     /// What its file is besides plain source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<Role>,

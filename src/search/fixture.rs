@@ -38,6 +38,7 @@ pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecor
         symbol: symbol.map(str::to_owned),
         kind: Kind::default(),
         defines: Vec::new(),
+        bases: Vec::new(),
         roles: role::roles(path).collect(),
         language: None,
         signature: None,

@@ -13,6 +13,7 @@ mod coverage;
 mod definition;
 mod literal;
 mod names;
+mod overrides;
 mod roles;
 mod roots;
 
@@ -108,8 +109,12 @@ pub(super) fn rank(
     let mut rated: Vec<Rated> = candidates.into_iter().map(rate).collect();
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     discount_further(&mut rated);
+    rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
+    let rated = match intent.kind {
+        Kind::Symbol => overrides::put_bases_first(rated, intent),
+        Kind::Path | Kind::Prose => rated,
+    };
     let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
-    ranked.sort_by(Candidate::best_first);
     ranked.truncate(limit);
     for Candidate { record, .. } in &mut ranked {
         if let Some(asked) = definition::asked_symbol(record, intent) {

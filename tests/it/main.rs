@@ -38,6 +38,7 @@ mod net;
 mod real_source;
 mod sealed;
 mod search;
+mod search_names;
 mod settings;
 mod store_calls;
 mod store_crash;

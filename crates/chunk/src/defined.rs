@@ -5,7 +5,7 @@ use std::rc::Rc;
 use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
 use tree_sitter::{Node, TreeCursor};
 
-use super::{layout, lines::Lines, parser, symbol, unit::Definition};
+use super::{heritage::Types, layout, lines::Lines, parser, symbol, unit::Definition};
 
 /// Collects definitions as the nodes of a file are walked.
 pub(super) struct Defined<'a> {
@@ -14,9 +14,11 @@ pub(super) struct Defined<'a> {
     text: &'a str,
     /// The text as it is.
     lines: &'a Lines<'a>,
-    definitions: Vec<Definition>,
+    /// Each with the place of its type.
+    definitions: Vec<(Definition, Option<usize>)>,
     /// The line after the last text that was read by its words, so that nested ones are read once.
     unread_end: usize,
+    types: Types,
 }
 
 /// A node whose children are read.
@@ -29,13 +31,27 @@ struct Level {
 
 impl<'a> Defined<'a> {
     pub(super) fn new(grammar: &'a Grammar, text: &'a str, lines: &'a Lines<'a>) -> Self {
-        Self { grammar, text, lines, definitions: Vec::new(), unread_end: 0 }
+        Self {
+            grammar,
+            text,
+            lines,
+            definitions: Vec::new(),
+            unread_end: 0,
+            types: Types::default(),
+        }
     }
 
     /// Returns the definitions in order of their lines.
-    pub(super) fn definitions(mut self) -> Vec<Definition> {
-        self.definitions.sort_by_key(|definition| definition.line);
-        self.definitions
+    pub(super) fn definitions(self) -> Vec<Definition> {
+        let bases = self.types.all_bases();
+        let with_bases = |(definition, place): (Definition, Option<usize>)| {
+            let bases = place.and_then(|place| bases.get(place)).map(Rc::clone);
+            Definition { bases: bases.unwrap_or_default(), ..definition }
+        };
+        let mut definitions: Vec<Definition> =
+            self.definitions.into_iter().map(with_bases).collect();
+        definitions.sort_by_key(|definition| definition.line);
+        definitions
     }
 
     /// Adds a node that is opened, but not what is inside.
@@ -109,11 +125,19 @@ impl<'a> Defined<'a> {
     }
 
     fn add(&mut self, rule: &Rule, node: Node<'_>, enclosing: Option<&Rc<str>>, is_cut: bool) {
+        self.types.leave(node);
+        if rule.construct == Construct::Container {
+            self.types.enter(self.grammar, rule, node, self.text);
+        }
         let enclosing = enclosing.map(AsRef::as_ref);
         if let Some(symbol) = symbol::defined(self.grammar, rule, node, self.text, enclosing) {
-            let line = node.start_position().row;
-            self.definitions.push(Definition { line, symbol, is_cut });
+            self.define(node.start_position().row, symbol, is_cut);
         }
+    }
+
+    fn define(&mut self, line: usize, symbol: Rc<str>, is_cut: bool) {
+        let definition = Definition { line, symbol, is_cut, bases: Rc::default() };
+        self.definitions.push((definition, self.types.innermost()));
     }
 
     fn is_unread(&self, node: Node<'_>) -> bool {
@@ -123,12 +147,13 @@ impl<'a> Defined<'a> {
 
     /// Adds what the lines of a node define by their words.
     fn unread(&mut self, node: Node<'_>, enclosing: Option<&Rc<str>>) {
+        self.types.leave(node);
         let (first, last) = (node.start_position().row, node.end_position().row);
         for line in first.max(self.unread_end)..(last + 1).min(self.lines.count()) {
             if let Some(name) = layout::defined(self.lines.text(line..line + 1).trim_start()) {
                 let enclosing = enclosing.map(AsRef::as_ref);
                 let symbol = symbol::joined(self.grammar.separator, enclosing, &name);
-                self.definitions.push(Definition { line, symbol, is_cut: false });
+                self.define(line, symbol, false);
             }
         }
         self.unread_end = self.unread_end.max(last + 1);

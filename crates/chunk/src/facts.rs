@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use codeinfo_lang::comment;
 
-use super::{Chunk, Kind, lines::Lines, unit::Definition, window::Packed};
+use super::{Chunk, Kind, heritage::MAX_BASES, lines::Lines, unit::Definition, window::Packed};
 
 /// Longer first lines are cut.
 const MAX_SIGNATURE_BYTES: usize = 200;
@@ -41,6 +41,7 @@ pub(super) fn chunks<'a>(
             symbol: symbol.map(str::to_owned),
             kind,
             defines: names(own, symbol),
+            bases: bases(own),
             text: packed.text,
         }
     };
@@ -60,6 +61,17 @@ fn names(definitions: &[Definition], own: Option<&str>) -> Vec<String> {
         }
     }
     names
+}
+
+/// Returns the bases of the types that definitions are in, each once.
+fn bases(definitions: &[Definition]) -> Vec<String> {
+    let mut bases: Vec<String> = Vec::new();
+    for base in definitions.iter().flat_map(|definition| definition.bases.iter()) {
+        if bases.len() < MAX_BASES && !bases.contains(base) {
+            bases.push(base.clone());
+        }
+    }
+    bases
 }
 
 /// Returns the first line of a definition that is neither comment nor attribute, and those that its

@@ -180,7 +180,7 @@ impl Reader<'_> {
     fn define(&mut self, line: usize, head: &Head, enclosing: Option<&Rc<str>>, is_cut: bool) {
         if let Some(name) = &head.defines {
             let symbol = self.named(enclosing, name);
-            self.read.definitions.push(Definition { line, symbol, is_cut });
+            self.read.definitions.push(Definition { line, symbol, is_cut, bases: Rc::default() });
         }
     }
 

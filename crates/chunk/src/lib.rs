@@ -10,6 +10,7 @@
 
 mod defined;
 mod facts;
+mod heritage;
 mod layout;
 mod lines;
 mod merge;
@@ -65,6 +66,10 @@ pub struct Chunk<'a> {
     pub kind: Kind,
     /// The qualified symbols of all definitions whose first line is in the chunk, in order.
     pub defines: Vec<String>,
+    /// What the types extend or implement that these definitions are, or are members of: their bases as
+    /// their heads name them, without what qualifies them, and the bases of these in the same file. Only
+    /// languages that are parsed have any.
+    pub bases: Vec<String>,
     /// The line that the definition starts with, where it starts above this chunk: the signature of
     /// a function that is cut, the first row of a table.
     pub signature: Option<String>,

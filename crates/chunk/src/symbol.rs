@@ -184,7 +184,7 @@ fn function(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option
     tidy(source(name, text).trim_matches(['"', '\'', '`']))
 }
 
-fn source<'a>(node: Node<'_>, text: &'a str) -> &'a str {
+pub(super) fn source<'a>(node: Node<'_>, text: &'a str) -> &'a str {
     text.get(node.byte_range()).unwrap_or_default()
 }
 

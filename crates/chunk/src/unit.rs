@@ -36,6 +36,8 @@ pub(super) struct Definition {
     pub(super) symbol: Rc<str>,
     /// Whether it is too large for one unit.
     pub(super) is_cut: bool,
+    /// What the type that it is, or is in, extends or implements.
+    pub(super) bases: Rc<[String]>,
 }
 
 /// The structure of a text.
@@ -66,7 +68,7 @@ impl From<Vec<Unit>> for Structure {
         let defines = |unit: &&Unit| matches!(unit.part, Part::Definition | Part::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
-            Some(Definition { line: unit.first, symbol, is_cut: false })
+            Some(Definition { line: unit.first, symbol, is_cut: false, bases: Rc::default() })
         });
         Self { definitions: starts.collect(), units }
     }

@@ -10,6 +10,9 @@ pub struct Grammar {
     pub rules: &'static [Rule],
     /// Node kinds whose text is not parsed, so that the words of its lines say what it defines.
     pub unread: &'static [&'static str],
+    /// Node kinds below a type, or below one another, that list the types it extends or implements, and
+    /// fields of types that hold one.
+    pub heritage: &'static [&'static str],
     /// How the bodies of functions are found without a parser; `None` where they are not.
     pub bodies: Option<Bodies>,
 }

@@ -142,6 +142,7 @@ fn pieces(record: &FileRecord, language: Option<&Language>, chunked: Chunked<'_>
             symbol: chunk.symbol,
             kind: chunk.kind,
             defines: chunk.defines,
+            bases: chunk.bases,
             roles: roles.clone(),
             signature: chunk.signature,
             language: language.map(|language| language.name.to_owned()),

@@ -7,7 +7,7 @@ use crate::domain::ChunkRecord;
 
 /// The name is written with other capitals or underscores than in the query: `transaction` is a
 /// function where `Transaction` is a type.
-const SPELLED_OTHERWISE: f32 = 0.6;
+const SPELLED_OTHERWISE: f32 = 0.4;
 /// What remains for each name before the one that is defined: a type comes before a member of its name.
 const DEEPER: f32 = 0.98;
 /// The name is defined in another place than the query says: in `Shelf` where `Store::open` is asked for.
@@ -41,6 +41,25 @@ pub(super) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &Intent) -> Opti
         }
     }
     best.1
+}
+
+/// Returns how much the names that the chunk defines as members of types are one of the query, and these
+/// types; `None` where it defines none of them so.
+pub(super) fn asked_member<'a>(
+    record: &'a ChunkRecord,
+    intent: &Intent,
+) -> Option<(f32, Vec<&'a str>)> {
+    let (mut most, mut types) = (0.0_f32, Vec::new());
+    for symbol in &record.defines {
+        let (last, before) = parts(symbol);
+        let Some(qualifier) = before.last().copied() else { continue };
+        let asked = asked(last, Some(qualifier), intent);
+        if asked > 0.0 {
+            most = most.max(asked);
+            types.push(qualifier);
+        }
+    }
+    (!types.is_empty()).then_some((most, types))
 }
 
 /// Returns how much a definition of this symbol is one of a name in the query.

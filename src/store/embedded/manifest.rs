@@ -13,7 +13,8 @@ use crate::domain::{Root, RootId};
 
 /// Its name.
 pub(super) const FILE: &str = "manifest.json";
-/// The layout of the folder that this version writes and reads. 3: segments of our own.
+/// The layout of the folder that this version writes and reads. 3: segments of our own;
+/// 4: twelve bits of each number of a vector, and base types.
 const LAYOUT: u32 = 4;
 /// Stands for the checksum of a manifest while it is computed.
 const NO_SUM: &str = "00000000";

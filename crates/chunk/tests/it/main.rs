@@ -1,6 +1,7 @@
 //! Chunks follow the structure of each language, and whatever the text, nothing is lost.
 #![cfg(test)]
 
+mod bases;
 mod cut;
 mod heads;
 mod languages;

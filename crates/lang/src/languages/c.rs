@@ -42,6 +42,7 @@ pub static C: Language = Language {
             transparent("preproc_elif"),
         ],
         unread: &[],
+        heritage: &[],
         bodies: Some(BODIES),
     }),
     generated: &[".pb.h"],
@@ -53,6 +54,7 @@ static CPP_GRAMMAR: Grammar = Grammar {
     separator: "::",
     rules: CPP_RULES,
     unread: &[],
+    heritage: &["base_class_clause"],
     bodies: Some(BODIES),
 };
 

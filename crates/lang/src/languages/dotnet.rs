@@ -33,6 +33,7 @@ pub static CSHARP: Language = Language {
             transparent("preproc_if"),
         ],
         unread: &[],
+        heritage: &["base_list"],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Csharp,
             containers: &["class", "enum", "interface", "namespace", "record", "struct", "try"],

@@ -32,6 +32,7 @@ pub static GO: Language = Language {
             wrapper("var_declaration"),
         ],
         unread: &[],
+        heritage: &[],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Go,
             containers: &["interface", "struct", "type"],

@@ -53,8 +53,18 @@ const RULES: &[Rule] = &[
     scope("module"),
 ];
 
+const HERITAGE: &[&str] =
+    &["class_heritage", "extends_clause", "implements_clause", "extends_type_clause"];
+
 const fn grammar(parser: Parser) -> Grammar {
-    Grammar { parser, separator: ".", rules: RULES, unread: &[], bodies: Some(BODIES) }
+    Grammar {
+        parser,
+        separator: ".",
+        rules: RULES,
+        unread: &[],
+        heritage: HERITAGE,
+        bodies: Some(BODIES),
+    }
 }
 pub static JAVASCRIPT: Language = Language {
     name: "javascript",

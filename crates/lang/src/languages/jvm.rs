@@ -68,6 +68,7 @@ pub static JAVA: Language = Language {
             scope("module_declaration"),
         ],
         unread: &[],
+        heritage: &["superclass", "super_interfaces", "extends_interfaces", "type_list"],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Java,
             containers: &["class", "enum", "interface", "module", "record", "try"],

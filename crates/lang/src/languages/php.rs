@@ -29,6 +29,7 @@ pub static PHP: Language = Language {
             transparent("namespace_definition"),
         ],
         unread: &[],
+        heritage: &["base_clause", "class_interface_clause"],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Php,
             containers: &["class", "enum", "interface", "namespace", "trait", "try"],

@@ -31,6 +31,7 @@ pub static PYTHON: Language = Language {
             label("assignment", "left"),
         ],
         unread: &[],
+        heritage: &["argument_list"],
         bodies: Some(Bodies::Indentation),
     }),
     generated: &["_pb2.py", "_pb2.pyi", "_pb2_grpc.py"],

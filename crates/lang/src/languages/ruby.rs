@@ -37,6 +37,7 @@ pub static RUBY: Language = Language {
             transparent("singleton_class"),
         ],
         unread: &[],
+        heritage: &["superclass"],
         bodies: None,
     }),
     generated: &["_pb.rb"],

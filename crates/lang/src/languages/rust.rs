@@ -39,6 +39,7 @@ pub static RUST: Language = Language {
             value("type_item"),
         ],
         unread: &["macro_invocation"],
+        heritage: &["trait", "trait_bounds"],
         bodies: Some(Bodies::Braces {
             lexis: Lexis::Rust,
             containers: &["enum", "extern", "impl", "mod", "struct", "trait", "union"],

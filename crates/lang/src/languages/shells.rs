@@ -29,6 +29,7 @@ pub static BASH: Language = Language {
         separator: ".",
         rules: &[lead("comment"), definition("function_definition")],
         unread: &[],
+        heritage: &[],
         bodies: None,
     }),
     ..Language::PLAIN

@@ -1,0 +1,114 @@
+//! Reads from the heads of types which types they extend or implement.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    rc::Rc,
+};
+
+use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
+use tree_sitter::Node;
+
+use super::{parser, symbol::source};
+
+/// A type, and a chunk, has no more of them.
+pub(super) const MAX_BASES: usize = 16;
+/// Longer names are left out.
+const MAX_NAME_BYTES: usize = 80;
+
+/// The types of a file, as its nodes are walked.
+#[derive(Default)]
+pub(super) struct Types {
+    types: Vec<Type>,
+    /// Those around the node that was read last: where each ends, in bytes, and its place among all.
+    open: Vec<(usize, usize)>,
+}
+
+struct Type {
+    name: Option<String>,
+    bases: Vec<String>,
+}
+
+impl Types {
+    /// Adds a node that is a type.
+    pub(super) fn enter(&mut self, grammar: &Grammar, rule: &Rule, node: Node<'_>, text: &str) {
+        let spelled = |field| Some(source(node.child_by_field_name(field)?, text));
+        let own = match rule.name {
+            Name::Field(field) => spelled(field).and_then(name),
+            _ => None,
+        };
+        self.open.push((node.end_byte(), self.types.len()));
+        self.types.push(Type { name: own, bases: bases(grammar, node, text) });
+    }
+
+    /// Leaves the types that end before a node.
+    pub(super) fn leave(&mut self, node: Node<'_>) {
+        while self.open.pop_if(|(end, _)| *end <= node.start_byte()).is_some() {}
+    }
+
+    /// Returns the place of the innermost type.
+    pub(super) fn innermost(&self) -> Option<usize> {
+        self.open.last().map(|(_, place)| *place)
+    }
+
+    /// Returns the bases of each type and, as far as these are in the file, their bases.
+    pub(super) fn all_bases(&self) -> Vec<Rc<[String]>> {
+        let mut by_name: HashMap<&str, Vec<&Type>> = HashMap::new();
+        for one in &self.types {
+            if let Some(name) = &one.name {
+                by_name.entry(name).or_default().push(one);
+            }
+        }
+        let all = |one: &Type| {
+            let mut all = one.bases.clone();
+            let mut at = 0;
+            while let Some(base) = all.get(at) {
+                let types = by_name.get(base.as_str()).into_iter().flatten().take(MAX_BASES);
+                for further in types.flat_map(|base| &base.bases) {
+                    if all.len() < MAX_BASES
+                        && !all.contains(further)
+                        && one.name.as_ref() != Some(further)
+                    {
+                        all.push(further.clone());
+                    }
+                }
+                at += 1;
+            }
+            Rc::from(all)
+        };
+        self.types.iter().map(all).collect()
+    }
+}
+
+/// Returns the names of the types that the head of a type lists, without what qualifies them.
+fn bases(grammar: &Grammar, node: Node<'_>, text: &str) -> Vec<String> {
+    let names = |word: &str| grammar.heritage.contains(&word);
+    let mut bases = Vec::new();
+    let mut lists = VecDeque::from([node]);
+    while let Some(list) = lists.pop_front() {
+        let mut cursor = list.walk();
+        let mut has_next = cursor.goto_first_child();
+        while has_next && bases.len() < MAX_BASES {
+            let child = cursor.node();
+            let is_base = list != node && !is_lead(grammar, child);
+            if names(child.kind()) {
+                lists.push_back(child);
+            } else if child.is_named() && (is_base || cursor.field_name().is_some_and(names)) {
+                bases.extend(name(source(child, text)));
+            }
+            has_next = cursor.goto_next_sibling();
+        }
+    }
+    bases
+}
+
+fn is_lead(grammar: &Grammar, node: Node<'_>) -> bool {
+    parser::rule(grammar, node).is_some_and(|rule| rule.construct == Construct::Lead)
+}
+
+/// `http.Handler[T]` is `Handler`; `None` for what names no type, such as `metaclass=Meta`.
+fn name(spelled: &str) -> Option<String> {
+    let end = spelled.find(['<', '(', '[', '{']).unwrap_or(spelled.len());
+    let name = spelled.get(..end)?.trim_end().rsplit(['.', ':', '\\']).next()?;
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
+    (is_name && name.len() <= MAX_NAME_BYTES).then(|| name.to_owned())
+}

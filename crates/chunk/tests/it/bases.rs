@@ -1,0 +1,89 @@
+//! Base types: what the heads of types extend or implement, in each parsed language that says so.
+
+use codeinfo_chunk::{Chunk, chunks};
+use codeinfo_lang::detect::language;
+
+/// The bases of each chunk of a file in which every definition is cut, after its symbol.
+fn bases(name: &str, text: &str) -> String {
+    let line = |chunk: Chunk<'_>| {
+        let symbol = chunk.symbol.unwrap_or_default();
+        format!("{symbol}: {}", chunk.bases.join(" "))
+    };
+    let chunked = chunks(language(name, text), text);
+    chunked.chunks.into_iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_chunk_knows_the_bases_of_the_types_that_its_definitions_are_in() {
+    for (file, text, wanted) in [
+        ("a.py", "class A(m.B, C[T], metaclass=D):\n    def f(self): pass\n", "A: B C"),
+        ("a.rs", "impl<T> fmt::B<T> for A {\n    fn f(&self) {}\n}\n", "A: B"),
+        ("a.rs", "trait A: B + m::C<T> + 'static {\n    fn f(&self);\n}\n", "A: B C"),
+        (
+            "A.java",
+            "class A<T> extends m.B<T> implements C, D<E> {\n  void f() {}\n}\n",
+            "A: B C D",
+        ),
+        ("A.java", "interface A extends B, C {\n  void f();\n}\n", "A: B C"),
+        ("A.java", "record A(int b) implements C {\n  void f() {}\n}\n", "A: C"),
+        ("a.cs", "class A<T> : m.B<T>, C where T : D {\n  void F() {}\n}\n", "A: B C"),
+        ("a.cs", "record A(int b) : C(b), D {\n  void F() {}\n}\n", "A: C D"),
+        ("a.js", "class A extends m.B {\n  f() {}\n}\n", "A: B"),
+        ("a.ts", "abstract class A<T> extends B<T> implements C, m.D {\n  f() {}\n}\n", "A: B C D"),
+        ("a.ts", "export interface A extends B, m.C<T> {\n  f(): void;\n}\n", "A: B C"),
+        ("a.tsx", "class A extends B {\n  f() {}\n}\n", "A: B"),
+        (
+            "a.php",
+            "<?php\nclass A extends \\m\\B implements C, D {\n  function f() {}\n}\n",
+            "A: B C D",
+        ),
+        ("a.php", "<?php\ninterface A extends B {\n  function f();\n}\n", "A: B"),
+        ("a.rb", "class A < M::B\n  def f\n  end\nend\n", "A: B"),
+        ("a.cpp", "class A : public m::B<T>, virtual private C {\n  void f() {}\n};\n", "A: B C"),
+    ] {
+        let found = bases(file, text);
+        assert_eq!(found, wanted, "{text}");
+    }
+}
+
+#[test]
+fn what_is_after_a_type_or_in_one_inside_has_not_its_bases() {
+    let long = "        step(one, two, three)\n".repeat(40);
+    let method = |name: &str| format!("    def {name}(self):\n{long}\n");
+    let inner = format!("    class D:\n        def e(self):\n{long}\n");
+    let text = format!(
+        "class A(B):\n{}{inner}{}\ndef g():\n{long}\nclass H(I): pass\n",
+        method("c"),
+        method("f")
+    );
+    assert_eq!(bases("a.py", &text), "A.c: B; A.D.e: ; A.f: B; g: ; H: I");
+}
+
+#[test]
+fn bases_have_their_own_as_far_as_the_file_says_even_in_a_circle() {
+    let long = "        step(one, two, three)\n".repeat(40);
+    let class = |head: &str| format!("class {head}:\n    def f(self):\n{long}\n");
+    let text = ["A(B, C)", "B(m.D)", "D(A, E)", "E(Outside)"].map(class).concat();
+    assert_eq!(
+        bases("a.py", &text),
+        "A.f: B C D E Outside; B.f: D A E C Outside; D.f: A E B C Outside; E.f: Outside"
+    );
+}
+
+#[test]
+fn a_chunk_of_several_types_has_the_bases_of_all_each_once() {
+    let text = "class A(B):\n    pass\n\nclass C(D, B):\n    pass\n";
+    assert_eq!(bases("a.py", text), "C: B D");
+}
+
+#[test]
+fn bases_are_bounded_in_number_and_length() {
+    let many: Vec<String> = (0..100).map(|at| format!("B{at}")).collect();
+    let text = format!("class A({}):\n    pass\n", many.join(", "));
+    assert_eq!(bases("a.py", &text), format!("A: {}", many[..16].join(" ")));
+    let classes: Vec<String> = (0..30).map(|at| format!("class A{at}(B{at}): pass\n")).collect();
+    let first = bases("a.py", &classes.concat());
+    assert_eq!(first.split(';').next().map(|chunk| chunk.matches('B').count()), Some(16));
+    let text = format!("class A({}, B):\n    pass\n", "b".repeat(100));
+    assert_eq!(bases("a.py", &text), "A: B");
+}

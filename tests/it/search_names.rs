@@ -1,0 +1,57 @@
+//! Searches for names through the HTTP API of the real program: definitions before their overrides.
+
+use std::{fs, path::Path};
+
+use serde_json::json;
+
+use crate::support::process::{Environment, Program, fresh};
+
+/// Starts the program on a folder with these files.
+async fn indexed(data: &Path, folder: &Path, files: &[(&str, String)]) -> Program {
+    for (path, text) in files {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let without_codex: Environment =
+        vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    Program::serve(data, &[folder], &without_codex).await
+}
+
+/// Returns the path and first line of each hit.
+async fn found(server: &Program, query: &str) -> Vec<(String, u64)> {
+    let reply = server.api("/tools/vector-search", &json!({ "query": query, "limit": 20 })).await;
+    let results = reply["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
+    let place = |hit: &serde_json::Value| {
+        (hit["relPath"].as_str().unwrap().to_owned(), hit["startLine"].as_u64().unwrap())
+    };
+    results.iter().map(place).collect()
+}
+
+#[tokio::test]
+async fn a_definition_in_a_base_comes_before_its_overrides_unless_one_is_asked_for() {
+    // Each override says more of the name than what it overrides.
+    let class = |head: &str| {
+        let call = "        self.settle_account(self.settle_account)\n".repeat(4);
+        format!("class {head}:\n    def settle_account(self):\n{call}")
+    };
+    let base = "class Ledger:\n    def settle_account(self):\n        raise NotImplementedError\n";
+    let test = "class Ledger:\n    def settle_account(self):\n        pass\n";
+    let (data, work) = (fresh(), fresh());
+    let files = [
+        ("settle/account/ledger.py", base.to_owned()),
+        ("settle/account/settle_account.py", class("CashLedger(base.Ledger)")),
+        ("settle/settle_account/petty.py", class("PettyLedger(CashLedger)")),
+        ("tests/test_ledger.py", test.to_owned()),
+    ];
+    let server = indexed(data.path(), work.path(), &files).await;
+    let order = |found: Vec<(String, u64)>| -> Vec<String> {
+        found.into_iter().map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        order(found(&server, "settle_account").await),
+        ["ledger.py", "settle_account.py", "petty.py", "test_ledger.py"]
+    );
+    assert_eq!(order(found(&server, "PettyLedger.settle_account").await)[0], "petty.py");
+    server.terminate().await;
+}
