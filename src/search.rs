@@ -160,7 +160,8 @@ impl Search {
         root: Option<&Root>,
         roots: &[Root],
     ) -> Result<Sparse, SearchError> {
-        let mut terms = lexical::query(text);
+        let paths = intent.paths.iter().map(|asked| asked.path.as_str());
+        let mut terms = lexical::query_with_files(text, paths);
         let is_sentence = intent.kind == Kind::Prose && !intent.words.is_empty();
         if is_sentence {
             weigh(&mut terms, &STOP_WORDS.join(" "), 1.0 - self.weights.stop_word_discount);

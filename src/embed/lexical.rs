@@ -52,6 +52,7 @@ pub fn document(document: &Document<&str>) -> Sparse {
         terms.add(folder, FOLDER_WEIGHT);
     }
     terms.add(without_extension(file), FILE_WEIGHT);
+    terms.add_file(file);
 
     #[expect(clippy::cast_precision_loss, reason = "a length only needs to be about right")]
     let relative_length = length as f32 / AVERAGE_LENGTH;
@@ -61,9 +62,17 @@ pub fn document(document: &Document<&str>) -> Sparse {
 
 /// Returns the terms to search with: each distinct term once, with weight 1.
 pub fn query(text: &str) -> Sparse {
+    query_with_files(text, [])
+}
+
+/// Does the same for a text that names files, at these paths or paths that end so.
+pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>) -> Sparse {
     let mut terms = Terms::default();
     terms.add(text, 1.0);
     terms.add_operators(text);
+    for path in paths {
+        terms.add_file(path.rsplit('/').next().unwrap_or(path));
+    }
     terms.into_sparse(|_| 1.0)
 }
 
@@ -140,6 +149,17 @@ mod tests {
         }
         let hidden = super::document(&Document { path: ".gitignore", symbol: "", text: "" });
         assert!(0.0 < score("gitignore", &hidden));
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_whole_name() {
+        let document = document(&Document { path: "alpha/beta.rs", symbol: "", text: "" });
+        let of = |path| {
+            let term = query_with_files("", [path]);
+            document.indices.binary_search(&term.indices[0]).is_ok()
+        };
+        assert!(of("beta.rs") && of("Beta.rs") && of("/repos/demo/alpha/beta.rs"));
+        assert!(!of("beta.py") && !of("beta") && !of("alpha"));
     }
 
     #[test]

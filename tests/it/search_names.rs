@@ -1,4 +1,5 @@
-//! Searches for names through the HTTP API of the real program: definitions before their overrides.
+//! Searches for names through the HTTP API of the real program: definitions before their overrides, and
+//! files by their bare names.
 
 use std::{fs, path::Path};
 
@@ -53,5 +54,30 @@ async fn a_definition_in_a_base_comes_before_its_overrides_unless_one_is_asked_f
         ["ledger.py", "settle_account.py", "petty.py", "test_ledger.py"]
     );
     assert_eq!(order(found(&server, "PettyLedger.settle_account").await)[0], "petty.py");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn a_file_is_found_by_its_bare_name_and_a_line_in_it_too() {
+    let (data, work) = (fresh(), fresh());
+    // More chunks about the words of the name than a search looks at.
+    let about = |at: usize| {
+        let text = format!("def graph_lock_{at}(lock, graph):\n    lock.graph(graph.lock, {at})\n");
+        (format!("graph/lock/lock_graph_{at}.py"), text)
+    };
+    let many: Vec<(String, String)> = (0..250).map(about).collect();
+    let one =
+        |at: usize| format!("def walk_{at}():\n    total = {at}\n{}\n", "    step()\n".repeat(30));
+    let mut files: Vec<(&str, String)> =
+        many.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+    files.push(("deep/down/graph_lock.py", (0..4).map(one).collect()));
+    let server = indexed(data.path(), work.path(), &files).await;
+    let wanted = |line: u64| ("deep/down/graph_lock.py".to_owned(), line);
+    for query in ["graph_lock.py", "Graph_Lock.py", "what does down/graph_lock.py do?"] {
+        assert_eq!(found(&server, query).await[0].0, wanted(1).0, "{query}");
+    }
+    for query in ["graph_lock.py:70", "graph_lock.py#L70", "see down/graph_lock.py:70:3"] {
+        assert_eq!(found(&server, query).await[0], wanted(67), "{query}");
+    }
     server.terminate().await;
 }

@@ -1,8 +1,8 @@
 //! Collects the terms of texts and counts them.
 //!
-//! Of a path, the name and the nearest two folders are terms. Extensions and folders further up
-//! are in nearly every chunk, find nothing, and cost the most, as a term costs by the square of
-//! its chunks.
+//! Of a path, the name, by its words and as a whole, and the nearest two folders are terms. Extensions
+//! and folders further up are in nearly every chunk, find nothing, and cost the most, as a term costs by
+//! the square of its chunks.
 
 use codeinfo_lang::words::{identifiers, parts, stem};
 
@@ -56,6 +56,13 @@ impl Terms {
     /// Counts the operators of `text`.
     pub(super) fn add_operators(&mut self, text: &str) {
         self.counted.extend(operators(text).map(|operator| (hash(operator), 1.0)));
+    }
+
+    /// Counts the whole name of a file once, as a term that no text has.
+    pub(super) fn add_file(&mut self, name: &str) {
+        if !name.is_empty() {
+            self.counted.push((hash(format!("/{name}").as_bytes()), 1.0));
+        }
     }
 
     /// Returns the number of occurrences counted so far.
