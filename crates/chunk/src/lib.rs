@@ -13,6 +13,7 @@ mod facts;
 mod heritage;
 mod layout;
 mod lines;
+mod macros;
 mod merge;
 mod outline;
 mod pack;

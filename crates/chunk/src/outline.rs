@@ -15,7 +15,7 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 use super::{
     defined::Defined,
     lines::Lines,
-    parser,
+    macros, parser,
     size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     strip_bodies, symbol,
     unit::{Part, Structure, Unit},
@@ -36,6 +36,8 @@ pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Optio
     let stripped = strip_bodies::stripped(grammar, text);
     // Lines are as in the text, bytes are not.
     let parsed = stripped.as_deref().unwrap_or(text);
+    let left_out = macros::left_out(grammar.parser, parsed);
+    let parsed = left_out.as_deref().unwrap_or(parsed);
     Some(structure(grammar, lines, parsed, &parse(grammar, parsed)?))
 }
 

@@ -40,6 +40,7 @@ fn a_chunk_knows_the_bases_of_the_types_that_its_definitions_are_in() {
         ("a.php", "<?php\ninterface A extends B {\n  function f();\n}\n", "A: B"),
         ("a.rb", "class A < M::B\n  def f\n  end\nend\n", "A: B"),
         ("a.cpp", "class A : public m::B<T>, virtual private C {\n  void f() {}\n};\n", "A: B C"),
+        ("a.cpp", "class A :\n  B,\n  C\n{\n  void f() {}\n};\n", "A: B C"),
     ] {
         let found = bases(file, text);
         assert_eq!(found, wanted, "{text}");

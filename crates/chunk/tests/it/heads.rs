@@ -363,6 +363,15 @@ fn what_a_parser_does_not_read_is_read_by_its_words() {
 }
 
 #[test]
+fn macros_of_cpp_that_stand_alone_hide_no_type() {
+    let class = "template <typename T>\nclass A : B {\n  void c() {}\n};\n";
+    let text = format!("NS_BEGIN\n{class}  NS_END\nclass D {{\n  Q_OBJECT\n  int e() {{}}\n}};\n");
+    insta::assert_snapshot!(facts("a.cpp", &text), @"Head A: A A::c D D::e");
+    // In C, what stands alone may be the type of the function below.
+    insta::assert_snapshot!(facts("a.c", "MY_TYPE\nf(void) {\n}\n"), @"Head f: f");
+}
+
+#[test]
 fn later_parts_of_a_definition_are_no_heads() {
     let body = "    step(one, two, three);\n".repeat(120);
     let kinds: Vec<Kind> = chunks(language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))
