@@ -89,8 +89,8 @@ async fn deleted_files_are_taken_out() {
 async fn a_file_of_many_chunks_is_written_and_removed_in_parts() {
     let bench = Bench::new().await;
     let body = "    work();\n".repeat(50);
-    let code: String = (0..1300).map(|n| format!("fn work_{n}() {{\n{body}}}\n\n")).collect();
-    let repo = bench.repo("demo", &[("large.rs", &code), ("small.rs", "fn small() {}\n")]);
+    let code: Vec<String> = (0..1300).map(|n| format!("fn work_{n}() {{\n{body}}}\n\n")).collect();
+    let repo = bench.repo("demo", &[("large.rs", &code.concat()), ("small.rs", "fn small() {}\n")]);
     let chunks = bench.ingest(&repo).await.counts.chunks;
     assert!(chunks > 1024, "{chunks}");
     fs::remove_file(repo.at("large.rs")).unwrap();

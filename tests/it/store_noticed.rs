@@ -178,6 +178,26 @@ async fn a_command_compares_what_it_reads_and_a_server_all() {
 }
 
 #[tokio::test]
+async fn what_was_damaged_is_kept_the_last_two_times() {
+    let folder = index(3).await;
+    let (store, data) = (folder.path(), folder.path().parent().unwrap());
+    let kept = |at: usize, name: &str| {
+        let mut all = aside(data);
+        all.sort();
+        fs::read_to_string(data.join(&all[at]).join(name)).unwrap()
+    };
+    fs::write(data.join("roots.json"), "no list").unwrap();
+    drop(open(store).await.unwrap());
+    assert_eq!(kept(0, "roots.json"), "no list");
+    for manifest in ["first", "second", "third"] {
+        fs::write(store.join("manifest.json"), manifest).unwrap();
+        drop(open(store).await.unwrap());
+    }
+    assert_eq!(aside(data).len(), 2);
+    assert_eq!([0, 1].map(|at| kept(at, "manifest.json")), ["second", "third"]);
+}
+
+#[tokio::test]
 async fn a_record_that_is_damaged_while_a_store_is_open_fails_its_reads() {
     let folder = index(5).await;
     let store = open(folder.path()).await.unwrap();

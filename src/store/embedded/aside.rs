@@ -53,16 +53,27 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Returns a name that is free, beside the folder of the store.
+/// Returns a name beside the folder of the store that is later than all there, whatever the clock says.
 fn place(folder: &Path) -> Result<PathBuf, StoreError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    for number in now.. {
-        let place = folder.with_file_name(format!("{}{number}", prefix(folder)));
-        if !place.try_exists().map_err(|source| StoreError::io(&place, source))? {
-            return Ok(place);
-        }
-    }
-    Ok(folder.with_file_name(prefix(folder)))
+    let next = kept(folder)?.last().map_or(now, |(newest, _)| now.max(newest.saturating_add(1)));
+    Ok(folder.with_file_name(format!("{}{next}", prefix(folder))))
+}
+
+/// Returns what was moved away before, oldest first.
+fn kept(folder: &Path) -> Result<Vec<(u64, PathBuf)>, StoreError> {
+    let parent = folder.parent().unwrap_or(folder);
+    let entries = fs::read_dir(parent).map_err(|source| StoreError::io(parent, source))?;
+    let prefix = prefix(folder);
+    let age = |path: &Path| -> Option<u64> {
+        path.file_name()?.to_str()?.strip_prefix(&prefix)?.parse().ok()
+    };
+    let mut kept: Vec<(u64, PathBuf)> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter_map(|path| Some((age(&path)?, path)))
+        .collect();
+    kept.sort_unstable();
+    Ok(kept)
 }
 
 fn prefix(folder: &Path) -> String {
@@ -77,17 +88,7 @@ fn report(folder: &Path, aside: &Path, reason: &str) -> Result<(), StoreError> {
         kept = KEPT,
         "the index is damaged and is repaired from the repositories; what was moved away can be deleted"
     );
-    let parent = folder.parent().unwrap_or(folder);
-    let entries = fs::read_dir(parent).map_err(|source| StoreError::io(parent, source))?;
-    let prefix = prefix(folder);
-    let age = |path: &Path| -> Option<u64> {
-        path.file_name()?.to_str()?.strip_prefix(&prefix)?.parse().ok()
-    };
-    let mut kept: Vec<(u64, PathBuf)> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter_map(|path| Some((age(&path)?, path)))
-        .collect();
-    kept.sort_unstable();
+    let kept = kept(folder)?;
     let superfluous = kept.len().saturating_sub(KEPT);
     kept.iter().take(superfluous).try_for_each(|(_, path)| atomic::remove_folder(path))
 }
