@@ -194,7 +194,7 @@ pub trait VectorStore: Send + Sync {
     /// root. Good enough to be shown, and for nothing else.
     fn is_leased(&self, root: RootId) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// Asks the engine, once and without patience, whether it answers.
+    /// Asks the engine, once and without retries, whether it answers.
     fn health(&self) -> BoxFuture<'_, Result<Health, StoreError>>;
 
     /// Fails when an earlier failure makes writes impossible until the process is started again. Answers

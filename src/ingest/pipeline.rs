@@ -96,7 +96,7 @@ struct Target {
 
 /// How long the failure of a run may take to be noted when the store is what failed. The root says
 /// already that the run was interrupted.
-const NOTE_PATIENCE: Duration = Duration::from_secs(3);
+const NOTE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Runs a job to its end, while no other process changes its root. Returns the final state; a failure
 /// is also noted in the root.
@@ -392,7 +392,7 @@ impl Run<'_> {
         let noting = self.target.store.put_root(root);
         if let Err(IngestError::Store(_)) = ended {
             // The store may be away: the run's own failure is what the caller hears of.
-            match tokio::time::timeout(NOTE_PATIENCE, noting).await {
+            match tokio::time::timeout(NOTE_TIMEOUT, noting).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     warn!(root.name = %self.root.name, %error, "failure not noted in the store");

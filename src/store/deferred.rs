@@ -25,7 +25,7 @@ use crate::{
 /// How often opening is tried.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// How long a write waits for the store.
-const PATIENCE: Duration = Duration::from_secs(3);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A store that is opened later.
 pub struct DeferredStore {
@@ -133,7 +133,7 @@ impl DeferredStore {
             self.wanted.notify_one();
             let mut state = self.state.clone();
             let opening = state.wait_for(|state| matches!(state, State::Open(_)));
-            drop(tokio::time::timeout(PATIENCE, opening).await);
+            drop(tokio::time::timeout(OPEN_TIMEOUT, opening).await);
         }
         self.store().ok_or_else(|| self.not_yet())
     }

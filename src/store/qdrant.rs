@@ -44,10 +44,10 @@ use names::{Collection, Model, Names};
 use setup::Readiness;
 
 /// How long a read is tried again: somebody waits for it.
-const READ_PATIENCE: Duration = Duration::from_secs(8);
+const READ_RETRY: Duration = Duration::from_secs(8);
 /// How long opening tries to reach the server, and how long it waits for one that is slow, before going
 /// on without it.
-const OPEN_PATIENCE: Duration = Duration::from_secs(3);
+const OPEN_RETRY: Duration = Duration::from_secs(3);
 const OPEN_WAIT: Duration = Duration::from_secs(20);
 
 /// A store that a Qdrant server keeps.
@@ -88,7 +88,7 @@ impl Qdrant {
             identity,
             readiness: Readiness::default(),
         });
-        let opening = server.link.patiently(OPEN_PATIENCE, || server.names());
+        let opening = server.link.retry(OPEN_RETRY, || server.names());
         match tokio::time::timeout(OPEN_WAIT, opening).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) if error.may_pass(1, 1) => {
@@ -164,7 +164,7 @@ impl Qdrant {
 }
 
 impl Server {
-    /// Reads, with the patience of somebody who waits.
+    /// Reads. Somebody waits, so that it is tried again for a short time only.
     async fn read<T, F>(
         &self,
         action: &'static str,
@@ -173,8 +173,8 @@ impl Server {
     where
         F: Future<Output = Result<tonic::Response<T>, tonic::Status>>,
     {
-        let patience = READ_PATIENCE.min(self.settings.retry);
-        self.call(patience, self.settings.timeout, attempt)
+        let retry_for = READ_RETRY.min(self.settings.retry);
+        self.call(retry_for, self.settings.timeout, attempt)
             .await
             .map_err(|error| error.into_store_error(action))
     }
@@ -197,7 +197,7 @@ impl Server {
 
     async fn call<T, F>(
         &self,
-        patience: Duration,
+        retry_for: Duration,
         limit: Duration,
         attempt: impl Fn(Node, Arc<Names>) -> F,
     ) -> Result<T, CallError>
@@ -214,7 +214,7 @@ impl Server {
             }
             done
         };
-        self.link.patiently(patience, once).await
+        self.link.retry(retry_for, once).await
     }
 
     async fn health(&self) -> Result<Health, CallError> {

@@ -31,7 +31,7 @@ pub(crate) const ALL: &str = "STORE_DAMAGE_ALL";
 /// Set to damage as in an earlier run.
 const SEED: &str = "STORE_DAMAGE_SEED";
 /// How long one repair may take; what fails is tried again after a minute.
-const PATIENCE: Duration = Duration::from_secs(50);
+const TIMEOUT: Duration = Duration::from_secs(50);
 /// How many files of a store are damaged unless all are.
 const SOME: usize = 20;
 /// How many stores are damaged side by side.
@@ -232,7 +232,7 @@ async fn survives(
         let harness = Harness::open(&copied, embedder, seal_chunks).await;
         longest = longest.max(started.elapsed());
         let what = format!("{damage:?} {}, start {time}", file.display());
-        timeout(PATIENCE, harness.ingest.repair()).await.expect(&what).unwrap();
+        timeout(TIMEOUT, harness.ingest.repair()).await.expect(&what).unwrap();
         assert_eq!(harness.store.damage(), None, "{what}");
         assert_eq!(harness.look().await, *before, "{what}");
         harness.close().await;

@@ -359,7 +359,7 @@ async fn a_folder_that_cannot_be_made_is_named() {
 }
 
 #[test]
-fn a_second_holder_is_told_who_has_the_lock() {
+fn a_second_holder_learns_who_has_the_lock() {
     let folder = Folder::new();
     let data_dir = folder.path().join("data");
     assert_eq!(holder(&data_dir).unwrap(), None);

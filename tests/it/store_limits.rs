@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// How long one command may take.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 fn without_codex() -> Environment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
@@ -32,7 +32,7 @@ fn repository(count: usize) -> tempfile::TempDir {
     folder
 }
 
-fn told(output: &Output) -> String {
+fn reported(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -42,7 +42,7 @@ async fn indexed(repository: &Path) -> tempfile::TempDir {
     let path = repository.to_str().unwrap();
     let arguments = ["ingest", path, "--name", "boiler", "--description", "heats"];
     let output = run(data.path(), &without_codex(), &arguments).await;
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", reported(&output));
     data
 }
 
@@ -56,7 +56,7 @@ fn segment(data: &Path) -> PathBuf {
 async fn finds_all(data: &Path) {
     let output = run(data, &without_codex(), &["search", "relieve pressure", "--limit", "3"]).await;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("relieve_pressure"), "{}", told(&output));
+    assert!(output.status.success() && said.contains("relieve_pressure"), "{}", reported(&output));
     assert_eq!(aside(data), [""; 0]);
 }
 
@@ -69,8 +69,8 @@ async fn too_few_open_files_are_no_damage() {
     for limit in ["-n 14", "-n 18", "-n 22", "-n 26", "-n 32"] {
         let (environment, arguments) = (without_codex(), ["ingest", path]);
         let running = run_within(limit, data.path(), &environment, &arguments);
-        let output = timeout(PATIENCE, running).await.expect(limit);
-        let said = told(&output);
+        let output = timeout(TIMEOUT, running).await.expect(limit);
+        let said = reported(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
         refusals.extend((!output.status.success()).then_some(said));
         assert_eq!(aside(data.path()), [""; 0], "{limit}");
@@ -91,7 +91,7 @@ async fn too_little_memory_is_no_damage() {
         let running = run_within(&limit, data.path(), &environment, &arguments);
         // Where memory ends while a stack is noted, the standard library waits for itself.
         let Ok(output) = timeout(Duration::from_secs(10), running).await else { continue };
-        let said = told(&output);
+        let said = reported(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
         assert_eq!(aside(data.path()), [""; 0], "{limit}");
     }
@@ -109,7 +109,7 @@ async fn a_start_that_fails_forgets_no_root_of_a_store_that_is_gone() {
         fs::remove_dir_all(&store).unwrap();
         let (limit, environment) = (format!("-n {limit}"), without_codex());
         let running = run_within(&limit, data.path(), &environment, &arguments);
-        let output = timeout(PATIENCE, running).await.expect(&limit);
+        let output = timeout(TIMEOUT, running).await.expect(&limit);
         assert!(!output.status.success(), "no limit was met by the engine");
         if store.join("manifest.json").try_exists().unwrap() {
             break;
@@ -133,8 +133,8 @@ async fn a_command_says_that_the_index_it_read_is_not_whole() {
     let note = "the index is damaged, results may be missing; \"codeinfo serve\" repairs it";
     let said = async |arguments: &[&str]| {
         let output = run(data.path(), &without_codex(), arguments).await;
-        assert!(output.status.success(), "{}", told(&output));
-        (String::from_utf8_lossy(&output.stdout).into_owned(), told(&output))
+        assert!(output.status.success(), "{}", reported(&output));
+        (String::from_utf8_lossy(&output.stdout).into_owned(), reported(&output))
     };
     fs::remove_dir_all(data.path().join("store")).unwrap();
     // Nothing can be repaired of a repository that is away.
@@ -165,7 +165,7 @@ async fn a_file_that_may_not_be_read_is_no_damage() {
         mode(0);
         let output = run_unprivileged(data.path(), &without_codex(), &["ingest", path]).await;
         mode(0o644);
-        let said = told(&output);
+        let said = reported(&output);
         assert!(!output.status.success(), "{said}");
         assert!(
             said.contains("Permission denied") && said.contains("may read and write"),
@@ -230,7 +230,7 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
         }
         let refused = run(data.path(), &without_codex(), &["serve", "--no-repair"]).await;
         assert!(!refused.status.success());
-        assert!(told(&refused).contains("is damaged") && told(&refused).contains(reason));
+        assert!(reported(&refused).contains("is damaged") && reported(&refused).contains(reason));
         // While it is away nothing can be repaired, so that there is time to see what is said.
         let away = repository.path().with_extension("away");
         fs::rename(repository.path(), &away).unwrap();
@@ -243,7 +243,7 @@ async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
         // The first may join a repair that still finds no folder.
         let completed =
             async { while server.ingest(repository.path()).await["state"] == "error" {} };
-        timeout(PATIENCE, completed).await.unwrap();
+        timeout(TIMEOUT, completed).await.unwrap();
         assert_eq!(server.read("/health").await["store"]["ok"], true);
         assert_eq!(server_view(&server).await, before, "{file}");
         server.terminate().await;

@@ -179,7 +179,7 @@ async fn a_short_absence_is_not_noticed() {
 }
 
 #[tokio::test]
-async fn most_of_the_patience_is_used() {
+async fn most_of_the_time_for_retries_is_used() {
     let stand_in = StandIn::start();
     let mut fixture = Fixture::of(&stand_in);
     fixture.settings.retry = Duration::from_secs(4);
@@ -233,7 +233,7 @@ async fn another_node_serves_when_one_has_lost_its_peers() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_tried_again_and_the_rest_told_at_once() {
+async fn what_may_pass_is_tried_again_and_the_rest_reported_at_once() {
     let stand_in = StandIn::start();
     let mut fixture = Fixture::of(&stand_in);
     fixture.settings.timeout = Duration::from_millis(400);
@@ -290,7 +290,7 @@ async fn a_change_that_cannot_be_made_is_given_up_in_time() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_stops_the_start_and_is_not_told() {
+async fn a_wrong_key_stops_the_start_and_is_not_shown() {
     let stand_in = StandIn::start();
     stand_in.require("right");
     let mut fixture = Fixture::of(&stand_in);
@@ -362,7 +362,7 @@ async fn two_processes_that_may_discard_do_so_once_each() {
 }
 
 #[tokio::test]
-async fn a_collection_that_somebody_deleted_is_told_and_made_again_on_request() {
+async fn a_collection_that_somebody_deleted_is_reported_and_made_again_on_request() {
     let stand_in = StandIn::start();
     let fixture = Fixture::of(&stand_in);
     let store = fixture.open().await;
@@ -403,7 +403,7 @@ async fn the_lease_of_a_root_is_of_one_process_at_a_time() {
 }
 
 #[tokio::test]
-async fn who_asks_for_the_lease_of_a_living_process_is_told_whose_it_is() {
+async fn asking_for_the_lease_of_a_living_process_names_it() {
     let mut fixture = Fixture::new();
     fixture.settings.lease = Duration::from_secs(2);
     let tasks = Tasks::default();

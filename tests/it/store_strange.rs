@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// How long a start or a command may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Chunks of a segment that is sealed.
 const SEAL: usize = 32;
 
@@ -71,7 +71,7 @@ impl Index {
 
     async fn open(&self, data: &Path) -> Harness {
         let opening = Harness::open(data, &self.embedder, SEAL);
-        timeout(PATIENCE, opening).await.expect("the start hangs")
+        timeout(TIMEOUT, opening).await.expect("the start hangs")
     }
 
     /// Opens a data folder, has it repaired, and compares what is seen.
@@ -103,7 +103,7 @@ async fn what_is_no_file_hangs_no_start_and_is_healed() {
             let data = work.path().join("data");
             copy(&index.data(), &data).await;
             kind.put(&data.join(place));
-            // Whoever reads a pipe all the same waits only until this is dropped.
+            // A reader of a pipe waits only until this is dropped.
             let mut options = File::options();
             let options = options.read(true).write(true);
             let _held = matches!(kind, Kind::Pipe).then(|| options.open(data.join(place)));
@@ -122,7 +122,7 @@ async fn a_lock_that_is_no_file_is_refused_with_its_name() {
             let path = data.path().join(name);
             kind.put(&path);
             let running = run(data.path(), &environment, &["repos"]);
-            let output = timeout(PATIENCE, running).await.expect("it hangs");
+            let output = timeout(TIMEOUT, running).await.expect("it hangs");
             // A large file can be locked like any other.
             assert_eq!(output.status.success(), matches!(kind, Kind::Large), "{kind:?} {name}");
             let said = String::from_utf8_lossy(&output.stderr);

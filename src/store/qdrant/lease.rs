@@ -158,7 +158,7 @@ impl Holding {
 
 impl Server {
     async fn lease(&self, id: Uuid) -> Result<Option<Record>, StoreError> {
-        let read = self.link.patiently(self.settings.retry, async || {
+        let read = self.link.retry(self.settings.retry, async || {
             self.names().await?;
             self.record(id).await
         });
@@ -171,7 +171,7 @@ impl Server {
         expected: Option<&str>,
         wanted: &Record,
     ) -> Result<(Term, Option<Record>), StoreError> {
-        let swap = self.link.patiently(self.settings.retry, async || {
+        let swap = self.link.retry(self.settings.retry, async || {
             let term = term(self.settings.lease);
             Ok::<_, CallError>((term, self.swap(id, expected, wanted).await?))
         });

@@ -1,4 +1,4 @@
-//! The way to the server: one channel for each node, calls with a limit, and patience.
+//! The way to the server: one channel for each node, calls with a limit, and retries.
 //!
 //! The channels are ours, because the client's pool repeats calls by itself and hides why a
 //! connection failed. Failures that mean absence are retried with random pauses, which grow to an
@@ -43,7 +43,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(5);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
 /// The largest reply: a page of the largest chunks stays far below.
 const MAX_REPLY: usize = 256 << 20;
-/// The pause before the second try. It doubles up to one of so many shares of the patience: a longer one
+/// The pause before the second try. It doubles up to one of so many shares of the time for retries: a longer one
 /// would leave too much of that unused.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const SHARES: u32 = 8;
@@ -167,11 +167,11 @@ impl Link {
         Err(error)
     }
 
-    /// Tries until it succeeds, until another try cannot help, or until `patience` is over and each
+    /// Tries until it succeeds, until another try cannot help, or until `retry_for` is over and each
     /// node was asked. A call that fails at one node is tried at the next.
-    pub(super) async fn patiently<T, F>(
+    pub(super) async fn retry<T, F>(
         &self,
-        patience: Duration,
+        retry_for: Duration,
         attempt: impl Fn() -> F,
     ) -> Result<T, CallError>
     where
@@ -182,8 +182,8 @@ impl Link {
         let mut _stalled = None;
         let wait = |error: &CallError, tries: u32| {
             let rounds = tries / nodes;
-            let pause = error.pause().unwrap_or_else(|| pause(rounds, patience));
-            let is_over = !pause.is_zero() && started.elapsed() + pause >= patience;
+            let pause = error.pause().unwrap_or_else(|| pause(rounds, retry_for));
+            let is_over = !pause.is_zero() && started.elapsed() + pause >= retry_for;
             if is_over || !error.may_pass(tries, rounds) {
                 return None;
             }
@@ -203,11 +203,11 @@ impl Link {
 
 /// Returns how long to wait before the next try: not at all until each node was asked once, then longer
 /// with each round of them, and never the same for two callers.
-fn pause(rounds: u32, patience: Duration) -> Duration {
+fn pause(rounds: u32, retry_for: Duration) -> Duration {
     match rounds {
         0 => Duration::ZERO,
         rounds => {
-            let longest = FIRST_PAUSE.max(patience / SHARES);
+            let longest = FIRST_PAUSE.max(retry_for / SHARES);
             Backoff { first: FIRST_PAUSE, longest }.spread_wait(rounds)
         }
     }
