@@ -15,11 +15,6 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Returns the root and path of its file.
-    pub(super) fn file(&self) -> (RootId, String) {
-        (self.record.root, self.record.path.clone())
-    }
-
     /// Orders candidates best first; equal scores by path, line and id, so that the same search
     /// always gives the same order.
     pub(super) fn best_first(&self, other: &Self) -> Ordering {

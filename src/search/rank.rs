@@ -27,7 +27,6 @@ use super::{
     intent::{Intent, Kind},
     weights::Weights,
 };
-use crate::domain::RootId;
 
 /// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
@@ -75,6 +74,15 @@ impl QueryWeights {
             attainable: 1.0 + named + weights.coverage + file + literal,
         }
     }
+
+    /// Returns what a file adds to a chunk: by its name, its folder's, and how well its chunks agree.
+    fn of_file(&self, path: &str, agreement: f32, intent: &Intent) -> f32 {
+        let Weights { file, folder, exact_file, .. } = self.shipped;
+        let names = file * names::file(path, intent) + folder * names::folder(path, intent);
+        self.names * names
+            + exact_file * names::exact_file(path, intent)
+            + self.file_agreement * agreement
+    }
 }
 
 /// Returns how much each list counts. Names are found by their letters, descriptions rather by their
@@ -96,19 +104,22 @@ pub(super) fn rank(
     weights: &Weights,
     limit: usize,
 ) -> Vec<Candidate> {
-    let agreement = agreement::of_files(&candidates);
+    let files = number_files(&candidates);
+    let agreement = agreement::of_files(&candidates, &files);
     let covered = coverage::shares(&candidates, intent);
     let weights = QueryWeights::of(intent, weights);
-    let rate = |candidate: Candidate| {
-        let surroundings = Surroundings {
-            agreement: agreement.get(&candidate.file()).copied().unwrap_or_default(),
-            coverage: covered.get(&candidate.id).copied().unwrap_or_default(),
-        };
-        Rated::new(candidate, surroundings, intent, weights)
+    let mut of_files = HashMap::new();
+    let rate = |(candidate, (file, coverage)): (Candidate, (usize, f32))| {
+        let agreement = agreement.get(file).copied().unwrap_or_default();
+        let of_file = || weights.of_file(&candidate.record.path, agreement, intent);
+        let of_file = *of_files.entry(file).or_insert_with(of_file);
+        let surroundings = Surroundings { file, of_file, coverage };
+        Rated::new(candidate, surroundings, intent, &weights)
     };
-    let mut rated: Vec<Rated> = candidates.into_iter().map(rate).collect();
+    let surroundings = files.iter().copied().zip(covered);
+    let mut rated: Vec<Rated> = candidates.into_iter().zip(surroundings).map(rate).collect();
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
-    discount_further(&mut rated);
+    discount_further(&mut rated, &weights);
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     let rated = match intent.kind {
         Kind::Symbol => overrides::put_bases_first(rated, intent),
@@ -124,11 +135,24 @@ pub(super) fn rank(
     ranked
 }
 
-/// What the other candidates say of one.
+/// Numbers the files of candidates, and returns for each candidate that of its file.
+fn number_files(candidates: &[Candidate]) -> Vec<usize> {
+    let mut numbers = HashMap::new();
+    let files = candidates.iter().map(|Candidate { record, .. }| (record.root, &record.path));
+    let number = |file| {
+        let next = numbers.len();
+        *numbers.entry(file).or_insert(next)
+    };
+    files.map(number).collect()
+}
+
+/// What surrounds a candidate.
 #[derive(Debug, Clone, Copy)]
 struct Surroundings {
-    /// How well the chunks of its file agree.
-    agreement: f32,
+    /// The number of its file.
+    file: usize,
+    /// What its file adds.
+    of_file: f32,
     /// How much of the query it contains, rare words among all candidates counting more.
     coverage: f32,
 }
@@ -136,16 +160,17 @@ struct Surroundings {
 /// A candidate and what its score is made of. Its own score is the share of what is attainable.
 struct Rated {
     candidate: Candidate,
+    /// The number of its file.
+    file: usize,
     /// What the chunk earns by containing what is asked for verbatim, or by being of a file that is named,
     /// whatever its role.
     literal: f32,
     /// What the chunk itself earns otherwise.
     chunk: f32,
     /// What its file adds: its name, its folder's, and its other chunks.
-    file: f32,
+    of_file: f32,
     /// What the roles of file and chunk leave of both.
     factor: f32,
-    weights: QueryWeights,
 }
 
 impl Rated {
@@ -153,31 +178,26 @@ impl Rated {
         candidate: Candidate,
         surroundings: Surroundings,
         intent: &Intent,
-        weights: QueryWeights,
+        weights: &QueryWeights,
     ) -> Self {
         let record = &candidate.record;
-        let path = record.path.as_str();
-        let Weights { literal, coverage, file, folder, exact_file, .. } = weights.shipped;
+        let Surroundings { file, of_file, coverage } = surroundings;
+        let Weights { literal, coverage: of_words, .. } = weights.shipped;
         let definition = definition::share(record, intent);
-        let chunk =
-            candidate.score + weights.definition * definition + coverage * surroundings.coverage;
-        let names = file * names::file(path, intent) + folder * names::folder(path, intent);
-        let file = weights.names * names
-            + exact_file * names::exact_file(path, intent)
-            + weights.file_agreement * surroundings.agreement;
+        let chunk = candidate.score + weights.definition * definition + of_words * coverage;
         let factor = role_factor(&record.roles, definition, intent).powf(weights.shipped.roles)
             * roots::factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::share(record, intent)
             + weights.shipped.path * asked_path::share(record, intent);
-        let mut rated = Self { candidate, literal, chunk, file, factor, weights };
-        rated.score_as_further(0);
+        let mut rated = Self { candidate, file, literal, chunk, of_file, factor };
+        rated.score_as_further(0, weights);
         rated
     }
 
     /// Sets the score of the chunk, given how many better ones its file has.
-    fn score_as_further(&mut self, better: i32) {
-        let sum = self.chunk + self.file * self.weights.further.powi(better);
-        self.candidate.score = (sum * self.factor + self.literal) / self.weights.attainable;
+    fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
+        let sum = self.chunk + self.of_file * weights.further.powi(better);
+        self.candidate.score = (sum * self.factor + self.literal) / weights.attainable;
     }
 }
 
@@ -193,11 +213,11 @@ fn role_factor(roles: &[Role], definition: f32, intent: &Intent) -> f32 {
 
 /// Lowers the scores of all but the best chunk of each file, unless the query is long. Candidates come
 /// best first.
-fn discount_further(rated: &mut [Rated]) {
-    let mut seen: HashMap<(RootId, String), i32> = HashMap::new();
+fn discount_further(rated: &mut [Rated], weights: &QueryWeights) {
+    let mut seen = HashMap::new();
     for rated in rated {
-        let better = seen.entry(rated.candidate.file()).or_insert(0);
-        rated.score_as_further(*better);
+        let better = seen.entry(rated.file).or_insert(0);
+        rated.score_as_further(*better, weights);
         *better += 1;
     }
 }

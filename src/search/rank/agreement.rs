@@ -1,9 +1,6 @@
 //! Boosts files with many high-scoring chunks: the file itself is what the query is about.
 
-use std::collections::HashMap;
-
 use super::super::candidate::Candidate;
-use crate::domain::RootId;
 
 /// How many chunks after the best one of a file count by their scores.
 const FURTHER: usize = 3;
@@ -12,19 +9,23 @@ const MANY: f32 = 20.0;
 /// Weight of the number of chunks against their scores, 0…1.
 const NUMBER: f32 = 0.45;
 
-/// Returns for each file, by root and path, how well its chunks agree, 0…1: the scores of the best
-/// ones after the first, and how many were found.
-pub(super) fn of_files(candidates: &[Candidate]) -> HashMap<(RootId, String), f32> {
-    let mut scores: HashMap<(RootId, &str), Vec<f32>> = HashMap::new();
-    for candidate in candidates {
-        let of_file = (candidate.record.root, candidate.record.path.as_str());
-        scores.entry(of_file).or_default().push(candidate.score);
+/// Returns for each file how well its chunks agree, 0…1: the scores of the best ones after the first, and
+/// how many were found. `files` has the number of each candidate's file.
+pub(super) fn of_files(candidates: &[Candidate], files: &[usize]) -> Vec<f32> {
+    let mut scores: Vec<Vec<f32>> = Vec::new();
+    for (candidate, file) in candidates.iter().zip(files) {
+        if scores.len() <= *file {
+            scores.resize_with(file + 1, Vec::new);
+        }
+        if let Some(scores) = scores.get_mut(*file) {
+            scores.push(candidate.score);
+        }
     }
-    let files = scores.into_iter().map(|((root, path), mut scores)| {
+    let agreement = scores.into_iter().map(|mut scores| {
         scores.sort_by(|a, b| b.total_cmp(a));
-        ((root, path.to_owned()), agreement(&scores))
+        agreement(&scores)
     });
-    files.collect()
+    agreement.collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a file has few chunks among the candidates")]
@@ -52,9 +53,8 @@ mod tests {
                 score: *score,
             })
             .collect();
-        let files = of_files(&candidates);
-        let of = |path: &str| files[&(RootId(Uuid::nil()), path.to_owned())];
-        assert!(of("one") < of("weak") && of("weak") < of("two"));
+        let [one, two, weak] = of_files(&candidates, &[0, 1, 1, 2, 2])[..] else { panic!() };
+        assert!(one < weak && weak < two);
         assert!((agreement(&[1.0; 100]) - 1.0).abs() < 1e-6);
     }
 }

@@ -1,24 +1,22 @@
 //! How much of the query a chunk holds, word by word: what a comment or message says in other order,
 //! with some words more or less.
 
-use std::{cmp::Reverse, collections::HashMap};
-
-use codeinfo_lang::words::stem;
-use memchr::memmem::Finder;
-use uuid::Uuid;
+use std::cmp::Reverse;
 
 use super::super::{candidate::Candidate, intent::Intent};
 use crate::domain::inverse_document_frequency;
+use codeinfo_lang::words::stem;
+use memchr::memmem::Finder;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
 /// How many words are looked for: what is longer was pasted, and its longest words stand for it.
 const MOST: usize = 64;
 
-/// Returns for each candidate, by id, how much of the query's words it holds in path, symbol or text,
+/// Returns for each candidate how much of the query's words it holds in path, symbol or text,
 /// 0…1. A word that few candidates hold counts more, and the share is squared: half of the words is
 /// chance, nearly all of them is what was meant.
-pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid, f32> {
+pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
     let mut stems: Vec<&str> = intent
         .words
         .iter()
@@ -30,7 +28,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
     stems.dedup();
     stems.truncate(MOST);
     if stems.is_empty() {
-        return HashMap::new();
+        return vec![0.0; candidates.len()];
     }
     let finders: Vec<Finder<'_>> = stems.iter().map(|stem| Finder::new(stem.as_bytes())).collect();
     let held: Vec<Vec<bool>> =
@@ -45,7 +43,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> HashMap<Uuid,
         let known: f32 = known.map(|(_, idf)| idf).sum();
         (known / all).powi(2)
     };
-    candidates.iter().map(|candidate| candidate.id).zip(held.iter().map(share)).collect()
+    held.iter().map(share).collect()
 }
 
 /// Returns which words a candidate holds, whatever their case and ending.
@@ -59,6 +57,8 @@ fn held(candidate: &Candidate, stems: &[Finder<'_>]) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::{super::super::fixture::record, *};
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
@@ -71,9 +71,7 @@ mod tests {
                 score: 0.5,
             })
             .collect();
-        let shares = shares(&candidates, &Intent::of(query));
-        let share = |candidate: &Candidate| shares.get(&candidate.id).copied().unwrap_or_default();
-        candidates.iter().map(share).collect()
+        shares(&candidates, &Intent::of(query))
     }
 
     #[test]
