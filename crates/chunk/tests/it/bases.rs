@@ -1,5 +1,7 @@
 //! Base types: what the heads of types extend or implement, in each parsed language that says so.
 
+use std::time::{Duration, Instant};
+
 use codeinfo_chunk::{Chunk, chunks};
 use codeinfo_lang::detect::language;
 
@@ -87,4 +89,17 @@ fn bases_are_bounded_in_number_and_length() {
     assert_eq!(first.split(';').next().map(|chunk| chunk.matches('B').count()), Some(16));
     let text = format!("class A({}, B):\n    pass\n", "b".repeat(100));
     assert_eq!(bases("a.py", &text), "A: B");
+}
+
+#[test]
+fn types_that_extend_very_many_take_time_in_proportion() {
+    // Each would take minutes if all were followed.
+    let chain: String = (0..10_000).map(|at| format!("class A{at}(A{}): pass\n", at + 1)).collect();
+    let wide: Vec<String> = (0..50_000).map(|at| format!("A{at}")).collect();
+    let children: String = (0..50_000).map(|at| format!("class C{at}(A): pass\n")).collect();
+    for text in [chain, format!("class A({}): pass\n{children}", wide.join(", "))] {
+        let start = Instant::now();
+        assert!(bases("a.py", &text).contains(" A14"));
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    }
 }
