@@ -60,10 +60,10 @@ async fn a_definition_in_a_base_comes_before_its_overrides_unless_one_is_asked_f
 #[tokio::test]
 async fn a_file_is_found_by_its_bare_name_and_a_line_in_it_too() {
     let (data, work) = (fresh(), fresh());
-    // More chunks about the words of the name than a search looks at.
+    // More chunks that say the name than a search looks at.
     let about = |at: usize| {
-        let text = format!("def graph_lock_{at}(lock, graph):\n    lock.graph(graph.lock, {at})\n");
-        (format!("graph/lock/lock_graph_{at}.py"), text)
+        let text = format!("def graph_lock(graph_lock):\n    graph_lock(graph_lock, {at})\n");
+        (format!("graph_lock/{at}.py"), text)
     };
     let many: Vec<(String, String)> = (0..250).map(about).collect();
     let one =
