@@ -12,7 +12,8 @@ const MOST: usize = 400;
 
 impl Search {
     /// Adds the chunks of files that the query names: those whose whole path it says, and those among the
-    /// candidates, of which only some chunks were found: the name of a file is a term of its chunks. `of` is the root that is searched, or all of `roots`.
+    /// candidates, of which only some chunks were found: the name of a file is a term of its chunks. `of` is
+    /// the root that is searched, or all of `roots`.
     pub(super) async fn add_named_files(
         &self,
         candidates: &mut Vec<Candidate>,
