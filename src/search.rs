@@ -6,6 +6,7 @@
 //! Between the upsert and the deletion of a run two versions of a path may be found: the later one
 //! counts.
 
+mod absent;
 mod candidate;
 mod error;
 mod excerpt;
@@ -73,6 +74,9 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// The same by file, each file once, ordered by its best hit.
     pub files: Vec<FileSummary>,
+    /// Names and files of the query that are nowhere in what was searched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
     /// Embedding model, as `name@version`.
     pub model_id: String,
 }
@@ -126,12 +130,13 @@ impl Search {
         )?;
         let mut candidates = fuse::fuse(dense, lexical, lists);
         self.add_named_files(&mut candidates, &intent, of, &roots).await?;
+        let absent = self.absent(&candidates, &intent, of).await?;
         candidate::drop_stale(&mut candidates);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
         candidate::drop_duplicates(&mut candidates, &folders);
         let ranked = rank::rank(candidates, &intent, &self.weights, query.limit());
-        Ok(self.found(ranked, &roots))
+        Ok(Found { absent, ..self.found(ranked, &roots) })
     }
 
     /// Returns what can be searched, ordered by name.
@@ -195,7 +200,7 @@ impl Search {
                 Some(self.hit(candidate, root, &model_id))
             })
             .collect();
-        Found { files: group::by_file(&hits), hits, model_id }
+        Found { files: group::by_file(&hits), hits, absent: Vec::new(), model_id }
     }
 
     fn hit(&self, Candidate { id, record, score }: Candidate, root: &Root, model: &str) -> Hit {

@@ -74,7 +74,11 @@ pub(super) async fn search(
     if as_json {
         return json(&client.post(&path, &body).await?);
     }
-    let Found { hits, .. } = client.post(&path, &body).await?;
+    let Found { hits, absent, .. } = client.post(&path, &body).await?;
+    if !absent.is_empty() {
+        let names: Vec<String> = absent.iter().map(|absent| name(absent)).collect();
+        note(&format!("not in the index: {}", names.join(", ")))?;
+    }
     if hits.is_empty() {
         return note("nothing found");
     }

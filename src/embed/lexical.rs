@@ -76,6 +76,14 @@ pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>
     terms.into_sparse(|_| 1.0)
 }
 
+/// Returns the term of a name as a whole, by which to see whether any text has it; none for what is not one
+/// identifier.
+pub fn name(name: &str) -> Sparse {
+    let mut terms = Terms::default();
+    terms.add_whole(name);
+    terms.into_sparse(|_| 1.0)
+}
+
 /// Returns a file's name without its extension.
 fn without_extension(file: &str) -> &str {
     Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)

@@ -35,14 +35,22 @@ pub struct Excerpt {
 ///
 /// Chunks of one file stand together, and neighbours as one piece of code. While there is too
 /// much, the pieces found last are trimmed first, to the signature and the lines that have words of
-/// the query; then they are left out, and the last line says how many were and how to get them.
+/// the query; then they are left out, and the last line says how many were and how to get them. The first
+/// line names what the query asks for that is nowhere.
 pub fn excerpt(found: &Found, query: &str, freshness: &Freshness, max_bytes: usize) -> Excerpt {
-    if found.hits.is_empty() {
+    let absent = render::absent(&found.absent);
+    let room = max_bytes.saturating_sub(absent.len());
+    let hits = excerpt_of_hits(&found.hits, query, freshness, room);
+    Excerpt { text: absent + &hits.text, ..hits }
+}
+
+fn excerpt_of_hits(hits: &[Hit], query: &str, freshness: &Freshness, max_bytes: usize) -> Excerpt {
+    if hits.is_empty() {
         return Excerpt { text: cut(NOTHING, max_bytes).to_owned(), files: vec![], left_out: 0 };
     }
-    let mut pieces = pieces(&found.hits, &Wanted::of(query), freshness);
+    let mut pieces = pieces(hits, &Wanted::of(query), freshness);
     let ages = render::ages(freshness);
-    let all = found.hits.len();
+    let all = hits.len();
     loop {
         let shown: usize = pieces.iter().map(|piece| piece.run.hits.len()).sum();
         let end = format!("{}{}", note(all - shown), ages);
@@ -158,7 +166,12 @@ mod tests {
     };
 
     fn found(hits: Vec<Hit>) -> Found {
-        Found { files: by_file(&hits), hits, model_id: "code-static-1@1".to_owned() }
+        Found {
+            files: by_file(&hits),
+            hits,
+            absent: Vec::new(),
+            model_id: "code-static-1@1".to_owned(),
+        }
     }
 
     fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {

@@ -107,7 +107,8 @@ proptest! {
         hits in prop::collection::vec(hit(), 1..6),
         max_bytes in 100..6_000_usize,
     ) {
-        let found = Found { hits: hits.clone(), files: vec![], model_id: "m".to_owned() };
+        let (files, absent) = (vec![], vec![]);
+        let found = Found { hits: hits.clone(), files, absent, model_id: "m".to_owned() };
         let shown = excerpt(&found, "word", &Freshness::default(), max_bytes);
         let kinds: Vec<&str> = shown.text.split(BREAKS).map(|line| kind(line, &hits)).collect();
         let count = |kind: &str| kinds.iter().filter(|found| **found == kind).count();

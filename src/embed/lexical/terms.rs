@@ -53,6 +53,19 @@ impl Terms {
         }
     }
 
+    /// Counts a name as a whole, if it is one identifier that texts are searched for.
+    pub(super) fn add_whole(&mut self, name: &str) {
+        let mut found = identifiers(name);
+        let (Some(identifier), None) = (found.next(), found.next()) else { return };
+        let is_long = identifier.len() > LONGEST_IDENTIFIER;
+        let is_all = name.trim_start_matches('_').len() == identifier.len();
+        if is_long || !is_all {
+            return;
+        }
+        let whole = if parts(identifier).nth(1).is_some() { identifier } else { stem(identifier) };
+        self.counted.push((hash(whole), 1.0));
+    }
+
     /// Counts the operators of `text`.
     pub(super) fn add_operators(&mut self, text: &str) {
         self.counted.extend(operators(text).map(|operator| (hash(operator), 1.0)));

@@ -109,6 +109,15 @@ fn header(run: &Run<'_>, freshness: &Freshness) -> String {
     line
 }
 
+/// One line that names what is nowhere, if anything is.
+pub(super) fn absent(names: &[String]) -> String {
+    if names.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+    format!("not in the index: {}\n", names.join(", "))
+}
+
 /// One line that says how long ago the repositories were indexed.
 pub(super) fn ages(freshness: &Freshness) -> String {
     /// More are not named one by one.
