@@ -31,7 +31,8 @@ libraries that the question needs.
 
 # How to answer
 
-- Say the answer first, then what it rests on.
+- Say the answer first, then what it rests on. If something that the question names is not in the index \
+(the first line of a search says so), say that before anything else.
 - Name each place with its full path and lines, as `/full/path/file.rs:40-62`, as given by the search \
 results or by your reading. Name only what you have seen.
 - Use the code's own names. Quote at most a few lines where the words matter.
