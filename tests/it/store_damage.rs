@@ -101,8 +101,9 @@ impl Harness {
         let settings = config::Store { seal_chunks, background_merge: true, repairs: true };
         let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
-        let store = Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
-        let store: Arc<dyn VectorStore> = Arc::new(store.await.unwrap());
+        let open = || Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
+        let store: Arc<dyn VectorStore> =
+            Arc::new(crate::store_embedded::retried(open).await.unwrap());
         let limits =
             config::Ingest { max_file_bytes: 1 << 20, max_queued_runs: 8, max_finished_runs: 8 };
         let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);

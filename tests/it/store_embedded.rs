@@ -459,15 +459,24 @@ pub(crate) async fn open_to(
 ) -> Result<Store, StoreError> {
     let seal_chunks = SEAL.try_into().unwrap();
     let settings = config::Store { seal_chunks, background_merge, repairs };
+    let open =
+        || Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, Tasks::default());
+    Ok(Arc::new(retried(open).await?))
+}
+
+/// Opens a store, a little later if need be: a program that another test starts holds the lock, too, until
+/// it runs.
+pub(crate) async fn retried<F>(open: impl Fn() -> F) -> Result<Embedded, StoreError>
+where
+    F: Future<Output = Result<Embedded, StoreError>>,
+{
     let mut tries = 0..20;
     loop {
-        let tasks = Tasks::default();
-        match Embedded::open(folder, model, DIMENSIONS, on_mismatch, &settings, tasks).await {
-            // A program that another test starts holds the lock, too, until it runs.
+        match open().await {
             Err(StoreError::Held { .. }) if tries.next().is_some() => {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            opened => return Ok(Arc::new(opened?)),
+            opened => return opened,
         }
     }
 }

@@ -63,10 +63,10 @@ impl FsWatcher {
         let lost = Arc::new(AtomicBool::new(false));
         let (to, flag) = (sender.clone(), Arc::clone(&lost));
         let watcher = notify::recommended_watcher(move |event| {
-            let paths = match event {
-                Ok(event) if is_change(&event) => event.paths,
-                Ok(event) if !event.need_rescan() => return,
-                Ok(_) | Err(_) => {
+            let paths = match seen(event) {
+                None => return,
+                Some(Seen::Paths(paths)) => paths,
+                Some(Seen::Lost) => {
                     flag.store(true, Ordering::Release);
                     Vec::new()
                 }
@@ -194,6 +194,15 @@ fn unwatch(watcher: &mut RecommendedWatcher, folders: BTreeSet<PathBuf>) {
     }
 }
 
+/// Returns what an event says; `None` if nothing that counts.
+fn seen(event: notify::Result<Event>) -> Option<Seen> {
+    match event {
+        Ok(event) if event.need_rescan() => Some(Seen::Lost),
+        Ok(event) => is_change(&event).then_some(Seen::Paths(event.paths)),
+        Err(_) => Some(Seen::Lost),
+    }
+}
+
 /// Whether an event may mean other content, or other files.
 fn is_change(event: &Event) -> bool {
     match event.kind {
@@ -232,6 +241,17 @@ mod tests {
 
     use super::*;
     use crate::task::Tasks;
+
+    #[test]
+    fn events_that_the_system_dropped_are_lost_ones() {
+        let dropped = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        assert!(matches!(seen(Ok(dropped)), Some(Seen::Lost)));
+        assert!(matches!(seen(Err(notify::Error::generic("no"))), Some(Seen::Lost)));
+        let changed = Event::new(EventKind::Any).add_path(PathBuf::from("a"));
+        assert!(matches!(seen(Ok(changed)), Some(Seen::Paths(paths)) if paths.len() == 1));
+        let read = Event::new(EventKind::Access(AccessKind::Read));
+        assert!(seen(Ok(read)).is_none());
+    }
 
     #[tokio::test]
     async fn a_watcher_that_hangs_keeps_nobody_waiting_and_is_asked_again_when_it_answers() {
