@@ -6,10 +6,11 @@ use codeinfo::search::Weights;
 type Feature = (&'static str, fn(&mut Weights));
 
 /// Features of ranking, which a list of neighbours alone lacks.
-const FEATURES: [Feature; 9] = [
+const FEATURES: [Feature; 10] = [
     ("definition", |it| (it.definition, it.definition_by_name) = (0.0, 0.0)),
     ("coverage", |it| it.coverage = 0.0),
     ("literal", |it| it.literal = 0.0),
+    ("paths", |it| it.path = 0.0),
     ("names of files", |it| (it.file, it.exact_file, it.folder) = (0.0, 0.0, 0.0)),
     ("agreement of files", |it| (it.file_agreement, it.file_agreement_by_name) = (0.0, 0.0)),
     ("discount per file", |it| it.per_file_discount = 0.0),
