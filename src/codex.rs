@@ -206,7 +206,7 @@ impl Codex {
         made.map_err(|source| CodexError::Workdir { path: path(), source })
     }
 
-    /// Records that a turn failed because Codex, or the service behind it, cannot be reached; probes again
+    /// Records that a turn failed because Codex or its model service cannot be reached; probes again
     /// in the background. When the sign-in was not accepted, the process is replaced before it is used
     /// again, because a running Codex does not see that somebody signed in meanwhile.
     pub async fn lost(&self, kind: Option<TurnErrorKind>) {

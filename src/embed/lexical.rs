@@ -15,7 +15,7 @@ mod terms;
 
 use std::{ffi::OsStr, path::Path};
 
-use codeinfo_lang::comment::is_description;
+use codeinfo_lang::{comment::is_description, detect};
 
 use self::terms::Terms;
 use super::Document;
@@ -76,7 +76,20 @@ pub fn query_with_files<'a>(text: &str, paths: impl IntoIterator<Item = &'a str>
     terms.into_sparse(|_| 1.0)
 }
 
-/// Returns the term of a name as a whole, by which to see whether any text has it; none for what is not one
+/// Returns the terms of a file at this path by which to see whether there is one of its name, or any text has
+/// its name without the extension; `None` for what is no file's name.
+pub fn file(path: &str) -> Option<Sparse> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if !detect::is_file_name(name) {
+        return None;
+    }
+    let mut terms = Terms::default();
+    terms.add_file(name);
+    terms.add_whole(without_extension(name));
+    Some(terms.into_sparse(|_| 1.0))
+}
+
+/// Returns the terms of a name as a whole, by which to see whether any text has it; none for what is not one
 /// identifier.
 pub fn name(name: &str) -> Sparse {
     let mut terms = Terms::default();

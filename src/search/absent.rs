@@ -14,7 +14,8 @@ const MOST: usize = 8;
 
 impl Search {
     /// Returns the names and files of a query that no indexed chunk has. `of` is the root that is searched,
-    /// or all. A name counts as there if any chunk has it as a word, whatever its case and underscores.
+    /// or all. A name counts as there if any chunk has it as a word, whatever its case, underscores and ending,
+    /// and a file also if any has its name without the extension.
     pub(super) async fn absent(
         &self,
         candidates: &[Candidate],
@@ -34,11 +35,17 @@ impl Search {
                 absent.push(name.spelled.clone());
             }
         }
-        let is_shown = |asked: &&AskedPath| {
-            candidates.iter().any(|candidate| asked.is(&candidate.record.path))
-        };
-        let paths = intent.paths.iter().filter(|asked| !is_shown(asked));
-        absent.extend(paths.take(MOST).map(|asked| asked.path.clone()));
+        for AskedPath { path, .. } in intent.paths.iter().take(MOST) {
+            // A route, a folder or an address is no file, and `Next.js` may only be spoken of.
+            let Some(term) = lexical::file(path).filter(|_| !path.contains("://")) else {
+                continue;
+            };
+            let is_said = |candidate: &Candidate| candidate.record.text.contains(path);
+            if !candidates.iter().any(is_said) && self.store.lexical(term, of, 1).await?.is_empty()
+            {
+                absent.push(path.clone());
+            }
+        }
         Ok(absent)
     }
 }

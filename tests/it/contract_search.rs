@@ -270,7 +270,19 @@ async fn what_a_query_names_that_is_nowhere_is_said_first() {
     assert_eq!(first, "not in the index: WorkspaceAPI, super_build_graph, graph_lock.py");
     assert!(shown.contains("parse_config"), "{shown}");
     // A word that only differs in its case, underscores or ending is there, and so is any other word.
-    for query in ["parseConfig", "PARSE_CONFIG", "configs", "how is a thing parsed anywhere"] {
+    // So is what is no file: a route, a folder, an address, a file of that name in another folder.
+    for query in [
+        "parseConfig",
+        "PARSE_CONFIG",
+        "configs",
+        "ParseConfigs",
+        "how is a thing parsed anywhere",
+        "GET /api/v1/users",
+        "what is in src/of/parse",
+        "http://localhost/a/zyx.js",
+        "other/folder/parse.rs",
+        "is it like Parse.js",
+    ] {
         assert!(!text(query, -1).await.contains("not in the index"), "{query}");
     }
     assert!(text("zyxwv", 0).await.starts_with("not in the index: zyxwv\n"));

@@ -62,8 +62,8 @@ impl Terms {
         if is_long || !is_all {
             return;
         }
-        let whole = if parts(identifier).nth(1).is_some() { identifier } else { stem(identifier) };
-        self.counted.push((hash(whole), 1.0));
+        // Texts may have it in several parts, which are counted as they are, or in one, without its ending.
+        self.counted.extend([identifier, stem(identifier)].map(|whole| (hash(whole), 1.0)));
     }
 
     /// Counts the operators of `text`.
