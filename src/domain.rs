@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod chunk;
+pub mod hash;
 mod hit;
 mod id;
 mod last_run;

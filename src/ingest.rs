@@ -5,10 +5,8 @@
 //! embedded and written, the new before the old is deleted. A run happens when somebody asks for it, or
 //! when [`watch`] sees a change.
 
-mod beneath;
 pub mod discover;
 mod error;
-mod hash;
 mod inspect;
 mod mend;
 mod names;

@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod app;
+mod beneath;
 pub mod chat;
 pub mod cli;
 pub mod codex;

@@ -17,7 +17,8 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{beneath::Beneath, error::IngestError, pulse::Pulse, skip::Skipped};
+use super::{error::IngestError, pulse::Pulse, skip::Skipped};
+use crate::beneath::Beneath;
 
 pub(super) use walk::Wanted;
 pub(super) use way::Way;

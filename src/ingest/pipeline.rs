@@ -26,7 +26,6 @@ use tracing::{debug, info, warn};
 pub(super) use self::{folders::Folders, scan::changes};
 use self::{index_state::IndexState, readers::Reading, write::Embedded};
 use super::{
-    beneath::Beneath,
     discover::{Discovered, Found},
     error::IngestError,
     plan::{self, Mode, Plan, Records},
@@ -36,6 +35,7 @@ use super::{
     status::{Progress, State},
 };
 use crate::{
+    beneath::Beneath,
     domain::{Counts, LastRun, Root, RootId, Timestamp},
     embed::Embedder,
     store::{Lease, StoreError, VectorStore},

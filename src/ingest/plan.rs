@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{discover::Found, hash};
-use crate::domain::FileRecord;
+use super::discover::Found;
+use crate::domain::{FileRecord, hash};
 
 /// What the store knows of a root's files, by path.
 pub type Records = HashMap<String, FileRecord>;

@@ -292,6 +292,39 @@ mod tests {
         dog.run(Path::new("/slow"), &cancel, slow).await.unwrap();
     }
 
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_file_that_is_read_slowly_shows_that_it_gets_on() {
+        use std::{
+            fs::File,
+            io::{self, Write},
+        };
+
+        use crate::beneath::{self, PIECE};
+
+        let dog = watchdog(4_000);
+        let (content, mut disk) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(content));
+        let reading = async {
+            let cancel = CancellationToken::new();
+            let read = move |pulse: &Pulse| beneath::read(file, 1 << 30, || pulse.beat());
+            dog.run(Path::new("/slow"), &cancel, read).await
+        };
+        let writing = async {
+            for _ in 0..3 {
+                sleep(Duration::from_secs(2)).await;
+                let piece = vec![0; usize::try_from(PIECE).unwrap()];
+                disk = tokio::task::spawn_blocking(move || disk.write_all(&piece).map(|()| disk))
+                    .await
+                    .unwrap()
+                    .unwrap();
+            }
+            drop(disk);
+        };
+        let (read, ()) = tokio::join!(reading, writing);
+        assert_eq!(read.unwrap().unwrap().len() as u64, 3 * PIECE);
+    }
+
     #[tokio::test]
     async fn waiting_for_a_place_lasts_as_long_as_the_work_there_gets_answers() {
         let (dog, cancel, place) = (watchdog(2_000), CancellationToken::new(), Path::new("/slow"));

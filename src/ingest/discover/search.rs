@@ -11,8 +11,8 @@ use codeinfo_lang::vendored;
 use tracing::info;
 
 use super::way::{GIT, Step, Way};
+use crate::beneath::{Beneath, Entry, Kind};
 use crate::ingest::{
-    beneath::{Beneath, Entry, Kind},
     error::IngestError,
     secret::{self, fold, is_published},
 };

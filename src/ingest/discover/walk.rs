@@ -11,8 +11,8 @@ use super::{
     search::{self, LeftOut, Whose},
     way::{GIT, Step, Way},
 };
+use crate::beneath::{self, Beneath, Entry, Folder, Kind};
 use crate::ingest::{
-    beneath::{self, Beneath, Entry, Folder, Kind},
     error::IngestError,
     scope::Scope,
     secret,
@@ -207,7 +207,7 @@ impl Walk<'_> {
     /// Reads an ignore file to one byte above the bound, which shows that it is too large.
     fn ignore_file(&self, path: &Path) -> io::Result<Vec<u8>> {
         let (file, _) = self.root.file(path)?;
-        beneath::read(file, ignored::MAX_BYTES as u64 + 1, self.way.pulse)
+        beneath::read(file, ignored::MAX_BYTES as u64 + 1, || self.way.pulse.beat())
     }
 
     /// Reports an ignore file of a folder that does not count, or not as a whole.

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::{below, ignored::Rules};
-use crate::ingest::{beneath::Entry, pulse::Pulse, scope::Scope};
+use crate::{
+    beneath::Entry,
+    ingest::{pulse::Pulse, scope::Scope},
+};
 
 /// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
 pub(super) const GIT: &str = ".git";

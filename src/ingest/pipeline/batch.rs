@@ -14,9 +14,9 @@ use super::{
     write::{self, Embedded},
 };
 use crate::{
-    domain::{FileRecord, Sparse},
+    domain::{FileRecord, Sparse, hash::Cut},
     embed::Document,
-    ingest::{error::IngestError, hash::Cut, skip::Skipped},
+    ingest::{error::IngestError, skip::Skipped},
     store::Vectors,
 };
 

@@ -6,12 +6,14 @@ use codeinfo_chunk::{Chunk, Chunked};
 use codeinfo_lang::{Language, role};
 
 use crate::{
-    domain::{self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp},
+    beneath::{self, Beneath},
+    domain::{
+        self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
+        hash::{self, Cut},
+    },
     embed::{Document, lexical},
     ingest::{
-        beneath::{self, Beneath},
         discover::Found,
-        hash::{self, Cut},
         inspect::{self, Verdict},
         plan::Mode,
         pulse::Pulse,
@@ -115,7 +117,8 @@ impl Reader<'_> {
         self.pulse.beat();
         let (opened, metadata) = self.folder.file(Path::new(&file.path))?;
         // The file may grow meanwhile; one byte above the limit proves that it is too large.
-        let content = beneath::read(opened, self.max_file_bytes.saturating_add(1), self.pulse)?;
+        let content =
+            beneath::read(opened, self.max_file_bytes.saturating_add(1), || self.pulse.beat())?;
         let size = content.len() as u64;
         if self.max_file_bytes < size {
             return Ok(None);

@@ -17,9 +17,9 @@ use super::{
     read::{Outcome, Reader},
 };
 use crate::{
+    beneath::Beneath,
     domain::{FileRecord, RootId},
     ingest::{
-        beneath::Beneath,
         discover::Found,
         error::IngestError,
         plan::Mode,

@@ -6,9 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Deps, private};
 use crate::{
+    beneath::Beneath,
     domain::{FileRecord, Root, RootId},
     ingest::{
-        beneath::Beneath,
         discover::{self, Discovered, Wanted, Way},
         error::IngestError,
         plan::{self, Mode, Records},

@@ -61,7 +61,7 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
     assert_eq!(
         (hash::REVISION, hash.as_str()),
         GOLDEN,
-        "chunks, terms or vectors are not as they were: raise `REVISION` in ingest/hash.rs, so that \
+        "chunks, terms or vectors are not as they were: raise `REVISION` in domain/hash.rs, so that \
          files are read again, and write both here"
     );
 }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 /// How a file was cut into chunks. The same content cut in another way is another version, so that
 /// chunks of two cuts never mix under one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub enum Cut {
     /// The way the current chunker cuts.
     Planned,
     /// By lines, because parsing took too long.
@@ -19,11 +19,11 @@ pub(super) enum Cut {
 
 /// Changes whenever the same text would be redacted or cut in another way, or get other terms or another vector;
 /// files of another revision are read again. A test of `pipeline/read` fails where it has to move.
-pub(super) const REVISION: &str = "9-";
+pub const REVISION: &str = "9-";
 
 /// Returns the version of a file: the revision, then SHA-256 over its bytes and the way it was cut,
 /// as 64 hex digits.
-pub(super) fn version(content: &[u8], cut: Cut) -> String {
+pub fn version(content: &[u8], cut: Cut) -> String {
     let mut hasher = Sha256::new();
     hasher.update(content);
     // After the content and of fixed length, so no two inputs run together.
@@ -36,8 +36,15 @@ pub(super) fn version(content: &[u8], cut: Cut) -> String {
     hex
 }
 
+/// Whether a version, of any revision, is that of this content, however it was cut.
+pub fn is_of(known: &str, content: &[u8]) -> bool {
+    let hash = |version: &str| version.rsplit('-').next().map(str::to_owned);
+    let known = hash(known);
+    [Cut::Planned, Cut::Fallback].into_iter().any(|cut| hash(&version(content, cut)) == known)
+}
+
 /// Whether a version is of the revision that is written now.
-pub(super) fn is_current(version: &str) -> bool {
+pub fn is_current(version: &str) -> bool {
     version.starts_with(REVISION)
 }
 
@@ -59,5 +66,7 @@ mod tests {
             assert!(!versions[..at].contains(version));
         }
         assert_eq!(versions[2], version(b"a", Cut::Planned));
+        let former = versions[2].replace(REVISION, "1-");
+        assert!(is_of(&former, b"a") && !is_of(&former, b"b") && is_of(&versions[1], b""));
     }
 }

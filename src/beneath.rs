@@ -22,20 +22,18 @@ use handles as system;
 #[cfg(not(unix))]
 use paths as system;
 
-use super::pulse::Pulse;
-
 /// How much is read at a time: each piece shows that the file system answers.
-const PIECE: u64 = 1 << 20;
+pub(crate) const PIECE: u64 = 1 << 20;
 
 /// A root that was opened once, so that it stays the same folder during a run. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Beneath {
+pub(crate) struct Beneath {
     top: Arc<system::Top>,
 }
 
 /// What an entry of a folder is, without following it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Folder,
     /// A link, a pipe, a socket or a device.
@@ -44,37 +42,37 @@ pub(super) enum Kind {
 
 /// One entry of a folder.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) name: OsString,
-    pub(super) kind: Kind,
+pub(crate) struct Entry {
+    pub(crate) name: OsString,
+    pub(crate) kind: Kind,
 }
 
 /// What is known of a regular file without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) size: u64,
+pub(crate) struct Facts {
+    pub(crate) size: u64,
     /// As [`crate::domain::modified_ns`] has it.
-    pub(super) modified_ns: u64,
+    pub(crate) modified_ns: u64,
 }
 
 /// An opened folder.
-pub(super) struct Folder {
+pub(crate) struct Folder {
     opened: system::Folder,
 }
 
 impl Beneath {
     /// Opens a root, which is itself no link.
-    pub(super) fn open(root: &Path) -> io::Result<Self> {
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
         Ok(Self { top: Arc::new(system::Top::open(root)?) })
     }
 
     /// Opens a folder by its path below the root; the root itself has an empty one.
-    pub(super) fn folder(&self, path: &Path) -> io::Result<Folder> {
+    pub(crate) fn folder(&self, path: &Path) -> io::Result<Folder> {
         Ok(Folder { opened: self.top.folder(path)? })
     }
 
     /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
-    pub(super) fn file(&self, path: &Path) -> io::Result<(File, Metadata)> {
+    pub(crate) fn file(&self, path: &Path) -> io::Result<(File, Metadata)> {
         let opened = self.top.file(path)?;
         let metadata = opened.metadata()?;
         if !metadata.is_file() {
@@ -86,22 +84,22 @@ impl Beneath {
 
 impl Folder {
     /// Lists the folder, except `.` and `..`.
-    pub(super) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
+    pub(crate) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
         self.opened.entries()
     }
 
     /// Returns what is known of the file of this name, or `None` if it is no regular file any more.
-    pub(super) fn facts(&self, entry: &Entry) -> io::Result<Option<Facts>> {
+    pub(crate) fn facts(&self, entry: &Entry) -> io::Result<Option<Facts>> {
         self.opened.facts(&entry.name)
     }
 }
 
-/// Reads a file to its end, or to `limit` bytes.
-pub(super) fn read(file: File, limit: u64, pulse: &Pulse) -> io::Result<Vec<u8>> {
+/// Reads a file to its end, or to `limit` bytes. Calls `beat` before each piece.
+pub(crate) fn read(file: File, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let mut file = file.take(limit);
     loop {
-        pulse.beat();
+        beat();
         if file.by_ref().take(PIECE).read_to_end(&mut content)? == 0 {
             return Ok(content);
         }
@@ -128,7 +126,7 @@ mod tests {
         let beneath = Beneath::open(root.path()).unwrap();
         let text = |path: &str| {
             let (file, _) = beneath.file(Path::new(path))?;
-            read(file, 100, &Pulse::default())
+            read(file, 100, || ())
         };
         assert_eq!(text("real/deep/a.rs").unwrap(), b"inside");
         for path in ["link/deep/a.rs", "within/deep/a.rs", "real/deep/b.rs", "../x", "/etc"] {
@@ -151,39 +149,9 @@ mod tests {
         fs::rename(&root, place.path().join("moved")).unwrap();
         symlink(&other, &root).unwrap();
         let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
-        assert_eq!(read(file, 100, &Pulse::default()).unwrap(), b"own");
+        assert_eq!(read(file, 100, || ()).unwrap(), b"own");
         // It may have grown since it was inspected.
         let (file, _) = beneath.file(Path::new("a.rs")).unwrap();
-        assert_eq!(read(file, 2, &Pulse::default()).unwrap(), b"ow");
-    }
-
-    #[tokio::test]
-    async fn a_file_that_is_read_slowly_shows_that_it_gets_on() {
-        use std::{io::Write, time::Duration};
-
-        use tokio_util::sync::CancellationToken;
-
-        use crate::{ingest::pulse::Watchdog, task::Tasks};
-
-        let dog = Watchdog::with_timeout(Tasks::default(), Duration::from_secs(4));
-        let (content, mut disk) = io::pipe().unwrap();
-        let file = File::from(std::os::fd::OwnedFd::from(content));
-        let reading = async {
-            let cancel = CancellationToken::new();
-            dog.run(Path::new("/slow"), &cancel, move |pulse| read(file, 1 << 30, pulse)).await
-        };
-        let writing = async {
-            for _ in 0..3 {
-                tokio::time::sleep(Duration::from_secs(2)).await;
-                let piece = vec![0; usize::try_from(PIECE).unwrap()];
-                disk = tokio::task::spawn_blocking(move || disk.write_all(&piece).map(|()| disk))
-                    .await
-                    .unwrap()
-                    .unwrap();
-            }
-            drop(disk);
-        };
-        let (read, ()) = tokio::join!(reading, writing);
-        assert_eq!(read.unwrap().unwrap().len() as u64, 3 * PIECE);
+        assert_eq!(read(file, 2, || ()).unwrap(), b"ow");
     }
 }
