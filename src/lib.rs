@@ -6,6 +6,7 @@ pub mod api;
 pub mod app;
 mod beneath;
 pub mod chat;
+pub mod cite;
 pub mod cli;
 pub mod codex;
 pub mod config;

@@ -4,6 +4,7 @@
 
 mod chat;
 mod circles;
+mod cite;
 mod clients;
 mod codex;
 mod command_line;

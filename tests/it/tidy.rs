@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["config", "beneath"],
     &["telemetry"],
     &["net", "store", "embed", "codex"],
+    &["cite"],
     &["ingest", "search", "chat"],
     &["mcp_http", "replies"],
     &["api", "mcp", "cli"],

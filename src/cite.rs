@@ -1,0 +1,368 @@
+//! Checks the citations of an answer: the file is there, the lines are in it, what is said of them stands
+//! there, and it is as it was indexed.
+//!
+//! Mechanical, without a model, in milliseconds. Files are opened beneath their roots, never through a
+//! link, and only those that the index has a record of: what it leaves out as a secret is not read.
+//! Deliberately absent: asking the model again, and striking out; those belong to the turn.
+#![warn(missing_docs)]
+
+mod content;
+mod error;
+mod fault;
+mod judge;
+mod lines;
+mod names;
+mod parse;
+mod pieces;
+mod read;
+mod resolve;
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use serde::Serialize;
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+
+use self::{
+    judge::{Known, Verdict},
+    names::Said,
+    pieces::Pieces,
+    read::{File, Wanted},
+    resolve::{Asked, Meaning, Named, Place, Roots},
+};
+use crate::{
+    config::PathMap,
+    domain::{FileRecord, LineRange, Root, RootId},
+    store::VectorStore,
+};
+
+pub use error::CiteError;
+pub use fault::Fault;
+pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
+
+/// So many answers are checked at a time: each takes a thread, for ever if a folder hangs.
+const MAX_CHECKS: usize = 16;
+/// A check is given up after this; a folder on a network may hang.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What became of a citation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// The lines are there, and have what is said of them.
+    Verified,
+    /// What is said of the lines is in others of the file, which are known.
+    Moved,
+    /// The lines are not as they were indexed.
+    Changed,
+    /// There is no such file, no such line, or nothing of what is said of it.
+    Missing,
+}
+
+/// A citation that was checked. Field names are a wire promise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    /// Absolute path as the client sees it; as it is written where no file is meant.
+    pub path: String,
+    /// Path below the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rel_path: Option<String>,
+    /// Name of the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repo: Option<String>,
+    /// As they are written; none for a whole file.
+    pub lines: Vec<LineRange>,
+    /// What became of it.
+    pub state: State,
+    /// The right lines of what has moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moved_to: Vec<LineRange>,
+    /// Names what stands in these lines now, or in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Its bytes in the text.
+    #[serde(skip)]
+    pub range: Range<usize>,
+    /// The same with the code span or link around it.
+    #[serde(skip)]
+    pub whole: Range<usize>,
+    /// What is wrong with it.
+    #[serde(skip)]
+    pub fault: Option<Fault>,
+}
+
+/// What was found out about the citations of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// In order of the text.
+    pub citations: Vec<Checked>,
+    /// How many were left out because checking the others took all that one answer may cost.
+    pub unchecked: usize,
+}
+
+/// Says for the model what is wrong with each faulty citation of `text`, one a line, such as
+/// "`app.py:1003-1128`: `handle_exception` is at 960-1001".
+pub fn faults(text: &str, report: &Report) -> Vec<String> {
+    let mut said = HashSet::new();
+    let wrong = report.citations.iter().filter_map(|one| {
+        let written = text.get(one.range.clone())?.replace('`', "");
+        Some(format!("`{written}`: {}", one.fault.as_ref()?))
+    });
+    wrong.filter(|line| said.insert(line.clone())).collect()
+}
+
+/// Checks answers. Clones share how many are checked at a time.
+#[derive(Clone)]
+pub struct Checker {
+    store: Arc<dyn VectorStore>,
+    paths: PathMap,
+    room: Arc<Semaphore>,
+}
+
+/// A text whose citations have been read, before anything is looked up.
+struct Reading {
+    citations: Vec<Citation>,
+    said: Vec<Said>,
+}
+
+impl Checker {
+    /// Makes a checker of answers about what `store` holds.
+    pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
+        Self { store, paths, room: Arc::new(Semaphore::new(MAX_CHECKS)) }
+    }
+
+    /// Checks the citations of a text against all roots, or against one.
+    pub async fn check(&self, text: &str, within: Option<RootId>) -> Result<Report, CiteError> {
+        let whole = Pieces::of(text);
+        let citations = parse::found_in(text, &whole);
+        if citations.is_empty() {
+            return Ok(Report::default());
+        }
+        let said = names::said(text, &whole, &citations);
+        let reading = Reading { citations, said };
+        let mut roots = self.store.roots().await?;
+        roots.retain(|root| within.is_none_or(|within| within == root.id));
+        let (meanings, records) = self.meanings(&reading.citations, &roots).await?;
+        let files = self.read(&meanings, &records, &roots).await?;
+        let known = self.known(files, &records).await?;
+        let paths = self.paths.clone();
+        let judge = move || report(reading, meanings, &known, &Roots::new(&roots, &paths));
+        self.blocking(judge).await
+    }
+
+    /// Finds out which files are meant, and what the index has of them.
+    async fn meanings(
+        &self,
+        citations: &[Citation],
+        roots: &[Root],
+    ) -> Result<(Vec<Meaning>, HashMap<Place, FileRecord>), CiteError> {
+        let known = Roots::new(roots, &self.paths);
+        let asked: Vec<Asked> = citations.iter().map(|one| known.asked(&one.path)).collect();
+        let places = asked.iter().flat_map(Asked::places).cloned();
+        let mut records = self.records(places.collect(), roots).await?;
+        let exact: Vec<Option<Meaning>> =
+            asked.iter().map(|asked| asked.exact(|place| records.contains_key(place))).collect();
+        let unknown = citations.iter().zip(&exact).filter(|(_, exact)| exact.is_none());
+        let mut named = Named::new(unknown.map(|(citation, _)| citation.path.as_str()));
+        if !named.is_empty() {
+            for (at, root) in roots.iter().enumerate() {
+                named.add(at, &self.store.files(root.id).await?);
+            }
+        }
+        let meaning = |((citation, asked), exact): ((&Citation, &Asked), Option<Meaning>)| {
+            exact.unwrap_or_else(|| named.meaning(citation, asked))
+        };
+        let mut meanings: Vec<Meaning> =
+            citations.iter().zip(&asked).zip(exact).map(meaning).collect();
+        resolve::narrow(&mut meanings, citations);
+        let missing = meanings.iter().filter_map(Meaning::file);
+        let missing = missing.filter(|place| !records.contains_key(*place)).cloned().collect();
+        records.extend(self.records(missing, roots).await?);
+        Ok((meanings, records))
+    }
+
+    /// Reads the records of files, except of those that are known to be secrets.
+    async fn records(
+        &self,
+        places: HashSet<Place>,
+        roots: &[Root],
+    ) -> Result<HashMap<Place, FileRecord>, CiteError> {
+        let mut by_root: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (root, path) in places {
+            by_root.entry(root).or_default().push(path);
+        }
+        let mut found = HashMap::new();
+        for (at, paths) in by_root {
+            let Some(root) = roots.get(at) else { continue };
+            let private: HashSet<&String> = root.private_files.iter().flatten().collect();
+            for record in self.store.files_at(root.id, paths).await? {
+                if !private.contains(&record.path) {
+                    found.insert((at, record.path.clone()), record);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn read(
+        &self,
+        meanings: &[Meaning],
+        records: &HashMap<Place, FileRecord>,
+        roots: &[Root],
+    ) -> Result<HashMap<Place, File>, CiteError> {
+        let mut places: BTreeMap<usize, (PathBuf, Vec<Wanted>)> = BTreeMap::new();
+        let mut seen = HashSet::new();
+        for place in meanings.iter().filter_map(Meaning::file) {
+            if let (Some(root), Some(record)) = (roots.get(place.0), records.get(place))
+                && seen.insert(place.clone())
+            {
+                let of_root =
+                    places.entry(place.0).or_insert_with(|| (root.path.clone(), Vec::new()));
+                of_root.1.push(Wanted { place: place.clone(), record: record.clone() });
+            }
+        }
+        self.blocking(move || read::files(places.into_values())).await
+    }
+
+    /// Adds what was indexed of files that have changed since.
+    async fn known(
+        &self,
+        files: HashMap<Place, File>,
+        records: &HashMap<Place, FileRecord>,
+    ) -> Result<HashMap<Place, Option<Known>>, CiteError> {
+        let mut known = HashMap::new();
+        for (place, file) in files {
+            let Some(content) = file.content else {
+                known.insert(place, None);
+                continue;
+            };
+            let mut indexed = None;
+            if file.is_changed
+                && let Some(record) = records.get(&place)
+            {
+                let ids = record.chunk_ids(0..record.chunks).collect();
+                let chunks = self.store.chunks_with(ids).await?;
+                indexed = Some(chunks.into_iter().map(|chunk| chunk.record).collect());
+            }
+            known.insert(place, Some(Known { content, indexed }));
+        }
+        Ok(known)
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, CiteError> {
+        let room = Arc::clone(&self.room);
+        let working = async {
+            let room = room.acquire_owned().await.map_err(|_| CiteError::Stalled)?;
+            let held = move || {
+                let done = work();
+                drop(room);
+                done
+            };
+            spawn_blocking(held).await.map_err(|_| CiteError::Stalled)
+        };
+        timeout(TIMEOUT, working).await.map_err(|_| CiteError::Stalled)?
+    }
+}
+
+/// Judges every citation, in order.
+fn report(
+    reading: Reading,
+    meanings: Vec<Meaning>,
+    known: &HashMap<Place, Option<Known>>,
+    roots: &Roots<'_>,
+) -> Report {
+    let fits = groups(&reading, &meanings, known);
+    let mut report = Report::default();
+    for ((citation, said), meaning) in
+        reading.citations.into_iter().zip(&reading.said).zip(meanings)
+    {
+        let place = match meaning {
+            Meaning::Unmeant => continue,
+            Meaning::Nothing(fault) => {
+                report.citations.push(unknown(citation, fault));
+                continue;
+            }
+            Meaning::Several(files) => {
+                report.citations.push(unknown(citation, resolve::ambiguous(&files)));
+                continue;
+            }
+            Meaning::File(place) => place,
+        };
+        let mut checked = Checked {
+            path: roots.shown(&place).to_string_lossy().into_owned(),
+            repo: roots.roots.get(place.0).map(|root| root.name.clone()),
+            ..unknown(citation, Fault::Gone)
+        };
+        match known.get(&place) {
+            None => {
+                report.unchecked += 1;
+                continue;
+            }
+            Some(None) => {}
+            Some(Some(known)) => {
+                let verdict =
+                    judge::verdict(known, &checked.lines, &said.names, fits.contains(&said.group));
+                checked.take(verdict, known);
+            }
+        }
+        checked.rel_path = Some(place.1);
+        report.citations.push(checked);
+    }
+    report
+}
+
+/// Returns the groups of citations of which one has a name that is given for them, or that are given none.
+fn groups(
+    reading: &Reading,
+    meanings: &[Meaning],
+    known: &HashMap<Place, Option<Known>>,
+) -> HashSet<usize> {
+    let mut fits = HashSet::new();
+    for ((citation, said), meaning) in reading.citations.iter().zip(&reading.said).zip(meanings) {
+        let known = meaning.file().and_then(|place| known.get(place)?.as_ref());
+        let has_name =
+            |known: &Known| judge::has_name(&known.content, &citation.lines, &said.names);
+        if said.names.is_empty() || known.is_some_and(has_name) {
+            fits.insert(said.group);
+        }
+    }
+    fits
+}
+
+fn unknown(citation: Citation, fault: Fault) -> Checked {
+    let Citation { range, whole, path, lines, .. } = citation;
+    Checked {
+        path,
+        rel_path: None,
+        repo: None,
+        lines,
+        state: State::Missing,
+        moved_to: Vec::new(),
+        hash: None,
+        range,
+        whole,
+        fault: Some(fault),
+    }
+}
+
+impl Checked {
+    fn take(&mut self, verdict: Verdict, known: &Known) {
+        let (state, fault, moved_to) = match verdict {
+            Verdict::Right => (State::Verified, None, Vec::new()),
+            Verdict::Wrong(fault) => (State::Missing, Some(fault), Vec::new()),
+            Verdict::Moved(fault, to) => (State::Moved, Some(fault), to),
+            Verdict::Changed(fault) => (State::Changed, Some(fault), Vec::new()),
+        };
+        self.hash = known.content.hash(&self.lines);
+        (self.state, self.fault, self.moved_to) = (state, fault, moved_to);
+    }
+}

@@ -1,0 +1,249 @@
+//! What stands in which lines of a file. Pure.
+
+use std::{
+    collections::HashMap,
+    fmt::Write,
+    ops::RangeInclusive,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use codeinfo_lang::detect;
+use memchr::memmem;
+use sha2::{Digest, Sha256};
+
+use crate::domain::{ChunkRecord, LineRange};
+
+/// So many places of a name are said.
+const MAX_PLACES: usize = 3;
+/// A definition is not followed further than this.
+const MAX_LINES: u32 = 2000;
+/// How many digits of a hash tell contents apart, for a note that people see.
+const HASH_DIGITS: usize = 16;
+
+/// The text of a file.
+#[derive(Debug)]
+pub(super) struct Content {
+    path: String,
+    text: String,
+    /// Where each line starts, in bytes.
+    starts: Vec<usize>,
+    /// Where each definition is, by its last name; read when it is first asked for.
+    definitions: OnceLock<HashMap<String, Vec<LineRange>>>,
+    /// The lines of the words that were looked for.
+    words: Mutex<HashMap<String, Arc<[u32]>>>,
+}
+
+impl Content {
+    pub(super) fn new(path: String, text: String) -> Self {
+        let mut starts = vec![0];
+        starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
+        if text.is_empty() || text.ends_with('\n') {
+            starts.pop();
+        }
+        Self { path, text, starts, definitions: OnceLock::new(), words: Mutex::default() }
+    }
+
+    /// Returns how many lines there are.
+    pub(super) fn lines(&self) -> u32 {
+        u32::try_from(self.starts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns how long it is.
+    pub(super) fn bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
+    /// Whether these are lines of the file.
+    pub(super) fn has(&self, range: LineRange) -> bool {
+        1 <= range.first && range.first <= range.last && range.last <= self.lines()
+    }
+
+    /// Whether a word stands in these lines, or they are in what it names.
+    pub(super) fn stands(&self, word: &str, range: LineRange) -> bool {
+        let lines = self.lines_of_word(word);
+        let next = lines.partition_point(|line| *line < range.first);
+        lines.get(next).is_some_and(|line| *line <= range.last)
+            || self.definitions_of(word).iter().any(|own| meet(*own, range))
+    }
+
+    /// Returns where a name is defined.
+    pub(super) fn definitions_of(&self, word: &str) -> &[LineRange] {
+        let all = self.definitions.get_or_init(|| self.definitions());
+        all.get(word).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the first lines that have a word.
+    pub(super) fn lines_with(&self, word: &str) -> Vec<LineRange> {
+        let lines = self.lines_of_word(word);
+        let lines = lines.iter().take(MAX_PLACES);
+        lines.map(|line| LineRange { first: *line, last: *line }).collect()
+    }
+
+    /// Returns the lines that have a word, each once. A text is searched once for each word, however often
+    /// a model gives it.
+    fn lines_of_word(&self, word: &str) -> Arc<[u32]> {
+        let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lines) = known.get(word) {
+            return Arc::clone(lines);
+        }
+        let mut lines: Vec<u32> = words(&self.text, word).map(|at| self.line_at(at)).collect();
+        lines.dedup();
+        let lines: Arc<[u32]> = lines.into();
+        known.insert(word.to_owned(), Arc::clone(&lines));
+        lines
+    }
+
+    /// Names the content of lines, or, if there are none, of the file: hex digits of SHA-256 over the
+    /// lines, without white space at their ends. `None` for lines that are not there, or of which there are
+    /// more than the file has, since some stand twice.
+    pub(super) fn hash(&self, ranges: &[LineRange]) -> Option<String> {
+        let whole = [LineRange { first: 1, last: self.lines() }];
+        let ranges = if ranges.is_empty() { &whole } else { ranges };
+        let lengths =
+            ranges.iter().map(|range| u64::from(range.last.saturating_sub(range.first)) + 1);
+        let has_all = self.lines() == 0 || ranges.iter().all(|range| self.has(*range));
+        if !has_all || lengths.sum::<u64>() > u64::from(self.lines().max(1)) {
+            return None;
+        }
+        let mut hasher = Sha256::new();
+        for range in ranges {
+            for line in self.text_of(range.first..=range.last) {
+                hasher.update(line.trim_end());
+                hasher.update(b"\n");
+            }
+        }
+        let mut hex = String::with_capacity(HASH_DIGITS);
+        for byte in hasher.finalize().iter().take(HASH_DIGITS / 2) {
+            // Writing to a `String` cannot fail.
+            let _infallible = write!(hex, "{byte:02x}");
+        }
+        Some(hex)
+    }
+
+    /// Compares lines with what was indexed of them; `None` where nothing was.
+    pub(super) fn is_as_indexed(&self, indexed: &[ChunkRecord], range: LineRange) -> Option<bool> {
+        let indexed = lines_of(indexed, range)?;
+        let now = self.text_of(range.first..=range.last);
+        Some(now.map(str::trim_end).eq(indexed.iter().map(|line| line.trim_end())))
+    }
+
+    /// Returns where lines stand now that were indexed at `range`, if that is in one place.
+    pub(super) fn found(&self, indexed: &[ChunkRecord], range: LineRange) -> Option<LineRange> {
+        let indexed = lines_of(indexed, range)?;
+        let text = indexed.join("\n");
+        // A few short lines may stand anywhere.
+        if text.trim().len() < 16 {
+            return None;
+        }
+        let mut places = memmem::find_iter(self.text.as_bytes(), text.as_bytes())
+            .filter(|at| self.starts.binary_search(at).is_ok());
+        let (first, second) = (places.next()?, places.next());
+        let first = self.line_at(first);
+        second.is_none().then(|| LineRange { first, last: first + (range.last - range.first) })
+    }
+
+    fn text_of(&self, lines: RangeInclusive<u32>) -> impl Iterator<Item = &str> {
+        let (start, end) = (self.start(*lines.start()), self.start(lines.end().saturating_add(1)));
+        self.text.get(start..end).unwrap_or_default().lines()
+    }
+
+    /// Returns where a line starts, counted from 1; the end of the text for those after the last.
+    fn start(&self, line: u32) -> usize {
+        let at = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+        self.starts.get(at).copied().unwrap_or(self.text.len())
+    }
+
+    fn line_at(&self, byte: usize) -> u32 {
+        u32::try_from(self.starts.partition_point(|start| *start <= byte)).unwrap_or(u32::MAX)
+    }
+
+    fn definitions(&self) -> HashMap<String, Vec<LineRange>> {
+        let mut found: HashMap<String, Vec<LineRange>> = HashMap::new();
+        let language = detect::language(&self.path, &self.text);
+        let lines: Vec<&str> = self.text.lines().collect();
+        for chunk in codeinfo_chunk::chunks(language, &self.text).chunks {
+            for symbol in &chunk.defines {
+                let own = symbol.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+                let Some(name) = own.filter(|name| !name.is_empty()) else { continue };
+                let head = self.head(name, chunk.start_line, chunk.end_line);
+                let Some(first) = head else { continue };
+                let range = LineRange { first, last: last_line(&lines, first) };
+                let ranges = found.entry(name.to_owned()).or_default();
+                if !ranges.contains(&range) {
+                    ranges.push(range);
+                }
+            }
+        }
+        found
+    }
+
+    /// Returns the first of some lines that has a name and is no comment.
+    fn head(&self, name: &str, first: u32, last: u32) -> Option<u32> {
+        let start = self.start(first);
+        let within = self.text.get(start..self.start(last.saturating_add(1)))?;
+        let mut lines = words(within, name).map(|at| self.line_at(start + at));
+        lines.find(|line| {
+            let text = self.text_of(*line..=*line).next().unwrap_or_default().trim_start();
+            !codeinfo_lang::comment::is_lead(text)
+        })
+    }
+}
+
+/// Returns where a text has a word that is not part of a longer one.
+fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    memmem::find_iter(text.as_bytes(), word.as_bytes()).filter(move |at| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// Returns the last line of a definition, by how far its lines are indented.
+fn last_line(lines: &[&str], first: u32) -> u32 {
+    let at = usize::try_from(first.saturating_sub(1)).unwrap_or(usize::MAX);
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let Some(own) = lines.get(at).map(|line| indent(line)) else { return first };
+    let (mut last, mut line) = (first, first);
+    for text in lines.get(at + 1..).unwrap_or_default().iter().take(MAX_LINES as usize) {
+        line += 1;
+        let inner = text.trim();
+        if inner.is_empty() {
+            continue;
+        }
+        let is_deeper = indent(text) > own;
+        let opens = inner == "{" || inner == "begin" || inner.starts_with("where");
+        let closes =
+            inner.starts_with(['}', ')', ']']) || inner == "end" || inner.starts_with("end;");
+        if indent(text) < own || !is_deeper && !opens && !closes {
+            break;
+        }
+        last = line;
+        let goes_on = inner.ends_with(['{', '(', '[', ':', ',', '=', '>']);
+        if !is_deeper && closes && !goes_on {
+            break;
+        }
+    }
+    last
+}
+
+/// Returns the lines of a range as they were indexed; `None` if one that is not blank is missing.
+fn lines_of(indexed: &[ChunkRecord], range: LineRange) -> Option<Vec<&str>> {
+    let count = usize::try_from(range.last.checked_sub(range.first)?).ok()? + 1;
+    let mut lines = vec![""; count];
+    let mut is_known = false;
+    for chunk in indexed {
+        for (line, text) in (chunk.start_line..).zip(chunk.text.split('\n')) {
+            let place = line.checked_sub(range.first).and_then(|at| usize::try_from(at).ok());
+            if let Some(place) = place.and_then(|at| lines.get_mut(at)) {
+                *place = text;
+                is_known = true;
+            }
+        }
+    }
+    is_known.then_some(lines)
+}
+
+fn meet(a: LineRange, b: LineRange) -> bool {
+    a.first <= b.last && b.first <= a.last
+}

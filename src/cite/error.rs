@@ -1,0 +1,24 @@
+//! What can go wrong in a check.
+
+use crate::{error::Code, store::StoreError};
+
+/// A failure to check, which says nothing of the citations.
+#[derive(Debug, thiserror::Error)]
+pub enum CiteError {
+    /// The store failed.
+    #[error("cannot read what is indexed: {0}")]
+    Store(#[from] StoreError),
+    /// A folder does not answer, or too many checks wait for one.
+    #[error("the cited files could not be read in time")]
+    Stalled,
+}
+
+impl CiteError {
+    /// Returns the kind of failure.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Store(cause) => cause.code(),
+            Self::Stalled => Code::Busy,
+        }
+    }
+}

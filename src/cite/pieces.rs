@@ -1,0 +1,121 @@
+//! Cuts Markdown into prose, code spans and fenced lines, and into blocks. Pure, in linear time.
+
+use std::{collections::HashMap, ops::Range};
+
+/// What a run of a text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Prose,
+    /// What stands between backticks.
+    Code,
+    /// A line of a fenced block.
+    Fenced,
+}
+
+/// A run of a text within one line. Backticks are in none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) range: Range<usize>,
+    pub(super) kind: Kind,
+    /// How many backticks stand on either side.
+    pub(super) ticks: usize,
+}
+
+/// A text in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// In order, without those of no length.
+    pub(super) pieces: Vec<Piece>,
+    /// Where paragraphs, items of lists, headings and rows of tables start, in order.
+    pub(super) blocks: Vec<usize>,
+}
+
+impl Pieces {
+    pub(super) fn of(text: &str) -> Self {
+        let mut whole = Self::default();
+        let (mut at, mut fence, mut was_blank) = (0, None, true);
+        for line in text.split_inclusive('\n') {
+            let content = line.trim_end_matches(['\n', '\r']);
+            let mark = fence_mark(content);
+            let starts = was_blank || starts_block(content) || mark.is_some();
+            if starts {
+                whole.blocks.push(at);
+            }
+            was_blank = content.trim().is_empty() || mark.is_some() || content.starts_with('#');
+            match (fence, mark) {
+                (None, Some(opening)) => fence = Some(opening),
+                (Some(opening), Some(closing)) if closes(content, opening, closing) => fence = None,
+                (Some(_), _) => whole.push(at..at + content.len(), Kind::Fenced, 0),
+                (None, None) => whole.push_line(content, at),
+            }
+            at += line.len();
+        }
+        whole
+    }
+
+    fn push(&mut self, range: Range<usize>, kind: Kind, ticks: usize) {
+        if !range.is_empty() {
+            self.pieces.push(Piece { range, kind, ticks });
+        }
+    }
+
+    fn push_line(&mut self, line: &str, start: usize) {
+        let runs = tick_runs(line);
+        let closing = closing_runs(&runs);
+        let (mut done, mut next) = (0, 0);
+        while let (Some(run), Some(close)) = (runs.get(next), closing.get(next)) {
+            let Some((close_at, close_run)) = close.and_then(|at| Some((at, runs.get(at)?))) else {
+                next += 1;
+                continue;
+            };
+            self.push(start + done..start + run.start, Kind::Prose, 0);
+            self.push(start + run.end..start + close_run.start, Kind::Code, run.len());
+            done = close_run.end;
+            next = close_at + 1;
+        }
+        self.push(start + done..start + line.len(), Kind::Prose, 0);
+    }
+}
+
+/// Returns the runs of backticks of a line.
+fn tick_runs(line: &str) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for (at, _) in line.match_indices('`') {
+        match runs.last_mut() {
+            Some(last) if last.end == at => last.end += 1,
+            _ => runs.push(at..at + 1),
+        }
+    }
+    runs
+}
+
+/// Returns for each run the next one that is as long.
+fn closing_runs(runs: &[Range<usize>]) -> Vec<Option<usize>> {
+    let mut later = HashMap::new();
+    let mut closing: Vec<Option<usize>> =
+        runs.iter().enumerate().rev().map(|(at, run)| later.insert(run.len(), at)).collect();
+    closing.reverse();
+    closing
+}
+
+/// Returns the character and the length of the fence that a line opens or closes.
+fn fence_mark(line: &str) -> Option<(char, usize)> {
+    let line = line.trim_start();
+    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = line.chars().take_while(|c| *c == mark).count();
+    let info = line.get(length..)?;
+    (length >= 3 && !(mark == '`' && info.contains('`'))).then_some((mark, length))
+}
+
+fn closes(line: &str, opening: (char, usize), closing: (char, usize)) -> bool {
+    opening.0 == closing.0 && closing.1 >= opening.1 && line.trim().len() == closing.1
+}
+
+/// Whether a line starts a block without a blank line before it.
+fn starts_block(line: &str) -> bool {
+    let line = line.trim_start();
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_item = ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
+        || number.len() < line.len() && (number.starts_with(". ") || number.starts_with(") "));
+    is_item || line.starts_with(['#', '|', '>']) || line.trim().is_empty()
+}

@@ -1,0 +1,67 @@
+//! Reads the files that are cited, beneath their roots; runs on blocking threads.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use super::{content::Content, resolve::Place};
+use crate::{
+    beneath::{self, Beneath},
+    domain::{self, FileRecord, hash},
+};
+
+/// Larger files are not read.
+const MAX_FILE_BYTES: u64 = 8 << 20;
+/// The files of one answer are read up to this, and then no more.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// A file to read.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) place: Place,
+    pub(super) record: FileRecord,
+}
+
+/// A file as it is now.
+#[derive(Debug)]
+pub(super) struct File {
+    /// `None` where it is no regular file with text any more.
+    pub(super) content: Option<Content>,
+    pub(super) is_changed: bool,
+}
+
+/// Reads the files of each root. Those that would be too much are not in the result.
+pub(super) fn files(roots: impl Iterator<Item = (PathBuf, Vec<Wanted>)>) -> HashMap<Place, File> {
+    let mut files = HashMap::new();
+    let mut room = MAX_BYTES;
+    for (root, wanted) in roots {
+        let folder = Beneath::open(&root).ok();
+        for Wanted { place, record } in wanted {
+            if room < record.size {
+                continue;
+            }
+            let read = folder.as_ref().and_then(|folder| read(folder, &record));
+            let file = read.unwrap_or(File { content: None, is_changed: true });
+            let bytes = file.content.as_ref().map_or(0, Content::bytes);
+            room = room.saturating_sub(bytes);
+            files.insert(place, file);
+        }
+    }
+    files
+}
+
+/// Reads one file; `None` if it is gone or became a link, or is no text of a size that is read.
+fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
+    let (opened, metadata) = folder.file(Path::new(&record.path)).ok()?;
+    let bytes = beneath::read(opened, MAX_FILE_BYTES + 1, || ()).ok()?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return None;
+    }
+    let is_settled = record.modified_ns != 0
+        && record.modified_ns == domain::modified_ns(&metadata)
+        && record.size == bytes.len() as u64;
+    let is_changed = !is_settled && !hash::is_of(&record.version, &bytes);
+    let content = Content::new(record.path.clone(), String::from_utf8(bytes).ok()?);
+    Some(File { content: Some(content), is_changed })
+}

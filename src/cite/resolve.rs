@@ -1,0 +1,273 @@
+//! Finds the indexed file that a citation means. Pure.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Component, Path, PathBuf},
+};
+
+use super::{
+    fault::Fault,
+    parse::{Certainty, Citation},
+};
+use crate::{
+    config::PathMap,
+    domain::{FileRecord, Root},
+};
+
+/// So many files are named where a path may mean several, or another.
+const MAX_NAMED: usize = 3;
+
+/// A file of a root.
+pub(super) type Place = (usize, String);
+
+/// What a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// This file.
+    File(Place),
+    /// One of these.
+    Several(Vec<Place>),
+    Nothing(Fault),
+    /// It is no citation.
+    Unmeant,
+}
+
+/// The roots in which files are looked for.
+pub(super) struct Roots<'a> {
+    pub(super) roots: &'a [Root],
+    /// The folder of each root as clients see it.
+    shown: Vec<PathBuf>,
+    paths: &'a PathMap,
+}
+
+/// What a citation's path is, without `.`, `..` and `~`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Below a root, or, for a relative path, below each of them.
+    Below(Vec<Place>),
+    /// An absolute path outside of all roots, or one that leads out.
+    Outside,
+}
+
+impl Meaning {
+    pub(super) fn file(&self) -> Option<&Place> {
+        match self {
+            Self::File(place) => Some(place),
+            Self::Several(_) | Self::Nothing(_) | Self::Unmeant => None,
+        }
+    }
+}
+
+impl Asked {
+    pub(super) fn places(&self) -> &[Place] {
+        match self {
+            Self::Below(places) => places,
+            Self::Outside => &[],
+        }
+    }
+
+    /// Returns what is meant if a file has the very path. A path below a root counts before one that
+    /// starts with folders above it.
+    pub(super) fn exact(&self, is_indexed: impl Fn(&Place) -> bool) -> Option<Meaning> {
+        let whole = self.places().first().map(|(_, path)| path.clone())?;
+        let found: Vec<&Place> = self.places().iter().filter(|place| is_indexed(place)).collect();
+        let of_whole: Vec<&Place> =
+            found.iter().copied().filter(|(_, path)| *path == whole).collect();
+        let mut best = if of_whole.is_empty() { found } else { of_whole };
+        best.dedup();
+        match best.as_slice() {
+            [] => None,
+            [only] => Some(Meaning::File((*only).clone())),
+            several => Some(Meaning::Several(several.iter().copied().cloned().collect())),
+        }
+    }
+}
+
+impl<'a> Roots<'a> {
+    pub(super) fn new(roots: &'a [Root], paths: &'a PathMap) -> Self {
+        Self { roots, shown: roots.iter().map(|root| paths.shown(&root.path)).collect(), paths }
+    }
+
+    /// Returns the files that are to be looked up for a path.
+    pub(super) fn asked(&self, path: &str) -> Asked {
+        let below_home = path.strip_prefix("~/");
+        let Some(clean) = clean(Path::new(below_home.unwrap_or(path))) else {
+            return Asked::Outside;
+        };
+        if !clean.is_absolute() {
+            let Some(clean) = clean.to_str() else { return Asked::Outside };
+            return Asked::Below(self.relative(clean));
+        }
+        let meant = self.paths.meant(&clean);
+        let mut below: Vec<(usize, Place)> = Vec::new();
+        for (at, root) in self.roots.iter().enumerate() {
+            let rest = meant.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
+            if let Some(rest) = rest.ok().and_then(Path::to_str) {
+                below.push((root.path.as_os_str().len(), (at, rest.to_owned())));
+            }
+        }
+        // Of roots within one another, the inner one.
+        let inner = below.into_iter().max_by_key(|(length, _)| *length);
+        inner.map_or(Asked::Outside, |(_, place)| Asked::Below(vec![place]))
+    }
+
+    /// A relative path may start with the folders above its root.
+    fn relative(&self, path: &str) -> Vec<Place> {
+        let mut asked = Vec::new();
+        for (at, shown) in self.shown.iter().enumerate() {
+            asked.push((at, path.to_owned()));
+            let folders: Vec<&str> = shown.iter().filter_map(|part| part.to_str()).collect();
+            for (end, _) in path.match_indices('/') {
+                let (above, below) = (path.get(..end), path.get(end + 1..));
+                let (Some(above), Some(below)) = (above, below) else { continue };
+                let above: Vec<&str> = above.split('/').collect();
+                if above.len() >= folders.len() {
+                    break;
+                }
+                if folders.ends_with(&above) || above == [self.name(at)] {
+                    asked.push((at, below.to_owned()));
+                }
+            }
+        }
+        asked
+    }
+
+    fn name(&self, at: usize) -> &str {
+        self.roots.get(at).map_or("", |root| &root.name)
+    }
+
+    /// Returns a file's absolute path as clients see it.
+    pub(super) fn shown(&self, (at, path): &Place) -> PathBuf {
+        self.shown.get(*at).map(|root| root.join(path)).unwrap_or_default()
+    }
+}
+
+/// Removes `.` and `..` from a path; `None` where that leads out of it.
+fn clean(path: &Path) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !clean.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => clean.push(part),
+        }
+    }
+    Some(clean)
+}
+
+/// The indexed files that have the names which citations end with.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// Files by the last part of their path.
+    files: HashMap<String, Vec<Place>>,
+    /// The first folders of all paths.
+    folders: HashSet<String>,
+}
+
+impl Named {
+    /// Keeps the names to be looked for.
+    pub(super) fn new<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
+        let files = paths.map(|path| (name(path).to_owned(), Vec::new())).collect();
+        Self { files, folders: HashSet::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Takes what is of use of the files of a root.
+    pub(super) fn add(&mut self, root: usize, records: &[FileRecord]) {
+        for FileRecord { path, .. } in records {
+            if let Some(files) = self.files.get_mut(name(path)) {
+                files.push((root, path.clone()));
+            }
+            if let Some((folder, _)) = path.split_once('/')
+                && !self.folders.contains(folder)
+            {
+                self.folders.insert(folder.to_owned());
+            }
+        }
+    }
+
+    /// Returns what a path means that is not that of an indexed file.
+    pub(super) fn meaning(&self, citation: &Citation, asked: &Asked) -> Meaning {
+        let path = citation.path.as_str();
+        let same_name = self.files.get(name(path)).map(Vec::as_slice).unwrap_or_default();
+        let Asked::Below(places) = asked else {
+            return self.unknown(citation, same_name, Fault::Outside);
+        };
+        let end = places.first().map_or(path, |(_, path)| path.as_str());
+        let is_relative = !Path::new(path).is_absolute();
+        let ends = same_name.iter().filter(|(_, known)| is_relative && ends_with(known, end));
+        let mut found: Vec<Place> = ends.cloned().collect();
+        match (found.len(), found.pop()) {
+            (1, Some(only)) => Meaning::File(only),
+            (_, Some(last)) => {
+                found.push(last);
+                Meaning::Several(found)
+            }
+            (_, None) => {
+                let mut similar: Vec<String> =
+                    same_name.iter().map(|(_, path)| path.clone()).collect();
+                similar.sort_unstable();
+                similar.truncate(MAX_NAMED);
+                self.unknown(citation, same_name, Fault::NotFound { similar })
+            }
+        }
+    }
+
+    /// What only looks like a path is no citation.
+    fn unknown(&self, citation: &Citation, same_name: &[Place], fault: Fault) -> Meaning {
+        let path = citation.path.trim_start_matches("./");
+        let folder = path.split_once('/').map(|(folder, _)| folder);
+        let is_near = folder.is_some_and(|folder| self.folders.contains(folder))
+            || folder.is_some() && !same_name.is_empty();
+        match citation.certainty {
+            Certainty::Location => Meaning::Nothing(fault),
+            Certainty::Path if is_near => Meaning::Nothing(fault),
+            Certainty::Path | Certainty::IfFound => Meaning::Unmeant,
+        }
+    }
+}
+
+/// Of several files that a path may mean, takes the one that is cited elsewhere, or that is of a repository
+/// which is. A name alone that is that of several files is none of them in particular.
+pub(super) fn narrow(meanings: &mut [Meaning], citations: &[Citation]) {
+    let cited: HashSet<Place> = meanings.iter().filter_map(Meaning::file).cloned().collect();
+    let roots: HashSet<usize> = cited.iter().map(|(root, _)| *root).collect();
+    for (meaning, citation) in meanings.iter_mut().zip(citations) {
+        let Meaning::Several(several) = &*meaning else { continue };
+        let only = |is_meant: &dyn Fn(&Place) -> bool| {
+            let mut meant = several.iter().filter(|place| is_meant(place));
+            meant.next().filter(|_| meant.next().is_none()).cloned()
+        };
+        let known = only(&|place| cited.contains(place))
+            .or_else(|| only(&|(root, _)| roots.contains(root)));
+        if let Some(place) = known {
+            *meaning = Meaning::File(place);
+        } else if citation.certainty == Certainty::IfFound {
+            *meaning = Meaning::Unmeant;
+        }
+    }
+}
+
+/// Says which files a path may mean.
+pub(super) fn ambiguous(several: &[Place]) -> Fault {
+    let mut files: Vec<String> = several.iter().map(|(_, path)| path.clone()).collect();
+    files.sort_unstable();
+    files.truncate(MAX_NAMED);
+    Fault::Ambiguous { files, count: several.len() }
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a path ends with all parts of another.
+fn ends_with(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}

@@ -1,0 +1,497 @@
+//! Answers with planted faults: each is found, and what is right is never called wrong.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use codeinfo::{
+    cite::{Checked, Checker, Fault, Report, State, faults},
+    config::PathMap,
+    domain::LineRange,
+};
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::ingest_bench::{Bench, Repo};
+
+/// A function of a source file, by its first and last line.
+#[derive(Debug, Clone)]
+struct Function {
+    path: String,
+    name: String,
+    first: u32,
+    last: u32,
+}
+
+/// An indexed copy of this product's own sources, some files of which changed afterwards.
+struct Library {
+    bench: Bench,
+    repo: Repo,
+    /// As they were indexed.
+    functions: Vec<Function>,
+    lines: BTreeMap<String, u32>,
+    /// Files of several functions that change.
+    odd: Vec<String>,
+}
+
+/// What happens to files after they were indexed, by their place in [`Library::odd`].
+const RENAMED: usize = 0;
+const LINKED: usize = 1;
+const CHANGED: usize = 2;
+const SHIFTED: usize = 3;
+const GROWN: usize = 4;
+
+impl Library {
+    async fn new() -> Self {
+        let bench = Bench::new().await;
+        let repo = bench.repo("product", &[(".env", "TOKEN=a\nKEY=b\n")]);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for part in ["src", "crates/lang/src", "crates/chunk/src"] {
+            copy(&root.join(part), &repo.at(part));
+        }
+        bench.ingest(&repo).await;
+        let (mut functions, mut lines) = (Vec::new(), BTreeMap::new());
+        for path in bench.files().await {
+            let text = fs::read_to_string(repo.at(&path)).unwrap();
+            lines.insert(path.clone(), u32::try_from(text.lines().count()).unwrap());
+            functions.extend(functions_of(&path, &text));
+        }
+        let several =
+            |path: &&String| functions.iter().filter(|one| one.path == **path).count() > 2;
+        let odd: Vec<String> = lines.keys().filter(several).take(5).cloned().collect();
+        assert_eq!(odd.len(), 5);
+        Self { bench, repo, functions, lines, odd }
+    }
+
+    /// Changes files after they were indexed.
+    fn change(&self) {
+        let at = |odd: usize| self.repo.at(&self.odd[odd]);
+        fs::rename(at(RENAMED), self.repo.at("src/renamed_since.rs")).unwrap();
+        let outside = self.repo.at("../linked.rs");
+        fs::rename(at(LINKED), &outside).unwrap();
+        std::os::unix::fs::symlink(&outside, at(LINKED)).unwrap();
+        let edit = |odd, edit: &dyn Fn(&str) -> String| {
+            let text = fs::read_to_string(at(odd)).unwrap();
+            fs::write(at(odd), edit(&text)).unwrap();
+        };
+        edit(CHANGED, &|text| text.replace(';', "; // changed").replace('{', "{ // changed"));
+        edit(SHIFTED, &|text| "// One more line.\n".repeat(300) + text);
+        edit(GROWN, &|text| text.to_owned() + "\nfn grown() {}\n");
+    }
+
+    async fn check(&self, text: &str) -> Report {
+        let checker = Checker::new(self.bench.store.clone(), PathMap::default());
+        checker.check(text, None).await.unwrap()
+    }
+
+    /// Functions of `path` whose names stand in no other function there.
+    fn of(&self, path: &str) -> Vec<&Function> {
+        self.functions.iter().filter(|one| one.path == path).collect()
+    }
+
+    /// Functions to cite rightly.
+    fn sound(&self) -> Vec<&Function> {
+        let odd = &self.odd[..GROWN];
+        self.functions.iter().filter(|one| !odd.contains(&one.path)).collect()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Returns the functions at the top of a file that have three lines or more and a name of two words, which
+/// no other such function has.
+fn functions_of(path: &str, text: &str) -> Vec<Function> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found: Vec<(Function, String)> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(head) = line.split_once("fn ").filter(|(before, _)| {
+            ["", "pub ", "pub(super) ", "pub(crate) ", "async ", "pub async "].contains(before)
+        }) else {
+            continue;
+        };
+        let name: String =
+            head.1.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let Some(length) = lines[at..].iter().position(|line| *line == "}") else { continue };
+        if length >= 2 {
+            let number = |at: usize| u32::try_from(at + 1).unwrap();
+            let (first, last) = (number(at), number(at + length));
+            let body = lines[at..=at + length].join("\n");
+            found.push((Function { path: path.to_owned(), name, first, last }, body));
+        }
+    }
+    let words = |text: &str| -> BTreeSet<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
+    };
+    let bodies: Vec<BTreeSet<String>> = found.iter().map(|(_, body)| words(body)).collect();
+    let is_sole = |name: &str| bodies.iter().filter(|body| body.contains(name)).count() == 1;
+    let named = found.iter().filter(|(one, _)| one.name.contains('_') && is_sole(&one.name));
+    named.map(|(one, _)| one.clone()).collect()
+}
+
+/// Cites a function in one of the ways in which models do.
+fn sentence(way: usize, root: &Path, name: &str, path: &str, lines: (u32, u32)) -> String {
+    let (first, last) = lines;
+    let absolute = root.join(path).display().to_string();
+    match way % 8 {
+        0 => format!("`{name}` does this first ({path}:{first}-{last})."),
+        1 => format!("- `{path}:{first}-{last}`: `{name}` decides what comes next."),
+        2 => format!("The work of `{name}` is in [the source]({path}#L{first}-L{last})."),
+        3 => format!("Then `crate::{name}()` is called (`{absolute}:{first}-{last}`)."),
+        4 => format!("It ends in {name}(), see ./{path}:{first}-{last}."),
+        5 => format!("| `{name}` | `{path}` (lines {first}–{last}) |"),
+        6 => format!("What `{name}` returns is kept, as {absolute}:{first}:5-{last}:1 shows."),
+        _ => format!(
+            "**`{name}`** waits, e.g. for a client at 12:30 (`product/{path}`:{first}-{last})."
+        ),
+    }
+}
+
+/// What is no citation, between those that are.
+const NOISE: [&str; 6] = [
+    "See https://example.com/src/chat.rs:900-999 for `std::fmt` and v1.2.3.",
+    "The ratio is 3:4, and `localhost:8080` answers at 12:30.",
+    "Such names end in `*.rs`; `Node.js` and `config/local.toml` are others.",
+    "```rust\nlet path = src/nowhere.rs;\n```",
+    "It writes `output.json` and reads C:\\Windows\\system.ini:3.",
+    "Every `mod.rs` and `lib.rs` is left out, and/or renamed.",
+];
+
+/// A fault in words, and whether a verdict is that.
+type Planted = (String, fn(&Checked, &Function) -> bool);
+
+const KINDS: usize = 16;
+
+fn overlaps(one: &Checked, function: &Function) -> bool {
+    one.moved_to.iter().any(|at| at.first <= function.last && function.first <= at.last)
+}
+
+/// Plants a fault of a kind about a function.
+fn planted(library: &Library, kind: usize, turn: usize) -> (Planted, Function) {
+    let root = &library.repo.0;
+    let sound = library.sound();
+    let pick = |from: &[&Function]| from[turn * 7 % from.len()].clone();
+    let own = pick(&sound);
+    let (name, path, lines) = (own.name.as_str(), own.path.as_str(), (own.first, own.last));
+    let say = |name: &str, path: &str, lines| sentence(turn, root, name, path, lines);
+    let others: Vec<&Function> =
+        library.of(path).into_iter().filter(|one| one.name != own.name).collect();
+    let base = path.rsplit('/').next().unwrap();
+    let changed = |odd: usize| pick(&library.of(&library.odd[odd]));
+    let is_moved = |one: &Checked, own: &Function| one.state == State::Moved && overlaps(one, own);
+    match kind {
+        0 => {
+            let lacks = |one: &&&Function| {
+                !fs::read_to_string(library.repo.at(&one.path)).unwrap().contains(name)
+            };
+            let lacking: Vec<&Function> = sound.iter().filter(lacks).copied().collect();
+            let other = pick(&lacking);
+            let say = say(name, &other.path, (other.first, other.last));
+            ((say, |one, _| matches!(one.fault, Some(Fault::Absent { .. }))), own)
+        }
+        1 => {
+            let wrong = format!("src/nowhere/{base}");
+            let is = |one: &Checked, own: &Function| {
+                matches!(&one.fault, Some(Fault::NotFound { similar }) if
+                    similar.len() == 3 || similar.contains(&own.path))
+            };
+            ((say(name, &wrong, lines), is), own)
+        }
+        2 => {
+            let count = library.lines[path];
+            ((say(name, path, (count + 5, count + 9)), is_moved), own)
+        }
+        3 if others.is_empty() => planted(library, kind, turn + 1),
+        3 => {
+            let other = pick(&others);
+            ((say(name, path, (other.first, other.last)), is_moved), own)
+        }
+        4 => ((say(name, path, (own.last, own.first)), is_moved), own),
+        5 => {
+            let own = changed(RENAMED);
+            let say = say(&own.name, &own.path, (own.first, own.last));
+            ((say, |one, _| one.fault == Some(Fault::Gone)), own)
+        }
+        6 => {
+            let own = changed(CHANGED);
+            let say = say(&own.name, &own.path, (own.first, own.last));
+            ((say, |one, _| one.state == State::Changed), own)
+        }
+        7 => {
+            let say = say("frobnicate_twice", path, lines);
+            ((say, |one, _| matches!(one.fault, Some(Fault::Absent { .. }))), own)
+        }
+        8 => {
+            let say = format!("`{name}` fails (error.rs:{}-{}).", lines.0, lines.1);
+            (
+                (
+                    say,
+                    |one, _| matches!(one.fault, Some(Fault::Ambiguous { count, .. }) if count > 3),
+                ),
+                own,
+            )
+        }
+        9 => {
+            let say = format!("`{name}` is in /etc/{base}:{}-{}.", lines.0, lines.1);
+            ((say, |one, _| one.fault == Some(Fault::Outside)), own)
+        }
+        10 => {
+            let say = format!("`{name}` is there (../../{path}:{}-{}).", lines.0, lines.1);
+            ((say, |one, _| one.fault == Some(Fault::Outside)), own)
+        }
+        11 => {
+            let own = changed(LINKED);
+            let say = say(&own.name, &own.path, (own.first, own.last));
+            ((say, |one, _| one.fault == Some(Fault::Gone)), own)
+        }
+        12 => {
+            let count = library.lines[path];
+            ((say(name, path, (own.first, count + 40)), is_moved), own)
+        }
+        13 => {
+            let say = "The `TOKEN_OF` is in `.env:1-2`.".to_owned();
+            ((say, |one, _| one.fault.is_some() && one.hash.is_none()), own)
+        }
+        14 => {
+            let own = changed(SHIFTED);
+            let say = say(&own.name, &own.path, (own.first, own.last));
+            let is = |one: &Checked, own: &Function| {
+                let first = own.first + 300;
+                one.state == State::Moved && one.moved_to.iter().any(|at| at.first == first)
+            };
+            ((say, is), own)
+        }
+        _ => {
+            let wrong = path.replace(".rs", "_old.rs");
+            (
+                (say(name, &wrong, lines), |one, _| {
+                    matches!(one.fault, Some(Fault::NotFound { .. }))
+                }),
+                own,
+            )
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_planted_fault_is_found_and_nothing_right_is_called_wrong() {
+    let library = Library::new().await;
+    let sound = library.sound().len();
+    assert!(sound > 100, "{sound}");
+    library.change();
+    let mut wrong = Vec::new();
+    let (mut found, mut right) = (0, 0);
+    for turn in 0..208 {
+        let ((fault, is), own) = planted(&library, turn % KINDS, turn);
+        let mut lines: Vec<String> = Vec::new();
+        let sound = library.sound();
+        for at in 0..4 {
+            let one = sound[(turn * 31 + at * 17) % sound.len()];
+            let lines_of = (one.first, one.last);
+            lines.push(sentence(turn + at, &library.repo.0, &one.name, &one.path, lines_of));
+            lines.push(NOISE[(turn + at) % NOISE.len()].to_owned());
+        }
+        lines.insert(turn % 7, fault.clone());
+        let text = lines.join("\n\n");
+        let at = text.find(&fault).unwrap();
+        let report = library.check(&text).await;
+        assert_eq!(report.unchecked, 0);
+        if report.citations.len() != 5 {
+            wrong.push(format!("{} citations in\n{text}", report.citations.len()));
+        }
+        for one in &report.citations {
+            let is_planted = (at..at + fault.len()).contains(&one.range.start);
+            let said = &text[one.range.clone()];
+            if is_planted && is(one, &own) {
+                found += 1;
+            } else if !is_planted && one.state == State::Verified && one.fault.is_none() {
+                right += 1;
+            } else {
+                wrong.push(format!("kind {}: {said}: {one:?}\n{own:?}\n{fault}", turn % KINDS));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+    assert_eq!((found, right), (208, 208 * 4));
+}
+
+const SERVER: &str = "\
+use std::io;
+
+/// Opens.
+pub fn open_door(key: u32) -> io::Result<u32> {
+    if key == 0 {
+        return Err(io::Error::other(\"no key\"));
+    }
+    Ok(key)
+}
+
+pub fn close_door(key: u32) {
+    lock(key);
+    open_door(key).ok();
+}
+
+pub struct Door {
+    key: u32,
+}
+
+impl Door {
+    pub fn knock_twice(&self) -> u32 {
+        // Knocks once.
+        let once = self.key;
+        // And again.
+        once + 1
+    }
+}
+";
+
+async fn door() -> (Bench, Repo) {
+    let bench = Bench::new().await;
+    let repo = bench
+        .repo("door", &[("src/door.rs", SERVER), ("src/a/mod.rs", "a\n"), ("src/b/mod.rs", "b\n")]);
+    bench.ingest(&repo).await;
+    (bench, repo)
+}
+
+async fn messages(bench: &Bench, text: &str) -> Vec<String> {
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    faults(text, &checker.check(text, None).await.unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_is_said_in_a_line_that_a_model_can_follow() {
+    let (bench, _repo) = door().await;
+    let text = "\
+`close_door` locks (`src/door.rs:4-8`). `Door::knock_twice` adds one (door.rs:1-2).
+
+Only `Door` has it (src/door.rs:90-95), and `bang_door` has not (src/door.rs:4-9).
+
+`open_door` fails without a key (src/door.rs:9-4), also in `mod.rs:1`, `src/dor.rs:3`, \
+`lib/door.rs:3` and /etc/door.rs:3.";
+    assert_snapshot!(messages(&bench, text).await.join("\n"), @r"
+    `src/door.rs:4-8`: `close_door` is at 11-14
+    `door.rs:1-2`: `Door::knock_twice` is at 21-26
+    `src/door.rs:90-95`: `Door` is at 16-18
+    `src/door.rs:4-9`: `bang_door` does not occur in this file
+    `src/door.rs:9-4`: the last line is before the first
+    `mod.rs:1`: 2 indexed files have this path, such as `src/a/mod.rs`, `src/b/mod.rs`
+    `src/dor.rs:3`: no indexed file has this path
+    `lib/door.rs:3`: no indexed file has this path; `src/door.rs` has the name
+    `/etc/door.rs:3`: this is outside of the indexed repositories
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_right_in_its_way_has_no_fault() {
+    let (bench, _repo) = door().await;
+    for text in [
+        // Within a definition, whose name stands above.
+        "`knock_twice` adds one (src/door.rs:22-24).",
+        "`Door` has its key (src/door.rs:20-21).",
+        // One of several names, and one of several places.
+        "`close_door` asks `open_door` for its `key` (src/door.rs:11-14).",
+        "`open_door` and `close_door` (src/door.rs:4-9, 11-14).",
+        "`open_door` is there (src/door.rs:4-9; src/a/mod.rs:1).",
+        // A name alone, and one of several that the answer cites elsewhere.
+        "`door.rs` and `mod.rs` are files.",
+        "The first is src/a/mod.rs:1, that is mod.rs:1.",
+        // Words that are no names, and names of other things.
+        "GitHub has `keys` of `DOORS` here, or `null` (src/door.rs:1-3).",
+        "`door/src/door.rs` has it, also in ~/door/src/door.rs:4.",
+        "The folder `src/a/` and the file `assets/new.toml` are others.",
+    ] {
+        assert_eq!(messages(&bench, text).await, Vec::<String>::new(), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checked_citation_is_a_promise() {
+    let (bench, repo) = door().await;
+    let checker =
+        Checker::new(bench.store.clone(), PathMap::new(repo.0.clone(), "/me/door".into()));
+    let text = "`close_door` locks (`/me/door/src/door.rs:4-8`), as `open_door` does not \
+        ([it](src/door.rs#L4-L9)); `gone_door` is in src/gone.rs:3.";
+    let report = checker.check(text, None).await.unwrap();
+    assert_snapshot!(serde_json::to_string_pretty(&report.citations).unwrap(), @r#"
+    [
+      {
+        "path": "/me/door/src/door.rs",
+        "relPath": "src/door.rs",
+        "repo": "door",
+        "lines": [
+          "4-8"
+        ],
+        "state": "moved",
+        "movedTo": [
+          "11-14"
+        ],
+        "hash": "a0ab9cbf2ee68412"
+      },
+      {
+        "path": "/me/door/src/door.rs",
+        "relPath": "src/door.rs",
+        "repo": "door",
+        "lines": [
+          "4-9"
+        ],
+        "state": "verified",
+        "hash": "63d18e9b259a4cea"
+      },
+      {
+        "path": "src/gone.rs",
+        "lines": [
+          "3-3"
+        ],
+        "state": "missing"
+      }
+    ]
+    "#);
+    let whole: Vec<&str> = report.citations.iter().map(|one| &text[one.whole.clone()]).collect();
+    assert_eq!(whole, ["`/me/door/src/door.rs:4-8`", "[it](src/door.rs#L4-L9)", "src/gone.rs:3"]);
+    // The hash is of the lines that are cited, wherever they stand.
+    repo.write("src/door.rs", &format!("\n\n{SERVER}"));
+    let moved = checker.check("(src/door.rs:6-11)", None).await.unwrap();
+    let hash = |report: &Report, at: usize| {
+        serde_json::to_value(&report.citations[at]).unwrap()["hash"].clone()
+    };
+    assert_eq!(hash(&moved, 0), hash(&report, 1));
+    assert_ne!(hash(&moved, 0), Value::Null);
+    // What was indexed is found where it stands now.
+    let old = checker.check("(src/door.rs:4-9)", None).await.unwrap();
+    assert_eq!(old.citations[0].state, State::Moved);
+    assert_eq!(old.citations[0].moved_to, [LineRange { first: 6, last: 11 }]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_repository_that_was_asked_about_counts() {
+    let (bench, repo) = door().await;
+    let other = bench.repo("other", &[("src/door.rs", "fn open_door() {}\n")]);
+    bench.ingest(&other).await;
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let text = "`open_door` (src/door.rs:1-1)";
+    let both = checker.check(text, None).await.unwrap();
+    assert!(matches!(both.citations[0].fault, Some(Fault::Ambiguous { count: 2, .. })));
+    let roots = bench.store.roots().await.unwrap();
+    let of = |path: &Path| roots.iter().find(|root| root.path == path).unwrap().id;
+    let states = [(&other, State::Verified), (&repo, State::Moved)];
+    for (repo, state) in states {
+        let one = checker.check(text, Some(of(&repo.0))).await.unwrap();
+        assert_eq!(one.citations[0].state, state, "{}", repo.0.display());
+    }
+    // An absolute path says which; the others of the answer follow it.
+    let text = format!("{}:1 and src/door.rs:1", other.at("src/door.rs").display());
+    let known = checker.check(&text, None).await.unwrap();
+    let repos: Vec<_> = known.citations.iter().map(|one| one.repo.as_deref()).collect();
+    assert_eq!(repos, [Some("other"), Some("other")]);
+}
