@@ -172,7 +172,7 @@ impl Checker {
         let mut named = Named::new(unknown.map(|(citation, _)| citation.path.as_str()));
         if !named.is_empty() {
             for (at, root) in roots.iter().enumerate() {
-                named.add(at, &self.store.files(root.id).await?);
+                named.add(at, &public(self.store.files(root.id).await?, root));
             }
         }
         let meaning = |((citation, asked), exact): ((&Citation, &Asked), Option<Meaning>)| {
@@ -187,7 +187,7 @@ impl Checker {
         Ok((meanings, records))
     }
 
-    /// Reads the records of files, except of those that are known to be secrets.
+    /// Reads the records of files.
     async fn records(
         &self,
         places: HashSet<Place>,
@@ -200,11 +200,8 @@ impl Checker {
         let mut found = HashMap::new();
         for (at, paths) in by_root {
             let Some(root) = roots.get(at) else { continue };
-            let private: HashSet<&String> = root.private_files.iter().flatten().collect();
-            for record in self.store.files_at(root.id, paths).await? {
-                if !private.contains(&record.path) {
-                    found.insert((at, record.path.clone()), record);
-                }
+            for record in public(self.store.files_at(root.id, paths).await?, root) {
+                found.insert((at, record.path.clone()), record);
             }
         }
         Ok(found)
@@ -273,6 +270,13 @@ impl Checker {
     }
 }
 
+/// Leaves out the files that are known to be secrets.
+fn public(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
+    let private: HashSet<&String> = root.private_files.iter().flatten().collect();
+    records.retain(|record| !private.contains(&record.path));
+    records
+}
+
 /// Judges every citation, in order.
 fn report(
     reading: Reading,
@@ -299,7 +303,7 @@ fn report(
         };
         let mut checked = Checked {
             path: roots.shown(&place).to_string_lossy().into_owned(),
-            repo: roots.roots.get(place.0).map(|root| root.name.clone()),
+            repo: roots.known.get(place.0).map(|root| root.name.clone()),
             ..unknown(citation, Fault::Gone)
         };
         match known.get(&place) {

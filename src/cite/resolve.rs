@@ -34,7 +34,7 @@ pub(super) enum Meaning {
 
 /// The roots in which files are looked for.
 pub(super) struct Roots<'a> {
-    pub(super) roots: &'a [Root],
+    pub(super) known: &'a [Root],
     /// The folder of each root as clients see it.
     shown: Vec<PathBuf>,
     paths: &'a PathMap,
@@ -85,7 +85,11 @@ impl Asked {
 
 impl<'a> Roots<'a> {
     pub(super) fn new(roots: &'a [Root], paths: &'a PathMap) -> Self {
-        Self { roots, shown: roots.iter().map(|root| paths.shown(&root.path)).collect(), paths }
+        Self {
+            known: roots,
+            shown: roots.iter().map(|root| paths.shown(&root.path)).collect(),
+            paths,
+        }
     }
 
     /// Returns the files that are to be looked up for a path.
@@ -100,7 +104,7 @@ impl<'a> Roots<'a> {
         }
         let meant = self.paths.meant(&clean);
         let mut below: Vec<(usize, Place)> = Vec::new();
-        for (at, root) in self.roots.iter().enumerate() {
+        for (at, root) in self.known.iter().enumerate() {
             let rest = meant.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
             if let Some(rest) = rest.ok().and_then(Path::to_str) {
                 below.push((root.path.as_os_str().len(), (at, rest.to_owned())));
@@ -133,7 +137,7 @@ impl<'a> Roots<'a> {
     }
 
     fn name(&self, at: usize) -> &str {
-        self.roots.get(at).map_or("", |root| &root.name)
+        self.known.get(at).map_or("", |root| &root.name)
     }
 
     /// Returns a file's absolute path as clients see it.

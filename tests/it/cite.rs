@@ -495,3 +495,28 @@ async fn only_the_repository_that_was_asked_about_counts() {
     let repos: Vec<_> = known.citations.iter().map(|one| one.repo.as_deref()).collect();
     assert_eq!(repos, [Some("other"), Some("other")]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_to_be_read_is_not_read() {
+    let settings = "database:\n  password: hunter2-and-more\n  host: db.example.com\n";
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("settings.yaml", settings), ("key.yaml", "a: 1\n")]);
+    bench.ingest(&repo).await;
+    let text = "The `password` is there (settings.yaml:1-3), not in key.yaml:1.";
+    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let states = async || -> Vec<State> {
+        let report = checker.check(text, None).await.unwrap();
+        report.citations.iter().map(|one| one.state).collect()
+    };
+    // What was replaced before it was indexed is no change of the file.
+    assert_eq!(states().await, [State::Verified, State::Verified]);
+    // It has a record, but is known to be secret now.
+    let mut root = bench.root().await;
+    root.private_files = Some(vec!["key.yaml".to_owned()]);
+    bench.store.put_root(root).await.unwrap();
+    assert_eq!(states().await, [State::Verified, State::Missing]);
+    // What grew too large is not read to its end.
+    let large = fs::File::options().write(true).open(repo.at("settings.yaml")).unwrap();
+    large.set_len(1 << 40).unwrap();
+    assert_eq!(states().await, [State::Missing, State::Missing]);
+}
