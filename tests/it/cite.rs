@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::Path,
+    sync::Arc,
 };
 
 use codeinfo::{
@@ -82,7 +83,7 @@ impl Library {
     }
 
     async fn check(&self, text: &str) -> Report {
-        let checker = Checker::new(self.bench.store.clone(), PathMap::default());
+        let checker = checker(&self.bench, PathMap::default());
         checker.check(text, None).await.unwrap()
     }
 
@@ -96,6 +97,10 @@ impl Library {
         let odd = &self.odd[..GROWN];
         self.functions.iter().filter(|one| !odd.contains(&one.path)).collect()
     }
+}
+
+fn checker(bench: &Bench, paths: PathMap) -> Checker {
+    Checker::new(Arc::clone(&bench.store), paths)
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -177,109 +182,110 @@ fn overlaps(one: &Checked, function: &Function) -> bool {
     one.moved_to.iter().any(|at| at.first <= function.last && function.first <= at.last)
 }
 
-/// Plants a fault of a kind about a function.
+/// A function to plant a fault about.
+struct Case<'a> {
+    library: &'a Library,
+    turn: usize,
+    own: Function,
+}
+
+/// Plants a fault of a kind.
 fn planted(library: &Library, kind: usize, turn: usize) -> (Planted, Function) {
-    let root = &library.repo.0;
-    let sound = library.sound();
-    let pick = |from: &[&Function]| from[turn * 7 % from.len()].clone();
-    let own = pick(&sound);
-    let (name, path, lines) = (own.name.as_str(), own.path.as_str(), (own.first, own.last));
-    let say = |name: &str, path: &str, lines| sentence(turn, root, name, path, lines);
-    let others: Vec<&Function> =
-        library.of(path).into_iter().filter(|one| one.name != own.name).collect();
-    let base = path.rsplit('/').next().unwrap();
-    let changed = |odd: usize| pick(&library.of(&library.odd[odd]));
-    let is_moved = |one: &Checked, own: &Function| one.state == State::Moved && overlaps(one, own);
+    let odd = match kind {
+        0 => Some(RENAMED),
+        1 => Some(CHANGED),
+        2 => Some(LINKED),
+        3 => Some(SHIFTED),
+        _ => None,
+    };
+    let from = odd.map_or_else(|| library.sound(), |odd| library.of(&library.odd[odd]));
+    let case = Case { library, turn, own: pick(&from, turn) };
     match kind {
-        0 => {
-            let lacks = |one: &&&Function| {
-                !fs::read_to_string(library.repo.at(&one.path)).unwrap().contains(name)
-            };
-            let lacking: Vec<&Function> = sound.iter().filter(lacks).copied().collect();
-            let other = pick(&lacking);
-            let say = say(name, &other.path, (other.first, other.last));
-            ((say, |one, _| matches!(one.fault, Some(Fault::Absent { .. }))), own)
-        }
-        1 => {
-            let wrong = format!("src/nowhere/{base}");
-            let is = |one: &Checked, own: &Function| {
-                matches!(&one.fault, Some(Fault::NotFound { similar }) if
-                    similar.len() == 3 || similar.contains(&own.path))
-            };
-            ((say(name, &wrong, lines), is), own)
-        }
-        2 => {
-            let count = library.lines[path];
-            ((say(name, path, (count + 5, count + 9)), is_moved), own)
-        }
-        3 if others.is_empty() => planted(library, kind, turn + 1),
-        3 => {
-            let other = pick(&others);
-            ((say(name, path, (other.first, other.last)), is_moved), own)
-        }
-        4 => ((say(name, path, (own.last, own.first)), is_moved), own),
-        5 => {
-            let own = changed(RENAMED);
-            let say = say(&own.name, &own.path, (own.first, own.last));
-            ((say, |one, _| one.fault == Some(Fault::Gone)), own)
-        }
-        6 => {
-            let own = changed(CHANGED);
-            let say = say(&own.name, &own.path, (own.first, own.last));
-            ((say, |one, _| one.state == State::Changed), own)
-        }
-        7 => {
-            let say = say("frobnicate_twice", path, lines);
-            ((say, |one, _| matches!(one.fault, Some(Fault::Absent { .. }))), own)
-        }
-        8 => {
-            let say = format!("`{name}` fails (error.rs:{}-{}).", lines.0, lines.1);
-            (
-                (
-                    say,
-                    |one, _| matches!(one.fault, Some(Fault::Ambiguous { count, .. }) if count > 3),
-                ),
-                own,
-            )
-        }
-        9 => {
-            let say = format!("`{name}` is in /etc/{base}:{}-{}.", lines.0, lines.1);
-            ((say, |one, _| one.fault == Some(Fault::Outside)), own)
-        }
-        10 => {
-            let say = format!("`{name}` is there (../../{path}:{}-{}).", lines.0, lines.1);
-            ((say, |one, _| one.fault == Some(Fault::Outside)), own)
-        }
-        11 => {
-            let own = changed(LINKED);
-            let say = say(&own.name, &own.path, (own.first, own.last));
-            ((say, |one, _| one.fault == Some(Fault::Gone)), own)
-        }
-        12 => {
-            let count = library.lines[path];
-            ((say(name, path, (own.first, count + 40)), is_moved), own)
-        }
-        13 => {
-            let say = "The `TOKEN_OF` is in `.env:1-2`.".to_owned();
-            ((say, |one, _| one.fault.is_some() && one.hash.is_none()), own)
-        }
-        14 => {
-            let own = changed(SHIFTED);
-            let say = say(&own.name, &own.path, (own.first, own.last));
-            let is = |one: &Checked, own: &Function| {
+        0..4 => (case.of_file(kind), case.own),
+        4..9 => match case.of_lines(kind) {
+            Some(fault) => (fault, case.own),
+            None => planted(library, kind, turn + 1),
+        },
+        _ => (case.of_path(kind), case.own),
+    }
+}
+
+fn pick(from: &[&Function], turn: usize) -> Function {
+    from[turn * 7 % from.len()].clone()
+}
+
+impl Case<'_> {
+    fn say(&self, name: &str, path: &str, lines: (u32, u32)) -> String {
+        sentence(self.turn, &self.library.repo.0, name, path, lines)
+    }
+
+    /// The file is another than it was.
+    fn of_file(&self, kind: usize) -> Planted {
+        let Function { path, name, first, last } = &self.own;
+        let fault = self.say(name, path, (*first, *last));
+        match kind {
+            1 => (fault, |one, _| one.state == State::Changed),
+            3 => (fault, |one, own| {
                 let first = own.first + 300;
                 one.state == State::Moved && one.moved_to.iter().any(|at| at.first == first)
-            };
-            ((say, is), own)
+            }),
+            _ => (fault, |one, _| one.fault == Some(Fault::Gone)),
         }
-        _ => {
-            let wrong = path.replace(".rs", "_old.rs");
-            (
-                (say(name, &wrong, lines), |one, _| {
-                    matches!(one.fault, Some(Fault::NotFound { .. }))
-                }),
-                own,
-            )
+    }
+
+    /// The lines are wrong, or what is said of them.
+    fn of_lines(&self, kind: usize) -> Option<Planted> {
+        let Function { path, name, first, last } = &self.own;
+        let count = self.library.lines[path];
+        let lines = match kind {
+            4 => (count + 5, count + 9),
+            5 => {
+                let mut others = self.library.of(path);
+                others.retain(|one| one.name != *name);
+                let other = (!others.is_empty()).then(|| pick(&others, self.turn))?;
+                (other.first, other.last)
+            }
+            6 => (*last, *first),
+            7 => (*first, count + 40),
+            _ => {
+                let fault = self.say("frobnicate_twice", path, (*first, *last));
+                return Some((fault, |one, _| matches!(one.fault, Some(Fault::Absent { .. }))));
+            }
+        };
+        let is = |one: &Checked, own: &Function| one.state == State::Moved && overlaps(one, own);
+        Some((self.say(name, path, lines), is))
+    }
+
+    /// The path is wrong.
+    fn of_path(&self, kind: usize) -> Planted {
+        let Function { path, name, first, last } = &self.own;
+        let base = path.rsplit('/').next().unwrap();
+        let lines = (*first, *last);
+        let is_unknown = |one: &Checked, _: &Function| {
+            matches!(one.fault, Some(Fault::NotFound { .. })) && one.hash.is_none()
+        };
+        let is_outside = |one: &Checked, _: &Function| one.fault == Some(Fault::Outside);
+        match kind {
+            9 => {
+                let text = |one: &Function| fs::read_to_string(self.library.repo.at(&one.path));
+                let mut lacking = self.library.sound();
+                lacking.retain(|one| !text(one).unwrap().contains(name));
+                let other = pick(&lacking, self.turn);
+                let fault = self.say(name, &other.path, (other.first, other.last));
+                (fault, |one, _| matches!(one.fault, Some(Fault::Absent { .. })))
+            }
+            10 => (self.say(name, &format!("src/nowhere/{base}"), lines), |one, own| {
+                matches!(&one.fault, Some(Fault::NotFound { similar }) if
+                    similar.len() == 3 || similar.contains(&own.path))
+            }),
+            11 => (
+                format!("`{name}` fails (error.rs:{first}-{last})."),
+                |one, _| matches!(one.fault, Some(Fault::Ambiguous { count, .. }) if count > 3),
+            ),
+            12 => (format!("`{name}` is in /etc/{base}:{first}-{last}."), is_outside),
+            13 => (format!("`{name}` is there (../../{path}:{first}-{last})."), is_outside),
+            14 => ("The `TOKEN_OF` is in `.env:1-2`.".to_owned(), is_unknown),
+            _ => (self.say(name, &path.replace(".rs", "_old.rs"), lines), is_unknown),
         }
     }
 }
@@ -312,7 +318,7 @@ async fn every_planted_fault_is_found_and_nothing_right_is_called_wrong() {
         }
         for one in &report.citations {
             let is_planted = (at..at + fault.len()).contains(&one.range.start);
-            let said = &text[one.range.clone()];
+            let said = text.get(one.range.clone()).unwrap();
             if is_planted && is(one, &own) {
                 found += 1;
             } else if !is_planted && one.state == State::Verified && one.fault.is_none() {
@@ -365,7 +371,7 @@ async fn door() -> (Bench, Repo) {
 }
 
 async fn messages(bench: &Bench, text: &str) -> Vec<String> {
-    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let checker = checker(bench, PathMap::default());
     faults(text, &checker.check(text, None).await.unwrap())
 }
 
@@ -418,8 +424,7 @@ async fn what_is_right_in_its_way_has_no_fault() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_checked_citation_is_a_promise() {
     let (bench, repo) = door().await;
-    let checker =
-        Checker::new(bench.store.clone(), PathMap::new(repo.0.clone(), "/me/door".into()));
+    let checker = checker(&bench, PathMap::new(repo.0.clone(), "/me/door".into()));
     let text = "`close_door` locks (`/me/door/src/door.rs:4-8`), as `open_door` does not \
         ([it](src/door.rs#L4-L9)); `gone_door` is in src/gone.rs:3.";
     let report = checker.check(text, None).await.unwrap();
@@ -457,7 +462,8 @@ async fn a_checked_citation_is_a_promise() {
       }
     ]
     "#);
-    let whole: Vec<&str> = report.citations.iter().map(|one| &text[one.whole.clone()]).collect();
+    let whole: Vec<&str> =
+        report.citations.iter().map(|one| text.get(one.whole.clone()).unwrap()).collect();
     assert_eq!(whole, ["`/me/door/src/door.rs:4-8`", "[it](src/door.rs#L4-L9)", "src/gone.rs:3"]);
     // The hash is of the lines that are cited, wherever they stand.
     repo.write("src/door.rs", &format!("\n\n{SERVER}"));
@@ -478,7 +484,7 @@ async fn only_the_repository_that_was_asked_about_counts() {
     let (bench, repo) = door().await;
     let other = bench.repo("other", &[("src/door.rs", "fn open_door() {}\n")]);
     bench.ingest(&other).await;
-    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let checker = checker(&bench, PathMap::default());
     let text = "`open_door` (src/door.rs:1-1)";
     let both = checker.check(text, None).await.unwrap();
     assert!(matches!(both.citations[0].fault, Some(Fault::Ambiguous { count: 2, .. })));
@@ -503,7 +509,7 @@ async fn what_is_not_to_be_read_is_not_read() {
     let repo = bench.repo("demo", &[("settings.yaml", settings), ("key.yaml", "a: 1\n")]);
     bench.ingest(&repo).await;
     let text = "The `password` is there (settings.yaml:1-3), not in key.yaml:1.";
-    let checker = Checker::new(bench.store.clone(), PathMap::default());
+    let checker = checker(&bench, PathMap::default());
     let states = async || -> Vec<State> {
         let report = checker.check(text, None).await.unwrap();
         report.citations.iter().map(|one| one.state).collect()
