@@ -6,6 +6,7 @@ mod error;
 mod event;
 mod mention;
 mod prompt;
+mod proof;
 mod reach;
 mod scope;
 mod turn;
@@ -29,6 +30,7 @@ pub use self::{
     event::{Event, Failure, Outcome, Stage, Usage},
 };
 use crate::{
+    cite::Checker,
     codex::{Codex, CodexError, Model, Presence},
     config::{self, PathMap},
     domain::{ConversationId, Question},
@@ -45,6 +47,8 @@ pub struct Chat {
     /// Knows the repositories that can be asked about.
     store: Arc<dyn VectorStore>,
     paths: PathMap,
+    /// Checks what answers cite.
+    checker: Checker,
     turn_timeout: Duration,
     conversations: Conversations,
     turns: Timed<telemetry::Outcome>,
@@ -86,6 +90,7 @@ impl Chat {
         Self {
             codex,
             search_url,
+            checker: Checker::new(Arc::clone(&store), PathMap::default()),
             store,
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
@@ -98,7 +103,8 @@ impl Chat {
     /// Understands and shows paths as clients see them.
     #[must_use]
     pub fn mapped(self, paths: PathMap) -> Self {
-        Self { paths, ..self }
+        let checker = Checker::new(Arc::clone(&self.store), paths.clone());
+        Self { paths, checker, ..self }
     }
 
     /// Counts the turns in `turns`.
@@ -203,6 +209,7 @@ pub async fn collect(mut turn: Turn) -> Outcome {
         model_id: String::new(),
         segments: Vec::new(),
         usage: None,
+        citations: Vec::new(),
         failure: Some(Failure {
             code: crate::error::Code::Cancelled,
             message: "the server is stopping".to_owned(),

@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use self::{
@@ -51,7 +51,7 @@ const MAX_CHECKS: usize = 16;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What became of a citation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The lines are there, and have what is said of them.
@@ -65,7 +65,7 @@ pub enum State {
 }
 
 /// A citation that was checked. Field names are a wire promise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checked {
     /// Absolute path as the client sees it; as it is written where no file is meant.
@@ -81,7 +81,7 @@ pub struct Checked {
     /// What became of it.
     pub state: State,
     /// The right lines of what has moved.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved_to: Vec<LineRange>,
     /// Names what stands in these lines now, or in the file.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -20,7 +20,7 @@ pub use last_run::LastRun;
 pub use plain::{plain_line, plain_name};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Root, UnknownRoot};
-pub use segment::Segment;
+pub use segment::{CitationCounts, Segment};
 pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;
 

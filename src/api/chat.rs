@@ -109,14 +109,14 @@ fn frame(event: Event) -> Frame {
 }
 
 fn end(outcome: Outcome) -> Frame {
-    let Outcome { conversation, model_id, segments, usage, failure } = outcome;
+    let Outcome { conversation, model_id, segments, usage, citations, failure } = outcome;
     let conversation_id = conversation;
     match failure {
         Some(Failure { code, message, hint }) => {
             let code = code.as_str().to_owned();
             Frame::Error(Unanswered { code, message, hint, conversation_id })
         }
-        None => Frame::Final(Answered { conversation_id, model_id, segments, usage }),
+        None => Frame::Final(Answered { conversation_id, model_id, segments, usage, citations }),
     }
 }
 

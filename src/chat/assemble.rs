@@ -6,6 +6,7 @@ mod bound;
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hasher},
+    ops::RangeInclusive,
 };
 
 use serde_json::Value;
@@ -128,9 +129,21 @@ impl Assembly {
         }
     }
 
-    /// Whether the model has said anything to the person who asked.
-    pub(super) fn has_answer(&self) -> bool {
-        self.segments.iter().any(|segment| matches!(segment, Segment::Answer { .. }))
+    /// Returns the last message of the model, with its place among the segments.
+    pub(super) fn answer(&self) -> Option<(usize, String)> {
+        self.segments.iter().enumerate().rev().find_map(|(at, segment)| match segment {
+            Segment::Answer { text, .. } => Some((at, text.clone())),
+            Segment::Thinking { .. } | Segment::VectorSummary { .. } => None,
+        })
+    }
+
+    /// Drops the messages of the model that stand at these places among the segments.
+    pub(super) fn forget_answers(&mut self, places: RangeInclusive<usize>) {
+        let mut place = 0..;
+        self.segments.retain(|segment| {
+            let is_there = place.next().is_some_and(|place| places.contains(&place));
+            !(is_there && matches!(segment, Segment::Answer { .. }))
+        });
     }
 
     /// Returns the segments, the tokens spent, and the model that took over, if one did.
@@ -270,7 +283,7 @@ impl Assembly {
                 Event::Thinking { text }
             }
             Kind::Answer => {
-                self.segments.push(Segment::Answer { text: text.clone() });
+                self.segments.push(Segment::Answer { text: text.clone(), checked: None });
                 Event::Answer { text }
             }
         }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 pub use crate::codex::Usage;
 use crate::{
+    cite::Checked,
     domain::{ConversationId, FileSummary, Segment},
     error::Code,
 };
@@ -29,7 +30,7 @@ pub enum Event {
     },
     /// What one search showed to the model; follows the search's [`Event::ToolResult`].
     VectorSummary { files: Vec<FileSummary> },
-    /// A message of the model.
+    /// A message of the model. The final one is checked before it is reported.
     Answer { text: String },
     /// The turn is over; the last event.
     Ended(Outcome),
@@ -53,6 +54,8 @@ pub struct Outcome {
     pub segments: Vec<Segment>,
     /// Tokens spent by this turn, where Codex counted them.
     pub usage: Option<Usage>,
+    /// What became of the citations of the final answer, in its order.
+    pub citations: Vec<Checked>,
     pub failure: Option<Failure>,
 }
 

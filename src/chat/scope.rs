@@ -7,7 +7,7 @@ use super::{ChatError, mention::has_name, reach};
 use crate::{
     codex::Readable,
     config::PathMap,
-    domain::{LastRun, Root, UnknownRoot, plain_name},
+    domain::{LastRun, Root, RootId, UnknownRoot, plain_name},
 };
 
 /// Most repositories that are pointed out because a question names them.
@@ -59,6 +59,11 @@ impl Scope {
             )
         });
         Ok(Self { only: None, note })
+    }
+
+    /// Returns the only repository that the question is about.
+    pub(super) fn only(&self) -> Option<RootId> {
+        self.only.as_ref().map(|root| root.id)
     }
 
     /// Returns the address of the search of this scope, from the address that searches everything.

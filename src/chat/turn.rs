@@ -14,11 +14,12 @@ use super::{
     conversations::Place,
     event::{Event, Failure, Outcome},
     prompt::prompt,
+    proof::Proof,
     scope::Scope,
 };
 use crate::{
     codex::{CodexError, Ending, Opening, Running, Thread, TurnError, TurnErrorKind},
-    domain::ConversationId,
+    domain::{ConversationId, RootId, Segment},
     error::Code,
     telemetry,
 };
@@ -50,7 +51,7 @@ pub(super) async fn run(
         note: scope.note(),
         readable: scope.readable(roots, ask.question.as_str()),
     };
-    let thread = match chat.codex.open(opening).await {
+    let thread = match chat.codex.open(opening.clone()).await {
         Ok(thread) => thread,
         Err(error) => {
             let error = refuse(&chat, error, ask.conversation).await;
@@ -68,11 +69,20 @@ pub(super) async fn run(
         thread.keep().await;
         return;
     }
-    let turn = Runner { chat: &chat, conversation, model_id: thread.model().to_owned(), events };
-    let outcome = turn.run(thread, ask.question.as_str(), ask.effort).await;
+    let turn = Runner {
+        chat: &chat,
+        conversation,
+        model_id: thread.model().to_owned(),
+        effort: ask.effort,
+        // The model has read the note.
+        reopening: Opening { thread: Some(conversation), note: None, ..opening },
+        within: scope.only(),
+        events,
+    };
+    let ended = turn.run(thread, ask.question.as_str()).await;
     // The place is free before the caller hears the end, so that its follow-up need not wait.
     drop(place);
-    turn.report_end(outcome).await;
+    turn.report_end(ended).await;
 }
 
 /// Logs why a thread could not be opened, and sorts it.
@@ -92,8 +102,45 @@ struct Runner<'a> {
     chat: &'a Chat,
     conversation: ConversationId,
     model_id: String,
+    effort: Option<String>,
+    /// What the thread is opened with once more, to have an answer put right.
+    reopening: Opening,
+    /// The only repository that the question is about.
+    within: Option<RootId>,
     events: mpsc::Sender<Event>,
 }
+
+/// What was heard of a turn.
+struct Heard {
+    assembly: Assembly,
+    /// A message of the model after which nothing else came: it may be the final one, and be put right.
+    held: Option<Event>,
+}
+
+impl Heard {
+    /// Takes one event of Codex; returns what is to be reported now.
+    fn take(&mut self, event: crate::codex::Event) -> Vec<Event> {
+        let mut events = self.assembly.take(event);
+        if events.is_empty() {
+            return events;
+        }
+        events.splice(..0, self.held.take());
+        self.held = events.pop_if(|last| matches!(last, Event::Answer { .. }));
+        events
+    }
+}
+
+/// A final answer that was checked.
+struct Proved {
+    /// Its place among the segments.
+    place: usize,
+    proof: Proof,
+    /// Whether the caller has it as the model wrote it.
+    is_reported: bool,
+}
+
+/// How a turn ended, with the events that are still to be reported before that.
+type Ended = (Option<Event>, Outcome);
 
 /// Why a turn is ended from our side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,19 +154,20 @@ enum Stop {
 }
 
 impl Runner<'_> {
-    async fn run(&self, thread: Thread, question: &str, effort: Option<String>) -> Outcome {
+    async fn run(&self, thread: Thread, question: &str) -> Ended {
         let began = Instant::now();
         let deadline = began + self.chat.turn_timeout;
         info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
-        let mut assembly = Assembly::new(thread.tokens());
+        let mut heard = Heard { assembly: Assembly::new(thread.tokens()), held: None };
         let model_id = self.model_id.clone();
         self.report(vec![Event::Thread { conversation: self.conversation, model_id }]).await;
-        let failure = match thread.run(question, effort).await {
-            Ok(running) => self.follow(running, &mut assembly, deadline).await,
+        let failure = match thread.run(question, self.effort.clone()).await {
+            Ok(running) => self.follow(running, &mut heard, deadline).await,
             Err(error) => Some(self.not_started(&error).await),
         };
+        let answer = heard.assembly.answer();
         let failure = failure.or_else(|| {
-            (!assembly.has_answer()).then(|| {
+            answer.is_none().then(|| {
                 failing(
                     Code::TurnFailed,
                     "the model gave no answer",
@@ -127,22 +175,118 @@ impl Runner<'_> {
                 )
             })
         });
-        let (segments, usage, rerouted) = assembly.finish();
-        let elapsed = began.elapsed();
+        let proved = match answer {
+            Some(answer) if failure.is_none() => self.prove(answer, &mut heard, deadline).await,
+            _ => None,
+        };
+        self.ended(heard, proved, failure, began.elapsed())
+    }
+
+    /// Sums up a turn, and counts and logs its end.
+    fn ended(
+        &self,
+        heard: Heard,
+        proved: Option<Proved>,
+        failure: Option<Failure>,
+        elapsed: Duration,
+    ) -> Ended {
+        let Heard { assembly, mut held } = heard;
+        let (mut segments, usage, rerouted) = assembly.finish();
+        let (mut checked, mut citations) = (None, Vec::new());
+        if let Some(Proved { place, proof, is_reported }) = proved {
+            let (text, counts, found) = proof.finish();
+            (checked, citations) = (Some(counts), found);
+            if !is_reported || counts.wrong > 0 {
+                held = Some(Event::Answer { text: text.clone() });
+            }
+            if let Some(segment) = segments.get_mut(place) {
+                *segment = Segment::Answer { text, checked };
+            }
+        }
         let elapsed_ms = telemetry::milliseconds(elapsed);
         let code = failure.as_ref().map(|failure| failure.code.as_str());
         self.chat.turns.ended(&telemetry::Outcome { outcome: code.unwrap_or("ok") }, elapsed);
-        let segment_count = segments.len();
         info!(
             conversation.id = %self.conversation,
-            segment_count, elapsed_ms, failure.code = code, "turn ended"
+            segment_count = segments.len(), elapsed_ms, failure.code = code,
+            checked.citations = checked.map(|counts| counts.citations),
+            checked.repaired = checked.map(|counts| counts.repaired),
+            checked.wrong = checked.map(|counts| counts.wrong),
+            "turn ended"
         );
-        Outcome {
+        let outcome = Outcome {
             conversation: self.conversation,
             model_id: rerouted.unwrap_or_else(|| self.model_id.clone()),
             segments,
             usage,
+            citations,
             failure,
+        };
+        (held, outcome)
+    }
+
+    /// Checks what the final answer cites, and has the model put right what is wrong, once. Returns the
+    /// answer that counts; nothing if it could not be checked.
+    async fn prove(
+        &self,
+        (place, text): (usize, String),
+        heard: &mut Heard,
+        deadline: Instant,
+    ) -> Option<Proved> {
+        let proof = self.check(text, deadline).await?;
+        // One after which something else came was reported with that.
+        let is_reported = heard.held.take().is_none();
+        let Some(request) = proof.request() else {
+            return Some(Proved { place, proof, is_reported });
+        };
+        if let Some(failure) = self.ask_again(&request, heard, deadline).await {
+            warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
+        }
+        heard.held = None;
+        let corrected = match heard.assembly.answer() {
+            Some((other, text)) if other > place => {
+                self.check(text, deadline).await.map(|corrected| (other, corrected))
+            }
+            _ => None,
+        };
+        let better =
+            |(other, corrected): (usize, Proof)| Some((other, corrected.if_better_than(&proof)?));
+        if let Some((other, proof)) = corrected.and_then(better) {
+            heard.assembly.forget_answers(place..=place);
+            return Some(Proved { place: other - 1, proof, is_reported: false });
+        }
+        heard.assembly.forget_answers(place + 1..=usize::MAX);
+        Some(Proved { place, proof, is_reported })
+    }
+
+    /// Checks what an answer cites.
+    async fn check(&self, text: String, deadline: Instant) -> Option<Proof> {
+        let checking = self.chat.checker.check(&text, self.within);
+        match self.unless_stopped(deadline, checking).await {
+            Ok(Ok(report)) => Some(Proof::new(text, report)),
+            Ok(Err(error)) => {
+                warn!(conversation.id = %self.conversation, %error, "citations not checked");
+                None
+            }
+            Err(_) => None,
+        }
+    }
+
+    /// Asks the model in the same thread; returns why it gave no answer.
+    async fn ask_again(
+        &self,
+        request: &str,
+        heard: &mut Heard,
+        deadline: Instant,
+    ) -> Option<Failure> {
+        let thread = self.chat.codex.open(self.reopening.clone()).await;
+        let running = match thread {
+            Ok(thread) => thread.run(request, self.effort.clone()).await,
+            Err(error) => Err(error),
+        };
+        match running {
+            Ok(running) => self.follow(running, heard, deadline).await,
+            Err(error) => Some(self.not_started(&error).await),
         }
     }
 
@@ -150,17 +294,17 @@ impl Runner<'_> {
     async fn follow(
         &self,
         mut running: Running,
-        assembly: &mut Assembly,
+        heard: &mut Heard,
         deadline: Instant,
     ) -> Option<Failure> {
         loop {
             let event = match self.unless_stopped(deadline, running.next()).await {
                 Ok(event) => event,
-                Err(stop) => return Some(self.stop(running, assembly, stop).await),
+                Err(stop) => return Some(self.stop(running, heard, stop).await),
             };
             if let crate::codex::Event::Unseen { kind } = &event {
                 warn!(conversation.id = %self.conversation, item.kind = kind, "unseen work");
-                let failure = self.stop(running, assembly, Stop::Unseen).await;
+                let failure = self.stop(running, heard, Stop::Unseen).await;
                 // Interrupting the turn does not end what it began.
                 self.chat.codex.replace().await;
                 return Some(failure);
@@ -169,11 +313,11 @@ impl Runner<'_> {
                 crate::codex::Event::Ended(ending) => Some(ending.clone()),
                 _ => None,
             };
-            let reported = self.unless_stopped(deadline, self.report(assembly.take(event))).await;
-            let reported = reported.and_then(|()| assembly.overrun().map_or(Ok(()), overran));
+            let reported = self.unless_stopped(deadline, self.report(heard.take(event))).await;
+            let reported = reported.and_then(|()| heard.assembly.overrun().map_or(Ok(()), overran));
             match (ending, reported) {
                 (None, Ok(())) => {}
-                (None, Err(stop)) => return Some(self.stop(running, assembly, stop).await),
+                (None, Err(stop)) => return Some(self.stop(running, heard, stop).await),
                 (Some(lost @ Ending::Lost(_)), _) => {
                     // Where only its events were lost, the turn still runs.
                     let left = async {
@@ -207,7 +351,7 @@ impl Runner<'_> {
     }
 
     /// Interrupts the turn and hears what it still has to say.
-    async fn stop(&self, mut running: Running, assembly: &mut Assembly, stop: Stop) -> Failure {
+    async fn stop(&self, mut running: Running, heard: &mut Heard, stop: Stop) -> Failure {
         debug!(conversation.id = %self.conversation, ?stop, "turn interrupted");
         let ended = timeout(INTERRUPT_GRACE, async {
             running.interrupt().await;
@@ -215,7 +359,7 @@ impl Runner<'_> {
                 let event = running.next().await;
                 let ended = matches!(event, crate::codex::Event::Ended(_));
                 // Only the outcome takes these: the caller is gone, or no longer in time.
-                drop(assembly.take(event));
+                drop(heard.take(event));
                 if ended {
                     break;
                 }
@@ -299,8 +443,8 @@ impl Runner<'_> {
     }
 
     /// Reports the end without waiting for a caller that does not take it.
-    async fn report_end(&self, outcome: Outcome) {
-        let end = self.events.send(Event::Ended(outcome));
+    async fn report_end(&self, (held, outcome): Ended) {
+        let end = self.report(held.into_iter().chain([Event::Ended(outcome)]).collect());
         let out_of_time = async {
             self.chat.tasks.stopping().cancelled().await;
             sleep(INTERRUPT_GRACE).await;

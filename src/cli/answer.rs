@@ -6,7 +6,8 @@ use sse_stream::{Sse, SseByteStream};
 
 use super::{CliError, Client, print};
 use crate::{
-    domain::{FileSummary, Segment},
+    cite::{Checked, State},
+    domain::{CitationCounts, FileSummary, Segment},
     replies::{Answered, FilesFound, Frame, Text, Unanswered},
 };
 
@@ -74,13 +75,46 @@ fn show(frame: &Frame) -> Result<(), CliError> {
 
 /// Says how to go on.
 fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
-    if !end.segments.iter().any(|part| matches!(part, Segment::Answer { .. })) {
+    let answers = end.segments.iter().rev().filter_map(|part| match part {
+        Segment::Answer { checked, .. } => Some(checked),
+        _ => None,
+    });
+    let Some(checked) = answers.into_iter().next() else {
         return Err(broken(client, "the result holds no answer"));
+    };
+    if let Some(checked) = checked {
+        verdict(*checked, &end.citations)?;
     }
     print::note(&format!(
         "{}; continue with: codeinfo ask --conversation {} QUESTION",
         end.model_id, end.conversation_id
     ))
+}
+
+/// Says what the check of the citations came to, and names those that are not as they were indexed.
+fn verdict(counts: CitationCounts, citations: &[Checked]) -> Result<(), CliError> {
+    let CitationCounts { citations: all, verified, repaired, wrong } = counts;
+    if all == 0 {
+        return print::note("no place in the code is cited");
+    }
+    let parts = [(repaired, "put right"), (wrong, "wrong, struck out")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let verdict = [format!("citations: {verified} of {all} verified"), parts.join(", ")];
+    print::note(verdict.join("; ").trim_end_matches("; "))?;
+    for one in citations.iter().filter(|one| one.state != State::Verified) {
+        let lines: Vec<String> = one.lines.iter().map(ToString::to_string).collect();
+        let colon = if lines.is_empty() { "" } else { ":" };
+        let (path, lines) = (print::name(&one.path), lines.join(","));
+        let state = match one.state {
+            State::Verified => continue,
+            State::Moved => "its lines are others",
+            State::Changed => "changed since it was indexed",
+            State::Missing => "not found",
+        };
+        print::note(&format!("  {path}{colon}{lines}: {state}"))?;
+    }
+    Ok(())
 }
 
 fn files_found(files: &[FileSummary]) -> Result<(), CliError> {

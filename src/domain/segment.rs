@@ -22,5 +22,21 @@ pub enum Segment {
     Answer {
         /// The text of one message item.
         text: String,
+        /// What the check of its citations came to: of the final answer only, where it could be checked.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        checked: Option<CitationCounts>,
     },
+}
+
+/// What the check of an answer's citations came to. Field names are a wire promise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitationCounts {
+    /// How many the answer has.
+    pub citations: usize,
+    /// Of these, how many are right.
+    pub verified: usize,
+    /// How many were wrong at first, and were put right or taken out by the model.
+    pub repaired: usize,
+    /// How many are wrong, and struck out.
+    pub wrong: usize,
 }

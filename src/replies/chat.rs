@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::{
     chat::{Stage, Usage},
+    cite::Checked,
     domain::{ConversationId, FileSummary, Segment},
 };
 
@@ -101,6 +102,8 @@ pub struct Answered {
     pub model_id: String,
     pub segments: Vec<Segment>,
     pub usage: Option<Usage>,
+    /// What became of the citations of the final answer, in its order.
+    pub citations: Vec<Checked>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -51,7 +51,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
     tool-result {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","stage":"success","result":{"content":[{"type":"text","text":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config` rust (score 0.81)\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n[demo] FOLDER/demo/README.md:1-3 `Demo` markdown (score 0.01)\n1|# Demo\n3|Reads configuration files.\n\n(indexed: demo less than a minute ago)"}],"structuredContent":null}}
     vector_summary {"files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.0062,"chunks":1,"lines":3,"ranges":["1-3"]}]}
     answer {"text":"It is `parse_config`."}
-    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.0062,"chunks":1,"lines":3,"ranges":["1-3"]}]},{"type":"answer","text":"It is `parse_config`."}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220}}
+    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]},{"path":"FOLDER/demo/README.md","relPath":"README.md","repo":"demo","match":0.0062,"chunks":1,"lines":3,"ranges":["1-3"]}]},{"type":"answer","text":"It is `parse_config`.","checked":{"citations":0,"verified":0,"repaired":0,"wrong":0}}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220},"citations":[]}
     "#);
     assert_eq!(model.requests()[0]["reasoning"]["effort"], "low");
     let failed = post(server.main, "/chat", r#"{"question":"Again?"}"#).await;
@@ -158,6 +158,9 @@ async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
     let first = first.unwrap();
     assert!(first.contains("First.") && first.contains("event: final"), "{first}");
     let second = second.body;
-    assert!(second.contains(r#""segments":[{"type":"answer","text":"Second."}]"#), "{second}");
+    assert!(
+        second.contains(r#""segments":[{"type":"answer","text":"Second.","checked":"#),
+        "{second}"
+    );
     assert!(model.latest().contains("First."), "the later turn knows the earlier one");
 }

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod chat;
+mod chat_proof;
 mod circles;
 mod cite;
 mod clients;

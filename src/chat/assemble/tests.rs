@@ -218,7 +218,7 @@ fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Op
     let (segments, ..) = assembly.finish();
     assert_eq!(reported.len(), segments.len(), "what is reported is what is kept");
     let said = segments.into_iter().map(|segment| match segment {
-        Segment::Thinking { text } | Segment::Answer { text } => {
+        Segment::Thinking { text } | Segment::Answer { text, .. } => {
             let end = text.char_indices().rev().nth(21).map_or(0, |(at, _)| at);
             (text.len(), text.get(end..).unwrap().to_owned())
         }

@@ -11,7 +11,7 @@ use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
     codex::{Codex, Presence},
     config,
-    domain::{ConversationId, Counts, LastRun, Root, RootId, Segment, Timestamp},
+    domain::{ConversationId, Counts, FileRecord, LastRun, Root, RootId, Segment, Timestamp, hash},
     store::{Embedded, OnMismatch, VectorStore},
     task::Tasks,
 };
@@ -116,14 +116,40 @@ pub(crate) fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// A store that knows one repository, `repo`.
+/// The one file of the repository, `src/parse.rs`.
+const PARSER: &str = "\
+//! Parses.
+
+/// Reads a number.
+pub fn parse(text: &str) -> Result<u32, Fault> {
+    text.trim().parse().map_err(|_| Fault::NoNumber)
+}
+
+pub enum Fault {
+    NoNumber,
+}
+";
+
+/// A store that knows one repository, `repo`, with [`PARSER`].
 async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
     let settings = config::Store { seal_chunks: 4096, background_merge: false, repairs: true };
     let (at, tasks) = (folder.path().join("data/store"), Tasks::default());
     let store = Embedded::open(&at, "none", 4, OnMismatch::Refuse, &settings, tasks).await.unwrap();
-    store.put_root(root(&repo)).await.unwrap();
+    fs::create_dir_all(repo.join("src")).unwrap();
+    fs::write(repo.join("src/parse.rs"), PARSER).unwrap();
+    let root = root(&repo);
+    let file = FileRecord {
+        root: root.id,
+        path: "src/parse.rs".to_owned(),
+        version: hash::version(PARSER.as_bytes(), hash::Cut::Planned),
+        size: PARSER.len() as u64,
+        modified_ns: 0,
+        chunks: 0,
+    };
+    store.put_root(root).await.unwrap();
+    store.put_files(vec![file]).await.unwrap();
     Arc::new(store)
 }
 
@@ -182,6 +208,6 @@ fn segment(segment: &Segment) -> String {
             let names: Vec<&str> = files.iter().map(|file| file.rel_path.as_str()).collect();
             format!("vector_summary: {}", names.join(" "))
         }
-        Segment::Answer { text } => format!("answer: {text}"),
+        Segment::Answer { text, .. } => format!("answer: {text}"),
     }
 }

@@ -1,0 +1,153 @@
+//! Answers whose citations are wrong, with the real Codex: the model puts them right, once, or they are
+//! struck out.
+
+use std::time::Duration;
+
+use codeinfo::{
+    chat::{Event, Outcome},
+    cite::State,
+    domain::{CitationCounts, Segment},
+};
+use futures_util::StreamExt;
+use serde_json::json;
+
+use crate::support::{
+    harness::{Harness, shown},
+    model::{Model, Reply, says, searches, thinks},
+};
+
+const WRONG: &str = "`parse` is at src/parse.rs:90-95, and `Fault` at src/parse.rs:8-10.";
+const RIGHT: &str = "`parse` is at src/parse.rs:4-6, and `Fault` at src/parse.rs:8-10.";
+
+fn counts(outcome: &Outcome) -> Option<CitationCounts> {
+    outcome.segments.iter().rev().find_map(|segment| match segment {
+        Segment::Answer { checked, .. } => Some(*checked),
+        _ => None,
+    })?
+}
+
+fn counted(citations: usize, verified: usize, repaired: usize, wrong: usize) -> CitationCounts {
+    CitationCounts { citations, verified, repaired, wrong }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_put_right_before_anybody_reads_it() {
+    let harness = Harness::new([
+        Reply::Items(vec![thinks("hm"), searches("parse")]),
+        Reply::Items(vec![says(WRONG)]),
+        Reply::Items(vec![thinks("let me see"), searches("parse again")]),
+        Reply::Items(vec![says(RIGHT)]),
+        Reply::Items(vec![says("As I said.")]),
+    ])
+    .await;
+    let turn = harness.begin("Where is the parser?", None).await.unwrap();
+    let events: Vec<Event> = turn.collect().await;
+    let answers: Vec<&String> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Answer { text } => Some(text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(answers, [RIGHT]);
+    let Some(Event::Ended(outcome)) = events.last() else { panic!("{events:?}") };
+    let expected = "thinking: hm\nvector_summary: src/parse.rs\nthinking: let me see\n\
+                    vector_summary: src/parse.rs\nanswer: ";
+    assert_eq!(shown(outcome), format!("{expected}{RIGHT}"));
+    assert_eq!(counts(outcome), Some(counted(2, 2, 1, 0)));
+    assert_eq!(outcome.usage.unwrap().total_tokens, 440, "both turns are counted");
+    let asked = harness.model.latest();
+    assert!(asked.contains("- `src/parse.rs:90-95`: `parse` is at 4-6"), "{asked}");
+    assert!(
+        !asked.contains("- `src/parse.rs:8-10`"),
+        "what is right is not complained of: {asked}"
+    );
+    let next = harness.follow_up(outcome.conversation, "Sure?").await;
+    assert_eq!(shown(&next), "answer: As I said.");
+}
+
+#[tokio::test]
+async fn what_stays_wrong_is_struck_out_after_one_more_try() {
+    let second =
+        "`parse` is at src/parse.rs:70-75, `Fault` at src/parse.rs:8-10, both in src/lost.rs:3.";
+    let harness =
+        Harness::new([Reply::Items(vec![says(second)]), Reply::Items(vec![says(second)])]).await;
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(
+        shown(&outcome),
+        "answer: `parse` is at ~~src/parse.rs:70-75~~ (not found; perhaps 4-6), `Fault` at \
+         src/parse.rs:8-10, both in ~~src/lost.rs:3~~ (not found)."
+    );
+    assert_eq!(counts(&outcome), Some(counted(3, 1, 0, 2)));
+    let states: Vec<State> = outcome.citations.iter().map(|one| one.state).collect();
+    assert_eq!(states, [State::Moved, State::Verified, State::Missing]);
+    assert_eq!(harness.model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_without_faults_costs_nothing_more() {
+    let harness = Harness::new([Reply::Items(vec![says(RIGHT)])]).await;
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(shown(&outcome), format!("answer: {RIGHT}"));
+    assert_eq!(counts(&outcome), Some(counted(2, 2, 0, 0)));
+    assert_eq!(harness.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_correction_that_is_no_whole_answer_or_fails_is_not_taken() {
+    let refused = Reply::Status(400, json!({ "error": { "message": "no" } }));
+    for (second, requests) in [
+        (Reply::Items(vec![says("It is fixed.")]), 2),
+        (Reply::Items(vec![says("Sorry."), thinks("hm"), says("I put src/parse.rs:90 right.")]), 2),
+        (refused, 2),
+    ] {
+        let harness = Harness::new([Reply::Items(vec![says(WRONG)]), second]).await;
+        let outcome = harness.ask("Where is the parser?").await;
+        let answers: Vec<String> = shown(&outcome)
+            .lines()
+            .filter(|line| !line.starts_with("thinking"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(
+            answers,
+            [
+                "answer: `parse` is at ~~src/parse.rs:90-95~~ (not found; perhaps 4-6), and `Fault` at \
+              src/parse.rs:8-10."
+            ]
+        );
+        assert_eq!(counts(&outcome), Some(counted(2, 1, 0, 1)));
+        assert_eq!(harness.model.requests().len(), requests);
+    }
+}
+
+#[tokio::test]
+async fn a_correction_that_takes_too_long_leaves_the_first_answer() {
+    let model =
+        Model::replay([Reply::Items(vec![says(WRONG)]), Reply::Silent(vec![thinks("hm")])]).await;
+    let harness =
+        Harness::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(4)).await;
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(outcome.failure, None);
+    assert!(
+        shown(&outcome).contains("answer: `parse` is at ~~src/parse.rs:90-95~~"),
+        "{outcome:?}"
+    );
+    harness.model.left(1).await;
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_during_the_correction_interrupts_it() {
+    let model = Model::replay([
+        Reply::Items(vec![says(WRONG)]),
+        Reply::Silent(vec![thinks("hm")]),
+        Reply::Items(vec![says("Next.")]),
+    ])
+    .await;
+    let harness = Harness::with(model, "", |settings| settings.max_turns = 1).await;
+    let turn = harness.begin("Where is the parser?", None).await.unwrap();
+    let conversation = turn.conversation();
+    harness.model.asked(2).await;
+    drop(turn);
+    harness.model.left(1).await;
+    assert_eq!(shown(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
+}
