@@ -16,6 +16,7 @@ mod parse;
 mod pieces;
 mod read;
 mod resolve;
+mod said;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -30,10 +31,10 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use self::{
     judge::{Known, Verdict},
-    names::Said,
     pieces::Pieces,
     read::{File, Wanted},
     resolve::{Asked, Meaning, Named, Place, Roots},
+    said::Said,
 };
 use crate::{
     config::PathMap,
@@ -144,11 +145,17 @@ impl Checker {
         if citations.is_empty() {
             return Ok(Report::default());
         }
-        let said = names::said(text, &whole, &citations);
-        let reading = Reading { citations, said };
         let mut roots = self.store.roots().await?;
         roots.retain(|root| within.is_none_or(|within| within == root.id));
-        let (meanings, records) = self.meanings(&reading.citations, &roots).await?;
+        let (meanings, records) = self.meanings(&citations, &roots).await?;
+        // What is no citation may be a name.
+        let (citations, meanings): (Vec<Citation>, Vec<Meaning>) = citations
+            .into_iter()
+            .zip(meanings)
+            .filter(|(_, meaning)| *meaning != Meaning::Unmeant)
+            .unzip();
+        let said = said::said(text, &whole, &citations);
+        let reading = Reading { citations, said };
         let files = self.read(&meanings, &records, &roots).await?;
         let known = self.known(files, &records).await?;
         let paths = self.paths.clone();

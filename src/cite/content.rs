@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use codeinfo_lang::detect;
+use codeinfo_lang::{comment, detect, words::folded};
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 
@@ -31,6 +31,8 @@ pub(super) struct Content {
     definitions: OnceLock<HashMap<String, Vec<LineRange>>>,
     /// The lines of the words that were looked for.
     words: Mutex<HashMap<String, Arc<[u32]>>>,
+    /// The lines of every word in any spelling; read when one is not found as it is written.
+    spellings: OnceLock<HashMap<String, Vec<u32>>>,
 }
 
 impl Content {
@@ -40,7 +42,8 @@ impl Content {
         if text.is_empty() || text.ends_with('\n') {
             starts.pop();
         }
-        Self { path, text, starts, definitions: OnceLock::new(), words: Mutex::default() }
+        let (definitions, spellings) = (OnceLock::new(), OnceLock::new());
+        Self { path, text, starts, definitions, words: Mutex::default(), spellings }
     }
 
     /// Returns how many lines there are.
@@ -58,12 +61,11 @@ impl Content {
         1 <= range.first && range.first <= range.last && range.last <= self.lines()
     }
 
-    /// Whether a word stands in these lines, or they are in what it names.
+    /// Whether a word stands in these lines, in whatever spelling, or they are in what it names.
     pub(super) fn stands(&self, word: &str, range: LineRange) -> bool {
-        let lines = self.lines_of_word(word);
-        let next = lines.partition_point(|line| *line < range.first);
-        lines.get(next).is_some_and(|line| *line <= range.last)
+        any_within(&self.lines_of_word(word), range)
             || self.definitions_of(word).iter().any(|own| meet(*own, range))
+            || any_within(self.lines_of_spellings(word), range)
     }
 
     /// Returns where a name is defined.
@@ -72,11 +74,36 @@ impl Content {
         all.get(word).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the first lines that have a word.
+    /// Returns the first lines that have a word; where none has it as it is written, in any spelling.
     pub(super) fn lines_with(&self, word: &str) -> Vec<LineRange> {
-        let lines = self.lines_of_word(word);
+        let own = self.lines_of_word(word);
+        let lines = if own.is_empty() { self.lines_of_spellings(word) } else { &own };
         let lines = lines.iter().take(MAX_PLACES);
         lines.map(|line| LineRange { first: *line, last: *line }).collect()
+    }
+
+    /// Returns the lines that have a word in any spelling: `rel_path` is `relPath` on the wire, and
+    /// `REL_PATH` or `rel-path` elsewhere.
+    fn lines_of_spellings(&self, word: &str) -> &[u32] {
+        let all = self.spellings.get_or_init(|| self.spellings());
+        all.get(&folded(word.as_bytes())).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn spellings(&self) -> HashMap<String, Vec<u32>> {
+        let mut found: HashMap<String, Vec<u32>> = HashMap::new();
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        for (line, text) in (1..).zip(self.text.lines()) {
+            for run in text.split(|c| !is_part(c)) {
+                let parts = run.split('-').filter(|part| part.len() < run.len());
+                for word in parts.chain([run]).map(|word| folded(word.as_bytes())) {
+                    let lines = found.entry(word).or_default();
+                    if lines.last() != Some(&line) {
+                        lines.push(line);
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// Returns the lines that have a word, each once. A text is searched once for each word, however often
@@ -177,15 +204,19 @@ impl Content {
         found
     }
 
-    /// Returns the first of some lines that has a name and is no comment.
+    /// Returns the line that most looks like the head of a definition, the first of several, among some
+    /// that have a name and are no comments.
     fn head(&self, name: &str, first: u32, last: u32) -> Option<u32> {
         let start = self.start(first);
         let within = self.text.get(start..self.start(last.saturating_add(1)))?;
-        let mut lines = words(within, name).map(|at| self.line_at(start + at));
-        lines.find(|line| {
-            let text = self.text_of(*line..=*line).next().unwrap_or_default().trim_start();
-            !codeinfo_lang::comment::is_lead(text)
-        })
+        let places = words(within, name).map(|at| (self.line_at(start + at), start + at));
+        let code = places.filter(|(line, _)| {
+            !self.text_of(*line..=*line).any(|text| comment::is_lead(text.trim_start()))
+        });
+        let likeness = |(line, at): &(u32, usize)| {
+            use_likeness(self.text.get(self.start(*line)..*at).unwrap_or_default().trim())
+        };
+        code.min_by_key(likeness).map(|(line, _)| line)
     }
 }
 
@@ -197,6 +228,18 @@ fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
         let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
         !before.is_some_and(is_part) && !after.is_some_and(is_part)
     })
+}
+
+/// Returns how much a name after `before` on its line looks used rather than defined: what stands before the
+/// name of a definition are words alone, such as `pub(super) async fn`.
+fn use_likeness(before: &str) -> u8 {
+    let count = |mark: char| before.matches(mark).count();
+    let is_open = count('(') != count(')') || count('{') != count('}') || count('[') != count(']');
+    match before {
+        _ if is_open || before.contains('=') || before.ends_with(['.', ',', '!', '"']) => 2,
+        "" => 1,
+        _ => 0,
+    }
 }
 
 /// Returns the last line of a definition, by how far its lines are indented.
@@ -242,6 +285,12 @@ fn lines_of(indexed: &[ChunkRecord], range: LineRange) -> Option<Vec<&str>> {
         }
     }
     is_known.then_some(lines)
+}
+
+/// Whether one of some lines, which are in order, is in a range.
+fn any_within(lines: &[u32], range: LineRange) -> bool {
+    let next = lines.partition_point(|line| *line < range.first);
+    lines.get(next).is_some_and(|line| *line <= range.last)
 }
 
 fn meet(a: LineRange, b: LineRange) -> bool {

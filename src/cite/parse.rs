@@ -20,7 +20,8 @@ const MAX_LINK_BYTES: usize = 512;
 /// How sure it is that a file of a repository is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// Only if there is such a file: a name in backticks, or a path that no language has.
+    /// Only if there is such a file: a name in backticks, a path that no language has, or one in a fenced
+    /// block.
     IfFound,
     /// Without lines: also if its name or its folder is known.
     Path,
@@ -41,6 +42,13 @@ pub struct Citation {
     pub lines: Vec<LineRange>,
     /// How sure it is that this is a citation.
     pub certainty: Certainty,
+}
+
+impl Citation {
+    /// Whether it is only a name that a file may have.
+    pub(super) fn is_bare(&self) -> bool {
+        self.certainty == Certainty::IfFound && self.lines.is_empty()
+    }
 }
 
 /// Returns the citations of a text in their order, at most [`MAX_CITATIONS`].
@@ -239,6 +247,8 @@ fn certainty(path: &str, has_lines: bool, kind: Kind, in_link: bool) -> Option<C
             && extension.chars().all(char::is_alphanumeric)
     });
     match (kind, has_lines) {
+        // What a program printed may be of other files.
+        (Kind::Fenced, true) if is_known || is_path || has_extension => Some(Certainty::IfFound),
         (_, true) if is_known || has_extension && (is_path || name.starts_with('.')) => {
             Some(Certainty::Location)
         }

@@ -149,7 +149,7 @@ fn functions_of(path: &str, text: &str) -> Vec<Function> {
 fn sentence(way: usize, root: &Path, name: &str, path: &str, lines: (u32, u32)) -> String {
     let (first, last) = lines;
     let absolute = root.join(path).display().to_string();
-    match way % 8 {
+    match way % 11 {
         0 => format!("`{name}` does this first ({path}:{first}-{last})."),
         1 => format!("- `{path}:{first}-{last}`: `{name}` decides what comes next."),
         2 => format!("The work of `{name}` is in [the source]({path}#L{first}-L{last})."),
@@ -157,6 +157,9 @@ fn sentence(way: usize, root: &Path, name: &str, path: &str, lines: (u32, u32)) 
         4 => format!("It ends in {name}(), see ./{path}:{first}-{last}."),
         5 => format!("| `{name}` | `{path}` (lines {first}–{last}) |"),
         6 => format!("What `{name}` returns is kept, as {absolute}:{first}:5-{last}:1 shows."),
+        7 => format!("Look at {path}:{first}-{last} (`{name}`) first, before anything else."),
+        8 => format!("Is `{name}` in `{path}:{first}-{last}` what goes on where others stop?"),
+        9 => format!("其中`{name}`（{path}:{first}-{last}）就是这样。"),
         _ => format!(
             "**`{name}`** waits, e.g. for a client at 12:30 (`product/{path}`:{first}-{last})."
         ),

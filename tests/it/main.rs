@@ -6,6 +6,7 @@ mod chat;
 mod chat_proof;
 mod circles;
 mod cite;
+mod cite_answers;
 mod clients;
 mod codex;
 mod command_line;
