@@ -13,7 +13,7 @@ use std::{
     ffi::OsString,
     fs::{File, Metadata},
     io::{self, Read},
-    path::Path,
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -69,6 +69,28 @@ impl Beneath {
     /// Opens a folder by its path below the root; the root itself has an empty one.
     pub(crate) fn folder(&self, path: &Path) -> io::Result<Folder> {
         Ok(Folder { opened: self.top.folder(path)? })
+    }
+
+    /// Whether anything has a path below the root, without opening it. What a link leads to is not looked
+    /// for, and counts as there, as does what may not be looked for.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        let mut above = PathBuf::new();
+        for part in path.components() {
+            let entry = match part {
+                Component::Normal(name) => Entry { name: name.to_owned(), kind: Kind::Other },
+                Component::CurDir => continue,
+                _ => return false,
+            };
+            let Ok(folder) = self.folder(&above) else { return true };
+            above.push(part);
+            match folder.facts(&entry) {
+                Err(error) => return error.kind() == io::ErrorKind::PermissionDenied,
+                // Nothing is below a file.
+                Ok(Some(_)) => return above == path,
+                Ok(None) => {}
+            }
+        }
+        true
     }
 
     /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
@@ -134,6 +156,13 @@ mod tests {
             assert!(beneath.folder(Path::new(path)).is_err(), "{path}");
         }
         assert!(beneath.folder(Path::new("link")).is_err());
+        for path in ["real/deep/a.rs", "real/deep", "real/deep/b.rs", "link", "link/deep/x.rs", ""]
+        {
+            assert!(beneath.holds(Path::new(path)), "{path}");
+        }
+        for path in ["real/a.rs", "real/deep/a.rs/x", "gone/deep/a.rs", "../x", "/etc/passwd"] {
+            assert!(!beneath.holds(Path::new(path)), "{path}");
+        }
         assert!(Beneath::open(&root.path().join("link")).is_err());
     }
 

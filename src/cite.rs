@@ -2,7 +2,8 @@
 //! there, and it is as it was indexed.
 //!
 //! Mechanical, without a model, in milliseconds. Files are opened beneath their roots, never through a
-//! link, and only those that the index has a record of: what it leaves out as a secret is not read.
+//! link, and only those that the index has a record of: what it leaves out may be a secret, so that no more
+//! is found out about it than whether it is there, and a citation of it is no fault.
 //! Deliberately absent: asking the model again, and striking out; those belong to the turn.
 #![warn(missing_docs)]
 
@@ -48,6 +49,8 @@ pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
 
 /// So many answers are checked at a time: each takes a thread, for ever if a folder hangs.
 const MAX_CHECKS: usize = 16;
+/// More files are not looked for outside of the index: a text may name many, and there may be many roots.
+const MAX_LOOKUPS: usize = 4096;
 /// A check is given up after this; a folder on a network may hang.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -103,7 +106,8 @@ pub struct Checked {
 pub struct Report {
     /// In order of the text.
     pub citations: Vec<Checked>,
-    /// How many were left out because checking the others took all that one answer may cost.
+    /// How many were left out: their files are there and not in the index, or checking the others took all
+    /// that one answer may cost.
     pub unchecked: usize,
 }
 
@@ -175,6 +179,15 @@ impl Checker {
         let mut records = self.records(places.collect(), roots).await?;
         let exact: Vec<Option<Meaning>> =
             asked.iter().map(|asked| asked.exact(|place| records.contains_key(place))).collect();
+        let left_out = self.left_out(citations, &asked, &exact, roots).await?;
+        let exact: Vec<Option<Meaning>> = exact
+            .into_iter()
+            .zip(&asked)
+            .map(|(exact, asked)| {
+                let is_there = || asked.exact(|place| left_out.contains(place)).is_some();
+                exact.or_else(|| is_there().then_some(Meaning::LeftOut))
+            })
+            .collect();
         let unknown = citations.iter().zip(&exact).filter(|(_, exact)| exact.is_none());
         let mut named = Named::new(unknown.map(|(citation, _)| citation.path.as_str()));
         if !named.is_empty() {
@@ -192,6 +205,29 @@ impl Checker {
         let missing = missing.filter(|place| !records.contains_key(*place)).cloned().collect();
         records.extend(self.records(missing, roots).await?);
         Ok((meanings, records))
+    }
+
+    /// Returns the files that are there among those which citations mean, and the index has no record of.
+    async fn left_out(
+        &self,
+        citations: &[Citation],
+        asked: &[Asked],
+        exact: &[Option<Meaning>],
+        roots: &[Root],
+    ) -> Result<HashSet<Place>, CiteError> {
+        let mut wanted: BTreeMap<usize, (PathBuf, Vec<Place>)> = BTreeMap::new();
+        let unknown = citations.iter().zip(asked).zip(exact).filter(|(_, exact)| exact.is_none());
+        let named = unknown.filter(|((citation, _), _)| !citation.is_bare());
+        let places = named.flat_map(|((_, asked), _)| asked.places());
+        for place in places.take(MAX_LOOKUPS) {
+            let Some(root) = roots.get(place.0) else { continue };
+            let of_root = wanted.entry(place.0).or_insert_with(|| (root.path.clone(), Vec::new()));
+            of_root.1.push(place.clone());
+        }
+        if wanted.is_empty() {
+            return Ok(HashSet::new());
+        }
+        self.blocking(move || read::present(wanted.into_values())).await
     }
 
     /// Reads the records of files.
@@ -298,6 +334,10 @@ fn report(
     {
         let place = match meaning {
             Meaning::Unmeant => continue,
+            Meaning::LeftOut => {
+                report.unchecked += 1;
+                continue;
+            }
             Meaning::Nothing(fault) => {
                 report.citations.push(unknown(citation, fault));
                 continue;

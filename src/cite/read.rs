@@ -1,7 +1,7 @@
 //! Reads the files that are cited, beneath their roots; runs on blocking threads.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -49,6 +49,17 @@ pub(super) fn files(roots: impl Iterator<Item = (PathBuf, Vec<Wanted>)>) -> Hash
         }
     }
     files
+}
+
+/// Returns which of some places below each root are there, whatever they are. No content is read.
+pub(super) fn present(roots: impl Iterator<Item = (PathBuf, Vec<Place>)>) -> HashSet<Place> {
+    let mut found = HashSet::new();
+    for (root, places) in roots {
+        if let Ok(folder) = Beneath::open(&root) {
+            found.extend(places.into_iter().filter(|(_, path)| folder.holds(Path::new(path))));
+        }
+    }
+    found
 }
 
 /// Reads one file; `None` if it is gone or became a link, or is no text of a size that is read.

@@ -28,6 +28,8 @@ pub(super) enum Meaning {
     /// One of these.
     Several(Vec<Place>),
     Nothing(Fault),
+    /// A file that is there, and that the index leaves out: it may be a secret, and is not read.
+    LeftOut,
     /// It is no citation.
     Unmeant,
 }
@@ -53,7 +55,7 @@ impl Meaning {
     pub(super) fn file(&self) -> Option<&Place> {
         match self {
             Self::File(place) => Some(place),
-            Self::Several(_) | Self::Nothing(_) | Self::Unmeant => None,
+            Self::Several(_) | Self::Nothing(_) | Self::LeftOut | Self::Unmeant => None,
         }
     }
 }

@@ -287,7 +287,7 @@ impl Case<'_> {
             ),
             12 => (format!("`{name}` is in /etc/{base}:{first}-{last}."), is_outside),
             13 => (format!("`{name}` is there (../../{path}:{first}-{last})."), is_outside),
-            14 => ("The `TOKEN_OF` is in `.env:1-2`.".to_owned(), is_unknown),
+            14 => ("The `TOKEN_OF` is in `.env.local:1-2`.".to_owned(), is_unknown),
             _ => (self.say(name, &path.replace(".rs", "_old.rs"), lines), is_unknown),
         }
     }
@@ -525,9 +525,41 @@ async fn what_is_not_to_be_read_is_not_read() {
     let mut root = bench.root().await;
     root.private_files = Some(vec!["key.yaml".to_owned()]);
     bench.store.put_root(root).await.unwrap();
-    assert_eq!(states().await, [State::Verified, State::Missing]);
+    assert_eq!(states().await, [State::Verified]);
     // What grew too large is not read to its end.
     let large = fs::File::options().write(true).open(repo.at("settings.yaml")).unwrap();
     large.set_len(1 << 40).unwrap();
-    assert_eq!(states().await, [State::Missing, State::Missing]);
+    assert_eq!(states().await, [State::Missing]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
+    let (bench, repo) = door().await;
+    for (path, text) in [
+        (".env", "TOKEN=a\n"),
+        (".github/ci.yml", "on: push\n"),
+        (".gitignore", "made/\n"),
+        ("made/door.rs", "fn made() {}\n"),
+        ("node_modules/lib.js", "x\n"),
+    ] {
+        repo.write(path, text);
+    }
+    std::os::unix::fs::symlink("src", repo.at("now")).unwrap();
+    bench.ingest(&repo).await;
+    let absolute = repo.at("made/door.rs").display().to_string();
+    // Whatever is said of them, and wherever their lines are.
+    let text = format!(
+        "`gone_token` is in .env:1-900, the job in `.github/ci.yml:3`, `made_up` in {absolute}:77, \
+         `x_y` in [a file](./node_modules/lib.js#L1-L2), `door/node_modules/lib.js:3` and now/door.rs:4; \
+         also `made/door.rs`."
+    );
+    let report = checker(&bench, PathMap::default()).check(&text, None).await.unwrap();
+    assert_eq!(report, Report { citations: Vec::new(), unchecked: 7 });
+    for gone in [".env.local:1", ".github/cd.yml:3", "made/gone.rs:4", "gone/door.rs:4"] {
+        let text = format!("It is in {gone}.");
+        let report = checker(&bench, PathMap::default()).check(&text, None).await.unwrap();
+        let faults: Vec<&Option<Fault>> = report.citations.iter().map(|one| &one.fault).collect();
+        assert!(matches!(faults[..], [Some(Fault::NotFound { .. })]), "{gone}: {faults:?}");
+        assert_eq!(report.unchecked, 0, "{gone}");
+    }
 }
