@@ -25,7 +25,7 @@ use crate::{
     ingest::Ingest,
     mcp_http,
     net::{self, Handler, Request, Response, reply},
-    search::Search,
+    search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
     telemetry::Metrics,
 };
@@ -71,7 +71,7 @@ impl Api {
             http: http.clone(),
             started: Instant::now(),
             start_schema: Schema::new(ingest::start_schema())?,
-            search_schema: Schema::new(tools::search_schema())?,
+            search_schema: Schema::new(tools::search_schema(DEFAULT_LIMIT))?,
             chat_schema: Schema::new(chat::schema())?,
             mcp: RawSearch::new(Arc::clone(&services))?,
             services,

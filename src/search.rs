@@ -7,6 +7,7 @@
 //! counts.
 
 mod absent;
+mod also;
 mod candidate;
 mod error;
 mod excerpt;
@@ -34,17 +35,18 @@ use crate::{
     store::{Scored, VectorStore},
 };
 
-use self::{
-    candidate::Candidate,
-    intent::{Intent, Kind, STOP_WORDS},
-    scope::Scopes,
-};
 pub use self::{
+    also::DefinedAt,
     error::SearchError,
     excerpt::{Excerpt, excerpt},
     freshness::Freshness,
     query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_BYTES, Query},
     weights::Weights,
+};
+use self::{
+    candidate::Candidate,
+    intent::{Intent, Kind, STOP_WORDS},
+    scope::Scopes,
 };
 
 /// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
@@ -77,6 +79,9 @@ pub struct Found {
     /// Names and files of the query that are nowhere in what was searched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+    /// Where else the one name that the query consists of is defined.
+    #[serde(skip)]
+    pub also: Vec<DefinedAt>,
     /// Embedding model, as `name@version`.
     pub model_id: String,
 }
@@ -135,8 +140,12 @@ impl Search {
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
         candidate::drop_duplicates(&mut candidates, &folders);
+        let definitions = also::definitions(&candidates, &intent);
         let ranked = rank::rank(candidates, &intent, &self.weights, query.limit());
-        Ok(Found { absent, ..self.found(ranked, &roots) })
+        let mut also = definitions;
+        also.retain(|one| !ranked.iter().any(|candidate| candidate.id == one.id));
+        let also = also.into_iter().filter_map(|one| self.defined_at(&one, &roots)).collect();
+        Ok(Found { absent, also, ..self.found(ranked, &roots) })
     }
 
     /// Returns what can be searched, ordered by name.
@@ -200,7 +209,14 @@ impl Search {
                 Some(self.hit(candidate, root, &model_id))
             })
             .collect();
-        Found { files: group::by_file(&hits), hits, absent: Vec::new(), model_id }
+        let (absent, also) = (Vec::new(), Vec::new());
+        Found { files: group::by_file(&hits), hits, absent, also, model_id }
+    }
+
+    fn defined_at(&self, one: &also::Definition, roots: &[Root]) -> Option<DefinedAt> {
+        let root = roots.iter().find(|root| root.id == one.root)?;
+        let path = self.path_map.shown(&root.path.join(&one.path)).display().to_string();
+        Some(DefinedAt { path, line: one.line })
     }
 
     fn hit(&self, Candidate { id, record, score }: Candidate, root: &Root, model: &str) -> Hit {

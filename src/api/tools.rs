@@ -10,7 +10,7 @@ use super::{Services, error::ApiError, repos::repos};
 use crate::{
     domain::Root,
     net::{Response, reply},
-    search::{DEFAULT_LIMIT, Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
+    search::{Found, MAX_LIMIT, MAX_QUERY_BYTES, Query, SearchError},
     telemetry::Outcome,
 };
 
@@ -33,13 +33,20 @@ impl SearchArguments {
         Self { repository: Some(root.id.to_string()), ..self }
     }
 
+    /// Returns the query, with another limit where none is asked for.
+    pub(super) fn query_or(&self, limit: usize) -> Result<Query, SearchError> {
+        let limit = self.limit.or(u64::try_from(limit).ok());
+        Query::new(&self.query, self.repository.as_deref(), limit)
+    }
+
     pub(super) fn query(&self) -> Result<Query, SearchError> {
         Query::new(&self.query, self.repository.as_deref(), self.limit)
     }
 }
 
-/// Returns the schema of [`SearchArguments`]; its descriptions are for models.
-pub(super) fn search_schema() -> Value {
+/// Returns the schema of [`SearchArguments`], where `default_limit` counts if no limit is asked for; its
+/// descriptions are for models.
+pub(super) fn search_schema(default_limit: usize) -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,
@@ -60,7 +67,7 @@ pub(super) fn search_schema() -> Value {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_LIMIT,
-                "description": format!("Most chunks to return; {DEFAULT_LIMIT} if left out."),
+                "description": format!("Most chunks to return; {default_limit} if left out."),
             },
         },
     })

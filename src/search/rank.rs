@@ -17,6 +17,8 @@ mod overrides;
 mod roles;
 mod roots;
 
+pub(super) use self::definition::asked_symbol;
+
 use std::collections::HashMap;
 
 use codeinfo_lang::role::{self, Role};
@@ -128,7 +130,7 @@ pub(super) fn rank(
     let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
     ranked.truncate(limit);
     for Candidate { record, .. } in &mut ranked {
-        if let Some(asked) = definition::asked_symbol(record, intent) {
+        if let Some(asked) = asked_symbol(record, intent) {
             record.symbol = Some(asked.to_owned());
         }
     }

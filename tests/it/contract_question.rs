@@ -90,17 +90,6 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
               "ranges": [
                 "1-4"
               ]
-            },
-            {
-              "path": "FOLDER/demo/README.md",
-              "relPath": "README.md",
-              "repo": "demo",
-              "match": 0.0062,
-              "chunks": 1,
-              "lines": 3,
-              "ranges": [
-                "1-3"
-              ]
             }
           ]
         },
@@ -151,7 +140,7 @@ async fn a_client_that_takes_events_gets_progress_and_one_result() {
     }
     assert_snapshot!(shown, @r#"
     {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"message":"**Looking**"}}
-    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2,"message":"searched: parse_config: 2 files"}}
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2,"message":"searched: parse_config: 1 file"}}
     {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":3,"message":"It is `parse_config`."}}
     "#);
     assert_eq!(last["id"], 7);

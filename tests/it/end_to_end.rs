@@ -118,17 +118,6 @@ async fn a_question_yields_ordered_segments() {
               "ranges": [
                 "1-4"
               ]
-            },
-            {
-              "path": "[folder]/boiler/src/heater.rs",
-              "relPath": "src/heater.rs",
-              "repo": "boiler",
-              "match": "[score]",
-              "chunks": 1,
-              "lines": 2,
-              "ranges": [
-                "1-2"
-              ]
             }
           ]
         },
@@ -497,6 +486,26 @@ async fn what_the_users_shell_exports_does_not_reach_the_models_shell() {
     let reported = world.model.latest();
     assert!(reported.contains("PATH="), "the command ran: {reported}");
     assert!(!reported.contains("blue-lantern"), "{reported}");
+}
+
+#[tokio::test]
+async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_again() {
+    let again = || Reply::Items(vec![searches("relieve pressure")]);
+    let world =
+        World::replay([again(), again(), Reply::Items(vec![says("Here.")]), again(), again()])
+            .await;
+    let server = world.serve().await;
+    let code = "relieve_pressure(limit: f64)";
+    let reply = server.question(json!({ "question": "What opens the valve?" })).await;
+    let sent = world.model.latest();
+    assert_eq!(sent.matches(code).count(), 1, "{sent}");
+    assert_eq!(sent.matches("(shown before)").count(), 1, "{sent}");
+    let follow_up = json!({ "question": "Sure?", "conversationId": conversation(&reply) });
+    drop(server.question(follow_up).await);
+    let sent = world.model.latest();
+    assert_eq!(sent.matches(code).count(), 1, "{sent}");
+    assert_eq!(sent.matches("(shown before)").count(), 3, "{sent}");
+    server.terminate().await;
 }
 
 #[tokio::test]

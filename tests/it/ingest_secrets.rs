@@ -2,7 +2,10 @@
 
 mod attacked;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use codeinfo::{
@@ -324,7 +327,7 @@ async fn leaks(planted: &[Planted], seed: u64) -> Vec<String> {
         let mut found = search.find(&query).await.unwrap();
         // Names of the query itself.
         found.absent.clear();
-        let shown = excerpt(&found, value, &Freshness::default(), 1 << 20).text;
+        let shown = excerpt(&found, value, &Freshness::default(), &BTreeSet::new(), 1 << 20).text;
         let bare = value.replace('"', "\\\"");
         if stored.contains(&bare) || shown.contains(value.as_str()) {
             leaks.push(format!("{path}: {line}"));
@@ -427,6 +430,6 @@ async fn replaced_secrets_are_counted_and_lines_stay_where_they_are() {
     let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
     let found = search.find(&Query::new("password", None, None).unwrap()).await.unwrap();
     let freshness = search.freshness(&found).await.unwrap();
-    let shown = excerpt(&found, "password", &freshness, 12_000).text;
+    let shown = excerpt(&found, "password", &freshness, &BTreeSet::new(), 12_000).text;
     assert!(shown.contains("password: [secret]") && !shown.contains("changed"), "{shown}");
 }

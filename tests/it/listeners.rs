@@ -83,7 +83,7 @@ impl Listeners {
         self.ingest(name, "an empty folder").await;
     }
 
-    async fn ingest(&self, name: &str, description: &str) {
+    pub(crate) async fn ingest(&self, name: &str, description: &str) {
         let path = self.folder.path().join(name);
         let body = json!({ "path": path, "name": name, "description": description });
         let started = post(self.main, "/ingest/start", &body.to_string()).await;

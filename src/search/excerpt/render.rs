@@ -3,7 +3,7 @@
 use std::{fmt::Write, time::Duration};
 
 use super::{
-    super::{Freshness, freshness::Stale},
+    super::{DefinedAt, Freshness, freshness::Stale},
     trim::{self, Line, Measure, Wanted},
 };
 use crate::domain::{Hit, plain_line, plain_name};
@@ -13,11 +13,26 @@ use crate::domain::{Hit, plain_line, plain_name};
 pub(super) enum Level {
     Whole,
     Trimmed,
-    Tight,
+    /// The first line of code, and the one that fits the query best.
+    Brief,
+    /// The place alone, as the reader has the code already.
+    Known,
+}
+
+impl Level {
+    /// Returns the levels that show at most as much, the one that shows most first.
+    pub(super) fn and_less(self) -> &'static [Self] {
+        match self {
+            Self::Whole => &[Self::Whole, Self::Trimmed, Self::Brief],
+            Self::Trimmed => &[Self::Trimmed, Self::Brief],
+            Self::Brief => &[Self::Brief],
+            Self::Known => &[Self::Known],
+        }
+    }
 }
 
 const TRIMMED: Measure = Measure { lines: 24, around: 2, bytes: 400 };
-const TIGHT: Measure = Measure { lines: 6, around: 1, bytes: 200 };
+const BRIEF: Measure = Measure { lines: 2, around: 0, bytes: 200 };
 /// Hits with at most this many lines between them are one piece of code: most often a blank line.
 const NEAR: u32 = 1;
 /// No more symbols are named above one piece of code.
@@ -58,7 +73,10 @@ fn is_next(before: &Hit, hit: &Hit) -> bool {
 /// query asks for. Lines of code begin with a number, or with `^` for the definition above them; no
 /// other line does, whatever the file holds.
 pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Freshness) -> String {
-    let mut text = header(run, freshness);
+    let mut text = header(run, level, freshness);
+    if level == Level::Known {
+        return text;
+    }
     if let Some(signature) = run.hits.first().and_then(|(_, hit)| hit.signature.as_deref()) {
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "^|{}", plain_line(signature));
@@ -67,7 +85,8 @@ pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Fre
     text.push_str(&match level {
         Level::Whole => trim::whole(&code),
         Level::Trimmed => trim::trimmed(&code, wanted, TRIMMED),
-        Level::Tight => trim::trimmed(&code, wanted, TIGHT),
+        Level::Brief => trim::brief(&code, wanted, BRIEF),
+        Level::Known => String::new(),
     });
     text
 }
@@ -79,8 +98,8 @@ fn code<'a>(run: &Run<'a>) -> Vec<Line<'a>> {
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
-/// One line: repository, absolute path with lines, symbols, language, score and staleness.
-fn header(run: &Run<'_>, freshness: &Freshness) -> String {
+/// One line: repository, absolute path with lines, symbols, and what is to be known of the piece.
+fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
     let (Some((_, first)), Some((_, last))) = (run.hits.first(), run.hits.last()) else {
         return String::new();
     };
@@ -95,16 +114,15 @@ fn header(run: &Run<'_>, freshness: &Freshness) -> String {
         // Writing to a `String` cannot fail.
         let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
-    if let Some(language) = &first.language {
-        let _ = write!(line, " {language}");
+    let known = (level == Level::Known).then_some("shown before");
+    let stale = freshness.stale.get(&first.path).map(|stale| match stale {
+        Stale::Changed => "changed since indexed: read the file",
+        Stale::Deleted => "deleted since indexed",
+    });
+    let notes: Vec<&str> = known.into_iter().chain(stale).collect();
+    if !notes.is_empty() {
+        let _ = write!(line, " ({})", notes.join(", "));
     }
-    let score = run.hits.iter().map(|(_, hit)| hit.score).fold(0.0, f64::max);
-    let stale = match freshness.stale.get(&first.path) {
-        Some(Stale::Changed) => ", changed since indexed: read the file",
-        Some(Stale::Deleted) => ", deleted since indexed",
-        None => "",
-    };
-    let _ = write!(line, " (score {score:.2}{stale})");
     line.push('\n');
     line
 }
@@ -116,6 +134,24 @@ pub(super) fn absent(names: &[String]) -> String {
     }
     let names: Vec<String> = names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
     format!("not in the index: {}\n", names.join(", "))
+}
+
+/// One line that names further definitions of what was asked for, if there are any.
+pub(super) fn also(places: &[DefinedAt]) -> String {
+    /// More are only counted.
+    const MAX_NAMED: usize = 8;
+    if places.is_empty() {
+        return String::new();
+    }
+    let named = places.iter().take(MAX_NAMED);
+    let named = named
+        .map(|DefinedAt { path, line }| format!("{}:{line}", plain_name(path, MAX_PATH_CHARS)));
+    let named: Vec<String> = named.collect();
+    let rest = match places.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more places"),
+    };
+    format!("(also defined in {}{rest})\n", named.join(", "))
 }
 
 /// One line that says how long ago the repositories were indexed.

@@ -19,8 +19,8 @@ pub(super) struct Measure {
     pub(super) bytes: usize,
 }
 
-/// The line that stands for lines left out; the numbers around it say which.
-const MARK: &str = "⋯\n";
+/// Stands before the numbers of lines that are left out.
+const MARK: char = '⋯';
 
 /// Fewer lines are not worth a mark in their place.
 const LEAST_LEFT_OUT: usize = 2;
@@ -34,6 +34,11 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn of(query: &str) -> Self {
         Self { words: Intent::of(query).words }
+    }
+
+    /// Whether a text has all words of the query.
+    pub(super) fn all_in(&self, text: &str) -> bool {
+        !self.words.is_empty() && self.found(text).len() == self.words.len()
     }
 
     /// The distinct words of the query in a line.
@@ -68,8 +73,10 @@ pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> 
     while let Some(line) = lines.get(at) {
         let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
         if hidden >= LEAST_LEFT_OUT {
-            trimmed.push_str(MARK);
             at += hidden;
+            let last = lines.get(at - 1).unwrap_or(line);
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(trimmed, "{MARK} {}-{}", line.number, last.number);
             continue;
         }
         push_line(&mut trimmed, *line, measure.bytes);
@@ -78,11 +85,22 @@ pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> 
     trimmed
 }
 
+/// Writes the lines worth showing alone.
+pub(super) fn brief(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> String {
+    let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
+    let kept = lines.iter().zip(kept(&texts, wanted, measure)).filter(|(_, kept)| *kept);
+    let mut brief = String::new();
+    for (line, _) in kept {
+        push_line(&mut brief, *line, measure.bytes);
+    }
+    brief
+}
+
 fn push_line(text: &mut String, line: Line<'_>, most: usize) {
     let Line { number, text: code } = line;
     let (shown, cut) = code.split_at(code.floor_char_boundary(most));
     let shown = plain_line(shown);
-    let more = if cut.is_empty() { "" } else { " ⋯" };
+    let more = if cut.is_empty() { String::new() } else { format!(" {MARK}") };
     // Writing to a `String` cannot fail.
     let _ = writeln!(text, "{number}|{}{more}", shown.trim_end());
 }
@@ -165,11 +183,11 @@ fn open(path: &Path) -> Store {
         insta::assert_snapshot!(trimmed(&lines(), &Wanted::of("where is the journal read"), measure), @r"
         7|/// Opens a store.
         8|fn open(path: &Path) -> Store {
-        ⋯
+        ⋯ 9-10
         11|    let third = 3;
         12|    let journal = Journal::read(path);
         13|    let fourth = 4;
-        ⋯
+        ⋯ 14-17
         ");
     }
 
@@ -180,7 +198,7 @@ fn open(path: &Path) -> Store {
         7|/// Opens a store.
         8|fn open(path: &Path) ⋯
         9|    let first = 1;
-        ⋯
+        ⋯ 10-17
         ");
     }
 

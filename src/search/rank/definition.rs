@@ -32,7 +32,10 @@ pub(super) fn share(record: &ChunkRecord, intent: &Intent) -> f32 {
 }
 
 /// Returns the symbol by which the chunk defines a name in the query.
-pub(super) fn asked_symbol<'a>(record: &'a ChunkRecord, intent: &Intent) -> Option<&'a str> {
+pub(in crate::search) fn asked_symbol<'a>(
+    record: &'a ChunkRecord,
+    intent: &Intent,
+) -> Option<&'a str> {
     let mut best = (0.0, None);
     for symbol in &record.defines {
         let share = share_of(symbol, intent);

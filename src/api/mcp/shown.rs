@@ -1,0 +1,49 @@
+//! Remembers which code a conversation was shown, so that it is not shown twice.
+
+use std::{
+    collections::BTreeSet,
+    num::NonZero,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use lru::LruCache;
+
+/// Conversations that are remembered: those that searched last.
+const MAX_CONVERSATIONS: NonZero<usize> = NonZero::new(256).unwrap();
+/// Chunks that are remembered of one. A turn that was shown more has lost the first ones to compaction.
+const MAX_CHUNKS: usize = 500;
+/// Longer names of conversations are not remembered; that of Codex is a UUID.
+const MAX_NAME: usize = 100;
+
+/// What conversations were shown, by the ids of chunks. Clones share it; a restart forgets it.
+#[derive(Debug, Clone)]
+pub(super) struct Shown(Arc<Mutex<LruCache<String, BTreeSet<String>>>>);
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(LruCache::new(MAX_CONVERSATIONS))))
+    }
+}
+
+impl Shown {
+    /// Returns what a conversation was shown; nothing if it has no name.
+    pub(super) fn of(&self, conversation: Option<&str>) -> BTreeSet<String> {
+        let known = conversation.and_then(|name| self.lock().get(name).cloned());
+        known.unwrap_or_default()
+    }
+
+    /// Remembers what a conversation was shown. Once it was shown too much, it begins with nothing.
+    pub(super) fn add(&self, conversation: Option<&str>, chunks: Vec<String>) {
+        let Some(name) = conversation.filter(|name| name.len() <= MAX_NAME) else { return };
+        let mut shown = self.lock();
+        let known = shown.get_or_insert_mut_ref(name, BTreeSet::new);
+        if known.len() + chunks.len() > MAX_CHUNKS {
+            known.clear();
+        }
+        known.extend(chunks);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<String, BTreeSet<String>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,49 @@
+//! Further definitions of the name that a query is: who asks for one should hear that there are several.
+
+use uuid::Uuid;
+
+use super::{
+    candidate::Candidate,
+    intent::{Intent, Kind},
+    rank,
+};
+use crate::domain::RootId;
+
+/// A definition that is not among the results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefinedAt {
+    /// Absolute path as the client sees it.
+    pub path: String,
+    /// First line of the chunk that defines it.
+    pub line: u32,
+}
+
+/// A chunk that defines what is asked for.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) id: Uuid,
+    pub(super) root: RootId,
+    pub(super) path: String,
+    pub(super) line: u32,
+}
+
+/// Returns the candidates that define the one name that a query consists of, spelled as there, by path and
+/// line.
+pub(super) fn definitions(candidates: &[Candidate], intent: &Intent) -> Vec<Definition> {
+    let ([name], Kind::Symbol) = (intent.names.as_slice(), intent.kind) else { return Vec::new() };
+    let defining = candidates.iter().filter(|candidate| {
+        rank::asked_symbol(&candidate.record, intent).is_some_and(|symbol| {
+            symbol.trim_end_matches(['?', '!', '=', '\'']).ends_with(&name.spelled)
+        })
+    });
+    let mut definitions: Vec<Definition> = defining
+        .map(|Candidate { id, record, .. }| Definition {
+            id: *id,
+            root: record.root,
+            path: record.path.clone(),
+            line: record.start_line,
+        })
+        .collect();
+    definitions.sort_by(|a, b| (a.root, &a.path, a.line).cmp(&(b.root, &b.path, b.line)));
+    definitions
+}
