@@ -527,8 +527,6 @@ command = "no-such-program"
             "list_mcp_resources",
             "list_mcp_resource_templates",
             "read_mcp_resource",
-            "request_user_input",
-            "view_image",
             "mcp__codeinfo_vector_search",
             "web_search",
         ]
