@@ -16,7 +16,6 @@ mod pulse;
 mod root;
 mod runs;
 mod scope;
-mod secret;
 mod skip;
 mod status;
 mod watch;

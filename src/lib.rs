@@ -20,6 +20,7 @@ pub mod net;
 pub mod replies;
 pub mod run;
 pub mod search;
+mod secret;
 pub mod store;
 pub mod task;
 pub mod telemetry;

@@ -1,9 +1,8 @@
 //! What is pure of ingest: taking out secrets.
-#![allow(dead_code, unused_imports, reason = "only a part of the layer is here")]
 
 use codeinfo_lang::detect::language;
 
-mod secret;
+use crate::secret;
 
 /// Returns a text without its secrets, and how many it had.
 pub fn redact(path: &str, text: &str) -> (String, u64) {

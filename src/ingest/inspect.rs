@@ -2,7 +2,8 @@
 
 use codeinfo_lang::{Kind, Language, comment, detect};
 
-use super::{secret, skip::Reason};
+use super::skip::Reason;
+use crate::secret;
 
 /// What inspecting a file says.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::IngestError, names, pipeline::Deps, runs::Runs, secret, status::State};
+use super::{error::IngestError, names, pipeline::Deps, runs::Runs, status::State};
 use crate::{
     config::PathMap,
     domain::{Counts, LastRun, Root, RootId, RunId},
+    secret,
 };
 
 /// What a user asks to be ingested.

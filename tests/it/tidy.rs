@@ -11,7 +11,7 @@ use codeinfo_lang::{comment, languages};
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
-    &["config", "beneath"],
+    &["config", "beneath", "secret"],
     &["telemetry"],
     &["net", "store", "embed", "codex"],
     &["cite"],
@@ -62,20 +62,20 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     ("src/cli/print.rs", &["s"], "the end of a plural"),
     ("src/codex/confinement.rs", &["sh"], "a program"),
-    ("src/ingest/secret/address.rs", &["//"], "a part of addresses"),
-    ("src/ingest/secret/assigned/name.rs", &["--"], "the start of options"),
+    ("src/secret/address.rs", &["//"], "a part of addresses"),
+    ("src/secret/assigned/name.rs", &["--"], "the start of options"),
     (
-        "src/ingest/secret/judge.rs",
+        "src/secret/judge.rs",
         &["conf"],
         "settings in no language, whose values may be secrets",
     ),
     (
-        "src/ingest/secret/names.rs",
+        "src/secret/names.rs",
         CODE,
         "code may be named after secrets; more would let secrets in",
     ),
-    ("src/ingest/secret/shape.rs", &[";"], "what ends values"),
-    ("src/ingest/secret/table.rs", &["--"], "the rule below the heads of a table"),
+    ("src/secret/shape.rs", &[";"], "what ends values"),
+    ("src/secret/table.rs", &["--"], "the rule below the heads of a table"),
     ("src/search/excerpt/render.rs", &["s"], "the end of a plural"),
     ("src/store/identity.rs", &["instance"], "a part of a record"),
     ("src/search/intent.rs", &["for"], "a word of sentences"),
@@ -85,7 +85,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "words that ask for such files",
     ),
 ];
-/// The extensions that `src/ingest/secret/names.rs` judges by.
+/// The extensions that `src/secret/names.rs` judges by.
 const CODE: &[&str] = &[
     "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
     "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml",
@@ -259,7 +259,7 @@ fn what_is_fuzzed_imports_only_what_is_linked_too() {
         .lines()
         .filter_map(|line| line.strip_prefix("pub mod ").and_then(|name| name.strip_suffix(';')))
         .collect();
-    assert!(linked.contains(&"ingest"), "{linked:?}");
+    assert!(linked.contains(&"secret"), "{linked:?}");
     let mut files = Vec::new();
     walk(&folder, &mut files);
     let (mut faults, mut at) = (Vec::new(), 0);

@@ -11,9 +11,9 @@ use codeinfo_lang::vendored;
 use tracing::info;
 
 use super::way::{GIT, Step, Way};
-use crate::beneath::{Beneath, Entry, Kind};
-use crate::ingest::{
-    error::IngestError,
+use crate::{
+    beneath::{Beneath, Entry, Kind},
+    ingest::error::IngestError,
     secret::{self, fold, is_published},
 };
 

@@ -11,12 +11,14 @@ use super::{
     search::{self, LeftOut, Whose},
     way::{GIT, Step, Way},
 };
-use crate::beneath::{self, Beneath, Entry, Folder, Kind};
-use crate::ingest::{
-    error::IngestError,
-    scope::Scope,
+use crate::{
+    beneath::{self, Beneath, Entry, Folder, Kind},
+    ingest::{
+        error::IngestError,
+        scope::Scope,
+        skip::{Reason, Skipped},
+    },
     secret,
-    skip::{Reason, Skipped},
 };
 
 /// The most entries one walk goes through, those left out included.

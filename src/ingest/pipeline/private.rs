@@ -8,7 +8,10 @@
 use std::collections::BTreeSet;
 
 use super::write::Embedded;
-use crate::ingest::{discover::Discovered, scope::Scope, secret, skip::Reason};
+use crate::{
+    ingest::{discover::Discovered, scope::Scope, skip::Reason},
+    secret,
+};
 
 /// The most that a root names: each is an argument of the shell's fence, which closes the whole root
 /// when it has fewer places.

@@ -17,9 +17,9 @@ use crate::{
         inspect::{self, Verdict},
         plan::Mode,
         pulse::Pulse,
-        secret,
         skip::Reason,
     },
+    secret,
 };
 
 /// A file changed this recently may change again without its modification time moving: file

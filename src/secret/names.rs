@@ -142,7 +142,7 @@ const STEMS: &[&str] = &[
 const FOLDERS: &[&str] = &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"];
 
 /// Whether a folder, by its whole path, is private or lies in one that is.
-pub(in crate::ingest) fn is_private_folder(path: &Path) -> bool {
+pub(crate) fn is_private_folder(path: &Path) -> bool {
     path.iter().filter_map(|part| part.to_str()).any(|part| {
         let part = part.to_lowercase();
         FOLDERS.contains(&part.as_str())
@@ -150,7 +150,7 @@ pub(in crate::ingest) fn is_private_folder(path: &Path) -> bool {
 }
 
 /// Whether the name or the folder of a file says that it is a secret. `path` is below the root.
-pub(in crate::ingest) fn is_secret_path(path: &str) -> bool {
+pub(crate) fn is_secret_path(path: &str) -> bool {
     let path = path.to_lowercase();
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
@@ -159,7 +159,7 @@ pub(in crate::ingest) fn is_secret_path(path: &str) -> bool {
 
 /// Whether a secret among other people's code is most likely one that they published with it: a key of a
 /// test, a certificate, an example. `path` is below the root.
-pub(in crate::ingest) fn is_published(path: &str) -> bool {
+pub(crate) fn is_published(path: &str) -> bool {
     let path = path.to_lowercase();
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();

@@ -17,7 +17,7 @@ const LONG_RUN: usize = 40;
 /// Whether the text holds a private key, or is nothing but secrets: the key file of a service account,
 /// a manifest of secrets, what a cluster, a registry or Terraform keeps. Code that merely names the
 /// first line of a key, to look for it, holds none; nor does code or prose with one of the others in it.
-pub(in crate::ingest) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
+pub(crate) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
     let is_object = text.trim_start().starts_with('{');
     let may_be_yaml = language.is_none_or(|language| [&YAML, &TEXT].contains(&language));

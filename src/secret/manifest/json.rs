@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ingest::secret::shape::is_placeholder;
+use crate::secret::shape::is_placeholder;
 
 /// Objects in objects are looked into so deep.
 const MAX_DEPTH: usize = 64;

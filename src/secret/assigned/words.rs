@@ -1,9 +1,9 @@
 //! What secrets are called, and what is called alike and is none.
 
-use crate::ingest::secret::judge::Family;
+use crate::secret::judge::Family;
 
 /// Words that names of secrets end with.
-pub(in crate::ingest::secret) const WORDS: &[(&str, Family)] = &[
+pub(in crate::secret) const WORDS: &[(&str, Family)] = &[
     ("password", Family::Password),
     ("passwd", Family::Password),
     ("passphrase", Family::Password),

@@ -21,7 +21,7 @@ mod shape;
 mod table;
 mod token;
 
-pub(in crate::ingest) use self::{
+pub(crate) use self::{
     content::holds_secret,
     fold::fold,
     names::{is_private_folder, is_published, is_secret_path},

@@ -7,11 +7,7 @@ use std::{
 
 /// Lets folders that `may_stand` allows stand for the secrets in them, the fullest first, until at most
 /// `max` paths are left or nothing more can be folded.
-pub(in crate::ingest) fn fold(
-    named: &mut BTreeSet<String>,
-    max: usize,
-    may_stand: impl Fn(&str) -> bool,
-) {
+pub(crate) fn fold(named: &mut BTreeSet<String>, max: usize, may_stand: impl Fn(&str) -> bool) {
     while max < named.len() && fold_once(named, max, &may_stand) {}
 }
 

@@ -19,9 +19,9 @@ use super::{
 
 /// A text without its secrets, and how many it had.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::ingest) struct Redacted<'a> {
-    pub(in crate::ingest) text: Cow<'a, str>,
-    pub(in crate::ingest) count: u64,
+pub(crate) struct Redacted<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) count: u64,
 }
 
 /// Marks change what stands beside a value, which may make another one seen. That ends soon.
@@ -92,11 +92,7 @@ static FINDER: LazyLock<Result<AhoCorasick, BuildError>> = LazyLock::new(|| {
 
 /// Returns `text`, the content of the file at `path`, with `[secret]` in place of each secret. Lines
 /// stay lines. Doing so once more changes nothing.
-pub(in crate::ingest) fn redact<'a>(
-    path: &str,
-    language: Option<&Language>,
-    text: &'a str,
-) -> Redacted<'a> {
+pub(crate) fn redact<'a>(path: &str, language: Option<&Language>, text: &'a str) -> Redacted<'a> {
     let reading = Reading::of(path, language);
     let mut redacted = Redacted { text: Cow::Borrowed(text), count: 0 };
     for _ in 0..MAX_PASSES {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{FAR, NEAR, byte, starts_next, starts_sentence, words::PAIRED};
-use crate::ingest::secret::judge::{Family, Reading, is_secret};
+use crate::secret::judge::{Family, Reading, is_secret};
 
 /// How many literals in a row are one value at most.
 const LITERALS: usize = 64;

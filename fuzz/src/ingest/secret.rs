@@ -1,1 +1,0 @@
-../../../src/ingest/secret.rs
