@@ -1,6 +1,6 @@
 //! Collects the definitions of a parsed file, those inside units that stay whole among them.
 
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
 
 use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
 use tree_sitter::{Node, TreeCursor};
@@ -131,12 +131,14 @@ impl<'a> Defined<'a> {
         }
         let enclosing = enclosing.map(AsRef::as_ref);
         if let Some(symbol) = symbol::defined(self.grammar, rule, node, self.text, enclosing) {
-            self.define(node.start_position().row, symbol, is_cut);
+            let (line, last) = parser::span(node);
+            self.define(line..last + 1, symbol, is_cut);
         }
     }
 
-    fn define(&mut self, line: usize, symbol: Rc<str>, is_cut: bool) {
-        let definition = Definition { line, symbol, is_cut, bases: Rc::default() };
+    fn define(&mut self, lines: Range<usize>, symbol: Rc<str>, is_cut: bool) {
+        let (line, last) = (lines.start, lines.end.saturating_sub(1));
+        let definition = Definition { line, last, symbol, is_cut, bases: Rc::default() };
         self.definitions.push((definition, self.types.innermost()));
     }
 
@@ -153,7 +155,7 @@ impl<'a> Defined<'a> {
             if let Some(name) = layout::defined(self.lines.text(line..line + 1).trim_start()) {
                 let enclosing = enclosing.map(AsRef::as_ref);
                 let symbol = symbol::joined(self.grammar.separator, enclosing, &name);
-                self.define(line, symbol, false);
+                self.define(line..line + 1, symbol, false);
             }
         }
         self.unread_end = self.unread_end.max(last + 1);

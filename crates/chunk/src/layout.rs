@@ -180,7 +180,9 @@ impl Reader<'_> {
     fn define(&mut self, line: usize, head: &Head, enclosing: Option<&Rc<str>>, is_cut: bool) {
         if let Some(name) = &head.defines {
             let symbol = self.named(enclosing, name);
-            self.read.definitions.push(Definition { line, symbol, is_cut, bases: Rc::default() });
+            let last = self.shape.last(line);
+            let bases = Rc::default();
+            self.read.definitions.push(Definition { line, last, symbol, is_cut, bases });
         }
     }
 

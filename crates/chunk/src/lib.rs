@@ -19,6 +19,7 @@ mod outline;
 mod pack;
 mod page;
 mod parser;
+mod places;
 mod section;
 mod size;
 mod statement;
@@ -35,6 +36,8 @@ use codeinfo_lang::{
 };
 
 use serde::{Deserialize, Serialize};
+
+pub use crate::places::{Place, places, quick_places};
 
 use crate::{
     lines::Lines,
@@ -98,6 +101,48 @@ pub fn chunks<'a>(language: Option<&Language>, text: &'a str) -> Chunked<'a> {
     let packed = merge::merged(&lines, pack::pack(&lines, &outline));
     let chunks = facts::chunks(&lines, packed, &outline.structure.definitions);
     Chunked { chunks, gave_up: outline.gave_up }
+}
+
+/// A definition, or a section under a heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Definition {
+    /// First line, counted from 1, without comments and attributes.
+    pub first: u32,
+    /// Last line, inclusive.
+    pub last: u32,
+    /// How many of the definitions around it there are.
+    pub depth: usize,
+    /// Its name, led by those of what it is in.
+    pub symbol: String,
+}
+
+/// Returns what a text defines, in order of lines: the definitions that chunks name, or headings. Takes as long as
+/// [`chunks`].
+pub fn definitions(language: Option<&Language>, text: &str) -> Vec<Definition> {
+    let lines = Lines::of(text);
+    let Some(language) = language else { return Vec::new() };
+    let known = match language.reader {
+        Reader::Headings(style) => section::sections(style, &lines),
+        _ => outlined(language, text, &lines)
+            .map(|outline| outline.structure.definitions)
+            .unwrap_or_default(),
+    };
+    ranged(&lines, &known)
+}
+
+/// Says how deep each definition lies, by where those before it end.
+fn ranged(lines: &Lines<'_>, known: &[unit::Definition]) -> Vec<Definition> {
+    let number = |line: usize| u32::try_from(line + 1).unwrap_or(u32::MAX);
+    let end = lines.count().saturating_sub(1);
+    let mut open: Vec<usize> = Vec::new();
+    let definition = |one: &unit::Definition| {
+        while open.pop_if(|last| *last < one.line).is_some() {}
+        let (depth, last) = (open.len(), one.last.min(end).max(one.line));
+        open.push(last);
+        let (first, last) = (number(one.line), number(last));
+        Definition { first, last, depth, symbol: one.symbol.to_string() }
+    };
+    known.iter().map(definition).collect()
 }
 
 /// The structure of a text and what is known of it.

@@ -3,27 +3,21 @@
 //! Only nodes too large for one chunk are opened, so the walk is short; it keeps its own stack, so
 //! deep nesting costs memory in proportion and never the call stack.
 
-use std::{
-    ops::ControlFlow,
-    rc::Rc,
-    time::{Duration, Instant},
-};
+use std::rc::Rc;
 
 use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
-use tree_sitter::{Node, ParseOptions, Parser, Tree};
+use tree_sitter::{Node, Tree};
 
 use super::{
     defined::Defined,
     lines::Lines,
-    macros, parser,
+    macros,
+    parser::{self, parse, span},
     size::{CONTAINER, NAMED_VALUE_LINES, WHOLE},
     strip_bodies, symbol,
     unit::{Part, Structure, Unit},
 };
 
-/// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
-/// ten times that, on one undisturbed core; only hostile input gets near the limit.
-const PARSE_LIMIT: Duration = Duration::from_secs(5);
 /// Larger texts are cut by lines. The parser counts bytes in 32 bits and needs many times the
 /// text's size in memory.
 const MAX_PARSED_BYTES: usize = 8 * 1024 * 1024;
@@ -39,19 +33,6 @@ pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Optio
     let left_out = macros::left_out(grammar.parser, parsed);
     let parsed = left_out.as_deref().unwrap_or(parsed);
     Some(structure(grammar, lines, parsed, &parse(grammar, parsed)?))
-}
-
-fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
-    let mut parser = Parser::new();
-    parser.set_language(&parser::tables(grammar.parser)).ok()?;
-    let deadline = Instant::now() + PARSE_LIMIT;
-    let mut check = |_: &tree_sitter::ParseState| {
-        if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
-    let bytes = text.as_bytes();
-    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
-    let options = ParseOptions::new().progress_callback(&mut check);
-    parser.parse_with_options(&mut read, None, Some(options))
 }
 
 fn structure(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Structure {
@@ -193,13 +174,6 @@ fn token(node: Node<'_>) -> Part {
 fn unit(node: Node<'_>, part: Part, symbol: Option<Rc<str>>) -> Unit {
     let (first, last) = span(node);
     Unit { first, last, part, symbol }
-}
-
-/// First and last line of a node. One that ends where a line starts does not touch that line.
-fn span(node: Node<'_>) -> (usize, usize) {
-    let (start, end) = (node.start_position(), node.end_position());
-    let last = if end.column == 0 && start.row < end.row { end.row - 1 } else { end.row };
-    (start.row, last)
 }
 
 /// Adds a unit; what starts on the last line of the one before becomes part of that one.

@@ -1,14 +1,23 @@
-//! The parsers of the languages that have one.
+//! The parsers of the languages that have one, and what they say of a node.
 
-use std::sync::OnceLock;
+use std::{
+    ops::ControlFlow,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
-use codeinfo_lang::grammar::{Grammar, Parser, Rule};
-use tree_sitter::{Language, Node};
+use codeinfo_lang::grammar::{self, Grammar, Rule};
+use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
+
+/// Parsing one file may take this long. Ordinary code takes about 0.1 s per megabyte, some Markdown
+/// ten times that, on one undisturbed core; only hostile input gets near the limit.
+const PARSE_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the nodes of one parser mean, by the numbers of their kinds: their names are slow to compare.
 type Rules = Vec<Option<&'static Rule>>;
 
-static RULES: [OnceLock<Rules>; Parser::COUNT] = [const { OnceLock::new() }; Parser::COUNT];
+static RULES: [OnceLock<Rules>; grammar::Parser::COUNT] =
+    [const { OnceLock::new() }; grammar::Parser::COUNT];
 
 /// Returns what a node means; `None` for glue.
 pub(super) fn rule(grammar: &Grammar, node: Node<'_>) -> Option<&'static Rule> {
@@ -22,8 +31,30 @@ pub(super) fn rule(grammar: &Grammar, node: Node<'_>) -> Option<&'static Rule> {
     rules.get(usize::from(node.kind_id())).copied().flatten()
 }
 
+/// Parses a text; `None` when that takes too long.
+pub(super) fn parse(grammar: &Grammar, text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tables(grammar.parser)).ok()?;
+    let deadline = Instant::now() + PARSE_LIMIT;
+    let mut check = |_: &tree_sitter::ParseState| {
+        if Instant::now() < deadline { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let bytes = text.as_bytes();
+    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    let options = ParseOptions::new().progress_callback(&mut check);
+    parser.parse_with_options(&mut read, None, Some(options))
+}
+
+/// First and last line of a node. One that ends where a line starts does not touch that line.
+pub(super) fn span(node: Node<'_>) -> (usize, usize) {
+    let (start, end) = (node.start_position(), node.end_position());
+    let last = if end.column == 0 && start.row < end.row { end.row - 1 } else { end.row };
+    (start.row, last)
+}
+
 /// Returns the tables of a parser.
-pub(super) fn tables(parser: Parser) -> Language {
+fn tables(parser: grammar::Parser) -> Language {
+    use grammar::Parser;
     match parser {
         Parser::Bash => tree_sitter_bash::LANGUAGE.into(),
         Parser::C => tree_sitter_c::LANGUAGE.into(),

@@ -11,7 +11,7 @@ use super::{
     lines::Lines,
     size::CONTAINER,
     symbol,
-    unit::{Part, Unit},
+    unit::{Definition, Part, Unit},
 };
 
 /// Returns the units of a text, in order, no two on one line. Without headings, there are only
@@ -46,6 +46,23 @@ pub(super) fn units(style: Headings, lines: &Lines<'_>) -> Vec<Unit> {
         at += 1;
     }
     units
+}
+
+/// Returns every section, from its heading to the next one that is not below it.
+pub(super) fn sections(style: Headings, lines: &Lines<'_>) -> Vec<Definition> {
+    let headings = heading::headings(style, lines);
+    let ends = ends(&headings);
+    let mut open: Vec<(usize, Rc<str>)> = Vec::new();
+    let section = |(heading, end): (&Heading, usize)| {
+        while open.pop_if(|(level, _)| heading.level <= *level).is_some() {}
+        let enclosing = open.last().map(|(_, symbol)| symbol.as_ref());
+        let symbol = symbol::joined(style.separator(), enclosing, &heading.name);
+        open.push((heading.level, Rc::clone(&symbol)));
+        let after = headings.get(end).map_or(lines.count(), |next| next.first);
+        let last = lines.trim(heading.first..after).end.max(heading.last + 1) - 1;
+        Definition { line: heading.first, last, symbol, is_cut: false, bases: Rc::default() }
+    };
+    headings.iter().zip(ends).map(section).collect()
 }
 
 /// For each heading, the next one that is not below it.

@@ -37,13 +37,7 @@ pub(super) fn defined(
     text: &str,
     enclosing: Option<&str>,
 ) -> Option<Rc<str>> {
-    let is_defined = match rule.defines {
-        Defines::Always => true,
-        Defines::WithBody => node.child_by_field_name("body").is_some(),
-        Defines::Variables => is_variable(node, text),
-        Defines::Never => false,
-    };
-    let is_named = is_defined && !matches!(rule.name, Name::Inner | Name::None);
+    let is_named = is_defined(rule, node, text) && !matches!(rule.name, Name::Inner | Name::None);
     if !is_named {
         return None;
     }
@@ -59,6 +53,39 @@ pub(super) fn defined(
         _ => name(grammar, rule, node, text, enclosing.is_none()).or_else(variable)?,
     };
     Some(joined(grammar.separator, enclosing, &name))
+}
+
+fn is_defined(rule: &Rule, node: Node<'_>, text: &str) -> bool {
+    match rule.defines {
+        Defines::Always => true,
+        Defines::WithBody => node.child_by_field_name("body").is_some(),
+        Defines::Variables => is_variable(node, text),
+        Defines::Never => false,
+    }
+}
+
+/// Returns where the name is that `node` defines, as [`defined`] does. `is_top` says that it stands in no other
+/// definition, and `is_code` that it stands in a function, whose variables are of no use elsewhere.
+pub(super) fn defining<'tree>(
+    rule: &Rule,
+    node: Node<'tree>,
+    text: &str,
+    (is_top, is_code): (bool, bool),
+) -> Option<Node<'tree>> {
+    let is_local = is_code && matches!(rule.construct, Construct::Label | Construct::Value);
+    if is_local || !is_defined(rule, node, text) {
+        return None;
+    }
+    match rule.name {
+        Name::Field(field) => node.child_by_field_name(field),
+        Name::Declarator => declarator(node),
+        Name::Receiver => node.child_by_field_name("name"),
+        Name::Function(values) => variable(node, values, is_top).or_else(|| {
+            let name = node.child_by_field_name("name")?;
+            (is_top && name.kind() == "identifier").then_some(name)
+        }),
+        Name::Heading | Name::Inner | Name::None => None,
+    }
 }
 
 /// Returns `name` led by `enclosing`, or alone where that would be too long.
@@ -121,8 +148,12 @@ fn rule_inside<'tree>(
     })
 }
 
-/// Follows `declarator` fields down to the name: `char *(*f)(int)` declares `f`.
 fn declared(node: Node<'_>, text: &str) -> Option<String> {
+    tidy(source(declarator(node)?, text))
+}
+
+/// Follows `declarator` fields down to the name: `char *(*f)(int)` declares `f`.
+fn declarator(node: Node<'_>) -> Option<Node<'_>> {
     let mut node = node.child_by_field_name("declarator")?;
     for _ in 0..MAX_STEPS {
         let next = node.child_by_field_name("declarator").or_else(|| {
@@ -134,7 +165,7 @@ fn declared(node: Node<'_>, text: &str) -> Option<String> {
         });
         match next {
             Some(next) => node = next,
-            None => return tidy(source(node, text)),
+            None => return Some(node),
         }
     }
     None
@@ -173,15 +204,18 @@ fn received(node: Node<'_>, text: &str) -> Option<String> {
 /// A variable, field or property is a definition when it holds a value of some kinds, such as a
 /// function, and at the top of a file whatever it holds.
 fn function(node: Node<'_>, text: &str, values: &[&str], is_top: bool) -> Option<String> {
+    let name = variable(node, values, is_top)?;
+    tidy(source(name, text).trim_matches(['"', '\'', '`']))
+}
+
+fn variable<'tree>(node: Node<'tree>, values: &[&str], is_top: bool) -> Option<Node<'tree>> {
     let value = node.child_by_field_name("value").or_else(|| node.child_by_field_name("right"))?;
     let spans_lines = value.start_position().row + 2 <= value.end_position().row;
     let is_definition = values.contains(&value.kind()) || (is_top && spans_lines);
     if !is_definition {
         return None;
     }
-    let name = ["name", "property", "key", "left"];
-    let name = name.iter().find_map(|field| node.child_by_field_name(field))?;
-    tidy(source(name, text).trim_matches(['"', '\'', '`']))
+    ["name", "property", "key", "left"].iter().find_map(|field| node.child_by_field_name(field))
 }
 
 pub(super) fn source<'a>(node: Node<'_>, text: &'a str) -> &'a str {

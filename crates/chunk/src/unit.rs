@@ -33,6 +33,8 @@ pub(super) enum Part {
 pub(super) struct Definition {
     /// Its first line, counted from 0, without comments and attributes.
     pub(super) line: usize,
+    /// Its last line, as far as that is known.
+    pub(super) last: usize,
     pub(super) symbol: Rc<str>,
     /// Whether it is too large for one unit.
     pub(super) is_cut: bool,
@@ -58,6 +60,7 @@ impl Structure {
         }
         for definition in &mut self.definitions {
             definition.line += by;
+            definition.last += by;
         }
     }
 }
@@ -68,7 +71,8 @@ impl From<Vec<Unit>> for Structure {
         let defines = |unit: &&Unit| matches!(unit.part, Part::Definition | Part::Lead);
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
-            Some(Definition { line: unit.first, symbol, is_cut: false, bases: Rc::default() })
+            let (line, last) = (unit.first, unit.last);
+            Some(Definition { line, last, symbol, is_cut: false, bases: Rc::default() })
         });
         Self { definitions: starts.collect(), units }
     }

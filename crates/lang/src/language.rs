@@ -26,6 +26,9 @@ pub struct Language {
     pub reader: Reader,
     /// Ends of names of tests, lower-case, besides those that mean a test in any language.
     pub test_paths: &'static [&'static str],
+    /// The line that stands before tests in a file of code, and what the next line starts with; they go on to the
+    /// end of the file.
+    pub inner_tests: Option<(&'static str, &'static str)>,
     /// Ends of names that only generators and minifiers give, lower-case.
     pub generated: &'static [&'static str],
     /// Ends of names of files that only declare what is defined elsewhere, lower-case.
@@ -134,9 +137,19 @@ impl Language {
         comments: Comments::NONE,
         reader: Reader::AnyLayout,
         test_paths: &[],
+        inner_tests: None,
         generated: &[],
         declarations: &[],
     };
+
+    /// Returns how many lines of a text stand before the tests in it; `None` if there are none.
+    pub fn lines_before_tests(&self, text: &str) -> Option<usize> {
+        let (mark, start) = self.inner_tests?;
+        let next = text.lines().skip(1);
+        text.lines()
+            .zip(next)
+            .position(|(line, next)| line == mark && next.starts_with(start) && next.ends_with('{'))
+    }
 
     /// Returns whether a line starts or continues a comment of the language. Of pages and prose,
     /// which may hold any language, each form of comment counts.

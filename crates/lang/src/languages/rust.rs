@@ -45,6 +45,7 @@ pub static RUST: Language = Language {
             containers: &["enum", "extern", "impl", "mod", "struct", "trait", "union"],
         }),
     }),
+    inner_tests: Some(("#[cfg(test)]", "mod ")),
     generated: &[".generated.rs", "_generated.rs"],
     ..Language::PLAIN
 };
