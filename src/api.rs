@@ -22,6 +22,7 @@ use crate::{
     codex::Codex,
     config::{Http, PathMap},
     embed::Embedder,
+    evidence::Evidence,
     ingest::Ingest,
     mcp_http,
     net::{self, Handler, Request, Response, reply},
@@ -37,6 +38,7 @@ use route::{Route, route};
 pub struct Services {
     pub ingest: Ingest,
     pub search: Search,
+    pub evidence: Evidence,
     pub store: Arc<dyn VectorStore>,
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,

@@ -20,6 +20,7 @@ use crate::{
     codex::Codex,
     config::Config,
     embed::{EmbedError, Embedder},
+    evidence::Evidence,
     ingest::Ingest,
     mcp::Mcp,
     net::{self, Listener},
@@ -213,6 +214,7 @@ fn services(
             .shown_as(config.path_map.clone())
             .without(own_folders(config)),
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
+        evidence: Evidence::new(Arc::clone(store), config.path_map.clone()),
         store: Arc::clone(store),
         embedder: Arc::clone(embedder),
         codex,

@@ -13,6 +13,7 @@ pub mod config;
 pub mod domain;
 pub mod embed;
 pub mod error;
+pub mod evidence;
 pub mod ingest;
 pub mod mcp;
 pub mod mcp_http;

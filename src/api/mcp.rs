@@ -1,6 +1,10 @@
 //! `POST /mcp` of the main listener: raw search for Codex and for any agent that wants it.
 
+mod evidence;
+mod lines;
+mod outline;
 mod shown;
+mod uses;
 
 use std::{fmt::Write, sync::Arc};
 
@@ -46,7 +50,7 @@ const LIST_DESCRIPTION: &str = "\
 Lists the repositories that can be searched: name, path, size and description. Call it for the name to pass as `repository`, \
 or to see whether a repository is indexed at all.";
 
-/// The endpoint with the two read-only tools. Never gated by Codex: Codex itself calls it. Clones share
+/// The endpoint with the read-only tools. Never gated by Codex: Codex itself calls it. Clones share
 /// all but their bounds.
 #[derive(Clone)]
 pub(super) struct RawSearch {
@@ -61,7 +65,7 @@ impl RawSearch {
     pub(super) fn new(services: Arc<Services>) -> Result<Self, SchemaError> {
         let nothing = json!({ "type": "object", "additionalProperties": false, "properties": {} });
         let repeatable = Idempotence::Idempotent;
-        let tools = vec![
+        let mut tools = vec![
             Tool::new(LIST, "List indexed repositories", LIST_DESCRIPTION, nothing, repeatable)?,
             Tool::new(
                 SEARCH_TOOL,
@@ -71,6 +75,7 @@ impl RawSearch {
                 repeatable,
             )?,
         ];
+        tools.extend(evidence::tools()?);
         let about = About { title: "CodeInfo search", instructions: INSTRUCTIONS, tools };
         Ok(Self { services, about: Arc::new(about), shown: Shown::default(), only: None })
     }
@@ -179,9 +184,15 @@ impl Endpoint for RawSearch {
         async move {
             let result = if tool.name() == SEARCH_TOOL {
                 tools::clamp_limit(&mut arguments);
-                let arguments = tool.arguments().read(arguments).map_err(CallError::Arguments)?;
+                let arguments: tools::SearchArguments =
+                    tool.arguments().read(arguments).map_err(CallError::Arguments)?;
                 let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
-                self.search(arguments, conversation).await?
+                match self.at_path(&arguments).await? {
+                    Some(found) => found,
+                    None => self.search(arguments, conversation).await?,
+                }
+            } else if let Some(given) = self.evidence(tool, &arguments).await {
+                given?
             } else {
                 tool.arguments().read::<Value>(arguments).map_err(CallError::Arguments)?;
                 self.list().await?

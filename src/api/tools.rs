@@ -28,6 +28,11 @@ impl SearchArguments {
         self.repository.as_deref()
     }
 
+    /// Returns the query as it is given.
+    pub(super) fn text(&self) -> &str {
+        &self.query
+    }
+
     /// Searches in `root` only.
     pub(super) fn within(self, root: &Root) -> Self {
         Self { repository: Some(root.id.to_string()), ..self }

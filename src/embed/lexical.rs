@@ -97,6 +97,13 @@ pub fn name(name: &str) -> Sparse {
     terms.into_sparse(|_| 1.0)
 }
 
+/// Returns terms that every text has which holds `name` as a word of its own, those of its longest parts first;
+/// none where a text may hold it without any.
+pub fn needed(name: &str) -> Vec<Sparse> {
+    let term = |term| Sparse { indices: vec![term], values: vec![1.0] };
+    terms::needed(name).into_iter().map(term).collect()
+}
+
 /// Returns a file's name without its extension.
 fn without_extension(file: &str) -> &str {
     Path::new(file).file_stem().and_then(OsStr::to_str).unwrap_or(file)

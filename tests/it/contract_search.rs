@@ -110,6 +110,101 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
               "idempotentHint": true,
               "openWorldHint": false
             }
+          },
+          {
+            "name": "FindUses",
+            "title": "Find uses of a name",
+            "description": "Finds every place of a name in the indexed files: whole words, case-sensitive, with exact counts. Call it for callers, and before you say that only this, or nothing else, uses something. Returns `number|text` lines under each path: definitions, uses, tests, documents, comments and strings; 40 at most.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [
+                "name"
+              ],
+              "properties": {
+                "name": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "As the code spells it."
+                },
+                "repository": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Only this one."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Find uses of a name",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          },
+          {
+            "name": "ReadLines",
+            "title": "Read lines",
+            "description": "Reads numbered lines of an indexed file, 200 at most, and says which changed since it was indexed. Call it to see more around what a search shows.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [
+                "path"
+              ],
+              "properties": {
+                "path": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Absolute, or below a repository."
+                },
+                "first": {
+                  "type": "integer",
+                  "description": "First line; 1 if left out."
+                },
+                "last": {
+                  "type": "integer",
+                  "description": "Last line."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Read lines",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
+          },
+          {
+            "name": "Outline",
+            "title": "Outline a file or folder",
+            "description": "Lists what a file defines, with line ranges, or the files of a folder or repository with what they define. Call it before reading a long file, or to learn how a repository is laid out.",
+            "inputSchema": {
+              "type": "object",
+              "additionalProperties": false,
+              "required": [
+                "path"
+              ],
+              "properties": {
+                "path": {
+                  "type": "string",
+                  "minLength": 1,
+                  "maxLength": 4096,
+                  "description": "Absolute, or below a repository."
+                }
+              }
+            },
+            "annotations": {
+              "title": "Outline a file or folder",
+              "readOnlyHint": true,
+              "destructiveHint": false,
+              "idempotentHint": true,
+              "openWorldHint": false
+            }
           }
         ]
       }
@@ -248,7 +343,7 @@ async fn raw_search_answers_in_words_and_names_files_for_programs() {
         "message": "Invalid params",
         "data": {
           "faults": [
-            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch"
+            "there is no tool `Grep`; there is ListIngestedRepositories, VectorSearch, FindUses, ReadLines, Outline"
           ]
         }
       }

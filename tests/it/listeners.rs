@@ -92,7 +92,7 @@ impl Listeners {
     }
 
     /// Writes a file below the folder of the test.
-    fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let file = self.folder.path().join(path);
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();

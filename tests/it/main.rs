@@ -24,6 +24,8 @@ mod embed_program;
 mod embed_service;
 mod embed_suite;
 mod end_to_end;
+mod evidence;
+mod evidence_counts;
 mod forged;
 mod growth;
 mod hostile;

@@ -4,6 +4,8 @@
 //! and folders further up are in nearly every chunk, find nothing, and cost the most, as a term costs by
 //! the square of its chunks.
 
+use std::cmp::Reverse;
+
 use codeinfo_lang::words::{identifiers, parts, stem};
 
 use super::operators::operators;
@@ -115,6 +117,27 @@ impl Terms {
             }
         }
     }
+}
+
+/// Returns a term of each identifier of a name, those of longer ones first. Words end where a name does that
+/// stands alone, so that the texts which hold it have the same identifiers and [`Terms::add`] counts these terms.
+pub(super) fn needed(name: &str) -> Vec<u32> {
+    let known = identifiers(name).filter(|identifier| identifier.len() <= LONGEST_IDENTIFIER);
+    let mut terms: Vec<(usize, u32)> = known
+        .filter_map(|identifier| {
+            let mut parts = parts(identifier);
+            let term = match (parts.next()?, parts.next()) {
+                (_, Some(_)) => hash(identifier),
+                (only, None) if 1 < only.len() || only.len() == identifier.len() => {
+                    hash(stem(only))
+                }
+                (_, None) => return None,
+            };
+            Some((identifier.len(), term))
+        })
+        .collect();
+    terms.sort_by_key(|(length, _)| Reverse(*length));
+    terms.into_iter().map(|(_, term)| term).collect()
 }
 
 /// Returns whether `character` belongs to a script written without spaces: Chinese and Japanese.

@@ -1,0 +1,258 @@
+//! The tools that give evidence: `FindUses`, `ReadLines` and `Outline`.
+
+use codeinfo_lang::detect;
+use codeinfo_mcp::{CallError, Idempotence, SchemaError, Tool, ToolResult};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tracing::info;
+
+use super::{RawSearch, failed, lines, outline, uses};
+use crate::{
+    api::tools::SearchArguments,
+    domain::{FILES_META, FileSummary, LineRange, RootId, UnknownRoot},
+    evidence::{Asked, EvidenceError, File, Outline, split_lines},
+    search::SearchError,
+};
+
+const USES: &str = "FindUses";
+const LINES: &str = "ReadLines";
+const OUTLINE: &str = "Outline";
+
+const USES_DESCRIPTION: &str = "\
+Finds every place of a name in the indexed files: whole words, case-sensitive, with exact counts. Call it for callers, and before \
+you say that only this, or nothing else, uses something. Returns `number|text` lines under each path: definitions, uses, tests, documents, \
+comments and strings; 40 at most.";
+
+const LINES_DESCRIPTION: &str = "\
+Reads numbered lines of an indexed file, 200 at most, and says which changed since it was indexed. Call it to see more around what a search shows.";
+
+const OUTLINE_DESCRIPTION: &str = "\
+Lists what a file defines, with line ranges, or the files of a folder or repository with what they define. Call it before reading a long file, \
+or to learn how a repository is laid out.";
+
+#[derive(Deserialize)]
+struct UsesArguments {
+    name: String,
+    repository: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct LinesArguments {
+    path: String,
+    first: Option<u32>,
+    last: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct OutlineArguments {
+    path: String,
+}
+
+/// Returns the tools; the descriptions are for models, which pay for each byte in every turn.
+pub(super) fn tools() -> Result<[Tool; 3], SchemaError> {
+    let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
+    let number = |description: &str| json!({ "type": "integer", "description": description });
+    let schema = |required: &str, properties: Value| {
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": [required],
+            "properties": properties,
+        })
+    };
+    let repeatable = Idempotence::Idempotent;
+    let path = "Absolute, or below a repository.";
+    let uses = schema(
+        "name",
+        json!({ "name": text("As the code spells it."), "repository": text("Only this one.") }),
+    );
+    let lines = schema(
+        "path",
+        json!({
+            "path": text(path),
+            "first": number("First line; 1 if left out."),
+            "last": number("Last line."),
+        }),
+    );
+    let outline = schema("path", json!({ "path": text(path) }));
+    Ok([
+        Tool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
+        Tool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
+        Tool::new(OUTLINE, "Outline a file or folder", OUTLINE_DESCRIPTION, outline, repeatable)?,
+    ])
+}
+
+impl RawSearch {
+    /// Calls one of the tools; `None` for others.
+    pub(super) async fn evidence(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> Option<Result<ToolResult, CallError>> {
+        let arguments = tidied(arguments.clone());
+        let answered = match tool.name() {
+            USES => self.find_uses(tool, arguments).await,
+            LINES => self.read_lines(tool, arguments).await,
+            OUTLINE => self.outline(tool, arguments).await,
+            _ => return None,
+        };
+        Some(answered)
+    }
+
+    /// Answers a search whose whole query is the path of an indexed file or folder, or of lines of a file: with its
+    /// outline, or these lines. Returns `None` for others.
+    pub(super) async fn at_path(
+        &self,
+        arguments: &SearchArguments,
+    ) -> Result<Option<ToolResult>, CallError> {
+        let query = arguments.text().trim().trim_matches('`');
+        let (path, lines) = match split_lines(query) {
+            Some((path, first, last)) => (path, Some((first, last))),
+            None => (query, None),
+        };
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_path = path.contains('/') || detect::is_file_name(name);
+        if !is_path || path.contains(char::is_whitespace) || path.contains("://") {
+            return Ok(None);
+        }
+        let within = match self.within(arguments.repository()).await {
+            Ok(within) => within,
+            Err(failure) => return failed(failure.code(), &failure).map(Some),
+        };
+        let evidence = &self.services.evidence;
+        let (text, files) = if let Some((first, last)) = lines {
+            let asked = around(first, last);
+            let Ok(read) = evidence.lines(path, asked, within).await else { return Ok(None) };
+            (lines::text(&read), vec![summary(&read.file, read.asked)])
+        } else {
+            let Ok(found) = evidence.outline(path, within).await else { return Ok(None) };
+            let files = match &found {
+                Outline::File { file, lines, .. } => {
+                    vec![summary(file, LineRange { first: 1, last: *lines })]
+                }
+                Outline::Folder(_) => Vec::new(),
+            };
+            (outline::text(&found), files)
+        };
+        info!(search.bytes = text.len(), "search for a path answered");
+        Ok(Some(ToolResult::text(text).with_meta(FILES_META, json!(files))))
+    }
+
+    /// Returns the only root that a search may show, if there is one.
+    async fn within(&self, named: Option<&str>) -> Result<Option<RootId>, SearchError> {
+        if let Some(only) = self.only(named).await? {
+            return Ok(Some(only.id));
+        }
+        let Some(named) = named.map(str::trim) else { return Ok(None) };
+        let roots = self.services.search.roots().await?;
+        let root = self.services.path_map.root(&roots, named);
+        Ok(Some(root.ok_or_else(|| UnknownRoot::new(named, &roots))?.id))
+    }
+
+    async fn find_uses(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {
+        let UsesArguments { name, repository } = read(tool, arguments)?;
+        let repository = match self.only(repository.as_deref()).await {
+            Ok(Some(only)) => Some(only.id.to_string()),
+            Ok(None) => repository,
+            Err(failure) => return failed(failure.code(), &failure),
+        };
+        match self.services.evidence.uses(&name, repository.as_deref()).await {
+            Ok(found) => Ok(said(tool, uses::text(&found))),
+            Err(failure) => refused(&failure),
+        }
+    }
+
+    async fn read_lines(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {
+        let LinesArguments { path, first, last } = read(tool, arguments)?;
+        let only = match self.only(None).await {
+            Ok(only) => only.map(|root| root.id),
+            Err(failure) => return failed(failure.code(), &failure),
+        };
+        let (path, asked) = match (split_lines(&path), first.or(last)) {
+            (Some((path, first, last)), None) => (path, Asked { first: Some(first), last }),
+            _ => (path.as_str(), Asked { first, last }),
+        };
+        match self.services.evidence.lines(path, asked, only).await {
+            Ok(read) => Ok(said(tool, lines::text(&read))),
+            Err(failure) => refused(&failure),
+        }
+    }
+
+    async fn outline(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {
+        let OutlineArguments { path } = read(tool, arguments)?;
+        let only = match self.only(None).await {
+            Ok(only) => only.map(|root| root.id),
+            Err(failure) => return failed(failure.code(), &failure),
+        };
+        match self.services.evidence.outline(&path, only).await {
+            Ok(found) => Ok(said(tool, outline::text(&found))),
+            Err(failure) => refused(&failure),
+        }
+    }
+}
+
+/// One line is asked for to see what is around it.
+fn around(first: u32, last: Option<u32>) -> Asked {
+    const BEFORE: u32 = 20;
+    const AFTER: u32 = 40;
+    let (from, to) = match last {
+        Some(last) => (first, last),
+        None => (first.saturating_sub(BEFORE), first.saturating_add(AFTER)),
+    };
+    Asked { first: Some(from), last: Some(to) }
+}
+
+fn summary(File { path, rel_path, repo }: &File, range: LineRange) -> FileSummary {
+    FileSummary {
+        path: path.clone(),
+        rel_path: rel_path.clone(),
+        repo: repo.clone(),
+        best: 1.0,
+        chunks: 1,
+        lines: range.last - range.first + 1,
+        ranges: vec![range],
+    }
+}
+
+fn read<T: DeserializeOwned>(tool: &Tool, arguments: Value) -> Result<T, CallError> {
+    tool.arguments().read(arguments).map_err(CallError::Arguments)
+}
+
+fn said(tool: &Tool, text: String) -> ToolResult {
+    info!(tool.name = tool.name(), tool.bytes = text.len(), "evidence given");
+    ToolResult::text(text)
+}
+
+/// Puts arguments right that are as good as right: a model should get results, and no error that costs it a call.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a line number")]
+fn tidied(mut arguments: Value) -> Value {
+    let Some(members) = arguments.as_object_mut() else { return arguments };
+    members.retain(|_, member| !member.is_null());
+    for bound in ["first", "last"] {
+        if let Some(member) = members.get_mut(bound)
+            && let Some(number) = member.as_f64().or_else(|| member.as_str()?.trim().parse().ok())
+        {
+            *member = json!(number.clamp(1.0, f64::from(u32::MAX)) as u32);
+        }
+    }
+    arguments
+}
+
+/// Says in one line what to do next.
+fn refused(failure: &EvidenceError) -> Result<ToolResult, CallError> {
+    let advice = match failure {
+        EvidenceError::Name(_) => "Give one name as the code spells it.",
+        EvidenceError::NotFound { .. } => {
+            "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
+        }
+        EvidenceError::Ambiguous { .. } => "Give a whole path.",
+        EvidenceError::IsFolder(_) => "Call Outline to see its files.",
+        EvidenceError::NoContent(_) => "Look for what it is made from.",
+        EvidenceError::InProgress(_) => "Try again in a moment.",
+        EvidenceError::RepoNotFound(_)
+        | EvidenceError::IngestRequired
+        | EvidenceError::Stalled
+        | EvidenceError::Store(_) => return failed(failure.code(), failure),
+    };
+    Ok(ToolResult::error(format!("{failure}. {advice}")))
+}

@@ -1,0 +1,64 @@
+//! Lines of a file as text for models.
+
+use std::fmt::Write;
+
+use super::MAX_TEXT_BYTES;
+use crate::{
+    domain::{LineRange, plain_line, plain_name},
+    evidence::{FileLines, State},
+};
+
+/// Characters of a path that are shown.
+const MAX_PATH_CHARS: usize = 500;
+/// Bytes of a line that are shown.
+const MAX_LINE_BYTES: usize = 1500;
+/// Room for the last line.
+const RESERVE: usize = 120;
+/// More changed ranges are not named one by one.
+const MAX_RANGES: usize = 12;
+
+/// Writes the lines that are not blank, each after its number, under one that says which they are; the last says
+/// which are left out.
+pub(super) fn text(read: &FileLines) -> String {
+    let path = plain_name(&read.file.path, MAX_PATH_CHARS);
+    let LineRange { first, last } = read.asked;
+    let mut text = format!("{path}:{first}-{last} of {}{}\n", read.total, state(read));
+    let mut next = first;
+    for (number, line) in &read.lines {
+        let line = line.trim_end();
+        let (shown, cut) = line.split_at(line.floor_char_boundary(MAX_LINE_BYTES));
+        let more = if cut.is_empty() { "" } else { " ⋯" };
+        if text.len() + shown.len() + RESERVE > MAX_TEXT_BYTES {
+            break;
+        }
+        if !shown.is_empty() {
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(text, "{number}|{}{more}", plain_line(shown));
+        }
+        next = number + 1;
+    }
+    if next <= last {
+        let _ = writeln!(text, "({next}-{last} do not fit: call ReadLines with first {next})");
+    }
+    text.trim_end().to_owned()
+}
+
+fn state(read: &FileLines) -> String {
+    let changed = match &read.state {
+        State::Indexed => return String::new(),
+        State::Gone => return ", deleted since indexed: as it was".to_owned(),
+        State::Unreadable => {
+            return ", cannot be read any more: as it was indexed".to_owned();
+        }
+        State::Changed(changed) => changed,
+    };
+    let LineRange { first, last } = read.asked;
+    let near = changed.iter().filter(|range| range.first <= last && first <= range.last);
+    let near: Vec<String> = near.map(ToString::to_string).collect();
+    if near.is_empty() {
+        return ", changed since indexed, but not these lines".to_owned();
+    }
+    let more = if near.len() > MAX_RANGES { ", …" } else { "" };
+    let near: Vec<String> = near.into_iter().take(MAX_RANGES).collect();
+    format!(", changed since indexed: {} new{more}", near.join(", "))
+}

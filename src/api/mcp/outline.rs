@@ -1,0 +1,157 @@
+//! What a file or folder defines, as text for models.
+
+use std::fmt::Write;
+
+use super::MAX_TEXT_BYTES;
+use crate::{
+    domain::{plain_line, plain_name},
+    evidence::{Entry, Folder, Member, Outline},
+};
+
+/// Characters of a name, and of a path, that are shown.
+const MAX_NAME_CHARS: usize = 60;
+const MAX_PATH_CHARS: usize = 500;
+/// Room for the last lines.
+const RESERVE: usize = 500;
+/// Bytes of the heads of definitions, and names of a file: the first that make the whole fit.
+const HEAD_BYTES: [usize; 3] = [200, 100, 60];
+const NAMES: [usize; 4] = [12, 6, 3, 1];
+/// So many folders are named whose files are left out.
+const MAX_OTHERS: usize = 12;
+
+pub(super) fn text(outline: &Outline) -> String {
+    match outline {
+        Outline::File { file: named, language, lines, definitions } => {
+            let path = plain_name(&named.path, MAX_PATH_CHARS);
+            let language = language.as_deref().unwrap_or("plain text");
+            let lines = counted(*lines as usize, "line");
+            let count = counted(definitions.len(), "definition");
+            file(&format!("{path}: {language}, {lines}, {count}\n"), definitions)
+        }
+        Outline::Folder(found) => folder(found),
+    }
+}
+
+/// Writes a line for each definition, indented as in the file, after the lines that it goes over. Inner ones are left
+/// out first, and then the last.
+fn file(header: &str, all: &[Entry]) -> String {
+    let most = MAX_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
+    let deepest = all.iter().map(|entry| entry.depth).max().unwrap_or(0);
+    let tries = HEAD_BYTES.map(|bytes| (bytes, deepest));
+    let narrow = (0..deepest).rev().map(|depth| (60, depth));
+    for (bytes, depth) in tries.into_iter().chain(narrow) {
+        let shown = all.iter().filter(|entry| entry.depth <= depth);
+        let lines: Vec<String> = shown.map(|entry| line(entry, bytes)).collect();
+        if lines.iter().map(String::len).sum::<usize>() <= most {
+            return closed(header, &lines, all.len() - lines.len(), None);
+        }
+    }
+    let mut left = most;
+    let outer = all.iter().filter(|entry| entry.depth == 0);
+    let lines: Vec<(u32, String)> = outer.map(|entry| (entry.last, line(entry, 60))).collect();
+    let fits = lines.iter().take_while(|(_, line)| {
+        let rest = left.checked_sub(line.len());
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    });
+    let (lasts, lines): (Vec<u32>, Vec<String>) = fits.cloned().unzip();
+    closed(header, &lines, all.len() - lines.len(), lasts.last().copied())
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn line(entry: &Entry, most: usize) -> String {
+    let Entry { first, last, head, .. } = entry;
+    let range = if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let (shown, cut) = head.split_at(head.floor_char_boundary(most));
+    let more = if cut.is_empty() { "" } else { " ⋯" };
+    format!("{range}|{}{more}\n", plain_line(shown))
+}
+
+fn closed(header: &str, lines: &[String], left_out: usize, until: Option<u32>) -> String {
+    let mut text = header.to_owned() + &lines.concat();
+    match (left_out, until) {
+        (0, _) => {}
+        // Writing to a `String` cannot fail.
+        (count, None) => {
+            let _ = write!(text, "({count} inner definitions left out)");
+        }
+        (count, Some(line)) => {
+            let _ = write!(
+                text,
+                "({count} definitions left out, inner ones and those after line {line})"
+            );
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+/// Writes a line for each file, then which folders have more.
+fn folder(found: &Folder) -> String {
+    let path = plain_name(&found.path, MAX_PATH_CHARS);
+    let header = |shown: usize| {
+        let all = if shown == found.files { "all".to_owned() } else { shown.to_string() };
+        format!("{path}: {}, {all} shown with what they define\n", counted(found.files, "file"))
+    };
+    let most = MAX_TEXT_BYTES.saturating_sub(header(usize::MAX).len() + RESERVE);
+    for names in NAMES {
+        let lines: Vec<String> = found.members.iter().map(|one| member(one, names)).collect();
+        if lines.iter().map(String::len).sum::<usize>() <= most {
+            return header(lines.len()) + &lines.concat() + &others(found, &[]);
+        }
+    }
+    // The most telling, by path.
+    let mut by_rank: Vec<&Member> = found.members.iter().collect();
+    by_rank.sort_by_key(|member| member.rank);
+    let mut left = most;
+    let fits = by_rank.iter().take_while(|one| {
+        let rest = left.checked_sub(member(one, 1).len());
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    });
+    let fitting = fits.count();
+    let (shown, dropped): (Vec<&Member>, Vec<&Member>) =
+        found.members.iter().partition(|member| member.rank < fitting);
+    let lines: String = shown.iter().map(|one| member(one, 1)).collect();
+    header(shown.len()) + &lines + &others(found, &dropped)
+}
+
+fn member(member: &Member, most: usize) -> String {
+    let path = plain_name(&member.path, MAX_PATH_CHARS);
+    let names = member.names.iter().take(most).map(|name| plain_name(name, MAX_NAME_CHARS));
+    let names: Vec<String> = names.collect();
+    let more = match member.names.len().saturating_sub(most) {
+        0 => String::new(),
+        more => format!(", {more} more"),
+    };
+    let sign = if names.is_empty() { "" } else { ": " };
+    format!("{path} ({}){sign}{}{more}\n", member.lines, names.join(", "))
+}
+
+/// One line that says where the files are that are not shown.
+fn others(found: &Folder, dropped: &[&Member]) -> String {
+    let mut others = found.others.clone();
+    for member in dropped {
+        let part = member.path.split_inclusive('/').next().unwrap_or_default();
+        match others.iter_mut().find(|(name, _)| name == part) {
+            Some((_, count)) => *count += 1,
+            None => others.push((part.to_owned(), 1)),
+        }
+    }
+    if others.is_empty() {
+        return String::new();
+    }
+    others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<String> = others
+        .iter()
+        .take(MAX_OTHERS)
+        .map(|(name, count)| match count {
+            1 => plain_name(name, MAX_NAME_CHARS),
+            count => format!("{} {count}", plain_name(name, MAX_NAME_CHARS)),
+        })
+        .collect();
+    let more = if others.len() > MAX_OTHERS { ", …" } else { "" };
+    format!("(not shown: {}{more}; call Outline for a folder)", named.join(", "))
+}

@@ -1,0 +1,150 @@
+//! The uses of a name as text for models.
+
+use std::{fmt::Write, time::Duration};
+
+use super::MAX_TEXT_BYTES;
+use crate::{
+    domain::{plain_line, plain_name},
+    evidence::{Group, MAX_SHOWN, Searched, Shown, Uses},
+};
+
+/// Characters of a name, and of a path, that are shown.
+const MAX_NAME_CHARS: usize = 100;
+const MAX_PATH_CHARS: usize = 500;
+/// Bytes of a line that are shown where all do not fit; the word is among the first of them.
+const SHORT_LINE: usize = 120;
+/// More repositories are not named one by one.
+const MAX_NAMED: usize = 8;
+
+/// Writes the counts in the first line, then each group: paths, and below each its lines, numbered, so that no line of
+/// a file can be taken for one of ours.
+pub(super) fn text(uses: &Uses) -> String {
+    if uses.count == 0 {
+        return nowhere(uses);
+    }
+    let mut text = shown(uses, MAX_SHOWN, usize::MAX);
+    let mut lines = MAX_SHOWN;
+    while text.len() > MAX_TEXT_BYTES && lines > 1 {
+        text = shown(uses, lines, SHORT_LINE);
+        lines -= 1;
+    }
+    text
+}
+
+fn nowhere(uses: &Uses) -> String {
+    let name = quoted(&uses.name);
+    let mut text = match uses.unread {
+        0 => format!("{name} is nowhere in the index"),
+        unread => {
+            format!("{name} was not found, but {unread} files were not read; name a repository")
+        }
+    };
+    if !uses.spellings.is_empty() {
+        let spellings: Vec<String> = uses.spellings.iter().map(|name| quoted(name)).collect();
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "; spelled otherwise: {}", spellings.join(", "));
+    }
+    text + "\n" + &searched(&uses.searched)
+}
+
+/// Writes at most so many lines, each with at most so many bytes of the file's.
+fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
+    let mut groups = String::new();
+    let (mut room, mut shown) = (most, 0);
+    for group in &uses.groups {
+        let (text, count) = of_group(group, &mut room, line_bytes);
+        groups.push_str(&text);
+        shown += count;
+    }
+    let counts: Vec<String> =
+        uses.groups.iter().map(|group| counted(group.group, group.count)).collect();
+    let least = if uses.unread > 0 { "at least " } else { "" };
+    let files = if uses.files == 1 { "file" } else { "files" };
+    let places = if uses.count == 1 { "place" } else { "places" };
+    let shown = if shown == uses.count { "all".to_owned() } else { shown.to_string() };
+    let mut text = format!(
+        "{least}{} {places} of {} in {} {files}, {shown} shown: {}\n",
+        uses.count,
+        quoted(&uses.name),
+        uses.files,
+        counts.join(", ")
+    );
+    if uses.unread > 0 {
+        let _ = writeln!(
+            text,
+            "({} files were not read: name a repository, or try again)",
+            uses.unread
+        );
+    }
+    text + &groups + &searched(&uses.searched)
+}
+
+/// Writes a group; returns also how often the name stands in the lines that are shown.
+fn of_group(group: &Shown, room: &mut usize, line_bytes: usize) -> (String, usize) {
+    let (mut text, mut count) = (String::new(), 0);
+    for file in &group.files {
+        let lines = file.lines.iter().take(*room);
+        if lines.len() == 0 {
+            break;
+        }
+        *room -= lines.len();
+        let _ = writeln!(text, "{}", plain_name(&file.path, MAX_PATH_CHARS));
+        for (number, line, times) in lines {
+            let (shown, cut) = line.split_at(line.floor_char_boundary(line_bytes));
+            let more = if cut.is_empty() { "" } else { " ⋯" };
+            let _ = writeln!(text, "{number}|{}{more}", plain_line(shown));
+            count += times;
+        }
+    }
+    let all =
+        if count == group.count { String::new() } else { format!(", {count} of {}", group.count) };
+    (format!("{}{all}:\n{text}", label(group.group)), count)
+}
+
+fn label(group: Group) -> &'static str {
+    match group {
+        Group::Definitions => "definitions",
+        Group::Uses => "uses",
+        Group::Tests => "tests",
+        Group::Documents => "documents",
+        Group::Asides => "comments and strings",
+    }
+}
+
+fn counted(group: Group, count: usize) -> String {
+    match (group, count) {
+        (Group::Definitions, 1) => "1 definition".to_owned(),
+        (Group::Uses, 1) => "1 use".to_owned(),
+        (group, count) => {
+            let within = matches!(group, Group::Tests | Group::Documents | Group::Asides);
+            format!("{count}{} {}", if within { " in" } else { "" }, label(group))
+        }
+    }
+}
+
+/// One line that says what was searched, and how old that is.
+fn searched(searched: &[Searched]) -> String {
+    let one = |one: &Searched| {
+        let age = one.age.map(|age| format!(" {} old", age_of(age))).unwrap_or_default();
+        format!("{}{age}", plain_name(&one.name, MAX_NAME_CHARS))
+    };
+    let named: Vec<String> = searched.iter().take(MAX_NAMED).map(one).collect();
+    let more = match searched.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("(whole words of the index: {}{more})", named.join(", "))
+}
+
+fn age_of(age: Duration) -> String {
+    match age.as_secs() / 60 {
+        0 => "less than a minute".to_owned(),
+        minutes @ 1..120 => format!("{minutes} min"),
+        minutes @ 120..2880 => format!("{} hours", minutes / 60),
+        minutes => format!("{} days", minutes / 1440),
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
+}

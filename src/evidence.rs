@@ -1,0 +1,80 @@
+//! Evidence from what is indexed: every use of a name, lines of a file, and what files define.
+//!
+//! Counts are exact: words are counted in the indexed lines themselves, and the terms of the index only say in which
+//! files to look. Files are opened beneath their roots, never through a link, and only those that the index has
+//! content of; what it leaves out as a secret is neither read nor shown. Deliberately absent: text for models, which
+//! belongs to the edge.
+#![warn(missing_docs)]
+
+mod candidates;
+mod classify;
+mod error;
+mod folder;
+mod lines;
+mod outline;
+mod pick;
+mod place;
+mod snapshot;
+mod uses;
+mod word;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+
+use crate::{config::PathMap, domain::Root, store::VectorStore};
+
+pub use self::{
+    classify::Group,
+    error::EvidenceError,
+    folder::{Folder, Member},
+    lines::{Asked, FileLines, State},
+    outline::{Entry, Outline},
+    pick::{MAX_SHOWN, Shown, UsedFile},
+    place::{File, split_lines},
+    uses::{Searched, Uses},
+};
+
+/// So many requests work at a time: each takes a thread, for ever if a folder hangs.
+const MAX_WORKING: usize = 16;
+/// One step of a request is given up after this; a folder on a network may hang.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Finds evidence in what `store` holds. Clones share how many requests work at a time.
+#[derive(Clone)]
+pub struct Evidence {
+    store: Arc<dyn VectorStore>,
+    paths: PathMap,
+    room: Arc<Semaphore>,
+}
+
+impl Evidence {
+    /// Makes a source of evidence from what `store` holds.
+    pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
+        Self { store, paths, room: Arc::new(Semaphore::new(MAX_WORKING)) }
+    }
+
+    /// Returns a file's absolute path as clients see it.
+    fn shown(&self, root: &Root, path: &str) -> String {
+        let path = if path.is_empty() { root.path.clone() } else { root.path.join(path) };
+        self.paths.shown(&path).to_string_lossy().into_owned()
+    }
+
+    /// Does work that takes long, off the runtime's workers.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, EvidenceError> {
+        let room = Arc::clone(&self.room);
+        let working = async {
+            let room = room.acquire_owned().await.map_err(|_| EvidenceError::Stalled)?;
+            let held = move || {
+                let done = work();
+                drop(room);
+                done
+            };
+            spawn_blocking(held).await.map_err(|_| EvidenceError::Stalled)
+        };
+        timeout(TIMEOUT, working).await.map_err(|_| EvidenceError::Stalled)?
+    }
+}

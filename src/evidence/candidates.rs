@@ -1,0 +1,122 @@
+//! Finds the files that may hold a word, by the terms of the index where that is sure, and else all.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use codeinfo_lang::words::{folded, identifiers};
+
+use super::{Evidence, EvidenceError, snapshot::with_content, word::Word};
+use crate::{
+    domain::{ChunkRecord, FileRecord, Root, RootId},
+    embed::lexical,
+    store::{MAX_PAGE, Scored},
+};
+
+/// A chunk of one line that is as long may be a piece of a line, and the word be cut with it.
+const PIECE_BYTES: usize = 900;
+/// So many other spellings of a name are kept.
+const MAX_SPELLINGS: usize = 3;
+
+/// The files that may hold a word.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Each with the place of its root, in order of path within that.
+    pub(super) files: Vec<(usize, FileRecord)>,
+    /// If there are none: names that differ by case and underscores alone.
+    pub(super) spellings: Vec<String>,
+}
+
+impl Evidence {
+    /// Returns the files of `roots`, which are all or one, that may hold a word.
+    pub(super) async fn candidates(
+        &self,
+        word: &Word,
+        roots: &[Root],
+    ) -> Result<Candidates, EvidenceError> {
+        let of = if let [only] = roots { Some(only.id) } else { None };
+        if let Some(found) = self.holding(word, of).await? {
+            return self.of_chunks(word, found, roots).await;
+        }
+        let mut candidates = Candidates::default();
+        for (at, root) in roots.iter().enumerate() {
+            let found = if of.is_none() { self.holding(word, Some(root.id)).await? } else { None };
+            let files = match found {
+                Some(found) => self.of_chunks(word, found, roots).await?.files,
+                None => {
+                    let mut files = with_content(self.store.files(root.id).await?, root);
+                    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+                    files.into_iter().map(|file| (at, file)).collect()
+                }
+            };
+            candidates.files.extend(files);
+        }
+        Ok(candidates)
+    }
+
+    /// Returns all chunks that have a term without which no text holds the word; `None` if there is no such term,
+    /// or more chunks have each than one read returns.
+    async fn holding(
+        &self,
+        word: &Word,
+        of: Option<RootId>,
+    ) -> Result<Option<Vec<Scored>>, EvidenceError> {
+        for term in lexical::needed(word.as_str()) {
+            let found = self.store.lexical(term, of, MAX_PAGE).await?;
+            if found.len() < MAX_PAGE {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the files of those chunks that may hold the word.
+    async fn of_chunks(
+        &self,
+        word: &Word,
+        found: Vec<Scored>,
+        roots: &[Root],
+    ) -> Result<Candidates, EvidenceError> {
+        let mut paths: HashMap<RootId, BTreeSet<String>> = HashMap::new();
+        let (holding, others): (Vec<Scored>, Vec<Scored>) =
+            found.into_iter().partition(|found| may_hold(&found.record, word));
+        for Scored { record, .. } in holding {
+            paths.entry(record.root).or_default().insert(record.path);
+        }
+        let mut candidates = Candidates::default();
+        for (at, root) in roots.iter().enumerate() {
+            let Some(paths) = paths.remove(&root.id) else { continue };
+            let files = self.store.files_at(root.id, paths.into_iter().collect()).await?;
+            let mut files = with_content(files, root);
+            files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            candidates.files.extend(files.into_iter().map(|file| (at, file)));
+        }
+        if candidates.files.is_empty() {
+            let known = |found: &&Scored| roots.iter().any(|root| root.id == found.record.root);
+            let texts = others.iter().filter(known).map(|found| found.record.text.as_str());
+            candidates.spellings = spellings(word.as_str(), texts);
+        }
+        Ok(candidates)
+    }
+}
+
+/// Whether a chunk that has the terms of a word may hold the word, or a part of it.
+fn may_hold(chunk: &ChunkRecord, word: &Word) -> bool {
+    let is_piece = chunk.start_line == chunk.end_line && chunk.text.len() >= PIECE_BYTES;
+    is_piece || word.is_part_of(&chunk.text)
+}
+
+/// Returns how a name is spelled in some texts, the most frequent spelling first.
+fn spellings<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let wanted = folded(name.as_bytes());
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for identifier in texts.flat_map(identifiers) {
+        if folded(identifier) == wanted
+            && let Ok(spelled) = str::from_utf8(identifier)
+        {
+            *counted.entry(spelled).or_default() += 1;
+        }
+    }
+    let mut spellings: Vec<(&str, usize)> = counted.into_iter().collect();
+    spellings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let spelled = spellings.into_iter().map(|(name, _)| name.to_owned());
+    spelled.take(MAX_SPELLINGS).collect()
+}

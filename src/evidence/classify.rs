@@ -1,0 +1,221 @@
+//! Counts a word in one file, and says what it is where it stands. Pure; runs on blocking threads.
+
+use std::ops::Range;
+
+use codeinfo_chunk::{Place, places, quick_places};
+use codeinfo_lang::role::Role;
+
+use super::{snapshot::Snapshot, word::Word};
+
+/// So much text is parsed for one request; more is read by the marks of comments and strings alone.
+const MAX_PARSED_BYTES: usize = 16 << 20;
+/// So many lines are kept for one request, of which few are shown.
+const MAX_KEPT: usize = 20_000;
+/// The most bytes of a line that are kept, and how many of them before the word.
+const LINE_BYTES: usize = 200;
+const LEAD_BYTES: usize = 80;
+
+/// What the places of a word have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// Names something that is defined there.
+    Definitions,
+    /// Code.
+    Uses,
+    /// Code of tests.
+    Tests,
+    /// Text for people.
+    Documents,
+    /// Comments and strings of code.
+    Asides,
+}
+
+impl Group {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 5] =
+        [Self::Definitions, Self::Uses, Self::Tests, Self::Documents, Self::Asides];
+}
+
+/// One line with a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) number: u32,
+    pub(super) text: String,
+    /// How often it stands there.
+    pub(super) count: usize,
+}
+
+/// The word in one file.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) root: usize,
+    pub(super) path: String,
+    /// Files that say less of a name have more.
+    pub(super) rank: u8,
+    /// By the places of [`Group::ALL`].
+    pub(super) groups: [Of; 5],
+}
+
+/// The word in one group of places.
+#[derive(Debug, Default)]
+pub(super) struct Of {
+    pub(super) count: usize,
+    /// Some of the lines, in order.
+    pub(super) lines: Vec<Line>,
+}
+
+/// What a request may still cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    parsed_bytes: usize,
+    kept: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { parsed_bytes: MAX_PARSED_BYTES, kept: MAX_KEPT }
+    }
+}
+
+impl Budget {
+    fn takes(&mut self, bytes: usize) -> bool {
+        let left = self.parsed_bytes.checked_sub(bytes);
+        self.parsed_bytes = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+/// Counts a word in a file; `None` if it is not there.
+pub(super) fn counted(
+    root: usize,
+    snapshot: &Snapshot,
+    word: &Word,
+    budget: &mut Budget,
+) -> Option<Counted> {
+    let text = snapshot.text();
+    let found = word.places(&text);
+    if found.is_empty() {
+        return None;
+    }
+    let roles = snapshot.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default();
+    let mut groups: [Of; 5] = Default::default();
+    let tests = snapshot.language().and_then(|language| language.lines_before_tests(&text));
+    let is_test = |number: u32| tests.is_some_and(|before| number as usize > before);
+    let mut numbers = Numbers { text: &text, at: 0, line: 1, start: 0 };
+    for (place, group) in found.iter().zip(grouped(snapshot, roles, &text, &found, budget)) {
+        let (number, line) = numbers.line_of(place.start);
+        let group = match group {
+            Group::Uses if is_test(number) => Group::Tests,
+            group => group,
+        };
+        let Some(of) = groups.get_mut(group as usize) else { continue };
+        of.count += 1;
+        match of.lines.last_mut().filter(|last| last.number == number) {
+            Some(last) => last.count += 1,
+            None if budget.kept > 0 => {
+                budget.kept -= 1;
+                let text =
+                    around(text.get(line.clone()).unwrap_or_default(), place.start - line.start);
+                of.lines.push(Line { number, text, count: 1 });
+            }
+            None => {}
+        }
+    }
+    let rank = rank(roles);
+    Some(Counted { root, path: snapshot.record.path.clone(), rank, groups })
+}
+
+fn grouped(
+    snapshot: &Snapshot,
+    roles: &[Role],
+    text: &str,
+    words: &[Range<usize>],
+    budget: &mut Budget,
+) -> Vec<Group> {
+    if roles.contains(&Role::Docs) {
+        return vec![Group::Documents; words.len()];
+    }
+    let language = snapshot.language();
+    let classify = if budget.takes(text.len()) { places } else { quick_places };
+    let of_code = if roles.contains(&Role::Test) { Group::Tests } else { Group::Uses };
+    let group = |place| match place {
+        Place::Definition => Group::Definitions,
+        Place::Code => of_code,
+        Place::Aside => Group::Asides,
+    };
+    classify(language, text, words).into_iter().map(group).collect()
+}
+
+/// Plain source says most of a name, and other people's code and data least.
+fn rank(roles: &[Role]) -> u8 {
+    let of = |role: &Role| match role {
+        Role::Docs | Role::Page => 0,
+        Role::Example | Role::Declaration | Role::Compatibility => 1,
+        Role::Test => 2,
+        Role::Vendored | Role::Generated | Role::Data => 3,
+    };
+    roles.iter().map(of).max().unwrap_or(0)
+}
+
+/// The numbers of lines, asked for in order.
+struct Numbers<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    start: usize,
+}
+
+impl Numbers<'_> {
+    /// Returns the number of the line that has this byte, and the bytes of that line.
+    fn line_of(&mut self, byte: usize) -> (u32, Range<usize>) {
+        let passed = self.text.as_bytes().get(self.at..byte).unwrap_or_default();
+        for end in memchr::memchr_iter(b'\n', passed) {
+            self.line += 1;
+            self.start = self.at + end + 1;
+        }
+        self.at = byte.max(self.at);
+        let rest = self.text.as_bytes().get(byte..).unwrap_or_default();
+        let end = memchr::memchr(b'\n', rest).map_or(self.text.len(), |end| byte + end);
+        (self.line, self.start..end)
+    }
+}
+
+/// Returns a line without its indentation, or, if it is long, what is around its byte `at`.
+fn around(line: &str, at: usize) -> String {
+    let indent = line.len() - line.trim_start().len();
+    let inner = line.trim();
+    if inner.len() <= LINE_BYTES {
+        return inner.to_owned();
+    }
+    let at = at.saturating_sub(indent).min(inner.len());
+    let from = inner.floor_char_boundary(at.saturating_sub(LEAD_BYTES));
+    let from = if from < LEAD_BYTES / 2 { 0 } else { from };
+    let to = inner.floor_char_boundary(from + LINE_BYTES);
+    let before = if from > 0 { "⋯ " } else { "" };
+    let after = if to < inner.len() { " ⋯" } else { "" };
+    format!("{before}{}{after}", inner.get(from..to).unwrap_or_default().trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_around_the_word() {
+        assert_eq!(around("\t  foo(bar) ", 3), "foo(bar)");
+        let long = format!("    {}needle{}", "é ".repeat(300), "a ".repeat(300));
+        let shown = around(&long, long.find("needle").unwrap());
+        assert!(shown.contains("needle") && shown.len() < 220, "{shown}");
+        assert!(shown.starts_with("⋯ é") && shown.ends_with("a ⋯"), "{shown}");
+        let start = format!("needle {}", "a ".repeat(300));
+        assert!(around(&start, 0).starts_with("needle a"));
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let text = "a\nb b\n\nc";
+        let mut numbers = Numbers { text, at: 0, line: 1, start: 0 };
+        let found = [0, 2, 4, 7].map(|byte| numbers.line_of(byte));
+        assert_eq!(found, [(1, 0..1), (2, 2..5), (2, 2..5), (4, 7..8)]);
+    }
+}

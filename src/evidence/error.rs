@@ -1,0 +1,87 @@
+//! Why there is no evidence.
+
+use crate::{
+    domain::{UnknownRoot, plain_name},
+    error::Code,
+    store::StoreError,
+};
+
+/// The most characters of a path or name that are repeated.
+const MAX_CHARS: usize = 200;
+
+/// A failure to find evidence.
+#[derive(Debug, thiserror::Error)]
+pub enum EvidenceError {
+    /// It is no name that could stand in a line.
+    #[error("`name` {0}")]
+    Name(&'static str),
+    /// No indexed file or folder has this path.
+    #[error("no indexed file or folder is `{}`{}", plain(.path), also("; similar: ", .similar))]
+    NotFound {
+        /// As it was given.
+        path: String,
+        /// Files of the same name, a few at most.
+        similar: Vec<String>,
+    },
+    /// Several files or folders may be meant.
+    #[error("`{}` may be one of {count}{}", plain(.path), also(": ", .several))]
+    Ambiguous {
+        /// As it was given.
+        path: String,
+        /// Some of them.
+        several: Vec<String>,
+        /// How many there are.
+        count: usize,
+    },
+    /// It is a folder, which has no lines.
+    #[error("`{}` is a folder", plain(.0))]
+    IsFolder(String),
+    /// The index has nothing of the file's content.
+    #[error("nothing of `{}` is indexed: it is empty, binary, generated or minified", plain(.0))]
+    NoContent(String),
+    /// The file is being indexed at this moment.
+    #[error("`{}` is being indexed again", plain(.0))]
+    InProgress(String),
+    /// No indexed repository has that name, id or path.
+    #[error(transparent)]
+    RepoNotFound(#[from] UnknownRoot),
+    /// Nothing is indexed.
+    #[error("nothing is indexed yet; ingest a repository first")]
+    IngestRequired,
+    /// A folder does not answer, or too many requests wait for one.
+    #[error("the files could not be read in time")]
+    Stalled,
+    /// The store failed.
+    #[error("cannot read what is indexed: {0}")]
+    Store(#[from] StoreError),
+}
+
+impl EvidenceError {
+    /// Returns the kind of failure.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Name(_)
+            | Self::NotFound { .. }
+            | Self::Ambiguous { .. }
+            | Self::IsFolder(_)
+            | Self::NoContent(_) => Code::ValidationFailed,
+            Self::RepoNotFound(_) => Code::RepoNotFound,
+            Self::IngestRequired => Code::IngestRequired,
+            Self::InProgress(_) | Self::Stalled => Code::Busy,
+            Self::Store(cause) => cause.code(),
+        }
+    }
+}
+
+/// A path in one line.
+fn plain(path: &str) -> String {
+    plain_name(path, MAX_CHARS).replace('`', "'")
+}
+
+fn also(before: &str, paths: &[String]) -> String {
+    if paths.is_empty() {
+        return String::new();
+    }
+    let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", plain(path))).collect();
+    format!("{before}{}", paths.join(", "))
+}

@@ -1,0 +1,118 @@
+//! What a file or folder defines, and where.
+
+use super::{
+    Evidence, EvidenceError,
+    folder::{self, Folder},
+    place::{File, Place},
+};
+use crate::domain::{FileRecord, Root, RootId};
+
+/// The first line of a definition may go on over so many lines until its name stands there.
+const HEAD_LINES: usize = 4;
+/// No more of a head is kept.
+const MAX_HEAD_BYTES: usize = 200;
+
+/// What a path has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outline {
+    /// It is a file.
+    File {
+        /// Which.
+        file: File,
+        /// Lower-case name of its language.
+        language: Option<String>,
+        /// The last line with something in it.
+        lines: u32,
+        /// In order of their lines.
+        definitions: Vec<Entry>,
+    },
+    /// It is a folder.
+    Folder(Folder),
+}
+
+/// A definition, or a section under a heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its first line.
+    pub first: u32,
+    /// Its last.
+    pub last: u32,
+    /// How many others it is in.
+    pub depth: usize,
+    /// The line that it starts with, indented as in the file; more of them until its name stands there.
+    pub head: String,
+}
+
+impl Evidence {
+    /// Returns what a file or folder defines, as it was indexed.
+    pub async fn outline(
+        &self,
+        path: &str,
+        within: Option<RootId>,
+    ) -> Result<Outline, EvidenceError> {
+        match self.place(path, within).await? {
+            Place::File(root, record) => self.of_file(path, &root, &record).await,
+            Place::Folder(root, folder, files) => {
+                let shown = self.shown(&root, &folder);
+                let wanted = folder::wanted(&files);
+                let snapshots = self.snapshots(wanted).await?;
+                Ok(Outline::Folder(folder::of(shown, &folder, &files, &snapshots)))
+            }
+        }
+    }
+
+    async fn of_file(
+        &self,
+        asked: &str,
+        root: &Root,
+        record: &FileRecord,
+    ) -> Result<Outline, EvidenceError> {
+        if record.chunks == 0 {
+            return Err(EvidenceError::NoContent(asked.to_owned()));
+        }
+        let snapshot = self.snapshot(record).await?;
+        let snapshot = snapshot.ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;
+        let file = self.file(root, &record.path);
+        let outline = move || {
+            let text = snapshot.text();
+            let language = snapshot.language();
+            let lines: Vec<&str> = text.lines().collect();
+            let known = codeinfo_chunk::definitions(language, &text);
+            let entry = |one: codeinfo_chunk::Definition| {
+                let head = head(&lines, &one);
+                let codeinfo_chunk::Definition { first, last, depth, .. } = one;
+                Entry { first, last, depth, head }
+            };
+            Outline::File {
+                file,
+                language: language.map(|language| language.name.to_owned()),
+                lines: u32::try_from(lines.len()).unwrap_or(u32::MAX),
+                definitions: known.into_iter().map(entry).collect(),
+            }
+        };
+        self.blocking(outline).await
+    }
+}
+
+/// Returns the first lines of a definition, as one, up to that with its name.
+fn head(lines: &[&str], definition: &codeinfo_chunk::Definition) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let name = definition.symbol.rsplit(|c: char| !is_word(c)).find(|part| !part.is_empty());
+    let at = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let from = at(definition.first.saturating_sub(1));
+    let own = lines.get(from..at(definition.last)).unwrap_or_default();
+    let mut head = String::new();
+    for line in own.iter().take(HEAD_LINES) {
+        if head.is_empty() {
+            head.push_str(line.trim_end());
+        } else {
+            head.extend([" ", line.trim()]);
+        }
+        if name.is_none_or(|name| head.contains(name)) {
+            head.truncate(head.floor_char_boundary(MAX_HEAD_BYTES));
+            return head;
+        }
+    }
+    let first = own.first().copied().unwrap_or_default();
+    first.get(..first.floor_char_boundary(MAX_HEAD_BYTES)).unwrap_or_default().trim_end().to_owned()
+}

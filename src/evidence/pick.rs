@@ -1,0 +1,112 @@
+//! Picks the lines to show of all that have a word: some of each group, and of each as many files as there are. Pure.
+
+use super::classify::{Counted, Group, Of};
+
+/// No more lines are shown.
+pub const MAX_SHOWN: usize = 40;
+
+/// One group of places of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Which.
+    pub group: Group,
+    /// How many places there are, shown or not.
+    pub count: usize,
+    /// The files with lines to show, the most telling first.
+    pub files: Vec<UsedFile>,
+}
+
+/// Lines of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedFile {
+    /// Absolute path as clients see it.
+    pub path: String,
+    /// Line by line: its number, its text, and how often the word stands there.
+    pub lines: Vec<(u32, String, usize)>,
+}
+
+/// How many lines a group gets in each round while there is room: by [`Group::ALL`].
+const SHARES: [usize; 5] = [8, 4, 2, 1, 1];
+
+/// Picks the lines to show. `files` are in order of path; `shown` returns the absolute path of one.
+pub(super) fn pick(mut files: Vec<Counted>, shown: impl Fn(&Counted) -> String) -> Vec<Shown> {
+    files.sort_by_key(|file| file.rank);
+    let available =
+        |group: Group| -> usize { files.iter().map(|file| of(file, group).lines.len()).sum() };
+    let room = shared(Group::ALL.map(available));
+    let groups = Group::ALL.iter().zip(room).map(|(group, room)| Shown {
+        group: *group,
+        count: files.iter().map(|file| of(file, *group).count).sum(),
+        files: of_group(&files, *group, room, &shown),
+    });
+    groups.filter(|group| group.count > 0).collect()
+}
+
+/// Shares the lines that may be shown among groups that have so many.
+fn shared(available: [usize; 5]) -> [usize; 5] {
+    let mut given = [0; 5];
+    let mut room = MAX_SHOWN;
+    while room > 0 && given.iter().zip(&available).any(|(given, all)| given < all) {
+        for ((given, all), share) in given.iter_mut().zip(&available).zip(SHARES) {
+            let more = share.min(all - *given).min(room);
+            *given += more;
+            room -= more;
+        }
+    }
+    given
+}
+
+/// Takes lines of a group, from file to file, one of each in turn.
+fn of_group(
+    files: &[Counted],
+    group: Group,
+    room: usize,
+    path: impl Fn(&Counted) -> String,
+) -> Vec<UsedFile> {
+    let mut taken: Vec<usize> = vec![0; files.len()];
+    let mut left = room;
+    while left > 0 {
+        let before = left;
+        for (file, taken) in files.iter().zip(&mut taken) {
+            if left > 0 && *taken < of(file, group).lines.len() {
+                *taken += 1;
+                left -= 1;
+            }
+        }
+        if left == before {
+            break;
+        }
+    }
+    let shown = files.iter().zip(taken).filter(|(_, taken)| *taken > 0);
+    let file = |(file, taken): (&Counted, usize)| UsedFile {
+        path: path(file),
+        lines: (of(file, group).lines.iter().take(taken))
+            .map(|line| (line.number, line.text.clone(), line.count))
+            .collect(),
+    };
+    shown.map(file).collect()
+}
+
+fn of(file: &Counted, group: Group) -> &Of {
+    let [definitions, uses, tests, documents, asides] = &file.groups;
+    match group {
+        Group::Definitions => definitions,
+        Group::Uses => uses,
+        Group::Tests => tests,
+        Group::Documents => documents,
+        Group::Asides => asides,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_group_gets_some_lines_and_all_get_what_is_left() {
+        assert_eq!(shared([1, 2, 0, 1, 0]), [1, 2, 0, 1, 0]);
+        assert_eq!(shared([1, 1000, 1000, 1000, 1000]), [1, 20, 10, 5, 4]);
+        assert_eq!(shared([0, 1000, 0, 0, 0]), [0, 40, 0, 0, 0]);
+        assert_eq!(shared([23, 500, 0, 0, 2]), [23, 15, 0, 0, 2]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Finds the indexed file or folder that a path means.
+
+use std::{
+    collections::BTreeSet,
+    path::{Component, Path, PathBuf},
+};
+
+use super::{
+    Evidence, EvidenceError,
+    snapshot::{public, with_content},
+};
+use crate::domain::{FileRecord, Root, RootId};
+
+/// So many files are named where a path may mean several, or another.
+const MAX_NAMED: usize = 3;
+
+/// A file as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Absolute path.
+    pub path: String,
+    /// Path below the root.
+    pub rel_path: String,
+    /// Name of the repository.
+    pub repo: String,
+}
+
+/// What a path means.
+#[derive(Debug)]
+pub(super) enum Place {
+    File(Root, FileRecord),
+    /// A folder by its path below the root, which is empty for the root itself, and the files in it.
+    Folder(Root, String, Vec<FileRecord>),
+}
+
+/// Takes the lines off a path such as `src/a.rs:12-40`: the path, the first line and the last.
+pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
+    let (path, lines) = path.trim().rsplit_once(':')?;
+    let (first, last) = match lines.split_once(['-', '–']) {
+        Some((first, last)) => (first, Some(last.parse().ok()?)),
+        None => (lines, None),
+    };
+    let is_path = !path.is_empty() && !path.ends_with(':');
+    is_path.then_some((path, first.parse().ok()?, last))
+}
+
+impl Evidence {
+    /// Finds what a path means: absolute as clients see it or as the server does, or below a root, with the name of
+    /// the root before it or without; or the end of one path alone. `within` leaves one root.
+    pub(super) async fn place(
+        &self,
+        path: &str,
+        within: Option<RootId>,
+    ) -> Result<Place, EvidenceError> {
+        let mut roots = self.store.roots().await?;
+        if roots.is_empty() {
+            return Err(EvidenceError::IngestRequired);
+        }
+        roots.retain(|root| within.is_none_or(|within| within == root.id));
+        let unknown = || EvidenceError::NotFound { path: path.to_owned(), similar: Vec::new() };
+        let Some(asked) = clean(path.trim().trim_matches('`')) else { return Err(unknown()) };
+        let mut places = Vec::new();
+        for (root, below) in self.asked(&asked, &roots) {
+            let records = self.store.files_at(root.id, vec![below.clone()]).await?;
+            if let Some(record) = public(records, root).pop() {
+                places.push(Place::File(root.clone(), record));
+                continue;
+            }
+            let files = with_content(self.store.files(root.id).await?, root);
+            let inside: Vec<FileRecord> =
+                files.into_iter().filter(|file| is_below(&file.path, &below)).collect();
+            if !inside.is_empty() {
+                places.push(Place::Folder(root.clone(), below, inside));
+            }
+        }
+        match places.len() {
+            0 if asked.is_absolute() => Err(unknown()),
+            0 => self.ending(path, &asked, &roots).await,
+            1 => places.pop().ok_or_else(unknown),
+            _ => Err(ambiguous(path, places.iter().map(|place| self.name(place)).collect())),
+        }
+    }
+
+    /// Returns the places that a path may mean as it is, each with its root. An absolute one has the inner of roots
+    /// that lie within one another.
+    fn asked<'a>(&self, path: &Path, roots: &'a [Root]) -> Vec<(&'a Root, String)> {
+        let text = |path: &Path| path.to_str().map(str::to_owned);
+        if path.is_absolute() {
+            let meant = self.paths.meant(path);
+            let below = roots.iter().filter_map(|root| {
+                let rest =
+                    meant.strip_prefix(&root.path).or_else(|_| path.strip_prefix(&root.path));
+                Some((root, text(rest.ok()?)?))
+            });
+            return below.max_by_key(|(root, _)| root.path.as_os_str().len()).into_iter().collect();
+        }
+        let mut asked = Vec::new();
+        for root in roots {
+            if let Some(below) = path.strip_prefix(&root.name).ok().and_then(text) {
+                asked.push((root, below));
+            }
+            if let Some(below) = text(path).filter(|below| !below.is_empty() || roots.len() == 1) {
+                asked.push((root, below));
+            }
+        }
+        asked
+    }
+
+    /// Finds the one file or folder whose path ends like this.
+    async fn ending(
+        &self,
+        given: &str,
+        asked: &Path,
+        roots: &[Root],
+    ) -> Result<Place, EvidenceError> {
+        let end = asked.to_str().unwrap_or_default();
+        let name = end.rsplit('/').next().unwrap_or(end);
+        let (mut found, mut folders, mut similar) = (Vec::new(), BTreeSet::new(), Vec::new());
+        for (at, root) in roots.iter().enumerate() {
+            for file in with_content(self.store.files(root.id).await?, root) {
+                if end.is_empty() {
+                } else if ends_with(&file.path, end) {
+                    found.push(Place::File(root.clone(), file));
+                } else if let Some(folder) = folder_ending(&file.path, end) {
+                    folders.insert((at, folder.to_owned()));
+                } else if file.path.rsplit('/').next() == Some(name) {
+                    similar.push(self.shown(root, &file.path));
+                }
+            }
+        }
+        if found.is_empty() {
+            for (at, folder) in folders {
+                let Some(root) = roots.get(at) else { continue };
+                let mut files = with_content(self.store.files(root.id).await?, root);
+                files.retain(|file| is_below(&file.path, &folder));
+                found.push(Place::Folder(root.clone(), folder, files));
+                if found.len() > MAX_NAMED {
+                    break;
+                }
+            }
+        }
+        similar.sort_unstable();
+        similar.truncate(MAX_NAMED);
+        let unknown = EvidenceError::NotFound { path: given.to_owned(), similar };
+        match found.len() {
+            0 => Err(unknown),
+            1 => found.pop().ok_or(unknown),
+            _ => Err(ambiguous(given, found.iter().map(|place| self.name(place)).collect())),
+        }
+    }
+
+    pub(super) fn file(&self, root: &Root, path: &str) -> File {
+        let (rel_path, repo) = (path.to_owned(), root.name.clone());
+        File { path: self.shown(root, path), rel_path, repo }
+    }
+
+    fn name(&self, place: &Place) -> String {
+        match place {
+            Place::File(root, record) => self.shown(root, &record.path),
+            Place::Folder(root, path, _) => self.shown(root, path),
+        }
+    }
+}
+
+fn ambiguous(path: &str, mut several: Vec<String>) -> EvidenceError {
+    let count = several.len();
+    several.sort_unstable();
+    several.truncate(MAX_NAMED);
+    EvidenceError::Ambiguous { path: path.to_owned(), several, count }
+}
+
+/// Removes `.` and `..` from a path; `None` where that leads out of it, and for what is no path.
+fn clean(path: &str) -> Option<PathBuf> {
+    if path.contains('\0') {
+        return None;
+    }
+    let mut clean = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !clean.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => clean.push(part),
+        }
+    }
+    Some(clean)
+}
+
+/// Whether a file is in a folder, which is the root itself if its path is empty.
+fn is_below(file: &str, folder: &str) -> bool {
+    folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether a path ends with all parts of another.
+fn ends_with(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+/// Returns the folder of a file that ends with all parts of a path.
+fn folder_ending<'a>(file: &'a str, end: &str) -> Option<&'a str> {
+    file.match_indices('/')
+        .map(|(at, _)| file.get(..at).unwrap_or_default())
+        .find(|folder| ends_with(folder, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_taken_off_a_path() {
+        assert_eq!(split_lines("src/a.rs:12-40"), Some(("src/a.rs", 12, Some(40))));
+        assert_eq!(split_lines(" /x/a.rs:7 "), Some(("/x/a.rs", 7, None)));
+        for other in ["a.rs", "Foo::bar", "a.rs:", ":7", "a::7", "a.rs:x", "a.rs:1-x"] {
+            assert_eq!(split_lines(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_leads_out_is_none() {
+        assert_eq!(clean("a/./b/../c/"), Some(PathBuf::from("a/c")));
+        assert_eq!(clean("/a/../b"), Some(PathBuf::from("/b")));
+        assert!(clean("../a").is_none() && clean("a/../../b").is_none() && clean("a\0b").is_none());
+    }
+
+    #[test]
+    fn a_folder_is_found_by_its_end() {
+        assert_eq!(folder_ending("src/net/http/a.rs", "net"), Some("src/net"));
+        assert_eq!(folder_ending("src/net/http/a.rs", "net/http"), Some("src/net/http"));
+        assert_eq!(folder_ending("src/inet/a.rs", "net"), None);
+        assert!(is_below("a/b", "a") && !is_below("ab/c", "a") && is_below("a", ""));
+    }
+}

@@ -1,0 +1,94 @@
+//! The text of files as they were indexed, put together from their chunks.
+
+use std::collections::{HashMap, HashSet};
+
+use codeinfo_lang::{Language, detect};
+use uuid::Uuid;
+
+use super::{Evidence, EvidenceError};
+use crate::domain::{ChunkRecord, FileRecord, Root};
+
+/// A file as it was indexed.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) record: FileRecord,
+    /// In order of their lines.
+    pub(super) chunks: Vec<ChunkRecord>,
+}
+
+impl Snapshot {
+    /// Returns the text. Chunks hold every line that is not blank, and one line may be cut into several.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = 1;
+        for chunk in &self.chunks {
+            for _ in line..chunk.start_line {
+                text.push('\n');
+            }
+            text.push_str(&chunk.text);
+            line = chunk.end_line;
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Returns the language that the file was read as.
+    pub(super) fn language(&self) -> Option<&'static Language> {
+        detect::named(self.chunks.first()?.language.as_deref()?)
+    }
+}
+
+impl Evidence {
+    /// Reads files. One that is being replaced, so that not all of it is there, is not in the result.
+    pub(super) async fn snapshots(
+        &self,
+        records: Vec<FileRecord>,
+    ) -> Result<Vec<Snapshot>, EvidenceError> {
+        let mut places: HashMap<Uuid, (usize, usize)> = HashMap::new();
+        for (file, record) in records.iter().enumerate() {
+            let ids = record.chunk_ids(0..record.chunks).enumerate();
+            places.extend(ids.map(|(place, id)| (id, (file, place))));
+        }
+        let chunks = self.store.chunks_with(places.keys().copied().collect()).await?;
+        let mut of_file: Vec<Vec<(usize, ChunkRecord)>> =
+            records.iter().map(|_| Vec::new()).collect();
+        for chunk in chunks {
+            if let Some((file, place)) = places.get(&chunk.id)
+                && let Some(of_file) = of_file.get_mut(*file)
+            {
+                of_file.push((*place, chunk.record));
+            }
+        }
+        let snapshot = |(record, mut chunks): (FileRecord, Vec<(usize, ChunkRecord)>)| {
+            chunks.sort_unstable_by_key(|(place, _)| *place);
+            chunks.dedup_by_key(|(place, _)| *place);
+            let is_whole = chunks.len() == record.chunks as usize;
+            let chunks = chunks.into_iter().map(|(_, chunk)| chunk).collect();
+            is_whole.then_some(Snapshot { record, chunks })
+        };
+        Ok(records.into_iter().zip(of_file).filter_map(snapshot).collect())
+    }
+
+    /// Reads one file.
+    pub(super) async fn snapshot(
+        &self,
+        record: &FileRecord,
+    ) -> Result<Option<Snapshot>, EvidenceError> {
+        Ok(self.snapshots(vec![record.clone()]).await?.pop())
+    }
+}
+
+/// Leaves out the files that are known to be secrets, and those of which nothing is indexed.
+pub(super) fn with_content(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
+    records.retain(|record| record.chunks > 0);
+    public(records, root)
+}
+
+/// Leaves out the files that are known to be secrets.
+pub(super) fn public(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
+    let private: HashSet<&String> = root.private_files.iter().flatten().collect();
+    records.retain(|record| !private.contains(&record.path));
+    records
+}

@@ -1,0 +1,611 @@
+//! `FindUses`, `ReadLines` and `Outline` over HTTP, as an agent calls them.
+
+use std::{fs, os::unix::fs::symlink, process::Command};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    support::model::{Item, Model, Reply as Turn, says},
+    wire::{Reply, request, rpc, rpc_with},
+};
+
+/// The most bytes of a reply that Codex does not cut.
+const MAX_BYTES: usize = 11_500;
+
+const STORE: &str = "\
+//! Keeps okapis.
+
+/// Feeds an okapi; see `feed_okapi` for how much.
+pub fn feed_okapi(amount: u32) -> bool {
+    log(\"feed_okapi\");
+    amount > 3
+}
+
+pub struct Keeper {
+    okapis: Vec<u32>,
+}
+
+impl Keeper {
+    pub fn feed_all(&self) -> bool {
+        self.okapis.iter().all(|okapi| feed_okapi(*okapi))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feeds_little() {
+        assert!(!feed_okapi(3));
+    }
+}
+";
+
+/// A repository with code, a test, a document and a script.
+async fn zoo() -> Listeners {
+    let server = Listeners::start().await;
+    fill(&server).await;
+    server
+}
+
+async fn fill(server: &Listeners) {
+    server.write("zoo/src/store.rs", STORE);
+    server.write("zoo/tests/feeding.rs", "#[test]\nfn feeds() {\n    assert!(feed_okapi(4));\n}\n");
+    server.write(
+        "zoo/README.md",
+        "# Zoo\n\n## Feeding\n\nCall `feed_okapi`.\n\n## Opening hours\n\nAt nine.\n",
+    );
+    server.write(
+        "zoo/bin/feed.lua",
+        "-- feed_okapi(1)\nlocal done = feed_okapi(5)\nprint('feed_okapi', done)\n",
+    );
+    server.write("zoo/.env", "TOKEN=feed_okapi\n");
+    server.ingest("zoo", "animals").await;
+}
+
+async fn reply(server: &Listeners, target: &str, tool: &str, arguments: &Value) -> Reply {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let headers =
+        [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+    request(server.main, "POST", target, &headers, &body.to_string()).await
+}
+
+/// Returns the text of a result, with `error: ` before that of a failure.
+async fn called_at(server: &Listeners, target: &str, tool: &str, arguments: Value) -> String {
+    let reply = reply(server, target, tool, &arguments).await.json();
+    let text = reply["result"]["content"][0]["text"].as_str();
+    let text = text.unwrap_or_else(|| panic!("{reply:#}"));
+    assert!(text.len() <= MAX_BYTES, "{} bytes", text.len());
+    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    let is_error = reply["result"]["isError"] == true;
+    format!("{}{}", if is_error { "error: " } else { "" }, text.replace(&folder, "FOLDER"))
+}
+
+async fn called(server: &Listeners, tool: &str, arguments: Value) -> String {
+    called_at(server, "/mcp", tool, arguments).await
+}
+
+async fn uses(server: &Listeners, name: &str) -> String {
+    called(server, "FindUses", json!({ "name": name })).await
+}
+
+async fn lines(server: &Listeners, path: &str) -> String {
+    called(server, "ReadLines", json!({ "path": path })).await
+}
+
+async fn outline(server: &Listeners, path: &str) -> String {
+    called(server, "Outline", json!({ "path": path })).await
+}
+
+#[tokio::test]
+async fn uses_stand_in_groups_with_counts() {
+    let server = zoo().await;
+    assert_snapshot!(uses(&server, "feed_okapi").await, @r#"
+    10 places of "feed_okapi" in 4 files, all shown: 1 definition, 2 uses, 2 in tests, 1 in documents, 4 in comments and strings
+    definitions:
+    FOLDER/zoo/src/store.rs
+    4|pub fn feed_okapi(amount: u32) -> bool {
+    uses:
+    FOLDER/zoo/bin/feed.lua
+    2|local done = feed_okapi(5)
+    FOLDER/zoo/src/store.rs
+    15|self.okapis.iter().all(|okapi| feed_okapi(*okapi))
+    tests:
+    FOLDER/zoo/src/store.rs
+    25|assert!(!feed_okapi(3));
+    FOLDER/zoo/tests/feeding.rs
+    3|assert!(feed_okapi(4));
+    documents:
+    FOLDER/zoo/README.md
+    5|Call `feed_okapi`.
+    comments and strings:
+    FOLDER/zoo/bin/feed.lua
+    1|-- feed_okapi(1)
+    3|print('feed_okapi', done)
+    FOLDER/zoo/src/store.rs
+    3|/// Feeds an okapi; see `feed_okapi` for how much.
+    5|log("feed_okapi");
+    (whole words of the index: zoo less than a minute old)
+    "#);
+    assert_snapshot!(uses(&server, "Keeper").await, @r#"
+    2 places of "Keeper" in 1 file, all shown: 1 definition, 1 use
+    definitions:
+    FOLDER/zoo/src/store.rs
+    9|pub struct Keeper {
+    uses:
+    FOLDER/zoo/src/store.rs
+    13|impl Keeper {
+    (whole words of the index: zoo less than a minute old)
+    "#);
+    assert_snapshot!(uses(&server, "okapis.iter").await, @r#"
+    1 place of "okapis.iter" in 1 file, all shown: 1 use
+    uses:
+    FOLDER/zoo/src/store.rs
+    15|self.okapis.iter().all(|okapi| feed_okapi(*okapi))
+    (whole words of the index: zoo less than a minute old)
+    "#);
+    assert_snapshot!(uses(&server, "FeedOkapi").await, @r#"
+    "FeedOkapi" is nowhere in the index; spelled otherwise: "feed_okapi"
+    (whole words of the index: zoo less than a minute old)
+    "#);
+    assert_snapshot!(uses(&server, "giraffe").await, @r#"
+    "giraffe" is nowhere in the index
+    (whole words of the index: zoo less than a minute old)
+    "#);
+}
+
+#[tokio::test]
+async fn lines_of_a_file_are_found_by_any_form_of_its_path() {
+    let server = zoo().await;
+    assert_snapshot!(called(&server, "ReadLines", json!({ "path": "src/store.rs", "first": 3, "last": 5 })).await, @r#"
+    FOLDER/zoo/src/store.rs:3-5 of 27
+    3|/// Feeds an okapi; see `feed_okapi` for how much.
+    4|pub fn feed_okapi(amount: u32) -> bool {
+    5|    log("feed_okapi");
+    "#);
+    let absolute = server.folder.path().canonicalize().unwrap().join("zoo/src/store.rs");
+    let whole = lines(&server, &absolute.display().to_string()).await;
+    for path in
+        ["zoo/src/store.rs", "src/store.rs", "store.rs", "./src/../src/store.rs", "`src/store.rs`"]
+    {
+        assert_eq!(lines(&server, path).await, whole, "{path}");
+    }
+    assert_eq!(
+        lines(&server, "store.rs:4-6").await,
+        called(&server, "ReadLines", json!({ "path": "store.rs", "first": "4", "last": 6.0 }))
+            .await
+    );
+    for (first, last, shown) in [
+        (json!(-5), json!(1), "1-1"),
+        (json!(900), json!(2), "27-27"),
+        (json!(1e30), json!(null), "27-27"),
+    ] {
+        let text = called(
+            &server,
+            "ReadLines",
+            json!({ "path": "store.rs", "first": first, "last": last }),
+        )
+        .await;
+        assert!(text.starts_with(&format!("FOLDER/zoo/src/store.rs:{shown} of 27\n")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_outline_shows_what_files_and_folders_define() {
+    let server = zoo().await;
+    assert_snapshot!(outline(&server, "src/store.rs").await, @r"
+    FOLDER/zoo/src/store.rs: rust, 27 lines, 5 definitions
+    4-7|pub fn feed_okapi(amount: u32) -> bool {
+    9-11|pub struct Keeper {
+    14-16|    pub fn feed_all(&self) -> bool {
+    20-27|mod tests {
+    24-26|    fn feeds_little() {
+    ");
+    assert_snapshot!(outline(&server, "README.md").await, @r"
+    FOLDER/zoo/README.md: markdown, 9 lines, 3 definitions
+    1-9|# Zoo
+    3-5|## Feeding
+    7-9|## Opening hours
+    ");
+    assert_snapshot!(outline(&server, "zoo").await, @r"
+    FOLDER/zoo: 4 files, all shown with what they define
+    README.md (9): Zoo
+    bin/feed.lua (3)
+    src/store.rs (27): feed_okapi, Keeper, tests
+    tests/feeding.rs (4): feeds
+    ");
+    assert_snapshot!(outline(&server, "zoo/bin/").await, @r"
+    FOLDER/zoo/bin: 1 file, all shown with what they define
+    feed.lua (3)
+    ");
+}
+
+#[tokio::test]
+async fn what_changed_since_it_was_indexed_is_marked() {
+    let server = zoo().await;
+    let store = server.folder.path().join("zoo/src/store.rs");
+    let text = format!("// New first line.\n{}", STORE.replace("amount > 3", "amount > 4"));
+    fs::write(&store, text + "const KEY: &str = \"AKIAIOSFODNN7EXAMPLF\";\n").unwrap();
+    let shown =
+        called(&server, "ReadLines", json!({ "path": "store.rs", "first": 5, "last": 8 })).await;
+    assert_snapshot!(shown, @r#"
+    FOLDER/zoo/src/store.rs:5-8 of 29, changed since indexed: 7-7 new
+    5|pub fn feed_okapi(amount: u32) -> bool {
+    6|    log("feed_okapi");
+    7|    amount > 4
+    8|}
+    "#);
+    let elsewhere =
+        called(&server, "ReadLines", json!({ "path": "store.rs", "first": 10, "last": 11 })).await;
+    assert_snapshot!(elsewhere, @r"
+    FOLDER/zoo/src/store.rs:10-11 of 29, changed since indexed, but not these lines
+    10|pub struct Keeper {
+    11|    okapis: Vec<u32>,
+    ");
+    let secret = called(&server, "ReadLines", json!({ "path": "store.rs", "first": 28 })).await;
+    assert!(secret.contains("[secret]") && !secret.contains("AKIA"), "{secret}");
+    fs::remove_file(&store).unwrap();
+    assert_snapshot!(called(&server, "ReadLines", json!({ "path": "store.rs", "first": 4, "last": 4 })).await, @r"
+    FOLDER/zoo/src/store.rs:4-4 of 27, deleted since indexed: as it was
+    4|pub fn feed_okapi(amount: u32) -> bool {
+    ");
+    // Nothing waits for a pipe, follows a link, or shows a file that became a secret or no text.
+    let indexed =
+        "cannot be read any more: as it was indexed\n4|pub fn feed_okapi(amount: u32) -> bool {";
+    let read = json!({ "path": "store.rs", "first": 4, "last": 4 });
+    assert!(Command::new("mkfifo").arg(&store).status().unwrap().success());
+    assert!(called(&server, "ReadLines", read.clone()).await.ends_with(indexed));
+    fs::remove_file(&store).unwrap();
+    symlink("/etc/hostname", &store).unwrap();
+    assert!(called(&server, "ReadLines", read.clone()).await.ends_with(indexed));
+    fs::remove_file(&store).unwrap();
+    for content in [&b"\xff\xfe\x00"[..], b"a\0b\n", &vec![b'a'; 9 << 20]] {
+        fs::write(&store, content).unwrap();
+        let shown = called(&server, "ReadLines", read.clone()).await;
+        assert!(shown.ends_with(indexed), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_indexed_is_read() {
+    let server = zoo().await;
+    let folder = server.folder.path();
+    fs::write(folder.join("outside.rs"), "fn outside() {}\n").unwrap();
+    symlink(folder.join("outside.rs"), folder.join("zoo/link.rs")).unwrap();
+    fs::write(folder.join("zoo/later.rs"), "fn later() {}\n").unwrap();
+    let outside = folder.join("outside.rs").display().to_string();
+    let long = "a/".repeat(1500);
+    for path in [
+        ".env",
+        "zoo/.env",
+        "/etc/passwd",
+        "../outside.rs",
+        "zoo/../../outside.rs",
+        "src/../../outside.rs",
+        &outside,
+        "link.rs",
+        "later.rs",
+        "a\0b",
+        "a\nb.rs",
+        "\u{202e}sr.erots",
+        "/",
+        "nothing.rs",
+        "//////",
+        "~/.ssh/id_rsa",
+        &long,
+        "*",
+        "src/*.rs",
+    ] {
+        for tool in ["ReadLines", "Outline"] {
+            let text = called(&server, tool, json!({ "path": path })).await;
+            assert!(text.starts_with("error: no indexed file or folder is `"), "{path:?}: {text}");
+            assert_eq!(text.lines().count(), 1, "{text}");
+        }
+    }
+    assert_snapshot!(lines(&server, "lib/store.rs").await, @"error: no indexed file or folder is `lib/store.rs`; similar: `FOLDER/zoo/src/store.rs`. Call Outline with the name of a repository to see its files, or VectorSearch to find one.");
+    assert_snapshot!(lines(&server, "src").await, @"error: `src` is a folder. Call Outline to see its files.");
+    assert!(!uses(&server, "TOKEN").await.contains(".env"));
+}
+
+#[tokio::test]
+async fn a_path_that_means_several_files_names_them() {
+    let server = zoo().await;
+    server.write("farm/src/store.rs", "pub fn feed_okapi() {}\n");
+    server.ingest("farm", "other animals").await;
+    assert_snapshot!(lines(&server, "src/store.rs").await, @"error: `src/store.rs` may be one of 2: `FOLDER/farm/src/store.rs`, `FOLDER/zoo/src/store.rs`. Give a whole path.");
+    assert_snapshot!(lines(&server, "farm/src/store.rs").await, @r"
+    FOLDER/farm/src/store.rs:1-1 of 1
+    1|pub fn feed_okapi() {}
+    ");
+    // One repository alone is there for a client that is confined to it.
+    let confined = async |tool: &str, arguments: Value| {
+        called_at(&server, "/mcp?repository=farm", tool, arguments).await
+    };
+    assert!(
+        confined("ReadLines", json!({ "path": "src/store.rs" })).await.starts_with("FOLDER/farm/")
+    );
+    let zoo = server.folder.path().canonicalize().unwrap().join("zoo/src/store.rs");
+    for path in ["zoo/src/store.rs", "README.md", zoo.to_str().unwrap(), "zoo"] {
+        for tool in ["ReadLines", "Outline"] {
+            let text = confined(tool, json!({ "path": path })).await;
+            assert!(text.starts_with("error: no indexed file or folder"), "{path}: {text}");
+        }
+    }
+    let found = confined("FindUses", json!({ "name": "feed_okapi" })).await;
+    assert!(
+        found.starts_with("1 place of \"feed_okapi\" in 1 file, all shown: 1 definition\n"),
+        "{found}"
+    );
+    let other = confined("FindUses", json!({ "name": "feed_okapi", "repository": "zoo" })).await;
+    assert_snapshot!(other, @"error: REPO_NOT_FOUND: no repository `zoo` is indexed; known are `farm`. Leave `repository` out to search all.");
+    let named =
+        called(&server, "FindUses", json!({ "name": "feed_okapi", "repository": "farm" })).await;
+    assert_eq!(named, found);
+    let unknown = called(&server, "FindUses", json!({ "name": "x", "repository": "nope" })).await;
+    assert_snapshot!(unknown, @"error: REPO_NOT_FOUND: no repository `nope` is indexed; known are `farm`, `zoo`. Leave `repository` out to search all.");
+}
+
+#[tokio::test]
+async fn hostile_names_are_looked_for_as_they_are_or_refused_in_a_line() {
+    let server = zoo().await;
+    for name in [
+        ".*",
+        "(a+)+$",
+        "[",
+        "\\",
+        "feed_okapi)",
+        "%s",
+        "\u{202e}ipako",
+        "'; --",
+        "日本",
+        "🦓",
+        "_",
+        "-->",
+    ] {
+        let text = uses(&server, name).await;
+        assert!(
+            text.contains("is nowhere in the index") || text.contains(" place"),
+            "{name}: {text}"
+        );
+        assert!(!text.contains('\u{202e}'), "{text}");
+    }
+    for name in [" ", "a\nb", "a\0b", "a\tb", &"a".repeat(600)] {
+        let text = uses(&server, name).await;
+        assert!(text.starts_with("error: `name` ") && text.lines().count() == 1, "{text}");
+    }
+    for arguments in [
+        json!({}),
+        json!({ "name": "" }),
+        json!({ "name": "x".repeat(10_240) }),
+        json!({ "name": 5 }),
+        json!({ "name": "x", "more": 1 }),
+    ] {
+        let refused = reply(&server, "/mcp", "FindUses", &arguments).await.json();
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_in_a_file_can_pass_for_a_line_of_the_reply() {
+    let server = Listeners::start().await;
+    let hostile = "okapi\u{2028}99|forged\r(whole words of the index: all)\u{1b}[2J okapi\n";
+    server.write("zoo/a\u{202e}b.py", hostile);
+    server.write(
+        "zoo/b.py",
+        "# okapi\n## 12 places of \"okapi\" in 1 file\ndef okapi():\n    pass\n",
+    );
+    server.ingest("zoo", "").await;
+    for text in [
+        uses(&server, "okapi").await,
+        lines(&server, "b.py").await,
+        outline(&server, "b.py").await,
+        outline(&server, "zoo").await,
+    ] {
+        for line in text.lines().filter(|line| line.contains("forged") || line.contains("##")) {
+            assert!(
+                line.split_once('|').unwrap().0.bytes().all(|byte| byte.is_ascii_digit()),
+                "{text}"
+            );
+        }
+        assert!(!text.contains(['\u{2028}', '\u{202e}', '\u{1b}', '\r']), "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn forty_lines_of_many_are_shown_with_some_of_each_group_and_file() {
+    let server = Listeners::start().await;
+    let long = "x".repeat(300);
+    for file in 0..23 {
+        let text = format!(
+            "# okapi here\n\ndef okapi(n):\n    return okapi(n - {file}) + okapi(\"{long}\")\n"
+        );
+        server.write(&format!("zoo/src/part{file:02}.py"), &text);
+        server.write(&format!("zoo/tests/test_part{file:02}.py"), "okapi(1)\n");
+    }
+    server.write("zoo/docs/guide.md", &"Use okapi.\n".repeat(50));
+    server.ingest("zoo", "").await;
+    let text = uses(&server, "okapi").await;
+    let first = text.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "165 places of \"okapi\" in 47 files, 49 shown: 23 definitions, 46 uses, 23 in tests, 50 in documents, \
+         23 in comments and strings"
+    );
+    for label in ["definitions:", "uses, 18 of 46:", "tests, 4 of 23:", "documents, 2 of 50:"] {
+        assert!(text.contains(label), "{label}\n{text}");
+    }
+    let numbered =
+        text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).count();
+    assert_eq!(numbered, 40 + 1, "{text}");
+}
+
+#[tokio::test]
+async fn long_files_are_cut_with_what_is_left_out() {
+    let server = Listeners::start().await;
+    let line = |n: usize| {
+        format!(
+            "fn function_number_{n}(first: u32, second: u32) -> u32 {{ first + second + {n} }}\n"
+        )
+    };
+    server.write("zoo/src/long.rs", &(1..=600).map(line).collect::<String>());
+    for file in 0..400 {
+        server.write(
+            &format!("zoo/deep/part{}/file{file}.rs", file % 7),
+            &format!("pub fn animal_{file}() {{}}\n"),
+        );
+    }
+    server.ingest("zoo", "").await;
+    let text = lines(&server, "long.rs").await;
+    assert!(
+        text.starts_with("FOLDER/zoo/src/long.rs:1-100 of 600\n1|fn function_number_1("),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(
+            "100|fn function_number_100(first: u32, second: u32) -> u32 { first + second + 100 }"
+        ),
+        "{text}"
+    );
+    let most =
+        called(&server, "ReadLines", json!({ "path": "long.rs", "first": 300, "last": 600 })).await;
+    let last = most.lines().last().unwrap();
+    let next: usize = last.strip_prefix('(').unwrap().split('-').next().unwrap().parse().unwrap();
+    assert_eq!(last, format!("({next}-600 do not fit: call ReadLines with first {next})"));
+    assert!(most.contains(&format!("\n{}|", next - 1)), "{most}");
+    let clamped = called(
+        &server,
+        "ReadLines",
+        json!({ "path": "deep/part0/file0.rs", "first": 1, "last": 600 }),
+    )
+    .await;
+    assert_eq!(clamped, "FOLDER/zoo/deep/part0/file0.rs:1-1 of 1\n1|pub fn animal_0() {}");
+    let whole = outline(&server, "long.rs").await;
+    assert!(whole.starts_with(
+        "FOLDER/zoo/src/long.rs: rust, 600 lines, 600 definitions\n1|fn function_number_1("
+    ));
+    let said = whole.lines().last().unwrap();
+    assert!(said.ends_with(&format!(" after line {})", whole.lines().count() - 2)), "{said}");
+    let folder = outline(&server, "zoo").await;
+    let first = folder.lines().next().unwrap();
+    assert!(first.starts_with("FOLDER/zoo: 401 files, 150 shown"), "{first}");
+    assert_eq!(folder.lines().last().unwrap(), "(not shown: deep/ 251; call Outline for a folder)");
+    assert!(folder.contains("\nsrc/long.rs (600): function_number_1, "), "{folder}");
+}
+
+#[tokio::test]
+async fn a_search_for_a_path_shows_what_is_there() {
+    let server = zoo().await;
+    let search =
+        async |query: &str| called(&server, "VectorSearch", json!({ "query": query })).await;
+    assert_eq!(search("src/store.rs").await, outline(&server, "src/store.rs").await);
+    assert_eq!(search(" `store.rs` ").await, outline(&server, "src/store.rs").await);
+    assert_eq!(search("zoo/src").await, outline(&server, "zoo/src").await);
+    assert_eq!(search("store.rs:4-6").await, lines(&server, "store.rs:4-6").await);
+    assert!(
+        search("store.rs:24").await.starts_with("FOLDER/zoo/src/store.rs:4-27 of 27\n4|pub fn")
+    );
+    let found =
+        reply(&server, "/mcp", "VectorSearch", &json!({ "query": "store.rs:4-6" })).await.json();
+    let files = &found["result"]["_meta"]["codeinfo/files"];
+    assert_eq!(
+        (&files[0]["relPath"], &files[0]["ranges"]),
+        (&json!("src/store.rs"), &json!(["4-6"]))
+    );
+    for query in ["where is store.rs", "src/nothing.rs", "feeding/okapis", "feed_okapi", "Foo::7"] {
+        assert!(search(query).await.contains("(score "), "{query}");
+    }
+    let other =
+        called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "nope" })).await;
+    assert!(other.starts_with("error: REPO_NOT_FOUND: "), "{other}");
+    server.write("farm/src/store.rs", "pub fn feed_okapi() {}\n");
+    server.ingest("farm", "other animals").await;
+    let named =
+        called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "farm" })).await;
+    assert!(named.starts_with("FOLDER/farm/src/store.rs: rust, 1 line"), "{named}");
+    let confined = called_at(
+        &server,
+        "/mcp?repository=farm",
+        "VectorSearch",
+        json!({ "query": "zoo/README.md" }),
+    )
+    .await;
+    assert!(!confined.contains("FOLDER/zoo"), "{confined}");
+}
+
+#[tokio::test]
+async fn nothing_indexed_is_said_in_a_line() {
+    let server = Listeners::start().await;
+    for (tool, arguments) in [
+        ("FindUses", json!({ "name": "x" })),
+        ("ReadLines", json!({ "path": "x" })),
+        ("Outline", json!({ "path": "x" })),
+    ] {
+        let text = called(&server, tool, arguments).await;
+        assert!(text.starts_with("error: INGEST_REQUIRED: nothing is indexed yet"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_model_of_a_real_codex_calls_each_tool() {
+    let call = |name: &str, arguments: Value| {
+        Turn::Items(vec![Item::Calls(
+            "mcp__codeinfo_search".to_owned(),
+            name.to_owned(),
+            arguments,
+        )])
+    };
+    let model = Model::replay([
+        call("FindUses", json!({ "name": "feed_okapi" })),
+        call("ReadLines", json!({ "path": "store.rs", "first": 4, "last": 6 })),
+        call("Outline", json!({ "path": "zoo/src" })),
+        call("VectorSearch", json!({ "query": "src/store.rs:4" })),
+        Turn::Items(vec![says("Keepers feed okapis.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    fill(&server).await;
+    let question =
+        json!({ "name": "codebase_question", "arguments": { "question": "Who feeds okapis?" } });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": question });
+    let asked =
+        rpc_with(server.mcp, &[("accept", "application/json")], &body.to_string()).await.json();
+    let answer =
+        asked["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{asked:#}"));
+    assert!(
+        answer.contains("Keepers feed okapis.") && answer.contains("vector_summary"),
+        "{answer}"
+    );
+    let requests = model.requests();
+    let outputs = requests.last().unwrap()["input"].to_string();
+    for shown in [
+        "10 places of \\\\\\\"feed_okapi\\\\\\\" in 4 files, all shown",
+        "zoo/src/store.rs:4-6 of 27",
+        "1 file, all shown with what they define",
+        "zoo/src/store.rs:1-27 of 27",
+    ] {
+        assert!(outputs.contains(shown), "{shown}\n{outputs}");
+    }
+    // Codex offers each of them to the model.
+    let tools = requests[0]["tools"].to_string();
+    for name in ["FindUses", "ReadLines", "Outline"] {
+        assert!(tools.contains(&format!("\"{name}\"")), "{name}: {tools}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_tools_cost_a_model_is_little() {
+    let server = Listeners::start().await;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    let listed = rpc(server.main, body).await.json();
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        if ["FindUses", "ReadLines", "Outline"].contains(&name) {
+            let given = json!({ "name": name, "description": tool["description"], "parameters": tool["inputSchema"] });
+            assert!(given.to_string().len() < 700, "{name}: {}", given.to_string().len());
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The counts of uses are those of a whole scan: of real source, by the rules of `rg -w -F --count-matches`.
+
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+
+use codeinfo::{
+    config::PathMap,
+    evidence::{Evidence, Group, MAX_SHOWN, Uses},
+};
+use regex::Regex;
+
+use crate::{
+    ingest_bench::{Bench, Repo, request},
+    support::process::crate_source,
+};
+
+fn evidence(bench: &Bench) -> Evidence {
+    Evidence::new(Arc::clone(&bench.store), PathMap::default())
+}
+
+/// The text of each indexed file as it is on disk.
+async fn texts(bench: &Bench, folder: &Path) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    for path in bench.files().await {
+        if let Ok(text) = fs::read_to_string(folder.join(&path)) {
+            texts.insert(path, text);
+        }
+    }
+    texts
+}
+
+/// What ripgrep makes of `-w -F`.
+fn word(name: &str) -> Regex {
+    Regex::new(&format!(r"\b{{start-half}}(?:{})\b{{end-half}}", regex::escape(name))).unwrap()
+}
+
+/// Counts a word in all files, and the files that have it.
+fn scanned(name: &str, texts: &BTreeMap<String, String>) -> (usize, usize) {
+    let word = word(name);
+    let counts = texts.values().map(|text| word.find_iter(text).count());
+    counts.filter(|count| *count > 0).fold((0, 0), |(all, files), count| (all + count, files + 1))
+}
+
+/// Names of a text, from all over it and of all kinds.
+fn names(texts: &BTreeMap<String, String>, most: usize) -> Vec<String> {
+    let kinds =
+        [r"\w+", r"\w+(?:::|\.|->)\w+", r"[$@]\w+", r"\w+-\w+", r"_\w*", r"\w+\(", r"[^\w\s]{2}"];
+    let mut names = Vec::new();
+    for kind in kinds {
+        let kind = Regex::new(kind).unwrap();
+        let mut found: Vec<&str> = texts
+            .values()
+            .flat_map(|text| kind.find_iter(text).map(|found| found.as_str()))
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        let step = (found.len() / most).max(1);
+        names.extend(found.into_iter().step_by(step).take(most).map(str::to_owned));
+    }
+    names
+}
+
+fn sum(uses: &Uses) -> usize {
+    uses.groups.iter().map(|group| group.count).sum()
+}
+
+async fn compare(bench: &Bench, folder: &Path, most: usize) -> usize {
+    let (texts, evidence) = (texts(bench, folder).await, evidence(bench));
+    let names = names(&texts, most);
+    for name in &names {
+        let uses = evidence.uses(name, None).await.unwrap();
+        assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
+        assert_eq!((sum(&uses), uses.unread), (uses.count, 0), "{name:?}");
+        let shown = uses.groups.iter().flat_map(|group| &group.files);
+        let lines: usize = shown.map(|file| file.lines.len()).sum();
+        assert_eq!(lines > 0, uses.count > 0, "{name:?}");
+        assert!(lines <= MAX_SHOWN, "{name:?}: {lines}");
+    }
+    names.len()
+}
+
+#[tokio::test]
+async fn counts_are_those_of_a_whole_scan_of_real_crates() {
+    let bench = Bench::new().await;
+    let source = crate_source("ignore").await;
+    bench.run(request(&source)).await;
+    let compared = compare(&bench, &source.canonicalize().unwrap(), 40).await;
+    assert!(compared > 200, "{compared}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn counts_are_those_of_a_whole_scan_of_every_language() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("languages", &[]);
+    copy(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/chunk/tests/fixtures"),
+        &repo.at("src"),
+    );
+    repo.write("cut.txt", &format!("{} needle needles\n", "word needle, ".repeat(900)));
+    repo.write(
+        "words.md",
+        "größe Größe größe² naïve 日本語 日本 語 a_ a_ _ __ café e\u{301}t\u{e9}\n",
+    );
+    bench.ingest(&repo).await;
+    let compared = compare(&bench, &repo.0, 20).await;
+    assert!(compared > 100, "{compared}");
+    let texts = texts(&bench, &repo.0).await;
+    for name in [
+        "needle",
+        "größe",
+        "日本語",
+        "日本",
+        "a_",
+        "_",
+        "__",
+        "naïve",
+        "na",
+        "e\u{301}t\u{e9}",
+        "€",
+    ] {
+        let uses = evidence(&bench).uses(name, None).await.unwrap();
+        assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
+    }
+}
+
+/// More chunks have the name than one read returns.
+#[tokio::test]
+async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
+    let bench = Bench::new().await;
+    let repo = many(&bench);
+    bench.ingest(&repo).await;
+    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    assert_eq!((uses.count, uses.files, uses.unread), (11_000, 110, 0));
+    assert_eq!(uses.groups.len(), 1);
+    let rare = evidence(&bench).uses("okapi.zebra_7", None).await.unwrap();
+    assert_eq!((rare.count, rare.groups[0].group), (110, Group::Documents));
+}
+
+fn many(bench: &Bench) -> Repo {
+    let repo = bench.repo("many", &[]);
+    // Lines of text make chunks of sixty.
+    let chunk = |n: usize| format!("okapi.zebra_{n}\n{}", "a\n".repeat(59));
+    let text: String = (0..100).map(chunk).collect();
+    for file in 0..110 {
+        repo.write(&format!("notes/a{file}.txt"), &text);
+    }
+    repo
+}
+
+#[tokio::test]
+async fn two_versions_of_a_file_are_counted_once() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    bench.ingest(&repo).await;
+    repo.write("a.rs", "fn okapi() { okapi() }\n");
+    bench.ingest(&repo).await;
+    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    assert_eq!((uses.count, uses.files), (3, 2));
+    fs::remove_file(repo.at("b.rs")).unwrap();
+    bench.ingest(&repo).await;
+    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    assert_eq!((uses.count, uses.files), (2, 1));
+}
