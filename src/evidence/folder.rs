@@ -10,7 +10,7 @@ use crate::domain::FileRecord;
 /// So many files are read, those of most chunks among plain source first, ...
 const MAX_FILES: usize = 150;
 /// ... and so many chunks of them.
-const MAX_CHUNKS: usize = 4000;
+const MAX_CHUNKS: usize = 12_000;
 
 /// So many names are kept of a file.
 const MAX_NAMES: usize = 64;

@@ -582,7 +582,7 @@ async fn the_model_of_a_real_codex_calls_each_tool() {
     let requests = model.requests();
     let outputs = requests.last().unwrap()["input"].to_string();
     for shown in [
-        "10 places of \\\\\\\"feed_okapi\\\\\\\" in 4 files, all shown",
+        " in 4 files, all shown: 1 definition, 2 uses, 2 in tests",
         "zoo/src/store.rs:4-6 of 27",
         "1 file, all shown with what they define",
         "zoo/src/store.rs:1-27 of 27",

@@ -132,13 +132,13 @@ impl<'a> Defined<'a> {
         let enclosing = enclosing.map(AsRef::as_ref);
         if let Some(symbol) = symbol::defined(self.grammar, rule, node, self.text, enclosing) {
             let (line, last) = parser::span(node);
-            self.define(line..last + 1, symbol, is_cut);
+            self.define(line..last + 1, symbol, rule.construct, is_cut);
         }
     }
 
-    fn define(&mut self, lines: Range<usize>, symbol: Rc<str>, is_cut: bool) {
+    fn define(&mut self, lines: Range<usize>, symbol: Rc<str>, construct: Construct, is_cut: bool) {
         let (line, last) = (lines.start, lines.end.saturating_sub(1));
-        let definition = Definition { line, last, symbol, is_cut, bases: Rc::default() };
+        let definition = Definition { line, last, symbol, construct, is_cut, bases: Rc::default() };
         self.definitions.push((definition, self.types.innermost()));
     }
 
@@ -155,7 +155,7 @@ impl<'a> Defined<'a> {
             if let Some(name) = layout::defined(self.lines.text(line..line + 1).trim_start()) {
                 let enclosing = enclosing.map(AsRef::as_ref);
                 let symbol = symbol::joined(self.grammar.separator, enclosing, &name);
-                self.define(line..line + 1, symbol, false);
+                self.define(line..line + 1, symbol, Construct::Definition, false);
             }
         }
         self.unread_end = self.unread_end.max(last + 1);

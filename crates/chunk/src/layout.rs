@@ -181,8 +181,8 @@ impl Reader<'_> {
         if let Some(name) = &head.defines {
             let symbol = self.named(enclosing, name);
             let last = self.shape.last(line);
-            let bases = Rc::default();
-            self.read.definitions.push(Definition { line, last, symbol, is_cut, bases });
+            let (construct, bases) = (head.construct, Rc::default());
+            self.read.definitions.push(Definition { line, last, symbol, construct, is_cut, bases });
         }
     }
 

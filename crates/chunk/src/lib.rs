@@ -31,6 +31,7 @@ mod window;
 use codeinfo_lang::{
     Language, Reader,
     comment::Comments,
+    grammar::Construct,
     language::Headings,
     layout::{self as layouts, Layout},
 };
@@ -130,19 +131,24 @@ pub fn definitions(language: Option<&Language>, text: &str) -> Vec<Definition> {
     ranged(&lines, &known)
 }
 
-/// Says how deep each definition lies, by where those before it end.
+/// Says how deep each definition lies, by where those before it end. Variables of functions are left out: those of
+/// functions that are cut are known.
 fn ranged(lines: &Lines<'_>, known: &[unit::Definition]) -> Vec<Definition> {
     let number = |line: usize| u32::try_from(line + 1).unwrap_or(u32::MAX);
     let end = lines.count().saturating_sub(1);
-    let mut open: Vec<usize> = Vec::new();
+    let mut open: Vec<(usize, Construct)> = Vec::new();
     let definition = |one: &unit::Definition| {
-        while open.pop_if(|last| *last < one.line).is_some() {}
+        while open.pop_if(|(last, _)| *last < one.line).is_some() {}
+        let is_inner = open.iter().any(|(_, around)| *around == Construct::Definition);
+        if is_inner && matches!(one.construct, Construct::Label | Construct::Value) {
+            return None;
+        }
         let (depth, last) = (open.len(), one.last.min(end).max(one.line));
-        open.push(last);
+        open.push((last, one.construct));
         let (first, last) = (number(one.line), number(last));
-        Definition { first, last, depth, symbol: one.symbol.to_string() }
+        Some(Definition { first, last, depth, symbol: one.symbol.to_string() })
     };
-    known.iter().map(definition).collect()
+    known.iter().filter_map(definition).collect()
 }
 
 /// The structure of a text and what is known of it.

@@ -4,7 +4,7 @@ mod heading;
 
 use std::{ops::Range, rc::Rc};
 
-use codeinfo_lang::language::Headings;
+use codeinfo_lang::{grammar::Construct, language::Headings};
 
 use self::heading::Heading;
 use super::{
@@ -60,7 +60,8 @@ pub(super) fn sections(style: Headings, lines: &Lines<'_>) -> Vec<Definition> {
         open.push((heading.level, Rc::clone(&symbol)));
         let after = headings.get(end).map_or(lines.count(), |next| next.first);
         let last = lines.trim(heading.first..after).end.max(heading.last + 1) - 1;
-        Definition { line: heading.first, last, symbol, is_cut: false, bases: Rc::default() }
+        let (line, construct, bases) = (heading.first, Construct::Container, Rc::default());
+        Definition { line, last, symbol, construct, is_cut: false, bases }
     };
     headings.iter().zip(ends).map(section).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use codeinfo_lang::grammar::Construct;
+
 /// A run of whole lines that belongs together.
 #[derive(Debug, Clone)]
 pub(super) struct Unit {
@@ -36,6 +38,7 @@ pub(super) struct Definition {
     /// Its last line, as far as that is known.
     pub(super) last: usize,
     pub(super) symbol: Rc<str>,
+    pub(super) construct: Construct,
     /// Whether it is too large for one unit.
     pub(super) is_cut: bool,
     /// What the type that it is, or is in, extends or implements.
@@ -72,7 +75,8 @@ impl From<Vec<Unit>> for Structure {
         let starts = units.iter().filter(defines).filter_map(|unit| {
             let symbol = Rc::clone(unit.symbol.as_ref()?);
             let (line, last) = (unit.first, unit.last);
-            Some(Definition { line, last, symbol, is_cut: false, bases: Rc::default() })
+            let (construct, bases) = (Construct::Container, Rc::default());
+            Some(Definition { line, last, symbol, construct, is_cut: false, bases })
         });
         Self { definitions: starts.collect(), units }
     }

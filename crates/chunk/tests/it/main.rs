@@ -5,6 +5,7 @@ mod bases;
 mod cut;
 mod heads;
 mod languages;
+mod places;
 
 use std::{
     fs,

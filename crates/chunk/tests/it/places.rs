@@ -1,0 +1,94 @@
+//! What words are where they stand, and from which line to which definitions go.
+
+use codeinfo_chunk::{Place, definitions, places, quick_places};
+use codeinfo_lang::detect::language;
+
+/// Says of each `it` in a text what it is: `d`efinition, `c`ode or `a`side.
+fn read(path: &str, text: &str) -> String {
+    let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
+    shown(places(language(path, text), text, &words))
+}
+
+fn shown(places: Vec<Place>) -> String {
+    let letter = |place| match place {
+        Place::Definition => 'd',
+        Place::Code => 'c',
+        Place::Aside => 'a',
+    };
+    places.into_iter().map(letter).collect()
+}
+
+#[test]
+fn a_tree_says_what_a_word_is() {
+    for (path, text, wanted) in [
+        ("a.rs", "/// it\nfn it(it: u8) { it(it); \"it\"; /* it */ }\n", "adcccaa"),
+        (
+            "a.rs",
+            "struct it;\nimpl it { const it: u8 = 1; }\nmod it { macro_rules! it { () => {} } }\n",
+            "dcddd",
+        ),
+        ("a.rs", "fn f<'it>() { let it = r#\"it\"#; m!(it, \"it\"); }\n", "ccaca"),
+        (
+            "a.py",
+            "def it():\n    \"\"\"it\"\"\"\n    it = f'it {it}'\n    return it  # it\n",
+            "dacacca",
+        ),
+        ("a.py", "it = 1\nclass A:\n    it = 2\n    @it\n    def it(self): pass\n", "ddcd"),
+        ("a.js", "const it = () => `it ${it}`; function f() { const it = 1; /it/ }\n", "dacca"),
+        ("a.js", "class A { it() {} }\nx = { it() {}, it: 1 };\n", "ddc"),
+        ("a.ts", "interface it { it(): string }\ntype B = it;\n", "ddc"),
+        ("a.go", "// it\ntype it struct{}\nfunc (x *it) it() { f(`it`, it) }\n", "adcdac"),
+        (
+            "a.c",
+            "#include \"it.h\"\nint it(void);\nint *it(void) { return 'it'; }\n#define it it\n",
+            "acdadc",
+        ),
+        ("a.cpp", "struct it { void it(); };\nvoid it::it() { it(); }\n", "dccdc"),
+        ("A.java", "class it { void it() { it(\"it\"); } }\n", "ddca"),
+        ("a.rb", "# it\ndef it\n  it \"it #{it}\", :it\nend\n", "adcacc"),
+        ("a.php", "<?php // it\nfunction it() { return it(\"it\"); }\n", "adca"),
+        ("a.sh", "# it\nit() {\n  it 'it' \"$it\"\n}\n", "adcac"),
+        ("A.cs", "class it { void it() { it(\"it\"); } }\n", "ddca"),
+    ] {
+        assert_eq!(read(path, text), wanted, "{path}: {text}");
+    }
+}
+
+#[test]
+fn without_a_tree_marks_and_layout_say_it() {
+    for (path, text, wanted) in [
+        ("a.lua", "-- it\nfunction it()\n  it('it', \"it\\\" it\")\nend\n", "adcaaa"),
+        ("a.kt", "/* it\n it */\nfun it() { it() } // it\n", "aadca"),
+        ("a.yaml", "# it\nit: 'it'\n", "acc"),
+        ("a.unknown", "it // it\nit's it's\n", "cacc"),
+    ] {
+        assert_eq!(read(path, text), wanted, "{path}: {text}");
+    }
+    let text = "fn it() { \"it\" } // it\n/* it\n".to_owned() + &"/* it ".repeat(20_000);
+    let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
+    let places = quick_places(language("a.rs", &text), &text, &words);
+    assert!(shown(places).starts_with("caac"), "what is not closed is no comment");
+}
+
+#[test]
+fn definitions_have_their_lines_and_depth() {
+    let read = |path: &str, text: &str| -> Vec<String> {
+        let line = |one: codeinfo_chunk::Definition| {
+            format!("{}-{} {} {}", one.first, one.last, one.depth, one.symbol)
+        };
+        definitions(language(path, text), text).into_iter().map(line).collect()
+    };
+    let long = "        value = 1\n".repeat(200);
+    let python = format!(
+        "@x\nclass A(B):\n    y = 1\n\n    def f(self):\n{long}        return\n\ndef g():\n    pass\n"
+    );
+    assert_eq!(read("a.py", &python), ["2-206 0 A", "3-3 1 A.y", "5-206 1 A.f", "208-209 0 g"]);
+    let rust =
+        "struct A;\n\nimpl A {\n    /// Is.\n    fn is() {}\n}\n\nmod m {\n    fn f() {}\n}\n";
+    assert_eq!(read("a.rs", rust), ["1-1 0 A", "5-5 0 A::is", "8-10 0 m", "9-9 1 m::f"]);
+    let markdown = "# A\n\nText.\n\n## B\n\n```\n# no\n```\n\n## C\n\n# D\n";
+    assert_eq!(read("a.md", markdown), ["1-11 0 A", "5-9 1 A > B", "11-11 1 A > C", "13-13 0 D"]);
+    let kotlin = "class A {\n    fun f() {\n        g()\n    }\n}\n";
+    assert_eq!(read("a.kt", kotlin), ["1-5 0 A", "2-4 1 A.f"]);
+    assert!(read("a.txt", "text\n").is_empty());
+}
