@@ -64,9 +64,9 @@ def resolve(name, folder):
     if not name or len(name) > 500:
         return None
     for base in (folder.path, folder.checkout):
-        path = os.path.join(base, name)
+        path = os.path.normpath(os.path.join(base, name))
         if path.startswith(folder.checkout + os.sep) and os.path.isfile(path):
-            return os.path.normpath(path)
+            return path
     return None
 
 

@@ -1,0 +1,13 @@
+//! The scripts of `benches/evidence` count what a text shows as their own tests say.
+
+use std::{path::Path, process::Command};
+
+#[test]
+fn only_lines_that_a_text_shows_count_as_evidence() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/evidence");
+    let mut tests = Command::new("python3");
+    tests.args(["-B", "-m", "unittest", "discover"]).current_dir(folder);
+    let output = tests.output().expect("python3 runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("OK"), "{said}");
+}
