@@ -21,11 +21,10 @@ TELLING = 40
 
 
 class Block:
-    """A place that a result names, and the lines of it that are shown."""
+    """A place that a result names."""
 
     def __init__(self, path, first, last, symbol):
         self.path, self.first, self.last, self.symbol = path, first, last, symbol
-        self.shown = set()
 
 
 def events(text, folder):
@@ -39,8 +38,6 @@ def events(text, folder):
             number = int(numbered[1])
             if shows(numbered[2], path, number):
                 found.append((end, path, number))
-                if blocks and blocks[-1].path == path:
-                    blocks[-1].shown.add(number)
             continue
         absolute = re.compile(f"(?P<path>{re.escape(folder.checkout)}/.*?){LINES}")
         place = absolute.search(line) or RELATIVE.search(line)

@@ -7,7 +7,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from policies import Read, missing, runs, steps
+from policies import Read, left_out, missing, runs, steps
 from questions import Folder
 from shown import Block, events
 
@@ -79,6 +79,7 @@ class Shown(unittest.TestCase):
             taken.append(step)
             seen.update((self.path, number) for number in range(step.first, step.last + 1))
         self.assertEqual(taken, [Read(self.path, 5, 6)])
+        self.assertEqual(list(left_out([Block(self.path, 1, 3, None)], {(self.path, 1), (self.path, 3)})), [])
         self.assertEqual(runs([1, 2, 8, 20]), [[1, 8], [20, 20]])
 
 
