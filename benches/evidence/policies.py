@@ -17,14 +17,15 @@ MOST = 150
 
 
 def steps(blocks, seen):
-    """Yields what to do after a search: read what the results left out, then the uses of the best name, then around
-    the results. `seen` is looked at before each step; who takes the steps adds to it.
+    """Yields what to do after a search: read what the results left out, then around the best, then the uses of its
+    name, then around the others. `seen` is looked at before each step; who takes the steps adds to it.
     """
     yield from left_out(blocks, seen)
+    yield from around(blocks[:1], seen)
     name = next((block.symbol for block in blocks if block.symbol), None)
     if name:
         yield Uses((re.findall(r"\w+", name)[-1:] or [name])[0])
-    yield from around(blocks, seen)
+    yield from around(blocks[1:], seen)
 
 
 def left_out(blocks, seen):
