@@ -8,7 +8,7 @@ import threading
 class Model:
     """Answers each request of Codex with what `decide(outputs)` returns: `(namespace, name, arguments)` or a text.
 
-    `outputs` are the texts of the tools since the latest message of the user. All requests are kept.
+    `outputs` are the texts of all tools in the conversation. All requests are kept.
     """
 
     def __init__(self, decide):
@@ -54,14 +54,8 @@ class Model:
 
 
 def outputs(request):
-    """Returns the texts of tools since the latest message of the user."""
-    found = []
-    for item in request["input"]:
-        if item.get("type") == "message" and item.get("role") == "user":
-            found = []
-        if item.get("type") in ("function_call_output", "custom_tool_call_output"):
-            found.append(text_of(item["output"]))
-    return found
+    """Returns the texts that tools returned in a conversation."""
+    return [text_of(item["output"]) for item in request["input"] if item.get("type") == "function_call_output"]
 
 
 def text_of(output):

@@ -10,12 +10,11 @@ question is about, or that there are none. `benches/README.md` says what is coun
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections import Counter, namedtuple
+from collections import namedtuple
 from pathlib import Path
 
 from model import Model, outputs, text_of
@@ -82,15 +81,14 @@ class Turn:
         for pattern in self.line.get("grep", []):
             before = set(self.seen)
             yield Grep(pattern)
-            hits = Counter(path for path, _ in self.seen - before if "test" not in path)
-            for path, _ in hits.most_common(2):
-                wanted = {
-                    near
-                    for at, number in self.seen - before
-                    if at == path
-                    for near in range(max(1, number - BEFORE), min(len(lines_of(path)), number + AFTER) + 1)
-                }
-                for first, last in runs(sorted(wanted)):
+            hits = {}
+            for path, number in sorted(self.seen - before):
+                if "test" not in path:
+                    hits.setdefault(path, []).append(number)
+            for path in sorted(hits, key=lambda path: -len(hits[path]))[:2]:
+                end = len(lines_of(path))
+                near = (range(max(1, hit - BEFORE), min(end, hit + AFTER) + 1) for hit in hits[path])
+                for first, last in runs(sorted(set().union(*near))):
                     yield Read(path, first, min(last, first + MOST - 1))
 
     def decide(self, texts):
