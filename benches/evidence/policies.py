@@ -10,8 +10,8 @@ Search = namedtuple("Search", "query")
 Read = namedtuple("Read", "path first last")
 Uses = namedtuple("Uses", "name")
 
-# Lines around a place that was not shown whole, and, once all places were read, around each.
-NEAR, FAR = 8, 40
+# Lines around a result that are read, once all that results left out is.
+AROUND = 40
 # Most lines of one reading.
 MOST = 150
 
@@ -29,16 +29,15 @@ def steps(blocks, seen):
 
 
 def left_out(blocks, seen):
-    """Reads the places that results name and do not show whole."""
+    """Reads what is not shown of the places that results name."""
     for block in blocks:
-        if missing(block.path, block.first, block.last, seen):
-            yield from readings(block, NEAR, seen)
+        yield from readings(block, 0, seen)
 
 
 def around(blocks, seen):
     """Reads more around results."""
     for block in blocks:
-        yield from readings(block, FAR, seen)
+        yield from readings(block, AROUND, seen)
 
 
 def readings(block, more, seen):

@@ -79,7 +79,7 @@ class Shown(unittest.TestCase):
             taken.append(step)
             if isinstance(step, Read):
                 seen.update((self.path, number) for number in range(step.first, step.last + 1))
-        self.assertEqual(taken, [Read(self.path, 5, 6), Uses("first")])
+        self.assertEqual(taken, [Read(self.path, 5, 5), Read(self.path, 6, 6), Uses("first")])
         self.assertEqual(list(left_out([Block(self.path, 1, 3, None)], {(self.path, 1), (self.path, 3)})), [])
         self.assertEqual(runs([1, 2, 8, 20]), [[1, 8], [20, 20]])
 
