@@ -50,6 +50,7 @@ pub struct Chat {
     /// Checks what answers cite.
     checker: Checker,
     turn_timeout: Duration,
+    has_shell: bool,
     conversations: Conversations,
     turns: Timed<telemetry::Outcome>,
     tasks: Tasks,
@@ -94,6 +95,7 @@ impl Chat {
             store,
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
+            has_shell: settings.shell,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
             turns: Timed::default(),
             tasks,

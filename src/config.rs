@@ -208,6 +208,8 @@ pub struct Codex {
     pub effort: String,
     pub sandbox: Sandbox,
     pub approval: Approval,
+    /// Whether the model has a shell, beside the tools of the search.
+    pub shell: bool,
     /// Whether the model's shell may use the network.
     pub network: bool,
     pub web_search: WebSearch,

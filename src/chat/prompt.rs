@@ -1,8 +1,13 @@
 //! The instructions that Codex gets. The prompt takes the place of Codex's own, which is for editing code.
 
-/// The instructions of every conversation.
-pub(super) fn prompt() -> &'static str {
-    PROMPT
+/// Stands where a sentence about the shell is, for a model that has one.
+const SHELL: &str = "{shell}";
+const OF_SHELL: &str =
+    "Where these do not do, use a read-only shell command of at most 150 lines of output. ";
+
+/// Returns the instructions of every conversation.
+pub(super) fn prompt(has_shell: bool) -> String {
+    PROMPT.replace(SHELL, if has_shell { OF_SHELL } else { "" })
 }
 
 const PROMPT: &str = "\
@@ -18,8 +23,8 @@ one when you give `repository`. Answer nothing about the code from memory.
 (names of functions, types, settings, errors). Independent searches may run at the same time.
 3. Verify. Code that a search shows whole is read; read what it left out, and the lines around it, with \
 `ReadLines`. `FindUses` has every use of a name, with counts that are complete; `Outline` says what a \
-file or a folder defines. Where these do not do, use a read-only shell command of at most 150 lines of \
-output. Follow calls, types and configuration until the chain you describe is complete.
+file or a folder defines. {shell}Follow calls, types and configuration until the chain you describe is \
+complete.
 4. Check each \"only\", \"never\" and \"all\" that you are about to write against the code.
 5. Stop when further searches bring nothing new.
 

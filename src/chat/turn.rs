@@ -46,7 +46,7 @@ pub(super) async fn run(
     let opening = Opening {
         thread: ask.conversation,
         model: ask.model,
-        prompt: prompt().to_owned(),
+        prompt: prompt(chat.has_shell),
         search_url: scope.search_url(&chat.search_url),
         note: scope.note(),
         readable: scope.readable(roots, ask.question.as_str()),

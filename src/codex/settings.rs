@@ -72,6 +72,7 @@ pub(super) fn arguments(settings: &config::Codex, base: &Base) -> Vec<String> {
     set("shell_environment_policy.inherit", quoted("core"));
     set("features.code_mode.direct_only_tool_namespaces", json!(namespaces).to_string());
     set("features.network_proxy", settings.network.to_string());
+    set("features.shell_tool", settings.shell.to_string());
     if settings.sandbox != Sandbox::DangerFullAccess {
         let profile = format!("permissions.{}", base.profile);
         set(&format!("{profile}.filesystem"), toml(&Value::Object(base.fence.with_scratch(None))));

@@ -92,6 +92,7 @@ struct Raw {
     codex_effort: Option<String>,
     codex_sandbox: Option<String>,
     codex_approval: Option<String>,
+    codex_shell: Option<String>,
     codex_network: Option<String>,
     codex_private: Option<String>,
     codex_web_search: Option<String>,
@@ -207,6 +208,7 @@ fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
 
 fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, ConfigError> {
     let network = choice("CODEX_NETWORK", raw.codex_network.as_ref(), Switch::On)?;
+    let shell = choice("CODEX_SHELL", raw.codex_shell.as_ref(), Switch::On)? == Switch::On;
     let web_search = choice("CODEX_WEB_SEARCH", raw.codex_web_search.as_ref(), WebSearch::Live)?;
     let private = choice("CODEX_PRIVATE", raw.codex_private.as_ref(), Switch::Off)? == Switch::On;
     let sandbox = choice("CODEX_SANDBOX", raw.codex_sandbox.as_ref(), Sandbox::WorkspaceWrite)?;
@@ -236,6 +238,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         effort: effort(raw.codex_effort)?,
         sandbox,
         approval: choice("CODEX_APPROVAL", raw.codex_approval.as_ref(), Approval::OnFailure)?,
+        shell,
         network: network == Switch::On && !private,
         web_search: if private { WebSearch::Disabled } else { web_search },
         turn_timeout: seconds("CODEX_TURN_TIMEOUT_SECS", raw.codex_turn_timeout_secs, 1800)?,

@@ -559,3 +559,21 @@ async fn a_turn_costs_little_beyond_the_model() {
     eprintln!("follow-up {:?}, new conversation {:?}", follow_ups[2], fresh[2]);
     assert!(fresh[2] < Duration::from_secs(10));
 }
+
+#[tokio::test]
+async fn a_model_without_a_shell_has_no_tool_for_one_and_is_not_told_of_it() {
+    let given = async |shell: bool| {
+        let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
+        let harness = Harness::with(model, "", |settings| settings.shell = shell).await;
+        assert_eq!(shown(&harness.ask("What?").await), "answer: Done.");
+        let request = harness.model.requests().remove(0);
+        let tools = request["tools"].as_array().unwrap().iter();
+        let names: Vec<String> =
+            tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
+        let prompt = request["input"][0]["content"][0]["text"].as_str().unwrap().to_owned();
+        assert!(!prompt.contains('{'), "{prompt}");
+        (names.iter().any(|name| name == "exec_command"), prompt.contains("shell command"))
+    };
+    assert_eq!(given(true).await, (true, true));
+    assert_eq!(given(false).await, (false, false));
+}

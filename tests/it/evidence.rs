@@ -516,7 +516,7 @@ async fn a_search_for_a_path_shows_what_is_there() {
         (&json!("src/store.rs"), &json!(["4-6"]))
     );
     for query in ["where is store.rs", "src/nothing.rs", "feeding/okapis", "feed_okapi", "Foo::7"] {
-        assert!(search(query).await.contains("(score "), "{query}");
+        assert!(search(query).await.contains("[zoo] "), "{query}");
     }
     let other =
         called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "nope" })).await;

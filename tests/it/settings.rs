@@ -46,7 +46,7 @@ fn defaults_are_those_of_the_contract() {
 fn one_setting_keeps_private_code_on_the_machine() {
     let pairs = [("CODEX_PRIVATE", "true"), ("CODEX_NETWORK", "on"), ("CODEX_WEB_SEARCH", "live")];
     let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
-    assert!(!config.codex.network);
+    assert!(!config.codex.network && !config.codex.shell);
     assert_eq!(config.codex.web_search, codeinfo::config::WebSearch::Disabled);
     let unfenced = [("CODEX_PRIVATE", "true"), ("CODEX_SANDBOX", "danger-full-access")];
     assert_eq!(
@@ -257,6 +257,7 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
         ("DATA_DIR", "/data"),
         ("ALLOWED_HOSTS", "Code.Example, other.example"),
         ("CODEX_NETWORK", "false"),
+        ("CODEX_SHELL", "off"),
         ("HOST_INGEST_DIR", "/home/me/src"),
         ("INGEST_DIR", "/repos"),
     ])

@@ -182,6 +182,7 @@ pub(crate) fn settings(folder: &TempDir) -> config::Codex {
         effort: "high".to_owned(),
         sandbox: config::Sandbox::WorkspaceWrite,
         approval: config::Approval::OnFailure,
+        shell: true,
         network: true,
         web_search: config::WebSearch::Live,
         turn_timeout: Duration::from_mins(2),
