@@ -39,13 +39,12 @@ impl Evidence {
         let mut candidates = Candidates::default();
         for (at, root) in roots.iter().enumerate() {
             let found = if of.is_none() { self.holding(word, Some(root.id)).await? } else { None };
-            let files = match found {
-                Some(found) => self.of_chunks(word, found, roots).await?.files,
-                None => {
-                    let mut files = with_content(self.store.files(root.id).await?, root);
-                    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-                    files.into_iter().map(|file| (at, file)).collect()
-                }
+            let files = if let Some(found) = found {
+                self.of_chunks(word, found, roots).await?.files
+            } else {
+                let mut files = with_content(self.store.files(root.id).await?, root);
+                files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+                files.into_iter().map(|file| (at, file)).collect()
             };
             candidates.files.extend(files);
         }

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use codeinfo::{
     config::PathMap,
-    evidence::{Evidence, Group, MAX_SHOWN, Uses},
+    domain::{FileRecord, Root},
+    evidence::{Asked, Evidence, EvidenceError, Group, MAX_SHOWN, Outline, Uses},
 };
 use regex::Regex;
 
@@ -171,4 +172,43 @@ async fn two_versions_of_a_file_are_counted_once() {
     bench.ingest(&repo).await;
     let uses = evidence(&bench).uses("okapi", None).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
+}
+
+#[tokio::test]
+async fn what_is_known_to_be_a_secret_is_not_shown() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    bench.ingest(&repo).await;
+    let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.root().await };
+    bench.store.put_root(root).await.unwrap();
+    let evidence = evidence(&bench);
+    assert_eq!(evidence.uses("okapi", None).await.unwrap().count, 1);
+    assert_eq!(evidence.uses("{", None).await.unwrap().count, 1, "of all files");
+    let Outline::Folder(folder) = evidence.outline("demo", None).await.unwrap() else { panic!() };
+    assert_eq!((folder.files, folder.members.len()), (1, 1));
+    for path in ["b.rs", "demo/b.rs", repo.at("b.rs").to_str().unwrap()] {
+        let read = evidence.lines(path, Asked::default(), None).await;
+        assert!(matches!(read, Err(EvidenceError::NotFound { .. })), "{path}: {read:?}");
+        let outlined = evidence.outline(path, None).await;
+        assert!(matches!(outlined, Err(EvidenceError::NotFound { .. })), "{path}: {outlined:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_being_replaced_is_said_to_be_missing_from_the_counts() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("a.rs", "fn okapi() {}\n"), ("b.rs", "fn b() { okapi() }\n")]);
+    bench.ingest(&repo).await;
+    let root = bench.root().await.id;
+    let mut known = bench.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
+    // Its record goes last.
+    let record = FileRecord { version: "next".to_owned(), ..known.pop().unwrap() };
+    bench.store.put_files(vec![record]).await.unwrap();
+    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    assert_eq!((uses.count, uses.files, uses.unread), (1, 1, 1));
+    for path in ["b.rs", "a.rs"] {
+        let outlined = evidence(&bench).outline(path, None).await;
+        let is_busy = matches!(outlined, Err(EvidenceError::InProgress(_)));
+        assert_eq!(is_busy, path == "b.rs", "{outlined:?}");
+    }
 }
