@@ -8,16 +8,20 @@
 #![warn(missing_docs)]
 
 mod content;
+mod documents;
 mod error;
 mod fault;
 mod judge;
 mod lines;
+mod lock;
+mod markdown;
 mod names;
 mod parse;
 mod pieces;
 mod read;
 mod resolve;
 mod said;
+mod tree;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -43,9 +47,12 @@ use crate::{
     store::VectorStore,
 };
 
+pub use documents::{DocumentError, Documents, Examined, Finding, OnChange, is_markdown};
 pub use error::CiteError;
 pub use fault::Fault;
+pub use lock::LOCK_FILE;
 pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
+pub use tree::{IsIgnored, Tree};
 
 /// So many answers are checked at a time: each takes a thread, for ever if a folder hangs.
 const MAX_CHECKS: usize = 16;
@@ -145,7 +152,7 @@ impl Checker {
     /// Checks the citations of a text against all roots, or against one.
     pub async fn check(&self, text: &str, within: Option<RootId>) -> Result<Report, CiteError> {
         let whole = Pieces::of(text);
-        let citations = parse::found_in(text, &whole);
+        let citations = parse::found_in(text, &whole, MAX_CITATIONS);
         if citations.is_empty() {
             return Ok(Report::default());
         }
@@ -327,7 +334,11 @@ fn report(
     known: &HashMap<Place, Option<Known>>,
     roots: &Roots<'_>,
 ) -> Report {
-    let fits = groups(&reading, &meanings, known);
+    let content = |at: usize| {
+        let place = meanings.get(at).and_then(Meaning::file);
+        place.and_then(|place| known.get(place)?.as_ref()).map(|known| &known.content)
+    };
+    let fits = judge::fitting(&reading.citations, &reading.said, content);
     let mut report = Report::default();
     for ((citation, said), meaning) in
         reading.citations.into_iter().zip(&reading.said).zip(meanings)
@@ -369,24 +380,6 @@ fn report(
         report.citations.push(checked);
     }
     report
-}
-
-/// Returns the groups of citations of which one has a name that is given for them, or that are given none.
-fn groups(
-    reading: &Reading,
-    meanings: &[Meaning],
-    known: &HashMap<Place, Option<Known>>,
-) -> HashSet<usize> {
-    let mut fits = HashSet::new();
-    for ((citation, said), meaning) in reading.citations.iter().zip(&reading.said).zip(meanings) {
-        let known = meaning.file().and_then(|place| known.get(place)?.as_ref());
-        let has_name =
-            |known: &Known| judge::has_name(&known.content, &citation.lines, &said.names);
-        if said.names.is_empty() || known.is_some_and(has_name) {
-            fits.insert(said.group);
-        }
-    }
-    fits
 }
 
 fn unknown(citation: Citation, fault: Fault) -> Checked {

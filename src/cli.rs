@@ -6,6 +6,7 @@
 
 mod answer;
 mod args;
+mod citations;
 mod client;
 mod doctor;
 mod error;
@@ -13,7 +14,8 @@ mod ingest;
 mod print;
 mod serve;
 
-pub use args::{Arguments, Command};
+pub use args::{Arguments, Check, Command};
+pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
 pub use error::CliError;
@@ -39,5 +41,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Repos { json } => print::repos(client, json).await,
         Command::Remove { name } => print::remove(client, &name).await,
         Command::Doctor => doctor::server(client).await,
+        // It needs no server, so that it runs before there is one.
+        Command::Check(_) => Ok(()),
     }
 }

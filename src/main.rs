@@ -10,7 +10,7 @@ use std::{
 
 use clap::Parser;
 use codeinfo::{
-    cli::{Arguments, Command, harmless},
+    cli::{Arguments, Command, Verdict, citations, harmless},
     config,
     error::chain,
     run, task, telemetry,
@@ -46,6 +46,14 @@ fn main() -> ExitCode {
             return if error.print().is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE };
         }
     };
+    if let Command::Check(asked) = &arguments.command {
+        return match citations(asked) {
+            Ok(Verdict::Right) => ExitCode::SUCCESS,
+            Ok(Verdict::Wrong) => ExitCode::FAILURE,
+            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+            Err(error) => fail(&error, USAGE),
+        };
+    }
     let mut config = match config::from_environment() {
         Ok(config) => config,
         Err(error) => return fail(&error, USAGE),

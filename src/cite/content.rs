@@ -19,6 +19,10 @@ const MAX_PLACES: usize = 3;
 const MAX_LINES: u32 = 2000;
 /// How many digits of a hash tell contents apart, for a note that people see.
 const HASH_DIGITS: usize = 16;
+/// How many of the first line's.
+const FIRST_DIGITS: usize = 4;
+/// A few short lines may stand anywhere, and are not looked for elsewhere.
+const MIN_BYTES: usize = 16;
 
 /// The text of a file.
 #[derive(Debug)]
@@ -147,6 +151,32 @@ impl Content {
         Some(hex)
     }
 
+    /// Returns what tells the content of lines from another: their hash, and a few digits of that of the
+    /// first line, by which they are found elsewhere. `None` for lines that are not there.
+    pub(super) fn fingerprint(&self, range: LineRange) -> Option<String> {
+        let first = self.hash(&[LineRange { last: range.first, ..range }])?;
+        Some(self.hash(&[range])? + first.get(..FIRST_DIGITS)?)
+    }
+
+    /// Returns where so many lines stand that have a fingerprint, two places at most. A few short lines may
+    /// stand anywhere, and are not looked for.
+    pub(super) fn places_of(&self, fingerprint: &str, count: u32) -> Vec<LineRange> {
+        let Some(first) = fingerprint.get(HASH_DIGITS..) else { return Vec::new() };
+        let last = (self.lines() + 1).saturating_sub(count);
+        let ranges = (1..=last).map(|first| LineRange { first, last: first + (count - 1) });
+        let starts = |range: &LineRange| {
+            let hash = self.hash(&[LineRange { last: range.first, ..*range }]);
+            hash.is_some_and(|hash| hash.starts_with(first))
+        };
+        let is_same = |range: &LineRange| self.fingerprint(*range).as_deref() == Some(fingerprint);
+        let is_long = |range: &LineRange| {
+            let text = self.text_of(range.first..=range.last);
+            text.map(|line| line.trim().len()).sum::<usize>() >= MIN_BYTES
+        };
+        let found = ranges.filter(|range| starts(range) && is_same(range) && is_long(range));
+        found.take(2).collect()
+    }
+
     /// Compares lines with what was indexed of them; `None` where nothing was.
     pub(super) fn is_as_indexed(&self, indexed: &[ChunkRecord], range: LineRange) -> Option<bool> {
         let indexed = lines_of(indexed, range)?;
@@ -158,8 +188,7 @@ impl Content {
     pub(super) fn found(&self, indexed: &[ChunkRecord], range: LineRange) -> Option<LineRange> {
         let indexed = lines_of(indexed, range)?;
         let text = indexed.join("\n");
-        // A few short lines may stand anywhere.
-        if text.trim().len() < 16 {
+        if text.trim().len() < MIN_BYTES {
             return None;
         }
         let mut places = memmem::find_iter(self.text.as_bytes(), text.as_bytes())

@@ -1,9 +1,13 @@
 //! Compares a citation with the file that it means. Pure.
 
+use std::collections::HashSet;
+
 use super::{
     content::Content,
     fault::Fault,
     names::{Name, Weight},
+    parse::Citation,
+    said::Said,
 };
 use crate::domain::{ChunkRecord, LineRange};
 
@@ -67,6 +71,23 @@ fn out_of_bounds(content: &Content, lines: &[LineRange]) -> Option<Verdict> {
     let is_right = fixed.iter().all(|range| content.has(*range));
     let fault = fault(wrong);
     Some(if is_right { Verdict::Moved(fault, fixed) } else { Verdict::Wrong(fault) })
+}
+
+/// Returns the groups of citations of which one has a name that is given for them, or that are given none.
+/// `content` is that of the file which the citation at a place means.
+pub(super) fn fitting<'a>(
+    citations: &[Citation],
+    said: &[Said],
+    content: impl Fn(usize) -> Option<&'a Content>,
+) -> HashSet<usize> {
+    let mut fits = HashSet::new();
+    for (at, (citation, said)) in citations.iter().zip(said).enumerate() {
+        let has_name = |content: &Content| has_name(content, &citation.lines, &said.names);
+        if said.names.is_empty() || content(at).is_some_and(has_name) {
+            fits.insert(said.group);
+        }
+    }
+    fits
 }
 
 /// Whether one of the names stands in the lines.

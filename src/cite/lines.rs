@@ -1,5 +1,7 @@
 //! Reads the lines that follow a path: `:12-40`, `#L12-L40`, `` ` (lines 12-40)``. Pure.
 
+use std::ops::Range;
+
 use crate::domain::LineRange;
 
 /// More ranges after one path are not read.
@@ -10,8 +12,25 @@ const MAX_RANGES: usize = 16;
 pub(super) struct Lines {
     /// As they are written, so that one may end before it starts.
     pub(super) ranges: Vec<LineRange>,
+    /// Where their numbers stand, from the end of the path.
+    pub(super) numbers: Vec<Numbers>,
     /// How many bytes they take, from the end of the path.
     pub(super) length: usize,
+}
+
+/// Where the first and the last line of a range are written; a line alone has no last one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Numbers {
+    pub(super) first: Range<usize>,
+    pub(super) last: Option<Range<usize>>,
+}
+
+impl Numbers {
+    /// Moves them by where the path ends.
+    pub(super) fn after(self, end: usize) -> Self {
+        let moved = |at: Range<usize>| at.start + end..at.end + end;
+        Self { first: moved(self.first), last: self.last.map(moved) }
+    }
 }
 
 /// Reads lines at the start of `rest`, which stands after a path. `ticks` backticks end the path's code
@@ -73,7 +92,8 @@ impl Reader<'_> {
 
     /// Reads one range or several; `only_spans` where a number alone may be anything.
     fn ranges(mut self, only_spans: bool) -> Option<Lines> {
-        let mut ranges = vec![self.range(only_spans)?];
+        let (range, written) = self.range(only_spans)?;
+        let (mut ranges, mut numbers) = (vec![range], vec![written]);
         let mut length = self.start - self.rest.len();
         while ranges.len() < MAX_RANGES {
             let mut next = self.clone();
@@ -83,30 +103,35 @@ impl Reader<'_> {
                 break;
             }
             let _prefix = next.eat(":") || next.eat("L");
-            let Some(range) = next.range(only_spans || apart && !next.words) else { break };
+            let read = next.range(only_spans || apart && !next.words);
+            let Some((range, written)) = read else { break };
             ranges.push(range);
+            numbers.push(written);
             self = next;
             length = self.start - self.rest.len();
         }
-        Some(Lines { ranges, length })
+        Some(Lines { ranges, numbers, length })
     }
 
-    fn range(&mut self, only_spans: bool) -> Option<LineRange> {
+    fn range(&mut self, only_spans: bool) -> Option<(LineRange, Numbers)> {
         let _prefix = self.eat("L");
-        let first = self.number()?;
+        let (first, at) = self.number()?;
+        let mut numbers = Numbers { first: at, last: None };
         self.column();
         let mut ahead = self.clone();
         let joins = ["..=", "..", "-", "–", "—"].iter().any(|mark| ahead.eat(mark))
             || ahead.words && (ahead.eat(" to ") || ahead.eat(" through "));
         if joins {
             let _prefix = ahead.eat("L");
-            if let Some(last) = ahead.number() {
+            if let Some((last, at)) = ahead.number() {
                 ahead.column();
                 *self = ahead;
-                return (self.ends() && !self.goes_on()).then_some(LineRange { first, last });
+                numbers.last = Some(at);
+                let is_whole = self.ends() && !self.goes_on();
+                return is_whole.then_some((LineRange { first, last }, numbers));
             }
         }
-        (!only_spans && self.ends()).then_some(LineRange { first, last: first })
+        (!only_spans && self.ends()).then_some((LineRange { first, last: first }, numbers))
     }
 
     /// Whether a number is over here, and not part of a word, a version or a share.
@@ -133,15 +158,17 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Option<u32> {
+    /// Reads a number, and says where it stands.
+    fn number(&mut self) -> Option<(u32, Range<usize>)> {
         let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
         let (digits, after) = self.rest.split_at_checked(end)?;
         if digits.is_empty() {
             return None;
         }
+        let start = self.start - self.rest.len();
         self.rest = after;
         // What is too large for a number is beyond the end of every file.
-        Some(digits.parse().unwrap_or(u32::MAX))
+        Some((digits.parse().unwrap_or(u32::MAX), start..start + digits.len()))
     }
 
     fn eat(&mut self, mark: &str) -> bool {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use codeinfo_lang::detect;
 
 use super::{
-    lines::lines,
+    lines::{Numbers, lines},
     pieces::{Kind, Piece, Pieces},
 };
 use crate::domain::LineRange;
@@ -42,6 +42,10 @@ pub struct Citation {
     pub lines: Vec<LineRange>,
     /// How sure it is that this is a citation.
     pub certainty: Certainty,
+    /// The path alone in the text.
+    pub(super) written: Range<usize>,
+    /// Where the numbers of its lines stand in the text.
+    pub(super) numbers: Vec<Numbers>,
 }
 
 impl Citation {
@@ -53,16 +57,16 @@ impl Citation {
 
 /// Returns the citations of a text in their order, at most [`MAX_CITATIONS`].
 pub fn citations(text: &str) -> Vec<Citation> {
-    found_in(text, &Pieces::of(text))
+    found_in(text, &Pieces::of(text), MAX_CITATIONS)
 }
 
-pub(super) fn found_in(text: &str, whole: &Pieces) -> Vec<Citation> {
+pub(super) fn found_in(text: &str, whole: &Pieces, most: usize) -> Vec<Citation> {
     let mut found: Vec<Citation> = Vec::new();
     for piece in &whole.pieces {
         let done = found.last().map_or(0, |last| last.range.end);
         let at = piece.range.start.max(done);
         let mut scan = Scan { text, piece, at, has_brackets: has_brackets(text, piece) };
-        while found.len() < MAX_CITATIONS
+        while found.len() < most
             && let Some(citation) = scan.next_citation()
         {
             found.push(citation);
@@ -144,16 +148,18 @@ impl Scan<'_> {
         // A fenced line and what stands on the next one are apart.
         let read = read.filter(|read| ends_code || end + read.length <= self.piece.range.end);
         let certainty = certainty(&path, read.is_some(), self.piece.kind, in_link)?;
-        let (mut range, mut ranges) = (start..end, Vec::new());
+        let (written, mut range) = (start..end, start..end);
+        let (mut ranges, mut numbers) = (Vec::new(), Vec::new());
         if let Some(read) = read {
             range.end += read.length;
             ranges = read.ranges;
+            numbers = read.numbers.into_iter().map(|read| read.after(end)).collect();
         }
         if range.end > self.piece.range.end {
             range.start = self.opening(start);
         }
         let whole = self.whole(&range, in_link);
-        Some(Citation { range, whole, path, lines: ranges, certainty })
+        Some(Citation { range, whole, path, lines: ranges, certainty, written, numbers })
     }
 
     /// Whether a run is what stands after or before the star of a pattern or the bracket of a

@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// Larger files are not read.
-const MAX_FILE_BYTES: u64 = 8 << 20;
+pub(super) const MAX_FILE_BYTES: u64 = 8 << 20;
 /// The files of one answer are read up to this, and then no more.
-const MAX_BYTES: u64 = 64 << 20;
+pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// A file to read.
 #[derive(Debug)]

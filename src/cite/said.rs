@@ -22,6 +22,8 @@ const JOINING: [&str; 17] = [
     "and", "or", "see", "at", "in", "lines", "line", "und", "oder", "siehe", "bei", "zeilen",
     "zeile", "et", "ou", "と", "や",
 ];
+/// Those of them that add something else.
+const ADDING: [&str; 6] = ["and", "or", "und", "oder", "et", "ou"];
 /// Words before a citation that is for comparison, of which the sentence says something else.
 const ASIDE: [&str; 10] =
     ["also", "cf", "compare", "similar", "similarly", "like", "unlike", "auch", "vgl", "ähnlich"];
@@ -116,8 +118,8 @@ impl<'a> Sentence<'a> {
             };
             let is_first =
                 at > 0 || lead.iter().filter(|mark| mark.breaks()).count() <= OPENING_WORDS;
-            opened &= names.is_empty() && is_first;
-            let own = self.of_next_taken(tail, self.marks.get(next));
+            let own = self.own(cited, tail, self.marks.get(next));
+            opened &= names.is_empty() && is_first && (tail.is_empty() || !own.is_empty());
             is_claimed = opened || self.is_attached(cited, tail);
             if is_claimed {
                 add(&mut names, names_of(own));
@@ -148,7 +150,10 @@ impl<'a> Sentence<'a> {
         let last = lead.iter().rfind(|mark| mark.breaks());
         let (Some(name), Some(citation)) = (last, citation) else { return false };
         let between = self.text.get(name.range.end..citation.range.start).unwrap_or_default();
-        matches!(name.what, What::Names(_)) && !between.contains([',', ';', '、'])
+        let between = between.strip_prefix("()").unwrap_or(between);
+        let is_apart = between.contains([',', ';', '、', ')', '）'])
+            || between.split_whitespace().any(|word| ADDING.contains(&word));
+        matches!(name.what, What::Names(_)) && !is_apart
     }
 
     /// Whether the first name after a group of citations stands in brackets or after a colon.
@@ -161,13 +166,22 @@ impl<'a> Sentence<'a> {
             && ["(", "[", ":", "–", "—", "-", "=", "→", "->", "（", "：", "|"].contains(&mark)
     }
 
-    /// Returns what stands after a citation without what is right before the next one, unless that is all.
-    fn of_next_taken<'m>(&self, tail: &'m [Mark], next: Option<&Mark>) -> &'m [Mark] {
-        let next = next.filter(|next| next.is_citation() && self.is_adjacent(tail, Some(next)));
-        let last =
-            next.and_then(|_| tail.iter().rposition(|mark| matches!(mark.what, What::Names(_))));
-        let others = last.and_then(|last| tail.get(..last)).unwrap_or(tail);
-        if last_names(others).is_some() { others } else { tail }
+    /// Returns what stands after a group of citations and may be said of it: nothing after a semicolon, and no
+    /// name that is right before the next citation.
+    fn own<'m>(&self, cited: &[Mark], tail: &'m [Mark], next: Option<&Mark>) -> &'m [Mark] {
+        let is_name = |mark: &Mark| matches!(mark.what, What::Names(_));
+        let last = cited.iter().rfind(|mark| mark.is_citation());
+        if let (Some(last), Some(name)) = (last, tail.iter().find(|mark| is_name(mark)))
+            && self
+                .text
+                .get(last.range.end..name.range.start)
+                .is_some_and(|text| text.contains(';'))
+        {
+            return &[];
+        }
+        let is_taken = |next: &&Mark| next.is_citation() && self.is_adjacent(tail, Some(next));
+        let last = next.filter(is_taken).and_then(|_| tail.iter().rposition(is_name));
+        last.and_then(|last| tail.get(..last)).unwrap_or(tail)
     }
 
     fn is_in_brackets(&self, citation: Option<&Mark>) -> bool {
@@ -318,7 +332,7 @@ mod tests {
     /// Returns for each citation the names that are given for it.
     fn given(text: &str) -> Vec<String> {
         let whole = Pieces::of(text);
-        let mut citations = found_in(text, &whole);
+        let mut citations = found_in(text, &whole, 100);
         citations.retain(|citation| !citation.is_bare());
         let said = said(text, &whole, &citations);
         assert_eq!(said.len(), citations.len());

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 /// Answers questions about your repositories, grounded in an index of their code.
 ///
@@ -85,6 +85,34 @@ pub enum Command {
         /// Name, id or path
         name: String,
     },
+    /// Check the citations and links of documents against the files of their repository
+    ///
+    /// Every `path:12-40`, link and `path` in backticks of a Markdown document is checked, without a
+    /// server and without an index. A line `FILE:LINE:COLUMN: CITATION: WHAT` is printed for each that moved,
+    /// changed or vanished. What cited lines stood for is kept in citations.lock.
+    ///
+    /// Exit codes: 0 all right, 1 some are not, 2 a document cannot be read or wrong usage.
+    #[command(after_help = "In CI, after a checkout:\n\n  codeinfo check\n\n\
+        After lines moved, or with the first citations:\n\n  codeinfo check --fix && git diff\n\n\
+        docs/check.md says what counts as a citation, and how one is left unchecked.")]
+    Check(Check),
     /// Check Codex, the store, the embedder and the ports, and say what to do
     Doctor,
+}
+
+/// Which documents to check, and what to do with what is found.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Documents, or folders of documents [default: all of the repository around the current folder]
+    #[arg(value_name = "FILE")]
+    pub paths: Vec<PathBuf>,
+    /// Rewrite the line numbers of what moved, and citations.lock
+    #[arg(long)]
+    pub fix: bool,
+    /// Accept changed lines as what is cited from now on; implies --fix
+    #[arg(long)]
+    pub accept: bool,
+    /// Print a JSON list of all citations instead
+    #[arg(long)]
+    pub json: bool,
 }

@@ -1,6 +1,6 @@
 //! What can go wrong on the command line.
 
-use crate::ingest::State;
+use crate::{cite::DocumentError, ingest::State};
 
 /// A failed command, in words for the person who typed it.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,12 @@ pub enum CliError {
     /// Something needs the person's attention; what, is already printed.
     #[error("some checks failed")]
     Checks,
+    /// A path cannot be checked.
+    #[error("cannot check `{path}`: {reason}")]
+    Unreadable { path: String, reason: String },
+    /// A document cannot be read or written.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
     /// The terminal is gone.
     #[error("cannot write to the terminal: {0}")]
     Terminal(#[from] std::io::Error),

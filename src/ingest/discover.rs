@@ -17,8 +17,9 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
+use self::ignored::{Rules, Verdict};
 use super::{error::IngestError, pulse::Pulse, skip::Skipped};
-use crate::beneath::Beneath;
+use crate::beneath::{self, Beneath};
 
 pub(super) use walk::Wanted;
 pub(super) use way::Way;
@@ -83,13 +84,37 @@ pub(super) fn within(
     walk::walk(root, way, wanted)
 }
 
+/// Whether the ignore files on its way leave a path below a root out, whether it is there or not. Blocks on
+/// the file system.
+pub fn is_ignored(root: &Path, path: &str) -> bool {
+    let Ok(root) = Beneath::open(root) else { return false };
+    let (mut rules, mut folder) = (Rules::default(), String::new());
+    for part in path.split('/') {
+        let read = |name: &str| {
+            let (file, _) = root.file(&Path::new(&folder).join(name)).ok()?;
+            beneath::read(file, ignored::MAX_BYTES as u64 + 1, || ()).ok()
+        };
+        rules = rules.with(&folder, &ignored::NAMES.map(read)).0;
+        let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
+        // It may have been a file or a folder.
+        if [true, false]
+            .iter()
+            .any(|is_folder| rules.verdict(&next, *is_folder) == Verdict::Ignored)
+        {
+            return true;
+        }
+        folder = next;
+    }
+    false
+}
+
 /// Whether a file of this name says which files are left out.
 pub(super) fn is_ignore_file(name: &str) -> bool {
     ignored::NAMES.contains(&name)
 }
 
 /// Returns the path below the root with `/` between its parts, if it is UTF-8.
-pub(super) fn below(root: &Path, path: &Path) -> Option<String> {
+pub fn below(root: &Path, path: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
     parts.map(|parts| parts.join("/"))

@@ -1,6 +1,6 @@
 //! Answers as models write them, about this product's own sources: what is right in them is never called wrong.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Instant};
 
 use codeinfo::{
     cite::{Checker, faults},
@@ -11,7 +11,7 @@ use crate::ingest_bench::{Bench, Repo};
 
 /// Right answers. `<<PATH NAME>>` stands for the first and last line of a definition, `<<PATH NAME first>>`
 /// and `<<PATH NAME last>>` for one of them.
-const ANSWERS: [&str; 33] = [
+const ANSWERS: [&str; 35] = [
     // Lists and tables.
     "1. **`Checker::check`** reads the citations (`src/cite.rs:<<src/cite.rs check>>`).\n\
      2. `meanings` finds the files – see src/cite.rs:<<src/cite.rs meanings>>.\n\
@@ -41,6 +41,10 @@ const ANSWERS: [&str; 33] = [
      src/cite/read.rs:<<src/cite/read.rs files>>, which is alike).",
     "The struct `Known` (src/cite/judge.rs:<<src/cite/judge.rs Known>>), similar to \
      src/cite/read.rs:<<src/cite/read.rs File>>, has the content.",
+    "See src/cite/judge.rs:<<src/cite/judge.rs verdict>> and `src/cite/read.rs:<<src/cite/read.rs files>>`; \
+     `listed`: src/cite/fault.rs:<<src/cite/fault.rs listed>>.",
+    "Both src/cite/judge.rs:<<src/cite/judge.rs verdict>> (`verdict`) and src/cite/fault.rs:<<src/cite/fault.rs \
+     listed>> (`listed`) are pure.",
     // Several ranges, brackets, and other ways to write lines.
     "`verdict` and `misplaced` are in src/cite/judge.rs:<<src/cite/judge.rs verdict>>, \
      <<src/cite/judge.rs misplaced>>.",
@@ -139,6 +143,9 @@ async fn product() -> (Bench, Repo) {
     }
     for entry in fs::read_dir(folder("src/cite")).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() {
+            continue;
+        }
         repo.write(&format!("src/cite/{name}"), &fs::read_to_string(entry.path()).unwrap());
     }
     bench.ingest(&repo).await;
@@ -164,6 +171,19 @@ async fn right_answers_have_no_fault_however_they_are_written() {
         }
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), ANSWERS.len(), wrong.join("\n\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_answer_is_checked_at_once() {
+    let (bench, _repo) = product().await;
+    let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
+    let text = filled(&ANSWERS[..24].join("\n\n"));
+    let begun = Instant::now();
+    let report = checker.check(&text, None).await.unwrap();
+    // No time is asserted.
+    println!("{} citations in {:?}", report.citations.len(), begun.elapsed());
+    assert!(report.citations.len() >= 40, "{}", report.citations.len());
+    assert_eq!(faults(&text, &report), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]

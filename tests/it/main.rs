@@ -5,6 +5,7 @@
 mod benches;
 mod chat;
 mod chat_proof;
+mod check;
 mod circles;
 mod cite;
 mod cite_answers;

@@ -1,0 +1,217 @@
+//! Reads what a Markdown document links to, what can be linked to in it, and what of it is not checked. Pure.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
+
+/// Has what stands on its line, or in the block after it, left unchecked.
+const IGNORE: &str = "<!-- codeinfo: ignore -->";
+/// Has the whole document left unchecked.
+const IGNORE_ALL: &str = "<!-- codeinfo: ignore all -->";
+
+/// A document in Markdown.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    /// In order of the text.
+    pub(super) links: Vec<Link>,
+    /// What can stand after `#` in a link to it.
+    pub(super) anchors: HashSet<String>,
+    /// Code blocks and what is asked to be left unchecked, in order and apart.
+    left_out: Vec<Range<usize>>,
+}
+
+/// A link, an image or the definition of one.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) range: Range<usize>,
+    /// Where it leads, without escapes.
+    pub(super) target: String,
+}
+
+impl Page {
+    pub(super) fn of(text: &str) -> Self {
+        let mut page = Self::default();
+        let mut headings = Headings::default();
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_GFM
+            | Options::ENABLE_HEADING_ATTRIBUTES;
+        for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+            headings.take(&event, &mut page.anchors);
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => page.left_out.push(range),
+                Event::Start(Tag::Link { link_type: LinkType::Email, .. }) => {}
+                Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                    page.links.push(Link { range, target: dest_url.into_string() });
+                }
+                Event::Html(html) | Event::InlineHtml(html) => page.take_html(&html, &range),
+                _ => {}
+            }
+        }
+        let marked = page.marked(text);
+        page.left_out = merged(page.left_out, marked);
+        page
+    }
+
+    /// Whether what stands at a place is left unchecked.
+    pub(super) fn leaves_out(&self, at: usize) -> bool {
+        let next = self.left_out.partition_point(|range| range.end <= at);
+        self.left_out.get(next).is_some_and(|range| range.contains(&at))
+    }
+
+    /// Takes the links and the anchors of HTML tags.
+    fn take_html(&mut self, html: &str, range: &Range<usize>) {
+        for (name, is_link) in [("href", true), ("src", true), ("id", false), ("name", false)] {
+            for (at, _) in html.match_indices(&format!(" {name}=\"")) {
+                let value = html.get(at + name.len() + 3..).and_then(|rest| rest.split('"').next());
+                let value = value.unwrap_or_default().to_owned();
+                if is_link {
+                    let start = range.start + at + 1;
+                    self.links.push(Link { range: start..range.end, target: value });
+                } else {
+                    self.anchors.insert(value);
+                }
+            }
+        }
+    }
+
+    /// Returns the lines that have the mark, with the blocks after lines that have nothing else.
+    fn marked(&self, text: &str) -> Vec<Range<usize>> {
+        if self.is_marked(text, IGNORE_ALL) {
+            return vec![0..text.len()];
+        }
+        let mut marked = Vec::new();
+        for (at, _) in text.match_indices(IGNORE) {
+            if self.leaves_out(at) {
+                continue;
+            }
+            let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+            let rest = text.get(start..).unwrap_or_default();
+            let mut lines = rest.split_inclusive('\n');
+            let mut end = start + lines.next().map_or(0, str::len);
+            if text.get(start..end).is_some_and(|line| line.trim() == IGNORE) {
+                let mut lines = lines.skip_while(|line| {
+                    let is_blank = line.trim().is_empty();
+                    end += if is_blank { line.len() } else { 0 };
+                    is_blank
+                });
+                end += lines
+                    .by_ref()
+                    .take_while(|line| !line.trim().is_empty())
+                    .map(str::len)
+                    .sum::<usize>();
+            }
+            marked.push(start..end);
+        }
+        marked
+    }
+
+    /// Whether a mark stands in a text, and not in a code block.
+    fn is_marked(&self, text: &str, mark: &str) -> bool {
+        let mut marks = text.match_indices(mark);
+        marks.any(|(at, _)| {
+            !self.leaves_out(at) && !text.get(..at).unwrap_or_default().ends_with('`')
+        })
+    }
+}
+
+/// Returns ranges in order, those that meet as one.
+fn merged(mut ranges: Vec<Range<usize>>, more: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.extend(more);
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// Makes the anchors of headings, as GitHub does.
+#[derive(Debug, Default)]
+struct Headings {
+    /// The words of the heading that is being read.
+    title: Option<String>,
+    /// How often each anchor was made.
+    made: HashMap<String, u32>,
+}
+
+impl Headings {
+    fn take(&mut self, event: &Event<'_>, anchors: &mut HashSet<String>) {
+        match (event, &mut self.title) {
+            (Event::Start(Tag::Heading { id, .. }), _) => {
+                self.title = Some(String::new());
+                anchors.extend(id.as_ref().map(ToString::to_string));
+            }
+            (Event::Text(text) | Event::Code(text), Some(title)) => title.push_str(text),
+            (Event::SoftBreak | Event::HardBreak, Some(title)) => title.push(' '),
+            (Event::End(TagEnd::Heading(_)), title) => {
+                let Some(title) = title.take() else { return };
+                let anchor = anchor(&title);
+                let count = self.made.entry(anchor.clone()).or_default();
+                *count += 1;
+                anchors.insert(match *count {
+                    1 => anchor,
+                    several => format!("{anchor}-{}", several - 1),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn anchor(title: &str) -> String {
+    let title = title.trim().to_lowercase().replace(' ', "-");
+    title.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_anchors_and_marks_are_read() {
+        let text = "\
+# One `two`: *three*, [four](a.md)!
+## Again
+Title é
+-------
+## Again
+## Own {#mine}
+<a id=\"own\"></a> <img src=\"b.png\"> ![c](<c d.png> \"title\") [e][] <https://x.example>
+
+[e]: e.md#x
+
+```md
+[no](no.md)
+```
+
+[f](f.md) <!-- codeinfo: ignore --> and [g](g.md)
+
+<!-- codeinfo: ignore -->
+
+| [h](h.md) |
+|---|
+| [i](i.md) |
+
+[j](j.md)
+";
+        let page = Page::of(text);
+        let all = page.links.iter();
+        let checked = all.filter(|link| !page.leaves_out(link.range.start));
+        let mut targets: Vec<&str> = checked.map(|link| link.target.as_str()).collect();
+        targets.sort_unstable();
+        let expected = ["a.md", "b.png", "c d.png", "e.md#x", "https://x.example", "j.md"];
+        assert_eq!(targets, expected);
+        let mut anchors: Vec<&String> = page.anchors.iter().collect();
+        anchors.sort();
+        assert_eq!(anchors, ["again", "again-1", "mine", "one-two-three-four", "own", "title-é"]);
+        assert!(Page::of("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
+        assert!(!Page::of("`<!-- codeinfo: ignore all -->`").leaves_out(0));
+    }
+}

@@ -1,0 +1,144 @@
+//! A work tree whose documents are checked: which files it has, and their text. Files are opened beneath its
+//! root, never through a link, and only those that are listed are read.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::{HashMap, HashSet},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{
+    content::Content,
+    judge::Known,
+    read::{MAX_BYTES, MAX_FILE_BYTES},
+};
+use crate::{
+    beneath::{self, Beneath},
+    domain::LineRange,
+};
+
+/// Says of a path that is not there whether the repository's ignore files leave it out.
+pub type IsIgnored = Box<dyn Fn(&str) -> bool>;
+
+/// The files of a repository as they are on disk.
+pub struct Tree {
+    pub(super) root: PathBuf,
+    folder: Beneath,
+    /// Files that are read, by their paths below the root, in order.
+    files: Vec<String>,
+    /// All folders that those are in.
+    folders: HashSet<String>,
+    /// Places in `files` by the last part of the path.
+    by_name: HashMap<String, Vec<usize>>,
+    is_ignored: IsIgnored,
+    read: RefCell<HashMap<String, Option<Arc<Known>>>>,
+    /// How many more bytes are read.
+    room: Cell<u64>,
+}
+
+impl Tree {
+    /// Opens a root, of which `files` may be read.
+    pub fn open(root: &Path, mut files: Vec<String>, is_ignored: IsIgnored) -> io::Result<Self> {
+        files.sort_unstable();
+        let (mut folders, mut by_name) = (HashSet::new(), HashMap::<String, Vec<usize>>::new());
+        for (at, file) in files.iter().enumerate() {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            by_name.entry(name.to_owned()).or_default().push(at);
+            for (end, _) in file.match_indices('/') {
+                folders.extend(file.get(..end).map(str::to_owned));
+            }
+        }
+        Ok(Self {
+            root: root.to_owned(),
+            folder: Beneath::open(root)?,
+            files,
+            folders,
+            by_name,
+            is_ignored,
+            read: RefCell::default(),
+            room: Cell::new(MAX_BYTES),
+        })
+    }
+
+    /// The name of its folder.
+    pub(super) fn name(&self) -> Option<String> {
+        self.root.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// Whether a file is listed.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.files.binary_search_by(|file| file.as_str().cmp(path)).is_ok()
+    }
+
+    /// Whether anything is there, listed or not.
+    pub(super) fn holds(&self, path: &str) -> bool {
+        self.folder.holds(Path::new(path))
+    }
+
+    /// Whether a listed file is in this folder, or in one below it.
+    pub(super) fn has_folder(&self, path: &str) -> bool {
+        self.folders.contains(path)
+    }
+
+    pub(super) fn is_ignored(&self, path: &str) -> bool {
+        (self.is_ignored)(path)
+    }
+
+    /// Returns the listed files with the last part of a path.
+    pub(super) fn named_like<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let places = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        places.iter().filter_map(|at| self.files.get(*at)).map(String::as_str)
+    }
+
+    /// Reads any file, up to a bound; for documents, which are named by who asks.
+    pub(super) fn text(&self, path: &str) -> io::Result<String> {
+        let (file, _) = self.folder.file(Path::new(path))?;
+        let bytes = beneath::read(file, MAX_FILE_BYTES + 1, || ())?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            let reason = format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+        }
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
+    }
+
+    /// Returns a listed file, read once; `None` if it is no text of a size that is read.
+    pub(super) fn known(&self, path: &str) -> Option<Arc<Known>> {
+        if let Some(known) = self.read.borrow().get(path) {
+            return known.clone();
+        }
+        let text = (self.has(path) && self.room.get() > 0).then(|| self.text(path).ok()).flatten();
+        let known = text.map(|text| {
+            self.room.set(self.room.get().saturating_sub(text.len() as u64));
+            Arc::new(Known { content: Content::new(path.to_owned(), text), indexed: None })
+        });
+        self.read.borrow_mut().insert(path.to_owned(), known.clone());
+        known
+    }
+
+    /// Returns the only place among all listed files that has a fingerprint; those of the same name come
+    /// first.
+    pub(super) fn found(
+        &self,
+        path: &str,
+        fingerprint: &str,
+        count: u32,
+    ) -> Option<(String, LineRange)> {
+        let places = |file: &str| -> Vec<(String, LineRange)> {
+            let known = self.known(file);
+            let places = known.map(|known| known.content.places_of(fingerprint, count));
+            places.into_iter().flatten().map(|range| (file.to_owned(), range)).collect()
+        };
+        let only = |mut found: Vec<(String, LineRange)>| match found.len() {
+            1 => found.pop(),
+            _ => None,
+        };
+        let same_name: Vec<_> = self.named_like(path).flat_map(places).take(2).collect();
+        if !same_name.is_empty() {
+            return only(same_name);
+        }
+        only(self.files.iter().flat_map(|file| places(file)).take(2).collect())
+    }
+}

@@ -1,0 +1,171 @@
+//! `check`: the citations of documents against the files of their repository, for people, editors and CI.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    CliError,
+    args::Check,
+    print::{self, counted},
+};
+use crate::{
+    cite::{Documents, Examined, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
+    ingest::discover,
+};
+
+/// Larger files are not listed, and so are not read.
+const MAX_LISTED_BYTES: u64 = 8 << 20;
+
+/// Whether all citations are right, or were put right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Right,
+    Wrong,
+}
+
+/// What is checked in one repository.
+#[derive(Default)]
+struct Asked {
+    documents: Vec<String>,
+    /// Folders below the root all of whose documents are checked.
+    folders: Vec<String>,
+}
+
+/// What was found out about the documents of all repositories.
+#[derive(Default)]
+struct Found {
+    findings: Vec<(PathBuf, Finding)>,
+    documents: usize,
+    unchecked: usize,
+    /// How many citations the lock files lack.
+    unlocked: usize,
+}
+
+/// Checks documents. Blocks on the file system.
+pub fn citations(asked: &Check) -> Result<Verdict, CliError> {
+    let here = canonical(Path::new("."))?;
+    let mut roots: BTreeMap<PathBuf, Asked> = BTreeMap::new();
+    if asked.paths.is_empty() {
+        let root = root_of(&here);
+        roots.insert(root, Asked { folders: vec![String::new()], ..Asked::default() });
+    }
+    for path in &asked.paths {
+        let whole = canonical(path)?;
+        let is_folder = whole.is_dir();
+        let folder = if is_folder { &whole } else { whole.parent().unwrap_or(&whole) };
+        let root = root_of(folder);
+        let below = discover::below(&root, &whole);
+        let below = below.ok_or_else(|| unreadable(path, "its name is not UTF-8".to_owned()))?;
+        let of_root = roots.entry(root).or_default();
+        if is_folder { of_root.folders.push(below) } else { of_root.documents.push(below) }
+    }
+    let mut found = Found::default();
+    for (root, wanted) in roots {
+        check(&root, wanted, asked, &mut found)?;
+    }
+    report(&here, &found, asked)
+}
+
+/// Checks documents of one repository, and mends them if that is asked.
+fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result<(), CliError> {
+    let listed = discover::discover(root, MAX_LISTED_BYTES, &CancellationToken::new());
+    let listed = listed.map_err(|error| unreadable(root, error.to_string()))?;
+    let files: Vec<String> = listed.files.into_iter().map(|file| file.path).collect();
+    let is_below = |path: &str, folder: &String| {
+        folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let is_wanted = |path: &&String| {
+        is_markdown(path) && wanted.folders.iter().any(|folder| is_below(path, folder))
+    };
+    let mut documents: Vec<String> = files.iter().filter(is_wanted).cloned().collect();
+    documents.extend(wanted.documents);
+    documents.sort_unstable();
+    documents.dedup();
+
+    let place = root.to_owned();
+    let is_ignored = Box::new(move |path: &str| discover::is_ignored(&place, path));
+    let tree = Tree::open(root, files, is_ignored);
+    let tree = tree.map_err(|error| unreadable(root, error.to_string()))?;
+    let on_change = if asked.accept { OnChange::Accept } else { OnChange::Report };
+    let mut checker = Documents::open(tree, on_change)?;
+    let examined: Result<Vec<Examined>, _> =
+        documents.iter().map(|document| checker.examine(document)).collect();
+    let mut examined = examined?;
+    for one in &mut examined {
+        found.documents += 1;
+        found.unchecked += one.unchecked;
+        found.unlocked += one.unlocked;
+        let findings = std::mem::take(&mut one.findings).into_iter();
+        found.findings.extend(findings.map(|finding| (root.join(&finding.document), finding)));
+    }
+    if asked.fix || asked.accept {
+        checker.mend(examined)?;
+    }
+    Ok(())
+}
+
+/// Prints what is wrong, a line for each, or everything as JSON; and how much there is of it.
+fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError> {
+    let mends = asked.fix || asked.accept;
+    let (mut counts, mut left) = (BTreeMap::<&str, u64>::new(), false);
+    for (document, finding) in &found.findings {
+        let state = match finding.checked.state {
+            State::Verified => "verified",
+            State::Moved => "moved",
+            State::Changed => "changed",
+            State::Missing => "missing",
+        };
+        *counts.entry(state).or_default() += 1;
+        let Some(message) = &finding.message else { continue };
+        let is_mended = mends && finding.is_mendable;
+        left |= !is_mended;
+        if !asked.json {
+            let shown = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
+            let (shown, written) = (print::name(&shown), print::name(&finding.written));
+            let mended = if is_mended { " (mended)" } else { "" };
+            let Finding { line, column, .. } = finding;
+            print::line(&format!("{shown}:{line}:{column}: {written}: {message}{mended}"))?;
+        }
+    }
+    if asked.json {
+        let list: Vec<&Finding> = found.findings.iter().map(|(_, finding)| finding).collect();
+        print::json(&json!(list))?;
+    }
+    let counted_states = ["verified", "moved", "changed", "missing"]
+        .into_iter()
+        .filter_map(|state| counts.get(state).map(|count| format!("{count} {state}")));
+    let mut parts: Vec<String> = counted_states.collect();
+    if found.unchecked > 0 {
+        parts.push(format!("{} not read", found.unchecked));
+    }
+    let citations = counted((found.findings.len() + found.unchecked) as u64, "citation");
+    let documents = counted(found.documents as u64, "document");
+    let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
+    print::note(&format!("{documents}, {citations}{parts}"))?;
+    if found.unlocked > 0 && !mends {
+        let count = found.unlocked;
+        print::note(&format!("{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"))?;
+    }
+    Ok(if left { Verdict::Wrong } else { Verdict::Right })
+}
+
+/// Returns the work tree of Git around a folder; where there is none, the folder.
+fn root_of(folder: &Path) -> PathBuf {
+    let mut around = folder.ancestors();
+    let root = around.find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    root.unwrap_or(folder).to_owned()
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, CliError> {
+    fs::canonicalize(path).map_err(|error| unreadable(path, error.to_string()))
+}
+
+fn unreadable(path: &Path, reason: String) -> CliError {
+    CliError::Unreadable { path: path.display().to_string(), reason }
+}

@@ -1,0 +1,363 @@
+//! `codeinfo check`: documents against the files of their repository, as people and CI run it.
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    process::Command,
+};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const APP: &str = "\
+//! App.
+
+/// Opens the door with a key.
+fn open_door(key: u32) -> bool {
+    let right = key == 42;
+    right && key > 0
+}
+
+fn close_door() {
+    println!(\"closed for the night\");
+    println!(\"and locked\");
+}
+";
+const LOCK: &str = "citations.lock";
+
+struct Tree(TempDir);
+
+impl Tree {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Self(TempDir::new().unwrap());
+        fs::create_dir(tree.0.path().join(".git")).unwrap();
+        tree.write("src/app.rs", APP);
+        for (path, text) in files {
+            tree.write(path, text);
+        }
+        tree
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.0.path().join(path)).unwrap()
+    }
+
+    fn check(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        check(self.0.path(), arguments)
+    }
+}
+
+fn check(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
+    // No server, no store and no setting is asked for.
+    program.arg("check").args(arguments).current_dir(folder).env_clear().env("PORT", "none");
+    let output = program.output().unwrap();
+    let utf8 = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), utf8(output.stdout), utf8(output.stderr))
+}
+
+#[test]
+fn the_documents_of_this_repository_cite_what_is_there() {
+    let (code, out, said) = check(Path::new(env!("CARGO_MANIFEST_DIR")), &[]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    // It is not only that nothing was found.
+    let count: u32 = said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(count > 300, "{said}");
+}
+
+#[test]
+fn every_fault_is_a_line_that_editors_understand() {
+    let tree = Tree::new(&[
+        (
+            "README.md",
+            "# Door *house*\n\n\
+             `open_door` opens (src/app.rs:4-7), see [it](src/app.rs#L9-L12), \
+             [docs](docs/more.md#two-words-1) and `app.rs`.\n\
+             é `src/gone.rs`, [x](docs/none.md), [y](#nowhere), [z](docs/more.md#nope), \
+             `src/app.rs:90-99`,\n[a](src/gone.rs#L3) and <img src=\"app.png\">.\n\n\
+             `close_door` is in src/app.rs:4-7, and `night_watch` in `src/app.rs` (lines 9-12).\n",
+        ),
+        (
+            "docs/more.md",
+            "# More\n\n## Two words\n## Two words\n\nSee ../src/app.rs:9, [h](../README.md#door-house), \
+             [top](/README.md), [own](#two-words) and\n`more.md`, but not ../src/app.rs:13.\n",
+        ),
+    ]);
+    let (code, out, said) = tree.check(&[]);
+    assert_snapshot!(out, @r"
+    README.md:4:4: src/gone.rs: no such file
+    README.md:4:18: docs/none.md: no such file
+    README.md:4:37: #nowhere: `README.md` has no heading of this name
+    README.md:4:52: docs/more.md#nope: `docs/more.md` has no heading of this name
+    README.md:4:77: src/app.rs:90-99: the file has 12 lines, counted from 1
+    README.md:5:5: src/gone.rs#L3: no such file
+    README.md:5:30: app.png: no such file
+    README.md:7:20: src/app.rs:4-7: `close_door` is at 9-12
+    README.md:7:57: src/app.rs (lines 9-12): `night_watch` does not occur in this file
+    docs/more.md:7:20: ../src/app.rs:13: the file has 12 lines, counted from 1
+    ");
+    assert_snapshot!(said, @r"
+    2 documents, 18 citations: 8 verified, 1 moved, 9 missing
+    4 not in citations.lock yet; `codeinfo check --fix` adds them
+    ");
+    assert_eq!(code, Some(1));
+    // From elsewhere, and of one document.
+    let (code, out, _) = check(&tree.0.path().join("docs"), &["more.md"]);
+    assert_snapshot!(out, @"more.md:7:20: ../src/app.rs:13: the file has 12 lines, counted from 1");
+    assert_eq!(code, Some(1));
+    assert!(!tree.0.path().join(LOCK).exists());
+}
+
+#[test]
+fn what_is_no_file_of_the_repository_is_no_fault() {
+    let tree = Tree::new(&[
+        (".gitignore", "made/\n*.log\n/docs/site/\n"),
+        ("made/lib.rs", "fn lib() {}\n"),
+        (".env", "KEY=1\n"),
+        ("a/mod.rs", "a\n"),
+        ("b/mod.rs", "b\n"),
+        ("docs/other.md", "# Other\n"),
+        (
+            "README.md",
+            "Patterns: `src/*.rs`, `src/{a,b}.rs`, src/<name>.rs, [x]({{ url }}), [y](docs/<a>.md).\n\n\
+             Examples: `path/to/a.rs`, `docs/FILE.md`, `src/foo.rs`, `lib/x.rs`, `gone.rs`, gone.rs:3.\n\n\
+             Elsewhere: `/etc/passwd`, ~/.config/x.toml:3, https://x.example/src/gone.rs#L3, \
+             [m](mailto:a@b.example), /home/me/src/app.rs:99, `C:\\src\\gone.rs`, [i](../../issues).\n\n\
+             Made or left out: `made/gone.rs`, `made/lib.rs:77`, docs/site/x.md, src/x.log:3, .env:9-12, \
+             `target/x.rs`, [site](docs/site/index.html).\n\n\
+             Words: `std::fs`, `node.js`, 3:4, and/or, `mod.rs:7`, v1.2.3, [z](docs), [w](.).\n\n\
+             ```sh\ncat src/gone.rs:3\n```\n\n    src/gone.rs:3\n\n\
+             Silent: `src/gone.rs` and [g](gone.md) <!-- codeinfo: ignore -->\n\n\
+             <!-- codeinfo: ignore -->\n\n- `src/gone.rs`\n- src/app.rs:99\n\n\
+             [Other](docs/other.md)\n",
+        ),
+        ("HISTORY.md", "<!-- codeinfo: ignore all -->\n\n`src/gone.rs` was [here](src/gone.rs).\n"),
+        ("made/x.md", "[x](../gone.md)\n"),
+    ]);
+    let (code, out, said) = tree.check(&[]);
+    assert_eq!((code, out.as_str()), (Some(0), ""));
+    assert_snapshot!(said, @"3 documents, 5 citations: 3 verified, 2 not read");
+    // What is ignored is checked if it is named.
+    assert_eq!(tree.check(&["made/x.md"]).0, Some(1));
+}
+
+#[test]
+fn what_moved_is_rewritten_and_nothing_else() {
+    let document = "# App\r\n\r\nIt opens (src/app.rs:4-7), closes ([here](../src/app.rs#L9-L12), \
+        `app.rs`, lines 9 to 12),\tand does both at `../src/app.rs:4:1-7:2,9-12`  \r\n\
+        Its key is 42: src/app.rs:5.";
+    let tree = Tree::new(&[("docs/b.md", document), ("a.md", "`key == 42` at `src/app.rs`:5\n")]);
+    let path = tree.0.path().join("docs/b.md");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let (code, out, _) = tree.check(&["--fix"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""));
+    assert_eq!(tree.text("docs/b.md"), document);
+    let lock = tree.text(LOCK);
+    let places: Vec<&str> =
+        lock.lines().skip(1).map(|line| line.rsplit_once(' ').unwrap().0).collect();
+    let expected = [
+        "a.md src/app.rs:5-5",
+        "docs/b.md src/app.rs:4-7",
+        "docs/b.md src/app.rs:5-5",
+        "docs/b.md src/app.rs:9-12",
+    ];
+    assert_eq!(places, expected);
+
+    // White space at the ends of lines is no change, and neither are other line ends.
+    tree.write("src/app.rs", &APP.replace('\n', " \r\n"));
+    assert_eq!(tree.check(&[]).0, Some(0));
+    tree.write(
+        "src/app.rs",
+        &APP.replace("fn close", "// Now:\n\nfn close").replace("/// Opens", "//\n/// Opens"),
+    );
+    let (code, out, _) = tree.check(&[]);
+    assert_snapshot!(out, @r"
+    a.md:1:16: src/app.rs:5: moved to 6
+    docs/b.md:3:11: src/app.rs:4-7: moved to 5-8
+    docs/b.md:3:43: ../src/app.rs#L9-L12: moved to 12-15
+    docs/b.md:3:66: app.rs, lines 9 to 12: moved to 12-15
+    docs/b.md:3:110: ../src/app.rs:4:1-7:2,9-12: moved to 5-8, 12-15
+    docs/b.md:4:16: src/app.rs:5: moved to 6
+    ");
+    assert_eq!(code, Some(1));
+    let (code, out, said) = tree.check(&["--fix"]);
+    assert!(out.lines().all(|line| line.ends_with("(mended)")), "{out}");
+    assert_eq!(code, Some(0), "{said}");
+    let mended = document
+        .replace("4-7", "5-8")
+        .replace("L9-L12", "L12-L15")
+        .replace("9 to 12", "12 to 15")
+        .replace("4:1-7:2,9-12", "5:1-8:2,12-15")
+        .replace("app.rs:5.", "app.rs:6.");
+    assert_eq!(tree.text("docs/b.md"), mended);
+    assert_eq!(tree.text("a.md"), "`key == 42` at `src/app.rs`:6\n");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    let (code, out, said) = tree.check(&[]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    let names: Vec<_> = fs::read_dir(tree.0.path().join("docs")).unwrap().collect();
+    assert_eq!(names.len(), 1);
+    // What was cited is known by the content, so that moving back gives the same lock.
+    tree.write("src/app.rs", APP);
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    assert_eq!((tree.text("docs/b.md"), tree.text(LOCK)), (document.to_owned(), lock));
+}
+
+#[test]
+fn what_changed_is_left_to_people() {
+    let document = "It closes (src/app.rs:9-12).\n";
+    let tree = Tree::new(&[("a.md", document)]);
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    let lock = tree.text(LOCK);
+    tree.write("src/app.rs", &APP.replace("and locked", "and left open"));
+    for arguments in [&[][..], &["--fix"]] {
+        let (code, out, _) = tree.check(arguments);
+        let line = "a.md:1:12: src/app.rs:9-12: these lines have changed since they were cited\n";
+        assert_eq!((code, out.as_str()), (Some(1), line));
+        assert_eq!((tree.text("a.md"), tree.text(LOCK)), (document.to_owned(), lock.clone()));
+    }
+    // What was cited may be there twice.
+    tree.write("src/app.rs", &format!("\n{APP}\n{APP}"));
+    let (_, out, _) = tree.check(&["--fix"]);
+    assert!(out.contains("stands in several places"), "{out}");
+    assert_eq!(tree.check(&["--accept"]).0, Some(0));
+    assert_eq!(tree.text("a.md"), document);
+    assert_ne!(tree.text(LOCK), lock);
+    assert_eq!(tree.check(&[]).0, Some(0));
+    // Gone from the file, and then from the document.
+    tree.write("src/app.rs", "fn x() {}\n");
+    let (code, out, _) = tree.check(&["--accept"]);
+    assert!(code == Some(1) && out.contains("have changed"), "{out}");
+    tree.write("a.md", "Nothing.\n");
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    assert_eq!(tree.text(LOCK).lines().count(), 1);
+}
+
+#[test]
+fn a_renamed_file_is_found_by_what_was_cited() {
+    let tree = Tree::new(&[
+        ("docs/a.md", "It closes (src/app.rs:9-12, [x](../src/app.rs#L4-L7), app.rs:4-7).\n"),
+        ("docs/b.md", "`close_door` in [it](../src/app.rs#L9-L12 \"title\").\n"),
+    ]);
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    fs::create_dir(tree.0.path().join("src/net")).unwrap();
+    fs::remove_file(tree.0.path().join("src/app.rs")).unwrap();
+    tree.write("src/net/door.rs", &format!("//\n{APP}"));
+    let (code, out, _) = tree.check(&[]);
+    assert_snapshot!(out, @r"
+    docs/a.md:1:12: src/app.rs:9-12: moved to src/net/door.rs:10-13
+    docs/a.md:1:33: ../src/app.rs#L4-L7: moved to src/net/door.rs:5-8
+    docs/a.md:1:55: app.rs:4-7: moved to src/net/door.rs:5-8
+    docs/b.md:1:22: ../src/app.rs#L9-L12: moved to src/net/door.rs:10-13
+    ");
+    assert_eq!(code, Some(1));
+    tree.check(&["--fix"]);
+    assert_snapshot!(tree.text("docs/a.md") + &tree.text("docs/b.md"), @r#"
+    It closes (src/net/door.rs:10-13, [x](../src/net/door.rs#L5-L8), src/net/door.rs:5-8).
+    `close_door` in [it](../src/net/door.rs#L10-L13 "title").
+    "#);
+    let (_, out, _) = tree.check(&[]);
+    assert_snapshot!(out, @"");
+    // Of two that have it now, none is the one.
+    tree.write("src/net/other.rs", &format!("//\n{APP}"));
+    fs::rename(tree.0.path().join("src/net/door.rs"), tree.0.path().join("src/net/gate.rs"))
+        .unwrap();
+    let (_, out, _) = tree.check(&["docs/b.md"]);
+    assert_snapshot!(out, @"docs/b.md:1:22: ../src/net/door.rs#L10-L13: no such file");
+}
+
+#[test]
+fn the_list_is_a_promise() {
+    let tree = Tree::new(&[(
+        "a.md",
+        "See src/app.rs:9-12 and `src/gone.rs:3`; `open_door` is at src/app.rs:1.\n",
+    )]);
+    let (code, out, _) = tree.check(&["--json"]);
+    assert_eq!(code, Some(1));
+    let root = tree.0.path().canonicalize().unwrap();
+    let list: Value = serde_json::from_str(&out).unwrap();
+    let name = root.file_name().unwrap().to_str().unwrap();
+    let shown = format!("{list:#}").replace(root.to_str().unwrap(), "/root").replace(name, "root");
+    assert_snapshot!(shown, @r#"
+    [
+      {
+        "document": "a.md",
+        "line": 1,
+        "column": 5,
+        "path": "/root/src/app.rs",
+        "relPath": "src/app.rs",
+        "repo": "root",
+        "lines": [
+          "9-12"
+        ],
+        "state": "verified",
+        "hash": "c8c169850f96f4fa"
+      },
+      {
+        "document": "a.md",
+        "line": 1,
+        "column": 26,
+        "path": "src/gone.rs",
+        "lines": [
+          "3-3"
+        ],
+        "state": "missing",
+        "message": "no such file"
+      },
+      {
+        "document": "a.md",
+        "line": 1,
+        "column": 60,
+        "path": "/root/src/app.rs",
+        "relPath": "src/app.rs",
+        "repo": "root",
+        "lines": [
+          "1-1"
+        ],
+        "state": "moved",
+        "movedTo": [
+          "4-7"
+        ],
+        "hash": "a3fb003bbb7d478a",
+        "message": "`open_door` is at 4-7"
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn nothing_outside_is_read_and_what_cannot_be_read_exits_with_2() {
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("secret.rs"), "fn secret_key() {}\n").unwrap();
+    let tree = Tree::new(&[]);
+    symlink(outside.path(), tree.0.path().join("src/out")).unwrap();
+    symlink(outside.path().join("secret.rs"), tree.0.path().join("src/link.rs")).unwrap();
+    tree.write("a.md", "`no_such` in src/out/secret.rs:99, src/link.rs:99, ../secret.rs:99 and [x](src/link.rs).\n");
+    let (code, out, said) = tree.check(&["--fix"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""));
+    assert_snapshot!(said, @"1 document, 3 citations: 1 verified, 2 not read");
+    assert!(!tree.0.path().join(LOCK).exists());
+
+    let (code, _, said) = tree.check(&["gone.md"]);
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    assert_eq!(tree.check(&["--nonsense"]).0, Some(2));
+    fs::write(tree.0.path().join("b.md"), b"\xff\xfe").unwrap();
+    let (code, _, said) = tree.check(&["b.md"]);
+    assert!(code == Some(2) && said.contains("b.md"), "{said}");
+    tree.write(LOCK, "<<<<<<< ours\n");
+    let (code, _, said) = tree.check(&["a.md"]);
+    assert!(code == Some(2) && said.contains("line 1 of `citations.lock`"), "{said}");
+
+    // Without Git the folder of the document is all there is.
+    let bare = TempDir::new().unwrap();
+    fs::write(bare.path().join("a.md"), "[x](b.md), [y](../c.md)\n").unwrap();
+    let (code, out, _) = check(bare.path(), &["a.md"]);
+    assert_eq!((code, out.as_str()), (Some(1), "a.md:1:1: b.md: no such file\n"));
+}
