@@ -186,7 +186,7 @@ impl Documents {
             let case = Case { citation, said, fits: fits.contains(&said.group), in_link };
             match (target, known) {
                 (Target::File(path), Some(known)) => {
-                    self.of_file(reading, &case, (path, known), examined)
+                    self.of_file(reading, &case, (path, known), examined);
                 }
                 (Target::Gone(paths), _) => self.of_gone(reading, &case, paths, examined),
                 _ => examined.unchecked += 1,

@@ -103,8 +103,8 @@ fn misplaced(content: &Content, names: &[Name]) -> Option<Verdict> {
         Verdict::Moved(Fault::Elsewhere { name: name.shown.clone(), at: at.clone() }, at)
     };
     let is_defined = |name: &&Name| !content.definitions_of(&name.word).is_empty();
-    let mut named = names.iter().filter(|name| name.weight != Weight::Hint);
-    if let Some(name) = named.find(is_defined) {
+    let mut accusing = names.iter().filter(|name| name.weight != Weight::Hint);
+    if let Some(name) = accusing.find(is_defined) {
         return Some(elsewhere(name, content.definitions_of(&name.word).to_vec()));
     }
     let sure = || names.iter().filter(|name| name.weight == Weight::Name);

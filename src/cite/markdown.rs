@@ -81,7 +81,7 @@ impl Page {
     /// Returns the lines that have the mark, with the blocks after lines that have nothing else.
     fn marked(&self, text: &str) -> Vec<Range<usize>> {
         if self.is_marked(text, IGNORE_ALL) {
-            return vec![0..text.len()];
+            return std::iter::once(0..text.len()).collect();
         }
         let mut marked = Vec::new();
         for (at, _) in text.match_indices(IGNORE) {

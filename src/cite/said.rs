@@ -98,7 +98,7 @@ struct Sentence<'a> {
     before: &'a [Mark],
 }
 
-impl<'a> Sentence<'a> {
+impl Sentence<'_> {
     /// Adds what is said of each citation.
     fn say(&self, all: &mut Vec<Said>) {
         let (mut at, mut opened, mut is_claimed) = (0, true, false);
@@ -121,9 +121,8 @@ impl<'a> Sentence<'a> {
             let own = self.own(cited, tail, self.marks.get(next));
             opened &= names.is_empty() && is_first && (tail.is_empty() || !own.is_empty());
             is_claimed = opened || self.is_attached(cited, tail);
-            if is_claimed {
-                add(&mut names, names_of(own));
-            } else if !names.is_empty() && !is_adjacent && !self.is_in_brackets(cited.first()) {
+            let is_in_flow = || !is_adjacent && !self.is_in_brackets(cited.first());
+            if is_claimed || !names.is_empty() && is_in_flow() {
                 add(&mut names, names_of(own));
             }
             if names.is_empty()

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     cite::{Documents, Examined, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
-    ingest::discover,
+    ingest::discover::{self, Ignores},
 };
 
 /// Larger files are not listed, and so are not read.
@@ -88,9 +88,8 @@ fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result
     documents.sort_unstable();
     documents.dedup();
 
-    let place = root.to_owned();
-    let is_ignored = Box::new(move |path: &str| discover::is_ignored(&place, path));
-    let tree = Tree::open(root, files, is_ignored);
+    let ignores = Ignores::open(root).map_err(|error| unreadable(root, error.to_string()))?;
+    let tree = Tree::open(root, files, Box::new(move |path| ignores.has(path)));
     let tree = tree.map_err(|error| unreadable(root, error.to_string()))?;
     let on_change = if asked.accept { OnChange::Accept } else { OnChange::Report };
     let mut checker = Documents::open(tree, on_change)?;

@@ -11,7 +11,9 @@ mod walk;
 mod way;
 
 use std::{
-    collections::BTreeSet,
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -68,7 +70,7 @@ pub fn discover(
 pub(super) fn open(root: &Path) -> Result<Beneath, IngestError> {
     // A run may have waited; the walk of a file would find every file of the root gone.
     Beneath::open(root).map_err(|error| match error.kind() {
-        std::io::ErrorKind::PermissionDenied => {
+        io::ErrorKind::PermissionDenied => {
             IngestError::Path { path: root.to_owned(), reason: "cannot be read" }
         }
         _ => IngestError::Path { path: root.to_owned(), reason: "is no longer a folder" },
@@ -84,28 +86,50 @@ pub(super) fn within(
     walk::walk(root, way, wanted)
 }
 
-/// Whether the ignore files on its way leave a path below a root out, whether it is there or not. Blocks on
-/// the file system.
-pub fn is_ignored(root: &Path, path: &str) -> bool {
-    let Ok(root) = Beneath::open(root) else { return false };
-    let (mut rules, mut folder) = (Rules::default(), String::new());
-    for part in path.split('/') {
+/// The ignore files of a root, for paths that may not be there. Each is read once.
+pub struct Ignores {
+    root: Beneath,
+    /// The rules of folders, by their paths below the root.
+    known: RefCell<HashMap<String, Rules>>,
+}
+
+impl Ignores {
+    /// Opens a root.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        Ok(Self { root: Beneath::open(root)?, known: RefCell::default() })
+    }
+
+    /// Whether the ignore files on its way leave a path out. Blocks on the file system.
+    pub fn has(&self, path: &str) -> bool {
+        let (mut rules, mut folder) = (Rules::default(), String::new());
+        for part in path.split('/') {
+            rules = self.rules(&folder, &rules);
+            let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
+            // It may have been a file or a folder.
+            let is_left_out = |is_folder| rules.verdict(&next, is_folder) == Verdict::Ignored;
+            if is_left_out(true) || is_left_out(false) {
+                return true;
+            }
+            folder = next;
+        }
+        false
+    }
+
+    fn rules(&self, folder: &str, above: &Rules) -> Rules {
+        let mut known = self.known.borrow_mut();
+        if let Some(rules) = known.get(folder) {
+            return rules.clone();
+        }
         let read = |name: &str| {
-            let (file, _) = root.file(&Path::new(&folder).join(name)).ok()?;
+            let (file, _) = self.root.file(&Path::new(folder).join(name)).ok()?;
             beneath::read(file, ignored::MAX_BYTES as u64 + 1, || ()).ok()
         };
-        rules = rules.with(&folder, &ignored::NAMES.map(read)).0;
-        let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
-        // It may have been a file or a folder.
-        if [true, false]
-            .iter()
-            .any(|is_folder| rules.verdict(&next, *is_folder) == Verdict::Ignored)
-        {
-            return true;
-        }
-        folder = next;
+        let contents = ignored::NAMES.map(read);
+        let has_own = contents.iter().any(Option::is_some);
+        let rules = if has_own { above.with(folder, &contents).0 } else { above.clone() };
+        known.insert(folder.to_owned(), rules.clone());
+        rules
     }
-    false
 }
 
 /// Whether a file of this name says which files are left out.

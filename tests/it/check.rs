@@ -50,6 +50,10 @@ impl Tree {
         fs::read_to_string(self.0.path().join(path)).unwrap()
     }
 
+    fn has(&self, path: &str) -> bool {
+        self.0.path().join(path).try_exists().unwrap()
+    }
+
     fn check(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
         check(self.0.path(), arguments)
     }
@@ -113,7 +117,7 @@ fn every_fault_is_a_line_that_editors_understand() {
     let (code, out, _) = check(&tree.0.path().join("docs"), &["more.md"]);
     assert_snapshot!(out, @"more.md:7:20: ../src/app.rs:13: the file has 12 lines, counted from 1");
     assert_eq!(code, Some(1));
-    assert!(!tree.0.path().join(LOCK).exists());
+    assert!(!tree.has(LOCK));
 }
 
 #[test]
@@ -132,7 +136,7 @@ fn what_is_no_file_of_the_repository_is_no_fault() {
              Elsewhere: `/etc/passwd`, ~/.config/x.toml:3, https://x.example/src/gone.rs#L3, \
              [m](mailto:a@b.example), /home/me/src/app.rs:99, `C:\\src\\gone.rs`, [i](../../issues).\n\n\
              Made or left out: `made/gone.rs`, `made/lib.rs:77`, docs/site/x.md, src/x.log:3, .env:9-12, \
-             `target/x.rs`, [site](docs/site/index.html).\n\n\
+             `target/x.rs`, [site](docs/site/index.html), [page](docs/other.html).\n\n\
              Words: `std::fs`, `node.js`, 3:4, and/or, `mod.rs:7`, v1.2.3, [z](docs), [w](.).\n\n\
              ```sh\ncat src/gone.rs:3\n```\n\n    src/gone.rs:3\n\n\
              Silent: `src/gone.rs` and [g](gone.md) <!-- codeinfo: ignore -->\n\n\
@@ -204,6 +208,10 @@ fn what_moved_is_rewritten_and_nothing_else() {
     assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
     let names: Vec<_> = fs::read_dir(tree.0.path().join("docs")).unwrap().collect();
     assert_eq!(names.len(), 1);
+    // Checking one document leaves what others cite as it is.
+    let whole = tree.text(LOCK);
+    assert_eq!(tree.check(&["--fix", "a.md"]).0, Some(0));
+    assert_eq!(tree.text(LOCK), whole);
     // What was cited is known by the content, so that moving back gives the same lock.
     tree.write("src/app.rs", APP);
     assert_eq!(tree.check(&["--fix"]).0, Some(0));
@@ -343,7 +351,7 @@ fn nothing_outside_is_read_and_what_cannot_be_read_exits_with_2() {
     let (code, out, said) = tree.check(&["--fix"]);
     assert_eq!((code, out.as_str()), (Some(0), ""));
     assert_snapshot!(said, @"1 document, 3 citations: 1 verified, 2 not read");
-    assert!(!tree.0.path().join(LOCK).exists());
+    assert!(!tree.has(LOCK));
 
     let (code, _, said) = tree.check(&["gone.md"]);
     assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");

@@ -1,6 +1,12 @@
 //! Answers as models write them, about this product's own sources: what is right in them is never called wrong.
 
-use std::{fs, path::Path, sync::Arc, time::Instant};
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
 
 use codeinfo::{
     cite::{Checker, faults},
@@ -106,8 +112,7 @@ fn lines_of(path: &str, name: &str) -> (usize, usize) {
         let after = heads.iter().find_map(|head| line.split_once(head.as_str()));
         after.is_some_and(|(_, after)| after.starts_with(['(', '<', ' ', ':', ';']))
     };
-    let first =
-        lines.iter().position(|line| is_head(&line)).unwrap_or_else(|| panic!("{path} {name}"));
+    let first = lines.iter().position(is_head).unwrap_or_else(|| panic!("{path} {name}"));
     if lines[first].ends_with(';') {
         return (first + 1, first + 1);
     }
@@ -125,11 +130,11 @@ fn filled(answer: &str) -> String {
         let words: Vec<&str> = place.split_whitespace().collect();
         let (first, last) = lines_of(words[0], words[1]);
         text.push_str(before);
-        text.push_str(&match words.get(2) {
-            Some(&"first") => first.to_string(),
-            Some(_) => last.to_string(),
-            None => format!("{first}-{last}"),
-        });
+        match words.get(2) {
+            Some(&"first") => text.push_str(&first.to_string()),
+            Some(_) => text.push_str(&last.to_string()),
+            None => text.push_str(&[first, last].map(|line| line.to_string()).join("-")),
+        }
         rest = after;
     }
     text + rest
@@ -181,8 +186,9 @@ async fn a_long_answer_is_checked_at_once() {
     let begun = Instant::now();
     let report = checker.check(&text, None).await.unwrap();
     // No time is asserted.
-    println!("{} citations in {:?}", report.citations.len(), begun.elapsed());
-    assert!(report.citations.len() >= 40, "{}", report.citations.len());
+    let count = report.citations.len();
+    writeln!(io::stderr(), "{count} citations in {:?}", begun.elapsed()).unwrap();
+    assert!(count >= 40, "{count}");
     assert_eq!(faults(&text, &report), Vec::<String>::new());
 }
 

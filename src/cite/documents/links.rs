@@ -45,7 +45,9 @@ impl Links {
             let Some(first) = candidates.first() else { return Leads::Elsewhere };
             match candidates.iter().find(|path| tree.holds(path)) {
                 Some(found) => found.clone(),
-                None if tree.is_ignored(first) => return Leads::Elsewhere,
+                None if tree.is_ignored(first) || is_made(tree, &candidates) => {
+                    return Leads::Elsewhere;
+                }
                 None => return Leads::Nowhere(no_file(tree, &file)),
             }
         };
@@ -87,6 +89,12 @@ pub(super) fn no_file(tree: &Tree, path: &str) -> String {
         (Some(only), None) => format!("no such file; `{only}` has the name"),
         _ => "no such file".to_owned(),
     }
+}
+
+/// Whether one of these paths is that of a page which a site makes of a document there.
+fn is_made(tree: &Tree, paths: &[String]) -> bool {
+    let mut pages = paths.iter().filter_map(|path| path.strip_suffix(".html"));
+    pages.any(|stem| tree.has(&format!("{stem}.md")))
 }
 
 /// Whether a file is a document in Markdown, by its name.
