@@ -104,12 +104,12 @@ impl Tree {
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
     }
 
-    /// Returns a listed file, read once; `None` if it is no text of a size that is read.
+    /// Returns a file that is listed, read once; `None` if it is no text of a size that is read.
     pub(super) fn known(&self, path: &str) -> Option<Arc<Known>> {
         if let Some(known) = self.read.borrow().get(path) {
             return known.clone();
         }
-        let text = (self.has(path) && self.room.get() > 0).then(|| self.text(path).ok()).flatten();
+        let text = (self.room.get() > 0).then(|| self.text(path).ok()).flatten();
         let known = text.map(|text| {
             self.room.set(self.room.get().saturating_sub(text.len() as u64));
             Arc::new(Known { content: Content::new(path.to_owned(), text), indexed: None })

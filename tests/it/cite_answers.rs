@@ -17,7 +17,7 @@ use crate::ingest_bench::{Bench, Repo};
 
 /// Right answers. `<<PATH NAME>>` stands for the first and last line of a definition, `<<PATH NAME first>>`
 /// and `<<PATH NAME last>>` for one of them.
-const ANSWERS: [&str; 35] = [
+const ANSWERS: [&str; 36] = [
     // Lists and tables.
     "1. **`Checker::check`** reads the citations (`src/cite.rs:<<src/cite.rs check>>`).\n\
      2. `meanings` finds the files – see src/cite.rs:<<src/cite.rs meanings>>.\n\
@@ -74,6 +74,7 @@ const ANSWERS: [&str; 35] = [
      src/cite/judge.rs:<<src/cite/judge.rs verdict>>, more or less.",
     "Bounded by `MAX_BYTES` = 64 MiB (src/cite/read.rs:<<src/cite/read.rs MAX_BYTES first>>), at 12:30, e.g. \
      for v1.2.3, 3:4 of all.",
+    "After `just listed again`, names are joined (src/cite/fault.rs:<<src/cite/fault.rs quoted>>).",
     // Names in other spellings, and words that are none.
     "`relPath` is the path below the root, `movedTo` the right lines (src/cite.rs:<<src/cite.rs Checked>>).",
     "The `moved-to` member and the field `rel_path` are in src/cite.rs:<<src/cite.rs Checked>>.",
