@@ -83,9 +83,10 @@ impl Page {
         if self.is_marked(text, IGNORE_ALL) {
             return std::iter::once(0..text.len()).collect();
         }
-        let mut marked = Vec::new();
+        let mut marked: Vec<Range<usize>> = Vec::new();
         for (at, _) in text.match_indices(IGNORE) {
-            if self.leaves_out(at) {
+            let is_marked = marked.last().is_some_and(|last| at < last.end);
+            if is_marked || self.leaves_out(at) {
                 continue;
             }
             let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
@@ -211,6 +212,8 @@ Title é
         let mut anchors: Vec<&String> = page.anchors.iter().collect();
         anchors.sort();
         assert_eq!(anchors, ["again", "again-1", "mine", "one-two-three-four", "own", "title-é"]);
+        // In time proportional to the text.
+        assert!(Page::of(&"<!-- codeinfo: ignore -->\n".repeat(40_000)).leaves_out(1_000_000));
         assert!(Page::of("a\n<!-- codeinfo: ignore all -->\n[f](f.md)").leaves_out(0));
         assert!(!Page::of("`<!-- codeinfo: ignore all -->`").leaves_out(0));
     }
