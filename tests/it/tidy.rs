@@ -64,8 +64,8 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("src/api/mcp/outline.rs", &["s"], "the end of a plural"),
     (
         "src/cite/documents/links.rs",
-        &["//", "markdown", "md"],
-        "documents are in one language; a part of addresses",
+        &["//", "html", "markdown", "md"],
+        "documents are in one language, and sites made of them in another; a part of addresses",
     ),
     (
         "src/cite/documents/target.rs",
