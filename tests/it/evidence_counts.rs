@@ -142,7 +142,7 @@ async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
     let repo = many(&bench);
     bench.ingest(&repo).await;
     let uses = evidence(&bench).uses("okapi", None).await.unwrap();
-    assert_eq!((uses.count, uses.files, uses.unread), (11_000, 110, 0));
+    assert_eq!((uses.count, uses.files, uses.unread), (11_001, 111, 0));
     assert_eq!(uses.groups.len(), 1);
     let rare = evidence(&bench).uses("okapi.zebra_7", None).await.unwrap();
     assert_eq!((rare.count, rare.groups[0].group), (110, Group::Documents));
@@ -156,7 +156,22 @@ fn many(bench: &Bench) -> Repo {
     for file in 0..110 {
         repo.write(&format!("notes/a{file}.txt"), &text);
     }
+    // Of all chunks the one that a search would find last.
+    let words: Vec<String> = (0..150).map(|n| format!("word{n}")).collect();
+    repo.write("notes/last.txt", &format!("okapi {}\n", words.join(" ")));
     repo
+}
+
+#[tokio::test]
+async fn files_that_say_more_of_a_name_come_first() {
+    let bench = Bench::new().await;
+    let text = "fn okapi() {}\n";
+    let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
+    bench.ingest(&bench.repo("demo", &files.map(|path| (path, text)))).await;
+    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    let shown = uses.groups[0].files.iter().map(|file| file.path.split("/demo/").last().unwrap());
+    let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
+    assert_eq!(shown.collect::<Vec<_>>(), order);
 }
 
 #[tokio::test]
