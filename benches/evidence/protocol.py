@@ -53,7 +53,9 @@ class Turn:
         self.steps = self.grep() if variant == "grep" else self.search()
 
     def search(self):
-        """Searches, and follows what the results name."""
+        """Searches, and follows what the results name. Who has `FindUses` begins with it where uses are asked for."""
+        if "uses" in self.line and self.variant == "tools":
+            yield Uses(self.line["uses"])
         yield Search(self.line["question"])
         if "absent" in self.line:
             # Nothing said so yet.

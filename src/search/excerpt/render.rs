@@ -2,6 +2,8 @@
 
 use std::{fmt::Write, time::Duration};
 
+use codeinfo_lang::{Kind, detect};
+
 use super::{
     super::{DefinedAt, Freshness, freshness::Stale},
     trim::{self, Line, Measure, Wanted},
@@ -82,8 +84,10 @@ pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Fre
         let _ = writeln!(text, "^|{}", plain_line(signature));
     }
     let code = code(run);
+    let language = run.hits.first().and_then(|(_, hit)| detect::named(hit.language.as_deref()?));
+    let language = language.filter(|language| language.kind == Kind::Code);
     text.push_str(&match level {
-        Level::Whole => trim::whole(&code),
+        Level::Whole => trim::whole(&code, |line| language.is_some_and(|one| one.is_comment(line))),
         Level::Trimmed => trim::trimmed(&code, wanted, TRIMMED),
         Level::Brief => trim::brief(&code, wanted, BRIEF),
         Level::Known => String::new(),

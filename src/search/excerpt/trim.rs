@@ -22,6 +22,10 @@ pub(super) struct Measure {
 /// Stands before the numbers of lines that are left out.
 const MARK: char = '⋯';
 
+/// A comment with more lines is shown by so many of them.
+const LONG_COMMENT: usize = 8;
+const COMMENT_LINES: usize = 4;
+
 /// Fewer lines are not worth a mark in their place.
 const LEAST_LEFT_OUT: usize = 2;
 
@@ -54,13 +58,29 @@ pub(super) struct Line<'a> {
     pub(super) text: &'a str,
 }
 
-/// Writes all lines, each after its number: no line of a file can then be taken for one of ours.
-pub(super) fn whole(lines: &[Line<'_>]) -> String {
+/// Writes all lines, each after its number: no line of a file can then be taken for one of ours. Of long
+/// comments only the first lines are written: a third of the bytes of what is found are comments, and an
+/// eighth of the lines that answer questions.
+pub(super) fn whole(lines: &[Line<'_>], is_comment: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
-    for line in lines {
-        push_line(&mut text, *line, usize::MAX);
+    for run in lines.chunk_by(|line, next| is_comment(line.text) == is_comment(next.text)) {
+        let is_long =
+            run.len() > LONG_COMMENT && run.first().is_some_and(|line| is_comment(line.text));
+        let (shown, hidden) = run.split_at(if is_long { COMMENT_LINES } else { run.len() });
+        for line in shown {
+            push_line(&mut text, *line, usize::MAX);
+        }
+        push_mark(&mut text, hidden);
     }
     text
+}
+
+/// Writes which lines are left out.
+fn push_mark(text: &mut String, hidden: &[Line<'_>]) {
+    if let (Some(first), Some(last)) = (hidden.first(), hidden.last()) {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(text, "{MARK} {}-{}", first.number, last.number);
+    }
 }
 
 /// Writes the lines worth showing: the signature, and the lines with words of the query with what is
@@ -73,10 +93,8 @@ pub(super) fn trimmed(lines: &[Line<'_>], wanted: &Wanted, measure: Measure) -> 
     while let Some(line) = lines.get(at) {
         let hidden = kept.iter().skip(at).take_while(|kept| !**kept).count();
         if hidden >= LEAST_LEFT_OUT {
+            push_mark(&mut trimmed, lines.get(at..at + hidden).unwrap_or_default());
             at += hidden;
-            let last = lines.get(at - 1).unwrap_or(line);
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(trimmed, "{MARK} {}-{}", line.number, last.number);
             continue;
         }
         push_line(&mut trimmed, *line, measure.bytes);
@@ -203,8 +221,28 @@ fn open(path: &Path) -> Store {
     }
 
     #[test]
+    fn of_a_long_comment_the_first_lines_are_written() {
+        let comment = |lines: usize| format!("{}fn a() {{}}\n// b", "// a\n".repeat(lines));
+        let shown = |lines: usize| {
+            let text = comment(lines);
+            let lines = (1..).zip(text.lines()).map(|(number, text)| Line { number, text });
+            whole(&lines.collect::<Vec<_>>(), |line| line.starts_with("//"))
+        };
+        assert_eq!(shown(8).lines().count(), 10);
+        insta::assert_snapshot!(shown(9), @r"
+        1|// a
+        2|// a
+        3|// a
+        4|// a
+        ⋯ 5-9
+        10|fn a() {}
+        11|// b
+        ");
+    }
+
+    #[test]
     fn nothing_is_left_out_of_what_is_short() {
         let measure = Measure { lines: 40, around: 30, bytes: 400 };
-        assert_eq!(trimmed(&lines(), &Wanted::of("journal"), measure), whole(&lines()));
+        assert_eq!(trimmed(&lines(), &Wanted::of("journal"), measure), whole(&lines(), |_| false));
     }
 }
