@@ -369,7 +369,7 @@ mod tests {
             super::excerpt(&found, "line", &Freshness::default(), &BTreeSet::new(), 12_000).text;
         let last = text.lines().last().unwrap();
         assert!(last.starts_with("(also defined in /r/a.rs:1, /r/a.rs:2, "), "{last}");
-        assert!(last.ends_with("/r/a.rs:8 and 2 more places)"), "{last}");
+        assert!(last.ends_with("/r/a.rs:8 and 2 more)"), "{last}");
     }
 
     #[test]

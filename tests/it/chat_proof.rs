@@ -1,7 +1,7 @@
 //! Answers whose citations are wrong, with the real Codex: the model puts them right, once, or they are
 //! struck out.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use codeinfo::{
     chat::{Event, Outcome},
@@ -150,4 +150,32 @@ async fn a_caller_that_leaves_during_the_correction_interrupts_it() {
     drop(turn);
     harness.model.left(1).await;
     assert_eq!(shown(&harness.follow_up(conversation, "And now?").await), "answer: Next.");
+}
+
+#[tokio::test]
+async fn lines_that_changed_since_they_were_indexed_are_not_called_wrong() {
+    let text = "`parse` is at src/parse.rs:5-7.";
+    let harness = Harness::new([Reply::Items(vec![says(text)])]).await;
+    let file = harness.repo().join("src/parse.rs");
+    let code = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("// More.\n{code}")).unwrap();
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(shown(&outcome), format!("answer: {text}"));
+    assert_eq!(counts(&outcome), Some(counted(1, 0, 0, 0)));
+    assert_ne!(outcome.citations[0].state, State::Verified);
+    assert_eq!(harness.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_said_of_faults_is_bounded_and_stays_in_its_lines() {
+    let wrong: Vec<String> = (0..300).map(|at| format!("src/parse.rs:{}", 1000 + at)).collect();
+    let text = wrong.join(" and ");
+    let harness =
+        Harness::new([Reply::Items(vec![says(&text)]), Reply::Items(vec![says(&text)])]).await;
+    drop(harness.ask("Where is the parser?").await);
+    let requests = harness.model.requests();
+    let asked = requests[1]["input"].as_array().unwrap().last().unwrap();
+    let asked = asked["content"][0]["text"].as_str().unwrap();
+    assert!(asked.len() < 9000 && asked.len() > 7000, "{} bytes", asked.len());
+    assert!(asked.lines().filter(|line| line.starts_with("- `src/parse.rs:1")).count() > 100);
 }

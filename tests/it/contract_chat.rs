@@ -164,3 +164,20 @@ async fn a_follow_up_waits_for_the_first_turn_of_its_conversation() {
     );
     assert!(model.latest().contains("First."), "the later turn knows the earlier one");
 }
+
+#[tokio::test]
+async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
+    let text = "It is at src/parse.rs:1-4, not at src/read.rs:1-4.";
+    let model = Model::replay([Said::Items(vec![says(text)]), Said::Items(vec![says(text)])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    server.ingest_other().await;
+    let body = json!({ "question": "Where?", "repository": "demo" });
+    let reply = post(server.main, "/chat", &body.to_string()).await.body;
+    let said = "It is at src/parse.rs:1-4, not at ~~src/read.rs:1-4~~ (not found).";
+    assert!(reply.contains(&format!(r#"{{"text":"{said}"}}"#)), "{reply}");
+    let checked = r#""checked":{"citations":2,"verified":1,"repaired":0,"wrong":1}"#;
+    assert!(reply.contains(checked), "{reply}");
+    let listed = r#""relPath":"src/parse.rs","repo":"demo","lines":["1-4"],"state":"verified""#;
+    assert!(reply.contains(listed), "{reply}");
+}

@@ -509,3 +509,31 @@ async fn code_that_a_conversation_was_shown_is_only_named_the_next_time() {
     let other = search(json!("one")).await;
     assert!(!other.contains("shown before"), "what changed is shown: {other}");
 }
+
+#[tokio::test]
+async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name() {
+    let server = Listeners::start().await;
+    for place in 0..12 {
+        let code = format!("pub fn launch(rocket: u{place}) {{\n    ignite(rocket);\n}}\n");
+        server.write(&format!("pad/src/p{place}.rs"), &code);
+    }
+    server.write("pad/src/relaunch.rs", "pub fn relaunch() {}\n\npub struct Launch;\n");
+    server.ingest("pad", "rockets").await;
+    let search = async |query: &str| {
+        let arguments = json!({ "query": query, "limit": 3 });
+        let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.json();
+        reply["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let text = search("launch").await;
+    let also = text.lines().find(|line| line.starts_with("(also defined in ")).unwrap();
+    assert_eq!(also.matches("/pad/src/p").count(), 8, "{text}");
+    assert!(also.ends_with(".rs:1 and 1 more)"), "{text}");
+    let shown = text.lines().filter(|line| line.starts_with("[pad] "));
+    for header in shown {
+        let path = header.split_once(":1-").unwrap().0.rsplit('/').next().unwrap();
+        assert!(!also.contains(&format!("/{path}:")), "{path} stands twice: {text}");
+    }
+    assert!(!also.contains("relaunch"), "{text}");
+    let prose = search("where do rockets launch").await;
+    assert!(!prose.contains("also defined"), "{prose}");
+}

@@ -47,3 +47,37 @@ impl Shown {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_keeps_what_it_was_shown_until_that_is_too_much() {
+        let shown = Shown::default();
+        let ids = |count: usize| (0..count).map(|id| id.to_string()).collect::<Vec<String>>();
+        shown.add(Some("one"), ids(MAX_CHUNKS));
+        assert_eq!(shown.of(Some("one")).len(), MAX_CHUNKS);
+        shown.add(Some("one"), vec!["another".to_owned()]);
+        assert_eq!(shown.of(Some("one")), BTreeSet::from(["another".to_owned()]));
+        for other in [Some("two"), None] {
+            assert!(shown.of(other).is_empty());
+        }
+    }
+
+    #[test]
+    fn the_conversations_that_searched_last_are_kept() {
+        let shown = Shown::default();
+        let add = |name: &str| shown.add(Some(name), vec!["a".to_owned()]);
+        add("first");
+        add("second");
+        for other in 0..MAX_CONVERSATIONS.get() - 2 {
+            add(&other.to_string());
+        }
+        assert_eq!(shown.of(Some("first")).len(), 1);
+        add("one more");
+        assert_eq!((shown.of(Some("first")).len(), shown.of(Some("second")).len()), (1, 0));
+        add(&"x".repeat(MAX_NAME + 1));
+        assert!(shown.of(Some(&"x".repeat(MAX_NAME + 1))).is_empty());
+    }
+}

@@ -153,7 +153,7 @@ pub(super) fn also(places: &[DefinedAt]) -> String {
     let named: Vec<String> = named.collect();
     let rest = match places.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
-        more => format!(" and {more} more places"),
+        more => format!(" and {more} more"),
     };
     format!("(also defined in {}{rest})\n", named.join(", "))
 }
