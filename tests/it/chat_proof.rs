@@ -26,6 +26,15 @@ fn counts(outcome: &Outcome) -> Option<CitationCounts> {
     })?
 }
 
+/// The messages of the model that a caller hears.
+fn answers(events: &[Event]) -> Vec<&str> {
+    let text = |event| match event {
+        &Event::Answer { ref text } => Some(text.as_str()),
+        _ => None,
+    };
+    events.iter().filter_map(text).collect()
+}
+
 fn counted(citations: usize, verified: usize, repaired: usize, wrong: usize) -> CitationCounts {
     CitationCounts { citations, verified, repaired, wrong }
 }
@@ -42,14 +51,7 @@ async fn what_is_wrong_is_put_right_before_anybody_reads_it() {
     .await;
     let turn = harness.begin("Where is the parser?", None).await.unwrap();
     let events: Vec<Event> = turn.collect().await;
-    let answers: Vec<&String> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::Answer { text } => Some(text),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(answers, [RIGHT]);
+    assert_eq!(answers(&events), [RIGHT]);
     let Some(Event::Ended(outcome)) = events.last() else { panic!("{events:?}") };
     let expected = "thinking: hm\nvector_summary: src/parse.rs\nthinking: let me see\n\
                     vector_summary: src/parse.rs\nanswer: ";
@@ -94,20 +96,23 @@ async fn an_answer_without_faults_costs_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_correction_that_is_no_whole_answer_or_fails_is_not_taken() {
+async fn a_correction_that_is_no_better_or_no_whole_answer_or_fails_is_not_taken() {
     let refused = Reply::Status(400, json!({ "error": { "message": "no" } }));
-    for (second, requests) in [
-        (Reply::Items(vec![says("It is fixed.")]), 2),
-        (Reply::Items(vec![says("Sorry."), thinks("hm"), says("I put src/parse.rs:90 right.")]), 2),
-        (refused, 2),
+    // Long, without the place that was right.
+    let other = "It is somewhere in the parser, which is not easy to find, nor to understand.";
+    let as_wrong = "`parse` is at src/parse.rs:80-85, and `Fault` at src/parse.rs:8-10.";
+    for second in [
+        Reply::Items(vec![says("It is fixed.")]),
+        Reply::Items(vec![says("Sorry."), thinks("hm"), says("I put src/parse.rs:90 right.")]),
+        Reply::Items(vec![says(other)]),
+        Reply::Items(vec![says(as_wrong)]),
+        refused,
     ] {
         let harness = Harness::new([Reply::Items(vec![says(WRONG)]), second]).await;
         let outcome = harness.ask("Where is the parser?").await;
-        let answers: Vec<String> = shown(&outcome)
-            .lines()
-            .filter(|line| !line.starts_with("thinking"))
-            .map(str::to_owned)
-            .collect();
+        let said = shown(&outcome);
+        let answers: Vec<&str> =
+            said.lines().filter(|line| !line.starts_with("thinking")).collect();
         assert_eq!(
             answers,
             [
@@ -116,8 +121,28 @@ async fn a_correction_that_is_no_whole_answer_or_fails_is_not_taken() {
             ]
         );
         assert_eq!(counts(&outcome), Some(counted(2, 1, 0, 1)));
-        assert_eq!(harness.model.requests().len(), requests);
+        assert_eq!(harness.model.requests().len(), 2);
     }
+}
+
+#[tokio::test]
+async fn a_correction_that_is_much_shorter_is_not_taken() {
+    let long = format!("It is at src/parse.rs:90-95. {}", "And so on. ".repeat(20));
+    let replies = [&*long, "It is at src/parse.rs:4-6."].map(|text| Reply::Items(vec![says(text)]));
+    let harness = Harness::new(replies).await;
+    let outcome = harness.ask("Where is the parser?").await;
+    assert!(shown(&outcome).starts_with("answer: It is at ~~src/parse.rs:90-95~~"), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn files_that_are_not_indexed_are_counted_and_not_called_wrong() {
+    let text = "It is at src/parse.rs:4-6 and in notes/plan.md:1.";
+    let harness = Harness::new([Reply::Items(vec![says(text)])]).await;
+    fs::create_dir(harness.repo().join("notes")).unwrap();
+    fs::write(harness.repo().join("notes/plan.md"), "Later.\n").unwrap();
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(shown(&outcome), format!("answer: {text}"));
+    assert_eq!(counts(&outcome), Some(counted(2, 1, 0, 0)));
 }
 
 #[tokio::test]
@@ -178,4 +203,19 @@ async fn what_is_said_of_faults_is_bounded_and_stays_in_its_lines() {
     let asked = asked["content"][0]["text"].as_str().unwrap();
     assert!(asked.len() < 9000 && asked.len() > 7000, "{} bytes", asked.len());
     assert!(asked.lines().filter(|line| line.starts_with("- `src/parse.rs:1")).count() > 100);
+}
+
+#[tokio::test]
+async fn each_message_is_reported_once_and_in_its_place() {
+    let harness = Harness::new([
+        Reply::Items(vec![says("First I search."), searches("parse")]),
+        Reply::Items(vec![says(RIGHT), thinks("that is all")]),
+    ])
+    .await;
+    let turn = harness.begin("Where is the parser?", None).await.unwrap();
+    let events: Vec<Event> = turn.collect().await;
+    assert_eq!(answers(&events), ["First I search.", RIGHT]);
+    let first = |is: fn(&Event) -> bool| events.iter().position(is).unwrap();
+    let search = first(|event| matches!(event, Event::ToolRequest { .. }));
+    assert!(first(|event| matches!(event, Event::Answer { .. })) < search, "{events:?}");
 }

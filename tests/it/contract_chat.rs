@@ -180,4 +180,6 @@ async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     assert!(reply.contains(checked), "{reply}");
     let listed = r#""relPath":"src/parse.rs","repo":"demo","lines":["1-4"],"state":"verified""#;
     assert!(reply.contains(listed), "{reply}");
+    let note = "The next question is about the repository";
+    assert_eq!(model.latest().matches(note).count(), 1, "it is said once");
 }
