@@ -63,10 +63,15 @@ impl Proof {
             wrong: self.wrong(),
         };
         let mut text = self.text;
+        let mut done = text.len();
         for one in self.report.citations.iter().rev().filter(|one| is_wrong(one)) {
-            if let Some(cited) = text.get(one.whole.clone()) {
+            // The text of a link may be a citation too, and is struck out with the link.
+            if one.whole.end <= done
+                && let Some(cited) = text.get(one.whole.clone())
+            {
                 let struck = format!("~~{cited}~~ ({})", correction(one));
                 text.replace_range(one.whole.clone(), &struck);
+                done = one.whole.start;
             }
         }
         (text, counts, self.report.citations)

@@ -239,12 +239,14 @@ impl Runner<'_> {
         let Some(request) = proof.request() else {
             return Some(Proved { place, proof, is_reported });
         };
-        if let Some(failure) = self.ask_again(&request, heard, deadline).await {
+        let failure = self.ask_again(&request, heard, deadline).await;
+        if let Some(failure) = &failure {
             warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
         }
         heard.held = None;
         let corrected = match heard.assembly.answer() {
-            Some((other, text)) if other > place => {
+            // What a turn that failed has said may be half of an answer.
+            Some((other, text)) if failure.is_none() && other > place => {
                 self.check(text, deadline).await.map(|corrected| (other, corrected))
             }
             _ => None,
@@ -353,6 +355,7 @@ impl Runner<'_> {
     /// Interrupts the turn and hears what it still has to say.
     async fn stop(&self, mut running: Running, heard: &mut Heard, stop: Stop) -> Failure {
         debug!(conversation.id = %self.conversation, ?stop, "turn interrupted");
+        let held = heard.held.take();
         let ended = timeout(INTERRUPT_GRACE, async {
             running.interrupt().await;
             loop {
@@ -366,6 +369,8 @@ impl Runner<'_> {
             }
         })
         .await;
+        // A message that came in time is reported with the end.
+        heard.held = held.or(heard.held.take());
         if ended.is_ok() {
             running.keep().await;
         } else {

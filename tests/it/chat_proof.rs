@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::support::{
     harness::{Harness, shown},
-    model::{Model, Reply, says, searches, thinks},
+    model::{Item, Model, Reply, says, searches, thinks},
 };
 
 const WRONG: &str = "`parse` is at src/parse.rs:90-95, and `Fault` at src/parse.rs:8-10.";
@@ -87,6 +87,34 @@ async fn what_stays_wrong_is_struck_out_after_one_more_try() {
 }
 
 #[tokio::test]
+async fn a_link_that_is_wrong_in_text_and_target_is_struck_out_once() {
+    let link = "It is [`src/parse.rs:70`](src/parse.rs#L70), and `Fault` at src/parse.rs:8-10.";
+    let harness =
+        Harness::new([Reply::Items(vec![says(link)]), Reply::Items(vec![says(link)])]).await;
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(
+        shown(&outcome),
+        "answer: It is ~~[`src/parse.rs:70`](src/parse.rs#L70)~~ (not found), and `Fault` at \
+         src/parse.rs:8-10."
+    );
+}
+
+#[tokio::test]
+async fn a_message_before_the_turn_is_stopped_is_reported() {
+    let begins = Item::BeginsToThink("hm".to_owned());
+    let model = Model::replay([Reply::Silent(vec![says("Let me see."), begins])]).await;
+    let harness =
+        Harness::with(model, "", |settings| settings.turn_timeout = Duration::from_secs(4)).await;
+    let turn = harness.begin("Where is the parser?", None).await.unwrap();
+    let events: Vec<Event> = turn.collect().await;
+    let said = |event: &Event| matches!(event, Event::Answer { text } if text == "Let me see.");
+    assert_eq!(events.iter().filter(|event| said(event)).count(), 1, "{events:?}");
+    let Some(Event::Ended(outcome)) = events.last() else { panic!("{events:?}") };
+    assert!(shown(outcome).starts_with("answer: Let me see.\nthinking: hm\nfailure: "));
+    harness.model.left(1).await;
+}
+
+#[tokio::test]
 async fn an_answer_without_faults_costs_nothing_more() {
     let harness = Harness::new([Reply::Items(vec![says(RIGHT)])]).await;
     let outcome = harness.ask("Where is the parser?").await;
@@ -97,18 +125,23 @@ async fn an_answer_without_faults_costs_nothing_more() {
 
 #[tokio::test]
 async fn a_correction_that_is_no_better_or_no_whole_answer_or_fails_is_not_taken() {
-    let refused = Reply::Status(400, json!({ "error": { "message": "no" } }));
+    let refused = || Reply::Status(400, json!({ "error": { "message": "no" } }));
+    let half = "What is left of it is `Fault`, at src/parse.rs:8-10.";
     // Long, without the place that was right.
     let other = "It is somewhere in the parser, which is not easy to find, nor to understand.";
     let as_wrong = "`parse` is at src/parse.rs:80-85, and `Fault` at src/parse.rs:8-10.";
-    for second in [
-        Reply::Items(vec![says("It is fixed.")]),
-        Reply::Items(vec![says("Sorry."), thinks("hm"), says("I put src/parse.rs:90 right.")]),
-        Reply::Items(vec![says(other)]),
-        Reply::Items(vec![says(as_wrong)]),
-        refused,
+    let says = |text: &str| Reply::Items(vec![says(text)]);
+    let several = ["Sorry.", "I put src/parse.rs:90 right."].map(|text| Item::Says(text.into()));
+    for (then, requests) in [
+        (vec![says("It is fixed.")], 2),
+        (vec![Reply::Items(several.to_vec())], 2),
+        (vec![says(other)], 2),
+        (vec![says(as_wrong)], 2),
+        (vec![refused()], 2),
+        (vec![Reply::Cut(vec![Item::Says(half.into())]), refused()], 3),
     ] {
-        let harness = Harness::new([Reply::Items(vec![says(WRONG)]), second]).await;
+        let replies = std::iter::once(Reply::Items(vec![says(WRONG)])).chain(then);
+        let harness = Harness::new(replies).await;
         let outcome = harness.ask("Where is the parser?").await;
         let said = shown(&outcome);
         let answers: Vec<&str> =
@@ -121,7 +154,7 @@ async fn a_correction_that_is_no_better_or_no_whole_answer_or_fails_is_not_taken
             ]
         );
         assert_eq!(counts(&outcome), Some(counted(2, 1, 0, 1)));
-        assert_eq!(harness.model.requests().len(), 2);
+        assert_eq!(harness.model.requests().len(), requests);
     }
 }
 
