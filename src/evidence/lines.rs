@@ -1,6 +1,6 @@
 //! Lines of a file as it is now, and which of them are not as they were indexed.
 
-use std::{collections::HashSet, io, path::Path};
+use std::{collections::HashSet, io, iter, path::Path};
 
 use codeinfo_lang::detect;
 
@@ -99,9 +99,10 @@ impl Evidence {
         let lines: Vec<&str> = text.lines().collect();
         let total = number(lines.len()).max(total);
         let (asked, shown_last) = clamped(asked, total);
-        let numbered =
-            (1..).zip(lines).filter(|(number, _)| asked.first <= *number && *number <= shown_last);
-        let lines = numbered.map(|(number, line)| (number, line.to_owned())).collect();
+        // What is indexed ends with the last line that is not blank.
+        let lines = (1..=shown_last).zip(lines.into_iter().chain(iter::repeat("")));
+        let shown = lines.filter(|(number, _)| asked.first <= *number);
+        let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
         Ok(FileLines { file, total, lines, asked, state })
     }
 }

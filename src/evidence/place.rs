@@ -82,7 +82,7 @@ impl Evidence {
     }
 
     /// Returns the places that a path may mean as it is, each with its root. An absolute one has the inner of roots
-    /// that lie within one another.
+    /// that lie within one another; the name of a root is that root, and no folder in it of that name.
     fn asked<'a>(&self, path: &Path, roots: &'a [Root]) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
@@ -94,7 +94,11 @@ impl Evidence {
             });
             return below.max_by_key(|(root, _)| root.path.as_os_str().len()).into_iter().collect();
         }
-        let mut asked = Vec::new();
+        let named = roots.iter().filter(|root| path == Path::new(&root.name));
+        let mut asked: Vec<(&Root, String)> = named.map(|root| (root, String::new())).collect();
+        if !asked.is_empty() {
+            return asked;
+        }
         for root in roots {
             if let Some(below) = path.strip_prefix(&root.name).ok().and_then(text) {
                 asked.push((root, below));

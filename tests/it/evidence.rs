@@ -350,6 +350,27 @@ async fn a_path_that_means_several_files_names_them() {
 }
 
 #[tokio::test]
+async fn the_name_of_a_repository_is_that_and_no_folder_of_the_name() {
+    let server = zoo().await;
+    server.write("zoo/zoo/gate.rs", "pub fn open_gate() {}\n");
+    server.ingest("zoo", "animals").await;
+    assert!(outline(&server, "zoo").await.starts_with("FOLDER/zoo: 5 files, all shown"));
+    assert!(outline(&server, "zoo/zoo").await.starts_with("FOLDER/zoo/zoo: 1 file, all shown"));
+}
+
+#[tokio::test]
+async fn blank_lines_at_the_end_are_no_lines_that_do_not_fit() {
+    let server = Listeners::start().await;
+    server.write("zoo/a.rs", "pub fn open_gate() {}\r\n\r\n\r\n");
+    server.ingest("zoo", "animals").await;
+    assert_snapshot!(lines(&server, "a.rs").await, @r"
+    FOLDER/zoo/a.rs:1-3 of 3
+    1|pub fn open_gate() {}
+    ");
+    assert_snapshot!(lines(&server, "a.rs:2-3").await, @"FOLDER/zoo/a.rs:2-3 of 3");
+}
+
+#[tokio::test]
 async fn hostile_names_are_looked_for_as_they_are_or_refused_in_a_line() {
     let server = zoo().await;
     for name in [
@@ -515,6 +536,12 @@ async fn a_search_for_a_path_shows_what_is_there() {
         (&files[0]["relPath"], &files[0]["ranges"]),
         (&json!("src/store.rs"), &json!(["4-6"]))
     );
+    server.write("zoo/long.rs", &"fn line() {}\n".repeat(900));
+    server.ingest("zoo", "animals").await;
+    let long =
+        reply(&server, "/mcp", "VectorSearch", &json!({ "query": "long.rs:11-900" })).await.json();
+    let file = &long["result"]["_meta"]["codeinfo/files"][0];
+    assert_eq!((&file["ranges"], &file["lines"]), (&json!(["11-210"]), &json!(200)));
     for query in ["where is store.rs", "src/nothing.rs", "feeding/okapis", "feed_okapi", "Foo::7"] {
         assert!(search(query).await.contains("[zoo] "), "{query}");
     }

@@ -123,7 +123,8 @@ impl RawSearch {
         let (text, files) = if let Some((first, last)) = lines {
             let asked = around(first, last);
             let Ok(read) = evidence.lines(path, asked, within).await else { return Ok(None) };
-            (lines::text(&read), vec![summary(&read.file, read.asked)])
+            let (text, shown) = lines::text(&read);
+            (text, vec![summary(&read.file, shown)])
         } else {
             let Ok(found) = evidence.outline(path, within).await else { return Ok(None) };
             let files = match &found {
@@ -173,7 +174,7 @@ impl RawSearch {
             _ => (path.as_str(), Asked { first, last }),
         };
         match self.services.evidence.lines(path, asked, only).await {
-            Ok(read) => Ok(said(tool, lines::text(&read))),
+            Ok(read) => Ok(said(tool, lines::text(&read).0)),
             Err(failure) => refused(&failure),
         }
     }

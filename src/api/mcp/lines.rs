@@ -18,8 +18,8 @@ const RESERVE: usize = 120;
 const MAX_RANGES: usize = 12;
 
 /// Writes the lines that are not blank, each after its number, under one that says which they are; the last says
-/// which are left out.
-pub(super) fn text(read: &FileLines) -> String {
+/// which are left out. Returns also which are not.
+pub(super) fn text(read: &FileLines) -> (String, LineRange) {
     let path = plain_name(&read.file.path, MAX_PATH_CHARS);
     let LineRange { first, last } = read.asked;
     let mut text = format!("{path}:{first}-{last} of {}{}\n", read.total, state(read));
@@ -40,7 +40,7 @@ pub(super) fn text(read: &FileLines) -> String {
     if next <= last {
         let _ = writeln!(text, "({next}-{last} do not fit: call ReadLines with first {next})");
     }
-    text.trim_end().to_owned()
+    (text.trim_end().to_owned(), LineRange { first, last: (next - 1).max(first) })
 }
 
 fn state(read: &FileLines) -> String {
