@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -31,18 +32,17 @@ pub(super) struct File {
     pub(super) is_changed: bool,
 }
 
-/// Reads the files of each root. Those that would be too much are not in the result.
+/// Reads the files of each root. Those that may not be read, or would be too much, are not in the result.
 pub(super) fn files(roots: impl Iterator<Item = (PathBuf, Vec<Wanted>)>) -> HashMap<Place, File> {
     let mut files = HashMap::new();
     let mut room = MAX_BYTES;
     for (root, wanted) in roots {
-        let folder = Beneath::open(&root).ok();
+        let Ok(folder) = Beneath::open(&root) else { continue };
         for Wanted { place, record } in wanted {
             if room < record.size {
                 continue;
             }
-            let read = folder.as_ref().and_then(|folder| read(folder, &record));
-            let file = read.unwrap_or(File { content: None, is_changed: true });
+            let Some(file) = read(&folder, &record) else { continue };
             let bytes = file.content.as_ref().map_or(0, Content::bytes);
             room = room.saturating_sub(bytes);
             files.insert(place, file);
@@ -62,9 +62,15 @@ pub(super) fn present(roots: impl Iterator<Item = (PathBuf, Vec<Place>)>) -> Has
     found
 }
 
-/// Reads one file; `None` if it is gone or became a link, or is no text of a size that is read.
+/// Reads one file; `None` if it may not be read, or is too large.
 fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
-    let (opened, metadata) = folder.file(Path::new(&record.path)).ok()?;
+    const GONE: File = File { content: None, is_changed: true };
+    let (opened, metadata) = match folder.file(Path::new(&record.path)) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
+        // It is gone, or became a link.
+        Err(_) => return Some(GONE),
+    };
     let bytes = beneath::read(opened, MAX_FILE_BYTES + 1, || ()).ok()?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return None;
@@ -73,6 +79,6 @@ fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
         && record.modified_ns == domain::modified_ns(&metadata)
         && record.size == bytes.len() as u64;
     let is_changed = !is_settled && !hash::is_of(&record.version, &bytes);
-    let content = Content::new(record.path.clone(), String::from_utf8(bytes).ok()?);
-    Some(File { content: Some(content), is_changed })
+    let Ok(text) = String::from_utf8(bytes) else { return Some(GONE) };
+    Some(File { content: Some(Content::new(record.path.clone(), text)), is_changed })
 }

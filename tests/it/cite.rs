@@ -526,10 +526,14 @@ async fn what_is_not_to_be_read_is_not_read() {
     root.private_files = Some(vec!["key.yaml".to_owned()]);
     bench.store.put_root(root).await.unwrap();
     assert_eq!(states().await, [State::Verified]);
-    // What grew too large is not read to its end.
+    // What grew too large is not read to its end, and not called gone.
     let large = fs::File::options().write(true).open(repo.at("settings.yaml")).unwrap();
     large.set_len(1 << 40).unwrap();
-    assert_eq!(states().await, [State::Missing]);
+    assert_eq!(states().await, []);
+    // Nor is what cannot be read, since the folder of all is away.
+    fs::rename(&repo.0, repo.0.with_extension("away")).unwrap();
+    let away = checker.check("It is in settings.yaml:1-3.", None).await.unwrap();
+    assert_eq!(away, Report { citations: Vec::new(), unchecked: 1 });
 }
 
 #[tokio::test(flavor = "multi_thread")]
