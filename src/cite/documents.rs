@@ -79,6 +79,8 @@ pub struct Examined {
     edits: Vec<Edit>,
     /// What the lock is to have of it when it was mended.
     entries: BTreeMap<Key, String>,
+    /// What it keeps of lines that people have to look at, whatever moved to the same lines.
+    kept: BTreeMap<Key, String>,
 }
 
 /// Whether changed lines are accepted as they are.
@@ -145,6 +147,7 @@ impl Documents {
             text: String::new(),
             edits: Vec::new(),
             entries: BTreeMap::new(),
+            kept: BTreeMap::new(),
         };
         let checked_links = self.citations(&reading, &mut examined);
         self.links(&reading, &checked_links, &mut examined);
@@ -345,7 +348,7 @@ impl Documents {
         for range in lines {
             if let Some(entry) = self.lock.get(&examined.document, path, *range) {
                 let entry = entry.to_owned();
-                examined.entries.insert(examined.key(path, *range), entry);
+                examined.kept.insert(examined.key(path, *range), entry);
             }
         }
     }
@@ -393,8 +396,8 @@ impl Documents {
         let seen: HashSet<String> = examined.iter().map(|one| one.document.clone()).collect();
         let is_kept = |key: &Key| !seen.contains(&key.document) && self.tree.holds(&key.document);
         self.lock.entries.retain(|key, _| is_kept(key));
-        for Examined { document, text, edits, entries, .. } in examined {
-            self.lock.entries.extend(entries);
+        for Examined { document, text, edits, entries, kept, .. } in examined {
+            self.lock.entries.extend(entries.into_iter().chain(kept));
             if edits.is_empty() {
                 continue;
             }

@@ -249,6 +249,23 @@ fn what_changed_is_left_to_people() {
 }
 
 #[test]
+fn what_changed_stays_wrong_where_something_else_moved_to_its_lines() {
+    for document in
+        ["See src/app.rs:4-7 and src/app.rs:9-12.\n", "See src/app.rs:9-12, src/app.rs:4-7.\n"]
+    {
+        let tree = Tree::new(&[("a.md", document)]);
+        assert_eq!(tree.check(&["--fix"]).0, Some(0));
+        let shifted = format!("{}{APP}", "//! It opens and closes.\n".repeat(5));
+        tree.write("src/app.rs", &shifted.replace("and locked", "and left open"));
+        let (code, out, _) = tree.check(&["--fix"]);
+        assert!(code == Some(1) && out.contains("moved to 9-12 (mended)"), "{out}");
+        assert_eq!(tree.text("a.md"), document.replace("4-7", "9-12"));
+        let (code, out, _) = tree.check(&[]);
+        assert!(code == Some(1) && out.contains("have changed"), "{document}: {out}");
+    }
+}
+
+#[test]
 fn a_renamed_file_is_found_by_what_was_cited() {
     let tree = Tree::new(&[
         ("docs/a.md", "It closes (src/app.rs:9-12, [x](../src/app.rs#L4-L7), app.rs:4-7).\n"),
