@@ -19,6 +19,9 @@ use crate::{
     domain::LineRange,
 };
 
+/// A search through all files leaves so much room to those that are cited.
+const RESERVE: u64 = MAX_BYTES / 2;
+
 /// Says of a path that is not there whether the repository's ignore files leave it out.
 pub type IsIgnored = Box<dyn Fn(&str) -> bool>;
 
@@ -119,7 +122,7 @@ impl Tree {
     }
 
     /// Returns the only place among all listed files that has a fingerprint; those of the same name come
-    /// first.
+    /// first. There is none where not all can be read: a place may then not be the only one.
     pub(super) fn found(
         &self,
         path: &str,
@@ -139,6 +142,13 @@ impl Tree {
         if !same_name.is_empty() {
             return only(same_name);
         }
-        only(self.files.iter().flat_map(|file| places(file)).take(2).collect())
+        let mut all = Vec::new();
+        for file in &self.files {
+            all.extend(places(file));
+            if all.len() > 1 || self.room.get() < RESERVE {
+                return None;
+            }
+        }
+        only(all)
     }
 }

@@ -299,6 +299,24 @@ fn a_renamed_file_is_found_by_what_was_cited() {
 }
 
 #[test]
+fn what_was_cited_is_found_elsewhere_only_if_all_files_can_be_read() {
+    let tree = Tree::new(&[("a.md", "It closes (src/app.rs:9-12).\n"), ("b.md", "See z.rs:1.\n")]);
+    tree.write("z.rs", "fn last() {}\n");
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    fs::rename(tree.0.path().join("src/app.rs"), tree.0.path().join("here.rs")).unwrap();
+    for place in 0..9 {
+        tree.write(&format!("large/{place}.txt"), "");
+        let large = tree.0.path().join(format!("large/{place}.txt"));
+        fs::File::options().write(true).open(large).unwrap().set_len(8 << 20).unwrap();
+    }
+    let (code, out, said) = tree.check(&[]);
+    assert_eq!((code, out.as_str()), (Some(1), "a.md:1:12: src/app.rs:9-12: no such file\n"));
+    assert_eq!(said.lines().next(), Some("2 documents, 2 citations: 1 verified, 1 missing"));
+    fs::remove_dir_all(tree.0.path().join("large")).unwrap();
+    assert!(tree.check(&[]).1.contains("moved to here.rs:9-12"));
+}
+
+#[test]
 fn the_list_is_a_promise() {
     let tree = Tree::new(&[(
         "a.md",
