@@ -199,7 +199,7 @@ impl Checker {
         let mut named = Named::new(unknown.map(|(citation, _)| citation.path.as_str()));
         if !named.is_empty() {
             for (at, root) in roots.iter().enumerate() {
-                named.add(at, &public(self.store.files(root.id).await?, root));
+                named.add(at, &root.public(self.store.files(root.id).await?));
             }
         }
         let meaning = |((citation, asked), exact): ((&Citation, &Asked), Option<Meaning>)| {
@@ -250,7 +250,7 @@ impl Checker {
         let mut found = HashMap::new();
         for (at, paths) in by_root {
             let Some(root) = roots.get(at) else { continue };
-            for record in public(self.store.files_at(root.id, paths).await?, root) {
+            for record in root.public(self.store.files_at(root.id, paths).await?) {
                 found.insert((at, record.path.clone()), record);
             }
         }
@@ -318,13 +318,6 @@ impl Checker {
         };
         timeout(TIMEOUT, working).await.map_err(|_| CiteError::Stalled)?
     }
-}
-
-/// Leaves out the files that are known to be secrets.
-fn public(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
-    let private: HashSet<&String> = root.private_files.iter().flatten().collect();
-    records.retain(|record| !private.contains(&record.path));
-    records
 }
 
 /// Judges every citation, in order.

@@ -6,6 +6,7 @@ pub mod hash;
 mod hit;
 mod id;
 mod last_run;
+pub mod paths;
 mod plain;
 mod question;
 mod root;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use super::{
@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     config::PathMap,
-    domain::{FileRecord, Root},
+    domain::{
+        FileRecord, Root,
+        paths::{clean, ends_with},
+    },
 };
 
 /// So many files are named where a path may mean several, or another.
@@ -148,23 +151,6 @@ impl<'a> Roots<'a> {
     }
 }
 
-/// Removes `.` and `..` from a path; `None` where that leads out of it.
-fn clean(path: &Path) -> Option<PathBuf> {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !clean.pop() {
-                    return None;
-                }
-            }
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => clean.push(part),
-        }
-    }
-    Some(clean)
-}
-
 /// The indexed files that have the names which citations end with.
 #[derive(Debug, Default)]
 pub(super) struct Named {
@@ -271,9 +257,4 @@ pub(super) fn ambiguous(several: &[Place]) -> Fault {
 
 fn name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Whether a path ends with all parts of another.
-fn ends_with(path: &str, end: &str) -> bool {
-    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     cite::{Documents, Examined, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
+    domain::paths::is_below,
     ingest::discover::{self, Ignores},
 };
 
@@ -77,9 +78,6 @@ fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result
     let listed = discover::discover(root, MAX_LISTED_BYTES, &CancellationToken::new());
     let listed = listed.map_err(|error| unreadable(root, error.to_string()))?;
     let files: Vec<String> = listed.files.into_iter().map(|file| file.path).collect();
-    let is_below = |path: &str, folder: &String| {
-        folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-    };
     let is_wanted = |path: &&String| {
         is_markdown(path) && wanted.folders.iter().any(|folder| is_below(path, folder))
     };

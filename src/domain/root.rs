@@ -1,10 +1,10 @@
 //! A root: one indexed folder, and what is known of it.
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{LastRun, RootId, Timestamp};
+use super::{FileRecord, LastRun, RootId, Timestamp};
 
 /// One indexed repository, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +34,15 @@ pub struct Root {
     /// looked for them: former versions did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
+}
+
+impl Root {
+    /// Leaves out the files that are known to be secrets.
+    pub fn public(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
+        let private: HashSet<&String> = self.private_files.iter().flatten().collect();
+        records.retain(|record| !private.contains(&record.path));
+        records
+    }
 }
 
 /// No root is called like that.

@@ -1,6 +1,6 @@
 //! The text of files as they were indexed, put together from their chunks.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use codeinfo_lang::{Language, detect};
 use uuid::Uuid;
@@ -83,12 +83,5 @@ impl Evidence {
 /// Leaves out the files that are known to be secrets, and those of which nothing is indexed.
 pub(super) fn with_content(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
     records.retain(|record| record.chunks > 0);
-    public(records, root)
-}
-
-/// Leaves out the files that are known to be secrets.
-pub(super) fn public(mut records: Vec<FileRecord>, root: &Root) -> Vec<FileRecord> {
-    let private: HashSet<&String> = root.private_files.iter().flatten().collect();
-    records.retain(|record| !private.contains(&record.path));
-    records
+    root.public(records)
 }

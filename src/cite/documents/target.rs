@@ -1,8 +1,11 @@
 //! Finds the file of a work tree that a path in a document means, and whether one that is not there surely was.
 
-use crate::cite::{
-    parse::{Certainty, Citation},
-    tree::Tree,
+use crate::{
+    cite::{
+        parse::{Certainty, Citation},
+        tree::Tree,
+    },
+    domain::paths::ends_with,
 };
 
 /// Parts of paths that stand for others, such as `foo/bar.rs`.
@@ -45,11 +48,7 @@ pub(super) fn of(tree: &Tree, document: &str, citation: &Citation, in_link: bool
     }
     if !in_link && !path.contains("..") {
         let end = path.trim_start_matches("./");
-        let is_end = |file: &&str| {
-            let before = file.strip_suffix(end);
-            before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
-        };
-        let mut named = tree.named_like(path).filter(is_end);
+        let mut named = tree.named_like(path).filter(|file| ends_with(file, end));
         match (named.next(), named.next()) {
             (Some(only), None) => return Target::File(only.to_owned()),
             (Some(_), Some(_)) => return Target::Unmeant,

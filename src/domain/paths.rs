@@ -1,0 +1,50 @@
+//! Paths as people and models write them: without `.` and `..`, and how they end.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Removes `.` and `..` from a path; `None` where that leads out of it.
+pub fn clean(path: &Path) -> Option<PathBuf> {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !clean.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => clean.push(part),
+        }
+    }
+    Some(clean)
+}
+
+/// Whether a file is in a folder, which is the root itself if its path is empty.
+pub fn is_below(file: &str, folder: &str) -> bool {
+    folder.is_empty() || file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Whether a path ends with all parts of another.
+pub fn ends_with(path: &str, end: &str) -> bool {
+    path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_leads_out_is_none() {
+        let clean = |path: &str| clean(Path::new(path));
+        assert_eq!(clean("a/./b/../c/"), Some(PathBuf::from("a/c")));
+        assert_eq!(clean("/a/../b"), Some(PathBuf::from("/b")));
+        assert!(clean("../a").is_none() && clean("a/../../b").is_none() && clean("/..").is_none());
+    }
+
+    #[test]
+    fn paths_begin_and_end_with_whole_parts() {
+        assert!(is_below("a/b", "a") && !is_below("ab/c", "a") && is_below("a", ""));
+        assert!(ends_with("a/b/c.rs", "b/c.rs") && ends_with("c.rs", "c.rs"));
+        assert!(!ends_with("ab/c.rs", "b/c.rs"));
+    }
+}
