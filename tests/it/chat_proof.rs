@@ -140,7 +140,7 @@ async fn a_correction_that_is_no_better_or_no_whole_answer_or_fails_is_not_taken
         (vec![refused()], 2),
         (vec![Reply::Cut(vec![Item::Says(half.into())]), refused()], 3),
     ] {
-        let replies = std::iter::once(Reply::Items(vec![says(WRONG)])).chain(then);
+        let replies = std::iter::once(says(WRONG)).chain(then);
         let harness = Harness::new(replies).await;
         let outcome = harness.ask("Where is the parser?").await;
         let said = shown(&outcome);
