@@ -58,6 +58,9 @@ pub use tree::{IsIgnored, Tree};
 const MAX_CHECKS: usize = 16;
 /// More files are not looked for outside of the index: a text may name many, and there may be many roots.
 const MAX_LOOKUPS: usize = 4096;
+/// So many citations of an answer are counted, and so many of them checked.
+const MAX_FOUND: usize = 10_000;
+const MAX_CHECKED: usize = 1000;
 /// A check is given up after this; a folder on a network may hang.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -152,7 +155,8 @@ impl Checker {
     /// Checks the citations of a text against all roots, or against one.
     pub async fn check(&self, text: &str, within: Option<RootId>) -> Result<Report, CiteError> {
         let whole = Pieces::of(text);
-        let citations = parse::found_in(text, &whole, MAX_CITATIONS);
+        let mut citations = parse::found_in(text, &whole, MAX_FOUND);
+        let more = citations.split_off(citations.len().min(MAX_CHECKED)).len();
         if citations.is_empty() {
             return Ok(Report::default());
         }
@@ -171,7 +175,9 @@ impl Checker {
         let known = self.known(files, &records).await?;
         let paths = self.paths.clone();
         let judge = move || report(reading, meanings, &known, &Roots::new(&roots, &paths));
-        self.blocking(judge).await
+        let mut report = self.blocking(judge).await?;
+        report.unchecked += more;
+        Ok(report)
     }
 
     /// Finds out which files are meant, and what the index has of them.

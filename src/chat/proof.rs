@@ -69,7 +69,7 @@ impl Proof {
             if one.whole.end <= done
                 && let Some(cited) = text.get(one.whole.clone())
             {
-                let struck = format!("~~{cited}~~ ({})", correction(one));
+                let struck = struck(&text, one, cited);
                 text.replace_range(one.whole.clone(), &struck);
                 done = one.whole.start;
             }
@@ -90,6 +90,16 @@ impl Proof {
 /// may have read the file as it is now.
 fn is_wrong(one: &Checked) -> bool {
     one.fault.as_ref().is_some_and(|fault| !matches!(fault, Fault::Changed { .. }))
+}
+
+/// Strikes out a citation. Beside another tilde, two more would begin a block of code.
+fn struck(text: &str, one: &Checked, cited: &str) -> String {
+    let (before, after) = (text.get(..one.whole.start), text.get(one.whole.end..));
+    let is_beside = before.is_some_and(|before| before.ends_with('~'))
+        || after.is_some_and(|after| after.starts_with('~'));
+    let (open, close) =
+        if is_beside || cited.starts_with('~') { ("<del>", "</del>") } else { ("~~", "~~") };
+    format!("{open}{cited}{close} ({})", correction(one))
 }
 
 /// Says beside a citation that was struck out what is known instead.

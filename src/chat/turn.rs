@@ -26,6 +26,8 @@ use crate::{
 
 /// Events that may wait for the caller before the turn waits for it.
 const QUEUED_EVENTS: usize = 64;
+/// How long an answer waits for its correction.
+const MAX_CORRECTION: Duration = Duration::from_mins(3);
 /// How long an interrupted turn may take to end; Codex takes 10 ms.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
@@ -239,7 +241,8 @@ impl Runner<'_> {
         let Some(request) = proof.request() else {
             return Some(Proved { place, proof, is_reported });
         };
-        let failure = self.ask_again(&request, heard, deadline).await;
+        let until = deadline.min(Instant::now() + MAX_CORRECTION);
+        let failure = self.ask_again(&request, heard, until).await;
         if let Some(failure) = &failure {
             warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
         }
@@ -281,12 +284,11 @@ impl Runner<'_> {
         heard: &mut Heard,
         deadline: Instant,
     ) -> Option<Failure> {
-        let thread = self.chat.codex.open(self.reopening.clone()).await;
-        let running = match thread {
-            Ok(thread) => thread.run(request, self.effort.clone()).await,
-            Err(error) => Err(error),
+        let opening = async {
+            let thread = self.chat.codex.open(self.reopening.clone()).await?;
+            thread.run(request, self.effort.clone()).await
         };
-        match running {
+        match opening.await {
             Ok(running) => self.follow(running, heard, deadline).await,
             Err(error) => Some(self.not_started(&error).await),
         }

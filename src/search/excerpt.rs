@@ -129,6 +129,11 @@ impl Piece<'_> {
         text.map_or("", |(_, text)| text)
     }
 
+    /// Whether nothing of the run is left out.
+    fn is_whole(&self) -> bool {
+        self.level == Level::Whole && !self.text().lines().any(|line| line.starts_with(trim::MARK))
+    }
+
     fn bytes(&self) -> usize {
         // Between pieces is an empty line.
         self.text().len() + 1
@@ -198,7 +203,7 @@ fn rendered(pieces: &[Piece<'_>], end: &str, left_out: usize) -> Excerpt {
     let mut shown: Vec<(usize, &Hit)> = pieces.iter().flat_map(|p| p.run.hits.clone()).collect();
     shown.sort_by_key(|(rank, _)| *rank);
     let shown: Vec<Hit> = shown.into_iter().map(|(_, hit)| hit.clone()).collect();
-    let whole = pieces.iter().filter(|piece| piece.level == Level::Whole);
+    let whole = pieces.iter().filter(|piece| piece.is_whole());
     let whole = whole.flat_map(|piece| piece.run.hits.iter().map(|(_, hit)| hit.chunk_id.clone()));
     Excerpt {
         text: text.trim_end().to_owned(),
@@ -359,6 +364,20 @@ mod tests {
         let first = "not in the index: Shelf, Rack\nnothing fits well; the nearest:\n[demo] ";
         assert!(none.text.starts_with(first), "{}", none.text);
         assert_eq!(counts(&none), (NEAREST, 0, 0));
+    }
+
+    #[test]
+    fn long_comments_are_cut_in_code_alone_and_are_not_taken_for_shown() {
+        let shown = |language: &str, line: &str| {
+            let chunk = vec![line; 20].join("\n");
+            let language = Some(language.to_owned());
+            let hit = Hit { chunk, language, ..hit("src/a", 1..=20, 0.9) };
+            let excerpt = excerpt(vec![hit], 12_000);
+            (excerpt.text.lines().count(), excerpt.whole.len())
+        };
+        assert_eq!(shown("rust", "// a"), (6, 0));
+        assert_eq!(shown("rust", "a();"), (21, 1));
+        assert_eq!(shown("markdown", "* a"), (21, 1));
     }
 
     #[test]

@@ -252,3 +252,22 @@ async fn each_message_is_reported_once_and_in_its_place() {
     let search = first(|event| matches!(event, Event::ToolRequest { .. }));
     assert!(first(|event| matches!(event, Event::Answer { .. })) < search, "{events:?}");
 }
+
+#[tokio::test]
+async fn striking_out_begins_no_block_of_code() {
+    let text = "~/parser/src/lost.rs:3-4\n\n~~src/gone.rs:3~~\n\nsrc/none.rs:9 is not there.";
+    let harness =
+        Harness::new([Reply::Items(vec![says(text)]), Reply::Items(vec![says(text)])]).await;
+    let said = shown(&harness.ask("Where is the parser?").await);
+    assert!(said.contains("<del>~/parser/src/lost.rs:3-4</del> (not found)"), "{said}");
+    assert!(said.contains("~~src/none.rs:9~~ (not found) is not there."), "{said}");
+    assert!(!said.contains("~~~"), "{said}");
+}
+
+#[tokio::test]
+async fn citations_beyond_those_that_are_checked_are_counted() {
+    let right = "src/parse.rs:4-6 ".repeat(1100);
+    let harness = Harness::new([Reply::Items(vec![says(&right)])]).await;
+    let outcome = harness.ask("Where is the parser?").await;
+    assert_eq!(counts(&outcome), Some(counted(1100, 1000, 0, 0)));
+}

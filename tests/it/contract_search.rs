@@ -514,17 +514,18 @@ async fn code_that_a_conversation_was_shown_is_only_named_the_next_time() {
 async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name() {
     let server = Listeners::start().await;
     for place in 0..12 {
-        let code = format!("pub fn launch(rocket: u{place}) {{\n    ignite(rocket);\n}}\n");
+        let code = format!("pub fn launch_rocket(rocket: u{place}) {{\n    ignite(rocket);\n}}\n");
         server.write(&format!("pad/src/p{place}.rs"), &code);
     }
-    server.write("pad/src/relaunch.rs", "pub fn relaunch() {}\n\npub struct Launch;\n");
+    server
+        .write("pad/src/relaunch.rs", "pub fn relaunch_rocket() {}\n\npub struct LaunchRocket;\n");
     server.ingest("pad", "rockets").await;
     let search = async |query: &str| {
         let arguments = json!({ "query": query, "limit": 3 });
         let reply = rpc(server.main, &call("VectorSearch", &arguments)).await.json();
         reply["result"]["content"][0]["text"].as_str().unwrap().to_owned()
     };
-    let text = search("launch").await;
+    let text = search("launch_rocket").await;
     let also = text.lines().find(|line| line.starts_with("(also defined in ")).unwrap();
     assert_eq!(also.matches("/pad/src/p").count(), 8, "{text}");
     assert!(also.ends_with(".rs:1 and 1 more)"), "{text}");
@@ -534,6 +535,9 @@ async fn further_definitions_of_a_name_are_listed_where_the_query_is_that_name()
         assert!(!also.contains(&format!("/{path}:")), "{path} stands twice: {text}");
     }
     assert!(!also.contains("relaunch"), "{text}");
-    let prose = search("where do rockets launch").await;
+    let prose = search("who calls launch_rocket at night").await;
     assert!(!prose.contains("also defined"), "{prose}");
+    let reply = rpc(server.main, &call("VectorSearch", &json!({ "query": "launch_rocket" }))).await;
+    let text = reply.json()["result"]["content"][0]["text"].to_string();
+    assert_eq!(text.matches("[pad] ").count(), 8, "{text}");
 }

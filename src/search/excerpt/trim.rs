@@ -20,7 +20,7 @@ pub(super) struct Measure {
 }
 
 /// Stands before the numbers of lines that are left out.
-const MARK: char = '⋯';
+pub(super) const MARK: char = '⋯';
 
 /// A comment with more lines is shown by so many of them.
 const LONG_COMMENT: usize = 8;
