@@ -6,7 +6,7 @@ mod bound;
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hasher},
-    ops::RangeInclusive,
+    ops::Range,
 };
 
 use serde_json::Value;
@@ -138,12 +138,22 @@ impl Assembly {
     }
 
     /// Drops the messages of the model that stand at these places among the segments.
-    pub(super) fn forget_answers(&mut self, places: RangeInclusive<usize>) {
+    pub(super) fn forget_answers(&mut self, places: Range<usize>) {
         let mut place = 0..;
         self.segments.retain(|segment| {
             let is_there = place.next().is_some_and(|place| places.contains(&place));
             !(is_there && matches!(segment, Segment::Answer { .. }))
         });
+    }
+
+    /// Returns how many segments there are.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Drops what came after the first segments.
+    pub(super) fn truncate(&mut self, first: usize) {
+        self.segments.truncate(first);
     }
 
     /// Returns the segments, the tokens spent, and the model that took over, if one did.

@@ -241,6 +241,7 @@ impl Runner<'_> {
         let Some(request) = proof.request() else {
             return Some(Proved { place, proof, is_reported });
         };
+        let all = heard.assembly.len();
         let until = deadline.min(Instant::now() + MAX_CORRECTION);
         let failure = self.ask_again(&request, heard, until).await;
         if let Some(failure) = &failure {
@@ -257,10 +258,12 @@ impl Runner<'_> {
         let better =
             |(other, corrected): (usize, Proof)| Some((other, corrected.if_better_than(&proof)?));
         if let Some((other, proof)) = corrected.and_then(better) {
-            heard.assembly.forget_answers(place..=place);
-            return Some(Proved { place: other - 1, proof, is_reported: false });
+            // What was said between them speaks of the correction.
+            heard.assembly.forget_answers(place..other);
+            let (place, _) = heard.assembly.answer()?;
+            return Some(Proved { place, proof, is_reported: false });
         }
-        heard.assembly.forget_answers(place + 1..=usize::MAX);
+        heard.assembly.truncate(all);
         Some(Proved { place, proof, is_reported })
     }
 

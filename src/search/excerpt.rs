@@ -371,7 +371,7 @@ mod tests {
         let shown = |language: &str, line: &str| {
             let chunk = vec![line; 20].join("\n");
             let language = Some(language.to_owned());
-            let hit = Hit { chunk, language, ..hit("src/a", 1..=20, 0.9) };
+            let hit = Hit { language, chunk, ..hit("src/a", 1..=20, 0.9) };
             let excerpt = excerpt(vec![hit], 12_000);
             (excerpt.text.lines().count(), excerpt.whole.len())
         };
