@@ -14,10 +14,12 @@ const MAX_PATH_CHARS: usize = 500;
 /// Room for the last lines.
 const RESERVE: usize = 500;
 /// Bytes of the heads of definitions, and names of a file: the first that make the whole fit.
-const HEAD_BYTES: [usize; 3] = [200, 100, 60];
+const HEAD_BYTES: [usize; 3] = [200, 100, SHORT_HEAD];
+const SHORT_HEAD: usize = 60;
 const NAMES: [usize; 4] = [12, 6, 3, 1];
-/// So many folders are named whose files are left out.
+/// So many folders are named whose files are left out, in so many bytes, which [`RESERVE`] has room for.
 const MAX_OTHERS: usize = 12;
+const OTHERS_BYTES: usize = 400;
 
 pub(super) fn text(outline: &Outline) -> String {
     match outline {
@@ -37,25 +39,37 @@ pub(super) fn text(outline: &Outline) -> String {
 fn file(header: &str, all: &[Entry]) -> String {
     let most = MAX_TEXT_BYTES.saturating_sub(header.len() + RESERVE);
     let deepest = all.iter().map(|entry| entry.depth).max().unwrap_or(0);
-    let tries = HEAD_BYTES.map(|bytes| (bytes, deepest));
-    let narrow = (0..deepest).rev().map(|depth| (60, depth));
-    for (bytes, depth) in tries.into_iter().chain(narrow) {
-        let shown = all.iter().filter(|entry| entry.depth <= depth);
-        let lines: Vec<String> = shown.map(|entry| line(entry, bytes)).collect();
-        if lines.iter().map(String::len).sum::<usize>() <= most {
-            return closed(header, &lines, all.len() - lines.len(), None);
-        }
+    if let Some(lines) = HEAD_BYTES.iter().find_map(|bytes| fitting(all, deepest, *bytes, most)) {
+        return closed(header, &lines, 0, None);
+    }
+    let narrow = |depth: usize| fitting(all, depth, SHORT_HEAD, most);
+    let depths: Vec<usize> = (0..deepest).collect();
+    let fitting = depths.partition_point(|depth| narrow(*depth).is_some());
+    if let Some(lines) = fitting.checked_sub(1).and_then(narrow) {
+        return closed(header, &lines, all.len() - lines.len(), None);
     }
     let mut left = most;
     let outer = all.iter().filter(|entry| entry.depth == 0);
-    let lines: Vec<(u32, String)> = outer.map(|entry| (entry.last, line(entry, 60))).collect();
-    let fits = lines.iter().take_while(|(_, line)| {
+    let lines = outer.map(|entry| (entry.last, line(entry, SHORT_HEAD)));
+    let fits = lines.take_while(|(_, line)| {
         let rest = left.checked_sub(line.len());
         left = rest.unwrap_or(0);
         rest.is_some()
     });
-    let (lasts, lines): (Vec<u32>, Vec<String>) = fits.cloned().unzip();
+    let (lasts, lines): (Vec<u32>, Vec<String>) = fits.unzip();
     closed(header, &lines, all.len() - lines.len(), lasts.last().copied())
+}
+
+/// Writes the lines down to a depth; `None` once they are more than `most` bytes.
+fn fitting(all: &[Entry], depth: usize, head: usize, most: usize) -> Option<Vec<String>> {
+    let mut left = most;
+    let shown = all.iter().filter(|entry| entry.depth <= depth);
+    let fits = shown.map(|entry| {
+        let line = line(entry, head);
+        left = left.checked_sub(line.len())?;
+        Some(line)
+    });
+    fits.collect()
 }
 
 fn counted(count: usize, what: &str) -> String {
@@ -144,14 +158,51 @@ fn others(found: &Folder, dropped: &[&Member]) -> String {
         return String::new();
     }
     others.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named: Vec<String> = others
-        .iter()
-        .take(MAX_OTHERS)
-        .map(|(name, count)| match count {
-            1 => plain_name(name, MAX_NAME_CHARS),
-            count => format!("{} {count}", plain_name(name, MAX_NAME_CHARS)),
-        })
-        .collect();
-    let more = if others.len() > MAX_OTHERS { ", …" } else { "" };
+    let mut left = OTHERS_BYTES;
+    let named = others.iter().take(MAX_OTHERS).map(|(name, count)| match count {
+        1 => plain_name(name, MAX_NAME_CHARS),
+        count => format!("{} {count}", plain_name(name, MAX_NAME_CHARS)),
+    });
+    let fits = named.take_while(|name| {
+        let rest = left.checked_sub(name.len() + 2);
+        left = rest.unwrap_or(0);
+        rest.is_some()
+    });
+    let named: Vec<String> = fits.collect();
+    let more = if others.len() > named.len() { ", …" } else { "" };
     format!("(not shown: {}{more}; call Outline for a folder)", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(depth: usize, head: &str) -> Entry {
+        let first = u32::try_from(depth).unwrap() + 1;
+        Entry { first, last: first + 1, depth, head: head.to_owned() }
+    }
+
+    #[test]
+    fn only_the_outer_of_very_deep_definitions_are_written() {
+        let deep: Vec<Entry> = (0..200_000).map(|depth| entry(depth, "function a(){")).collect();
+        let text = file("deep.js\n", &deep);
+        let shown = text.lines().count() - 2;
+        assert!(text.len() < MAX_TEXT_BYTES && shown > 400, "{} bytes, {shown}", text.len());
+        assert!(text.ends_with(&format!("({} inner definitions left out)", 200_000 - shown)));
+        let wide: Vec<Entry> = (0..1000).map(|at| entry(at % 2, &"a".repeat(50))).collect();
+        assert!(file("wide.js\n", &wide).contains(" definitions left out, inner ones and those"));
+    }
+
+    #[test]
+    fn names_of_many_bytes_fit_a_reply() {
+        let name = |at: usize| format!("{at}{}", "🦓".repeat(70));
+        let others: Vec<(String, usize)> = (10..30).map(|at| (name(at) + "/", at)).collect();
+        let one = |rank: usize| Member { path: name(rank), lines: 1, names: vec![name(1)], rank };
+        let members = (0..150).map(one).collect();
+        let found = Folder { path: name(0), files: 1000, members, others };
+        let text = folder(&found);
+        assert!(text.len() <= MAX_TEXT_BYTES, "{} bytes", text.len());
+        assert!(text.contains("(not shown: 29🦓"), "{text}");
+        assert!(text.ends_with(", …; call Outline for a folder)"), "{text}");
+    }
 }
