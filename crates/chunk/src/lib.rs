@@ -38,7 +38,7 @@ use codeinfo_lang::{
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::places::{Place, places, quick_places};
+pub use crate::places::{Marks, Place, places, quick_places};
 
 use crate::{
     lines::Lines,
@@ -139,8 +139,8 @@ fn ranged(lines: &Lines<'_>, known: &[unit::Definition]) -> Vec<Definition> {
     let mut open: Vec<(usize, Construct)> = Vec::new();
     let definition = |one: &unit::Definition| {
         while open.pop_if(|(last, _)| *last < one.line).is_some() {}
-        let is_inner = open.iter().any(|(_, around)| *around == Construct::Definition);
-        if is_inner && matches!(one.construct, Construct::Label | Construct::Value) {
+        let is_inner = || open.iter().any(|(_, around)| *around == Construct::Definition);
+        if matches!(one.construct, Construct::Label | Construct::Value) && is_inner() {
             return None;
         }
         let (depth, last) = (open.len(), one.last.min(end).max(one.line));

@@ -3,14 +3,14 @@
 //! A parsed text says so by its tree. Of others the marks of their language's comments and the usual quotes are
 //! read, and the lines by whose words the layout says that something is defined.
 
-use std::ops::Range;
+use std::{cell::OnceCell, iter, ops::Range};
 
 use codeinfo_lang::{
     Kind, Language, Reader,
     comment::Comments,
-    grammar::{Construct, Grammar},
+    grammar::{Construct, Grammar, Rule},
 };
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{Definition, definitions, parser, symbol};
 
@@ -36,20 +36,18 @@ pub fn places(language: Option<&Language>, text: &str, words: &[Range<usize>]) -
     if let Some(Reader::Grammar(grammar)) = language.map(|language| language.reader)
         && let Some(tree) = parser::parse(grammar, text)
     {
-        return words.iter().map(|word| parsed(grammar, &tree, text, word)).collect();
+        let mut walk = Walk::new(grammar, text, &tree);
+        return words.iter().map(|word| walk.place(word)).collect();
     }
     quick_places(language, text, words)
 }
 
 /// Does the same without a parser, less surely and in time in proportion to the text.
 pub fn quick_places(language: Option<&Language>, text: &str, words: &[Range<usize>]) -> Vec<Place> {
-    let asides = language.map_or_else(
-        || asides(&Comments::ANY, Kind::Code, text),
-        |language| asides(&language.comments, language.kind, text),
-    );
+    let mut marks = Marks::new(language, text);
     let is_parsed = language.is_some_and(|language| matches!(language.reader, Reader::Grammar(_)));
     let heads = if is_parsed { Vec::new() } else { definitions(language, text) };
-    let mut places: Vec<Place> = words.iter().map(|word| place(&asides, word)).collect();
+    let mut places: Vec<Place> = words.iter().map(|word| marks.place(word)).collect();
     let starts = starts(text);
     for head in heads {
         if let Some(at) = named(&head, text, &starts, words, &places)
@@ -61,45 +59,95 @@ pub fn quick_places(language: Option<&Language>, text: &str, words: &[Range<usiz
     places
 }
 
-fn parsed(grammar: &Grammar, tree: &Tree, text: &str, word: &Range<usize>) -> Place {
-    let Some(leaf) = tree.root_node().named_descendant_for_byte_range(word.start, word.end) else {
-        return Place::Code;
-    };
-    if is_aside(leaf) {
+/// A walk over a tree from word to word, which enters no node twice.
+struct Walk<'a> {
+    grammar: &'a Grammar,
+    text: &'a str,
+    cursor: TreeCursor<'a>,
+    /// The nodes around that of the cursor, the innermost last.
+    open: Vec<Open<'a>>,
+}
+
+struct Open<'a> {
+    node: Node<'a>,
+    rule: Option<&'static Rule>,
+    /// Whether it stands in no definition, and whether it stands in a function.
+    around: (bool, bool),
+    /// Where the name is that it defines; read when it is first asked for.
+    name: OnceCell<Option<Range<usize>>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(grammar: &'a Grammar, text: &'a str, tree: &'a Tree) -> Self {
+        Self { grammar, text, cursor: tree.walk(), open: Vec::new() }
+    }
+
+    /// Says what the next word is.
+    fn place(&mut self, word: &Range<usize>) -> Place {
+        while self.open.last().is_some_and(|open| !has(open.node, word)) {
+            self.open.pop();
+            self.cursor.goto_parent();
+        }
+        loop {
+            let node = self.cursor.node();
+            if has(node, word) {
+                let open = self.opened(node);
+                if !self.cursor.goto_first_child() {
+                    return place_in(
+                        self.text,
+                        iter::once(&open).chain(self.open.iter().rev()),
+                        word,
+                    );
+                }
+                self.open.push(open);
+            } else if word.start < node.start_byte() || !self.cursor.goto_next_sibling() {
+                return place_in(self.text, self.open.iter().rev(), word);
+            }
+        }
+    }
+
+    fn opened(&self, node: Node<'a>) -> Open<'a> {
+        let around = self.open.last().map_or((true, false), |outer| {
+            match (outer.around, outer.rule.map(|rule| rule.construct)) {
+                ((_, true), _) | (_, Some(Construct::Definition)) => (false, true),
+                (_, Some(Construct::Container | Construct::Value)) => (false, false),
+                (around, _) => around,
+            }
+        });
+        Open { node, rule: parser::rule(self.grammar, node), around, name: OnceCell::new() }
+    }
+}
+
+/// Whether a node has all of a word.
+fn has(node: Node<'_>, word: &Range<usize>) -> bool {
+    node.start_byte() <= word.start && word.end <= node.end_byte()
+}
+
+/// Whether a node defines what a word names.
+fn is_name(text: &str, node: &Open<'_>, rule: &Rule, word: &Range<usize>) -> bool {
+    let read =
+        || symbol::defining(rule, node.node, text, node.around).map(|name| name.byte_range());
+    // A path may qualify the name: the last part of it is what is defined.
+    let name = node.name.get_or_init(read).as_ref();
+    name.is_some_and(|name| name.end == word.end && name.start <= word.start)
+}
+
+/// Says what a word is by the nodes around it, the innermost first.
+fn place_in<'a, 'b: 'a>(
+    text: &str,
+    around: impl Iterator<Item = &'a Open<'b>>,
+    word: &Range<usize>,
+) -> Place {
+    let mut named = around.skip_while(|open| !open.node.is_named()).peekable();
+    if named.peek().is_some_and(|leaf| is_aside(leaf.node)) {
         return Place::Aside;
     }
-    let mut inner = leaf;
-    for _ in 0..MAX_STEPS {
-        let rule = parser::rule(grammar, inner);
-        if let Some(rule) = rule.filter(|rule| rule.construct != Construct::Lead) {
-            let name = symbol::defining(rule, inner, text, around(grammar, inner));
-            let is_name = name.is_some_and(|name| {
-                // A path may qualify the name: the last part of it is what is defined.
-                name.end_byte() == word.end && name.start_byte() <= word.start
-            });
-            return if is_name { Place::Definition } else { Place::Code };
-        }
-        match inner.parent() {
-            Some(parent) => inner = parent,
-            None => break,
+    for open in named.take(MAX_STEPS) {
+        if let Some(rule) = open.rule.filter(|rule| rule.construct != Construct::Lead) {
+            return if is_name(text, open, rule, word) { Place::Definition } else { Place::Code };
         }
     }
     Place::Code
-}
-
-/// Whether a node stands in no definition, and whether it stands in a function.
-fn around(grammar: &Grammar, node: Node<'_>) -> (bool, bool) {
-    let mut is_top = true;
-    let mut outer = node;
-    while let Some(parent) = outer.parent() {
-        outer = parent;
-        match parser::rule(grammar, outer).map(|rule| rule.construct) {
-            Some(Construct::Definition) => return (false, true),
-            Some(Construct::Container | Construct::Value) => is_top = false,
-            _ => {}
-        }
-    }
-    (is_top, false)
 }
 
 /// Whether a node is text that no parser looks into. Its kind says so in every grammar that there is.
@@ -115,7 +163,7 @@ fn is_aside(node: Node<'_>) -> bool {
 /// Where each line starts.
 fn starts(text: &str) -> Vec<usize> {
     let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-    std::iter::once(0).chain(ends).collect()
+    iter::once(0).chain(ends).collect()
 }
 
 /// Returns which of some words is the name of a definition.
@@ -147,71 +195,112 @@ fn ends_with(symbol: &str, name: &str) -> bool {
         .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-fn place(asides: &[Range<usize>], word: &Range<usize>) -> Place {
-    let next = asides.partition_point(|aside| aside.end <= word.start);
-    match asides.get(next) {
-        Some(aside) if aside.start <= word.start => Place::Aside,
-        _ => Place::Code,
-    }
+/// The comments and strings of a text, by their marks, read from word to word. Strings of data are what it says, and
+/// count as code.
+pub struct Marks<'a> {
+    comments: &'a Comments,
+    has_strings: bool,
+    text: &'a str,
+    at: usize,
+    before: u8,
+    /// Once a mark is not closed, no later one is.
+    unclosed: Vec<&'a str>,
+    /// Where the line ends in which a quote was not closed; no later one in it is.
+    unquoted_to: usize,
+    /// The last comment or string that was read.
+    aside: Range<usize>,
 }
 
-/// Returns the comments and strings of a text, in order. Strings of data are what it says, and count as code.
-fn asides(comments: &Comments, kind: Kind, text: &str) -> Vec<Range<usize>> {
-    let has_strings = matches!(kind, Kind::Code | Kind::Script);
-    let bytes = text.as_bytes();
-    let mut asides = Vec::new();
-    let (mut at, mut before) = (0, b'\n');
-    // Once a mark is not closed, no later one is.
-    let mut unclosed: Vec<&str> = Vec::new();
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let line = rest.find('\n').unwrap_or(rest.len());
-        let block = comments
-            .block
-            .iter()
-            .find(|(start, end)| rest.starts_with(start) && !unclosed.contains(end));
-        let length = if let Some((start, end)) = block {
+impl<'a> Marks<'a> {
+    /// Starts before the first word.
+    pub fn new(language: Option<&'a Language>, text: &'a str) -> Self {
+        let comments = language.map_or(&Comments::ANY, |language| &language.comments);
+        let kind = language.map_or(Kind::Code, |language| language.kind);
+        let has_strings = matches!(kind, Kind::Code | Kind::Script);
+        let unclosed = Vec::new();
+        Self {
+            comments,
+            has_strings,
+            text,
+            at: 0,
+            before: b'\n',
+            unclosed,
+            unquoted_to: 0,
+            aside: 0..0,
+        }
+    }
+
+    /// Says whether a word, after those before it, is code or an aside.
+    pub fn place(&mut self, word: &Range<usize>) -> Place {
+        while self.at <= word.start && self.at < self.text.len() {
+            self.read();
+        }
+        if self.aside.contains(&word.start) { Place::Aside } else { Place::Code }
+    }
+
+    /// Reads one comment, string or character.
+    fn read(&mut self) {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let first = rest.chars().next().map_or(1, char::len_utf8);
+        let length = self.length(rest);
+        let mut end = self.at + length.unwrap_or(first).max(first);
+        while !self.text.is_char_boundary(end) {
+            end += 1;
+        }
+        if length.is_some() {
+            self.aside = self.at..end;
+        }
+        self.before = self.text.as_bytes().get(end - 1).copied().unwrap_or(b'\n');
+        self.at = end;
+    }
+
+    /// Returns the length of the comment or string that `rest` starts with.
+    fn length(&mut self, rest: &str) -> Option<usize> {
+        let Comments { block, line: marks, .. } = self.comments;
+        let mut blocks = block.iter();
+        let block =
+            blocks.find(|(start, end)| rest.starts_with(start) && !self.unclosed.contains(end));
+        if let Some((start, end)) = block {
             let inner = rest.get(start.len()..).unwrap_or_default();
             let length = inner.find(end).map(|to| start.len() + to + end.len());
             if length.is_none() {
-                unclosed.push(end);
+                self.unclosed.push(end);
             }
-            length
-        } else if comments.line.iter().any(|mark| rest.starts_with(mark))
-            && !before.is_ascii_alphanumeric()
-        {
-            Some(line)
-        } else if has_strings && rest.starts_with('"') {
-            quoted(bytes.get(at..at + line).unwrap_or_default(), b'"')
-        } else if has_strings && rest.starts_with('\'') && !before.is_ascii_alphanumeric() {
-            let most = line.min(MAX_QUOTED);
-            quoted(bytes.get(at..at + most).unwrap_or_default(), b'\'')
-        } else {
-            None
-        };
-        let first = rest.chars().next().map_or(1, char::len_utf8);
-        let passed = length.unwrap_or(first).max(first);
-        if length.is_some() {
-            asides.push(at..at + passed);
+            return length;
         }
-        before = bytes.get(at + passed - 1).copied().unwrap_or(b'\n');
-        at += passed;
-        while !text.is_char_boundary(at) {
-            at += 1;
+        let is_part = self.before.is_ascii_alphanumeric();
+        let line = || rest.find('\n').unwrap_or(rest.len());
+        if !is_part && marks.iter().any(|mark| rest.starts_with(mark)) {
+            return Some(line());
+        }
+        let bytes = rest.as_bytes();
+        match bytes.first() {
+            Some(b'"') if self.has_strings && self.unquoted_to <= self.at => {
+                let length = quoted(bytes, b'"');
+                if length.is_none() {
+                    self.unquoted_to = self.at + line();
+                }
+                length
+            }
+            Some(b'\'') if self.has_strings && !is_part => {
+                quoted(bytes.get(..MAX_QUOTED).unwrap_or(bytes), b'\'')
+            }
+            _ => None,
         }
     }
-    asides
 }
 
 /// Returns the length of a string of one line in which `\` escapes, if it ends.
-fn quoted(line: &[u8], quote: u8) -> Option<usize> {
-    let mut at = 1;
-    while let Some(byte) = line.get(at) {
+fn quoted(text: &[u8], quote: u8) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, byte) in text.iter().enumerate().skip(1) {
         match byte {
-            b'\\' => at += 1,
+            b'\n' => return None,
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
             byte if *byte == quote => return Some(at + 1),
             _ => {}
         }
-        at += 1;
     }
     None
 }

@@ -71,6 +71,25 @@ fn without_a_tree_marks_and_layout_say_it() {
 }
 
 #[test]
+fn deep_trees_and_long_lines_are_read_once_for_all_words() {
+    const DEEP: usize = 20_000;
+    let read = |path: &str, text: &str| {
+        let words: Vec<_> = text.match_indices("it").map(|(at, _)| at..at + 2).collect();
+        shown(places(language(path, text), text, &words))
+    };
+    let functions = "function it(){\n".repeat(DEEP) + &"}\n".repeat(DEEP);
+    assert!(read("a.js", &functions) == "d".repeat(DEEP));
+    let calls = format!("it(\n{}{};\n", "g(it,\n".repeat(DEEP), ")".repeat(DEEP + 1));
+    assert!(read("a.js", &calls) == "c".repeat(DEEP + 1));
+    let list = format!("const it = [{}];\n", "it, 'it', ".repeat(100_000));
+    assert!(read("a.js", &list) == "d".to_owned() + &"ca".repeat(100_000));
+    let line = "it \"it\" ".repeat(100_000);
+    assert!(read("a.lua", &line) == "ca".repeat(100_000));
+    let escaped = "it \\\" ".repeat(100_000);
+    assert!(read("a.lua", &escaped) == "c".repeat(100_000));
+}
+
+#[test]
 fn definitions_have_their_lines_and_depth() {
     let read = |path: &str, text: &str| -> Vec<String> {
         let line = |one: codeinfo_chunk::Definition| {
