@@ -25,12 +25,12 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use crate::{config::PathMap, domain::Root, store::VectorStore};
 
 pub use self::{
-    classify::Group,
+    classify::{Group, MAX_SHOWN},
     error::EvidenceError,
     folder::{Folder, Member},
     lines::{Asked, FileLines, State},
     outline::{Entry, Outline},
-    pick::{MAX_SHOWN, Shown, UsedFile},
+    pick::{Shown, UsedFile},
     place::{File, split_lines},
     uses::{Searched, Uses},
 };

@@ -1,14 +1,23 @@
 //! Counts a word in one file, and says what it is where it stands. Pure; runs on blocking threads.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
 
-use codeinfo_chunk::{Place, places, quick_places};
+use codeinfo_chunk::{Marks, Place, places, quick_places};
 use codeinfo_lang::role::Role;
 
 use super::{snapshot::Snapshot, word::Word};
 
+/// No more lines are shown.
+pub const MAX_SHOWN: usize = 40;
 /// So much text is parsed for one request; more is read by the marks of comments and strings alone.
 const MAX_PARSED_BYTES: usize = 16 << 20;
+/// Parsing starts until then; it and what follows have time to end before the request is given up.
+const PARSING: Duration = Duration::from_secs(4);
+/// So many places of one file are told apart; of others only the marks of comments and strings are read.
+const MAX_PLACES: usize = 20_000;
 /// So many lines are kept for one request, of which few are shown.
 const MAX_KEPT: usize = 20_000;
 /// The most bytes of a line that are kept, and how many of them before the word.
@@ -60,28 +69,34 @@ pub(super) struct Counted {
 #[derive(Debug, Default)]
 pub(super) struct Of {
     pub(super) count: usize,
-    /// Some of the lines, in order.
+    /// The first of the lines, no more than can be shown.
     pub(super) lines: Vec<Line>,
 }
 
 /// What a request may still cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
+    began: Instant,
     parsed_bytes: usize,
     kept: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { parsed_bytes: MAX_PARSED_BYTES, kept: MAX_KEPT }
+        Self { began: Instant::now(), parsed_bytes: MAX_PARSED_BYTES, kept: MAX_KEPT }
     }
 }
 
 impl Budget {
+    /// Returns how long the request has been worked on.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
     fn takes(&mut self, bytes: usize) -> bool {
         let left = self.parsed_bytes.checked_sub(bytes);
         self.parsed_bytes = left.unwrap_or(0);
-        left.is_some()
+        left.is_some() && self.elapsed() < PARSING
     }
 }
 
@@ -93,16 +108,25 @@ pub(super) fn counted(
     budget: &mut Budget,
 ) -> Option<Counted> {
     let text = snapshot.text();
-    let found = word.places(&text);
-    if found.is_empty() {
+    let mut words = word.places(&text);
+    let first: Vec<Range<usize>> = words.by_ref().take(MAX_PLACES).collect();
+    if first.is_empty() {
         return None;
     }
     let roles = snapshot.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default();
     let mut groups: [Of; 5] = Default::default();
     let tests = snapshot.language().and_then(|language| language.lines_before_tests(&text));
     let is_test = |number: u32| tests.is_some_and(|before| number as usize > before);
-    let mut numbers = Numbers { text: &text, at: 0, line: 1, start: 0 };
-    for (place, group) in found.iter().zip(grouped(snapshot, roles, &text, &found, budget)) {
+    let group = |place| group(roles, place);
+    let known = placed(snapshot, roles, &text, &first, budget);
+    let known = first.into_iter().zip(known).map(|(word, place)| (word, group(place)));
+    let mut marks = Marks::new(snapshot.language(), &text);
+    let others = words.map(|word| {
+        let group = group(marks.place(&word));
+        (word, group)
+    });
+    let mut numbers = Numbers { text: &text, at: 0, line: 1, start: 0, end: 0 };
+    for (place, group) in known.chain(others) {
         let (number, line) = numbers.line_of(place.start);
         let group = match group {
             Group::Uses if is_test(number) => Group::Tests,
@@ -110,9 +134,10 @@ pub(super) fn counted(
         };
         let Some(of) = groups.get_mut(group as usize) else { continue };
         of.count += 1;
+        let has_room = budget.kept > 0 && of.lines.len() < MAX_SHOWN;
         match of.lines.last_mut().filter(|last| last.number == number) {
             Some(last) => last.count += 1,
-            None if budget.kept > 0 => {
+            None if has_room => {
                 budget.kept -= 1;
                 let text =
                     around(text.get(line.clone()).unwrap_or_default(), place.start - line.start);
@@ -125,25 +150,29 @@ pub(super) fn counted(
     Some(Counted { root, path: snapshot.record.path.clone(), rank, groups })
 }
 
-fn grouped(
+fn placed(
     snapshot: &Snapshot,
     roles: &[Role],
     text: &str,
     words: &[Range<usize>],
     budget: &mut Budget,
-) -> Vec<Group> {
+) -> Vec<Place> {
     if roles.contains(&Role::Docs) {
-        return vec![Group::Documents; words.len()];
+        return vec![Place::Code; words.len()];
     }
-    let language = snapshot.language();
     let classify = if budget.takes(text.len()) { places } else { quick_places };
-    let of_code = if roles.contains(&Role::Test) { Group::Tests } else { Group::Uses };
-    let group = |place| match place {
+    classify(snapshot.language(), text, words)
+}
+
+/// Returns the group of a place in a file of these roles.
+fn group(roles: &[Role], place: Place) -> Group {
+    match place {
+        _ if roles.contains(&Role::Docs) => Group::Documents,
         Place::Definition => Group::Definitions,
-        Place::Code => of_code,
+        Place::Code if roles.contains(&Role::Test) => Group::Tests,
+        Place::Code => Group::Uses,
         Place::Aside => Group::Asides,
-    };
-    classify(language, text, words).into_iter().map(group).collect()
+    }
 }
 
 /// Plain source says most of a name, and other people's code and data least.
@@ -163,6 +192,7 @@ struct Numbers<'a> {
     at: usize,
     line: u32,
     start: usize,
+    end: usize,
 }
 
 impl Numbers<'_> {
@@ -174,9 +204,11 @@ impl Numbers<'_> {
             self.start = self.at + end + 1;
         }
         self.at = byte.max(self.at);
-        let rest = self.text.as_bytes().get(byte..).unwrap_or_default();
-        let end = memchr::memchr(b'\n', rest).map_or(self.text.len(), |end| byte + end);
-        (self.line, self.start..end)
+        if self.end <= byte {
+            let rest = self.text.as_bytes().get(byte..).unwrap_or_default();
+            self.end = memchr::memchr(b'\n', rest).map_or(self.text.len(), |end| byte + end);
+        }
+        (self.line, self.start..self.end)
     }
 }
 
@@ -214,8 +246,16 @@ mod tests {
     #[test]
     fn lines_are_counted_from_one() {
         let text = "a\nb b\n\nc";
-        let mut numbers = Numbers { text, at: 0, line: 1, start: 0 };
+        let mut numbers = Numbers { text, at: 0, line: 1, start: 0, end: 0 };
         let found = [0, 2, 4, 7].map(|byte| numbers.line_of(byte));
         assert_eq!(found, [(1, 0..1), (2, 2..5), (2, 2..5), (4, 7..8)]);
+    }
+
+    #[test]
+    fn the_end_of_a_long_line_is_looked_for_once() {
+        let text = "a ".repeat(2_000_000);
+        let mut numbers = Numbers { text: &text, at: 0, line: 1, start: 0, end: 0 };
+        let mut lines = (0..text.len()).step_by(2).map(|byte| numbers.line_of(byte));
+        assert!(lines.all(|line| line == (1, 0..text.len())));
     }
 }

@@ -1,9 +1,6 @@
 //! Picks the lines to show of all that have a word: some of each group, and of each as many files as there are. Pure.
 
-use super::classify::{Counted, Group, Of};
-
-/// No more lines are shown.
-pub const MAX_SHOWN: usize = 40;
+use super::classify::{Counted, Group, MAX_SHOWN, Of};
 
 /// One group of places of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]

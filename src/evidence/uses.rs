@@ -1,23 +1,20 @@
 //! Every use of a name in what is indexed, counted exactly.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, time::Duration};
 
 use super::{
     Evidence, EvidenceError,
     classify::{self, Budget, Counted},
     pick::{self, Shown},
-    snapshot::Snapshot,
     word::Word,
 };
 use crate::domain::{FileRecord, Root, RootId, Timestamp, UnknownRoot};
 
 /// So many chunks are read at a time.
 const BATCH_CHUNKS: usize = 1000;
-/// Reading and counting stops after this; the counts then say that they are not of all files.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// Reading and counting stops after this, before the request would be given up; the counts then say that they are not
+/// of all files.
+const DEADLINE: Duration = Duration::from_secs(8);
 
 /// Where a name is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,11 +93,11 @@ impl Evidence {
         word: &Word,
         files: Vec<(usize, FileRecord)>,
     ) -> Result<(Vec<Counted>, usize), EvidenceError> {
-        let (began, mut budget) = (Instant::now(), Budget::default());
+        let mut budget = Budget::default();
         let (mut found, mut unread) = (Vec::new(), 0);
         let mut files = files.into_iter().peekable();
         while files.peek().is_some() {
-            if began.elapsed() > DEADLINE {
+            if budget.elapsed() > DEADLINE {
                 unread += files.count();
                 break;
             }
@@ -110,22 +107,26 @@ impl Evidence {
                 roots.push(root);
                 batch.push(record);
             }
-            let all = batch.len();
+            let mut missing = batch.len();
             let places: HashMap<RootId, usize> =
                 batch.iter().zip(roots).map(|(record, root)| (record.root, root)).collect();
             let snapshots = self.snapshots(batch).await?;
-            unread += all - snapshots.len();
             let word = word.clone();
             let count = move || {
-                let of = |snapshot: &Snapshot| {
+                let mut counted: Vec<Counted> = Vec::new();
+                for snapshot in snapshots {
+                    if budget.elapsed() > DEADLINE {
+                        break;
+                    }
                     let root = places.get(&snapshot.record.root).copied().unwrap_or_default();
-                    classify::counted(root, snapshot, &word, &mut budget)
-                };
-                let counted: Vec<Counted> = snapshots.iter().filter_map(of).collect();
-                (counted, budget)
+                    counted.extend(classify::counted(root, &snapshot, &word, &mut budget));
+                    missing -= 1;
+                }
+                (counted, budget, missing)
             };
-            let (counted, left) = self.blocking(count).await?;
+            let (counted, left, missing) = self.blocking(count).await?;
             budget = left;
+            unread += missing;
             found.extend(counted);
         }
         Ok((found, unread))

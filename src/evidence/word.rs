@@ -1,6 +1,6 @@
 //! A word to be counted, by the rules of `rg --word-regexp --fixed-strings`.
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 use memchr::memmem::Finder;
 
@@ -49,21 +49,21 @@ impl Word {
     }
 
     /// Returns where it stands in a text, from the first on, none of which overlap.
-    pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let mut places = Vec::new();
+    pub(super) fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
         let mut from = 0;
-        while let Some(found) = self.finder.find(text.as_bytes().get(from..).unwrap_or_default()) {
-            let word = from + found..from + found + self.text.len();
-            let before = text.get(..word.start).and_then(|text| text.chars().next_back());
-            let after = text.get(word.end..).and_then(|text| text.chars().next());
-            if before.is_some_and(is_part) || after.is_some_and(is_part) {
+        iter::from_fn(move || {
+            loop {
+                let found = self.finder.find(text.as_bytes().get(from..)?)?;
+                let word = from + found..from + found + self.text.len();
+                let before = text.get(..word.start).and_then(|text| text.chars().next_back());
+                let after = text.get(word.end..).and_then(|text| text.chars().next());
+                if !before.is_some_and(is_part) && !after.is_some_and(is_part) {
+                    from = word.end;
+                    return Some(word);
+                }
                 from = word.start + text.get(word.start..).map_or(1, first_length);
-            } else {
-                from = word.end;
-                places.push(word);
             }
-        }
-        places
+        })
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn count(name: &str, text: &str) -> usize {
-        Word::new(name).unwrap().places(text).len()
+        Word::new(name).unwrap().places(text).count()
     }
 
     #[test]

@@ -465,6 +465,25 @@ async fn forty_lines_of_many_are_shown_with_some_of_each_group_and_file() {
 }
 
 #[tokio::test]
+async fn deep_code_and_many_places_are_counted_and_outlined() {
+    const DEEP: usize = 20_000;
+    let server = Listeners::start().await;
+    let deep = "function okapi(){\n".repeat(DEEP) + &"}\n".repeat(DEEP);
+    server.write("zoo/deep.js", &deep);
+    server.write("zoo/long.py", &"gnu(1)\n".repeat(30_000));
+    server.ingest("zoo", "").await;
+    let text = uses(&server, "okapi").await;
+    let first = format!("{DEEP} places of \"okapi\" in 1 file, 40 shown: {DEEP} definitions\n");
+    assert!(text.starts_with(&first), "{text}");
+    let text = uses(&server, "gnu").await;
+    let first = "30000 places of \"gnu\" in 1 file, 40 shown: 30000 uses\n";
+    assert!(text.starts_with(first), "{text}");
+    let text = outline(&server, "deep.js").await;
+    assert!(text.contains(&format!("javascript, {} lines, {DEEP} definitions\n1-", 2 * DEEP)));
+    assert!(text.ends_with(" inner definitions left out)"), "{text}");
+}
+
+#[tokio::test]
 async fn long_files_are_cut_with_what_is_left_out() {
     let server = Listeners::start().await;
     let line = |n: usize| {
