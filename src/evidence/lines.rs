@@ -1,8 +1,13 @@
 //! Lines of a file as it is now, and which of them are not as they were indexed.
 
-use std::{collections::HashSet, io, iter, path::Path};
+use std::{
+    io, iter,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use codeinfo_lang::detect;
+use similar::{Algorithm, DiffOp, DiffTag};
 
 use super::{
     Evidence, EvidenceError,
@@ -20,6 +25,8 @@ const MAX_LINES: u32 = 200;
 const DEFAULT_LINES: u32 = 100;
 /// Larger files are not read again.
 const MAX_FILE_BYTES: u64 = 8 << 20;
+/// Texts that differ in most lines are compared for so long; what is left then counts as changed.
+const COMPARING: Duration = Duration::from_secs(1);
 
 /// Which lines are asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,8 +69,8 @@ pub struct FileLines {
 enum OnDisk {
     /// With how many lines it has.
     Same(u32),
-    /// Without its secrets.
-    Other(String),
+    /// Without its secrets; and which of its lines are new or were changed.
+    Other(String, Vec<LineRange>),
     Gone,
     Unreadable,
 }
@@ -85,12 +92,10 @@ impl Evidence {
         }
         let file = self.file(&root, &record.path);
         let snapshot = self.snapshot(&record).await?;
-        let on_disk = self.blocking(move || on_disk(&root.path, &record)).await?;
+        let read = move || (on_disk(&root.path, &record, snapshot.as_ref()), snapshot);
+        let (on_disk, snapshot) = self.blocking(read).await?;
         let (text, total, state) = match (on_disk, snapshot) {
-            (OnDisk::Other(text), snapshot) => {
-                let changed = changed(&text, snapshot.as_ref());
-                (text, 0, State::Changed(changed))
-            }
+            (OnDisk::Other(text, changed), _) => (text, 0, State::Changed(changed)),
             (_, None) => return Err(EvidenceError::InProgress(path.to_owned())),
             (OnDisk::Same(total), Some(snapshot)) => (snapshot.text(), total, State::Indexed),
             (OnDisk::Gone, Some(snapshot)) => (snapshot.text(), 0, State::Gone),
@@ -116,7 +121,7 @@ fn clamped(Asked { first, last }: Asked, total: u32) -> (LineRange, u32) {
 }
 
 /// Reads a file beneath its root, never through a link.
-fn on_disk(root: &Path, record: &FileRecord) -> OnDisk {
+fn on_disk(root: &Path, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDisk {
     let opened = Beneath::open(root).and_then(|root| root.file(Path::new(&record.path)));
     let read = opened.and_then(|(file, _)| beneath::read(file, MAX_FILE_BYTES + 1, || ()));
     let bytes = match read {
@@ -134,18 +139,22 @@ fn on_disk(root: &Path, record: &FileRecord) -> OnDisk {
     if is_secret || text.contains('\0') || bytes.len() as u64 > MAX_FILE_BYTES {
         return OnDisk::Unreadable;
     }
-    OnDisk::Other(secret::redact(&record.path, language, text).text.into_owned())
+    let text = secret::redact(&record.path, language, text).text.into_owned();
+    let changed = changed(&text, &indexed.map(Snapshot::text).unwrap_or_default());
+    OnDisk::Other(text, changed)
 }
 
-/// Returns which lines are not among those that were indexed.
-fn changed(text: &str, indexed: Option<&Snapshot>) -> Vec<LineRange> {
-    let indexed = indexed.map(Snapshot::text).unwrap_or_default();
-    let known: HashSet<&str> = indexed.lines().map(str::trim_end).collect();
+/// Returns which lines are not those that were indexed, in their order.
+fn changed(text: &str, indexed: &str) -> Vec<LineRange> {
+    let before: Vec<&str> = indexed.lines().map(str::trim_end).collect();
+    let now: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let until = Instant::now() + COMPARING;
+    let parts = similar::capture_diff_slices_deadline(Algorithm::Myers, &before, &now, Some(until));
+    let other = parts.iter().filter(|part| part.tag() != DiffTag::Equal);
+    let other = other.flat_map(DiffOp::new_range);
     let mut changed: Vec<LineRange> = Vec::new();
-    for (number, line) in (1..).zip(text.lines().map(str::trim_end)) {
-        if line.is_empty() || known.contains(line) {
-            continue;
-        }
+    for at in other.filter(|at| now.get(*at).is_some_and(|line| !line.is_empty())) {
+        let number = number(at + 1);
         match changed.last_mut().filter(|range| range.last + 1 == number) {
             Some(range) => range.last = number,
             None => changed.push(LineRange { first: number, last: number }),
@@ -175,5 +184,22 @@ mod tests {
         assert_eq!(range(Some(10), Some(5), 1000), (10, 10, 10));
         assert_eq!(range(Some(10), Some(900), 1000), (10, 900, 209));
         assert_eq!(range(Some(u32::MAX), Some(u32::MAX), 0), (1, 1, 1));
+    }
+
+    #[test]
+    fn lines_that_were_moved_are_changed() {
+        let read = |before: &str, now: &str| -> Vec<(u32, u32)> {
+            changed(now, before).iter().map(|range| (range.first, range.last)).collect()
+        };
+        assert_eq!(read("a\nb\nc\n", "a \nb\nc"), []);
+        assert_eq!(read("a\nb\nc\nd\n", "a\nc\nb\nd\n").len(), 1);
+        assert_eq!(read("a\n}\nb\n}\n", "x\na\n}\n\n\nb\n}\ny\n"), [(1, 1), (8, 8)]);
+        assert_eq!(read("a\nb\n", "b\n"), []);
+        assert_eq!(read("", "a\nb\n"), [(1, 2)]);
+        let numbers = |of: &mut dyn Iterator<Item = u32>| -> String {
+            of.map(|number| format!("{number}\n")).collect()
+        };
+        let reversed = read(&numbers(&mut (0..300_000)), &numbers(&mut (0..300_000).rev()));
+        assert!(reversed.iter().map(|(first, last)| last - first + 1).sum::<u32>() >= 299_999);
     }
 }
