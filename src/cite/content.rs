@@ -1,7 +1,7 @@
 //! What stands in which lines of a file. Pure.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt::Write,
     ops::RangeInclusive,
     sync::{Arc, Mutex, OnceLock, PoisonError},
@@ -17,6 +17,12 @@ use crate::domain::{ChunkRecord, LineRange};
 const MAX_PLACES: usize = 3;
 /// A definition is not followed further than this.
 const MAX_LINES: u32 = 2000;
+/// Definitions in longer lines, such as those of minified code, are not looked for: nor is there more than one line to
+/// cite.
+const MAX_LINE_BYTES: usize = 10 << 10;
+/// So many places of a name, and bytes before each, are read for the one that defines it.
+const MAX_HEADS: usize = 100;
+const MAX_BEFORE: usize = 400;
 /// How many digits of a hash tell contents apart, for a note that people see.
 const HASH_DIGITS: usize = 16;
 /// How many of the first line's.
@@ -217,15 +223,21 @@ impl Content {
         let mut found: HashMap<String, Vec<LineRange>> = HashMap::new();
         let language = detect::language(&self.path, &self.text);
         let lines: Vec<&str> = self.text.lines().collect();
+        let is_long = |line: u32| self.start(line + 1) - self.start(line) > MAX_LINE_BYTES;
         for chunk in codeinfo_chunk::chunks(language, &self.text).chunks {
+            if (chunk.start_line..=chunk.end_line).any(is_long) {
+                continue;
+            }
+            let mut names = HashSet::new();
             for symbol in &chunk.defines {
                 let own = symbol.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
-                let Some(name) = own.filter(|name| !name.is_empty()) else { continue };
+                let new = own.filter(|name| !name.is_empty() && names.insert(*name));
+                let Some(name) = new else { continue };
                 let head = self.head(name, chunk.start_line, chunk.end_line);
                 let Some(first) = head else { continue };
                 let range = LineRange { first, last: last_line(&lines, first) };
                 let ranges = found.entry(name.to_owned()).or_default();
-                if !ranges.contains(&range) {
+                if ranges.last() != Some(&range) {
                     ranges.push(range);
                 }
             }
@@ -239,11 +251,12 @@ impl Content {
         let start = self.start(first);
         let within = self.text.get(start..self.start(last.saturating_add(1)))?;
         let places = words(within, name).map(|at| (self.line_at(start + at), start + at));
-        let code = places.filter(|(line, _)| {
+        let code = places.take(MAX_HEADS).filter(|(line, _)| {
             !self.text_of(*line..=*line).any(|text| comment::is_lead(text.trim_start()))
         });
         let likeness = |(line, at): &(u32, usize)| {
-            use_likeness(self.text.get(self.start(*line)..*at).unwrap_or_default().trim())
+            let before = self.text.get(self.start(*line)..*at).unwrap_or_default();
+            if before.len() > MAX_BEFORE { 2 } else { use_likeness(before.trim()) }
         };
         code.min_by_key(likeness).map(|(line, _)| line)
     }
@@ -324,4 +337,20 @@ fn any_within(lines: &[u32], range: LineRange) -> bool {
 
 fn meet(a: LineRange, b: LineRange) -> bool {
     a.first <= b.last && b.first <= a.last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_long_line_is_not_read_for_each_name_that_it_has() {
+        let line: String = (0..60_000).map(|at| format!("function f{}(){{}} ", at % 50)).collect();
+        let content = Content::new("src/a.js".to_owned(), format!("function g() {{}}\n{line}\n"));
+        assert!(content.definitions_of("f7").is_empty());
+        assert_eq!(content.lines_with("f7"), [LineRange { first: 2, last: 2 }]);
+        let lines = "function f() {}\n".repeat(20_000);
+        let content = Content::new("src/a.js".to_owned(), lines);
+        assert_eq!(content.definitions_of("f")[0], LineRange { first: 1, last: 1 });
+    }
 }
