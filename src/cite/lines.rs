@@ -138,7 +138,9 @@ impl Reader<'_> {
     fn ends(&self) -> bool {
         let mut after = self.rest.chars();
         match after.next() {
-            Some(c) if c.is_alphanumeric() || c == '_' || c == '%' => false,
+            Some(c) if c.is_alphanumeric() || c == '%' => false,
+            // What ends emphasis is no part of a word.
+            Some('_') => !after.as_str().trim_start_matches('_').starts_with(char::is_alphanumeric),
             Some('.') => !after.next().is_some_and(|c| c.is_ascii_digit()),
             _ => true,
         }

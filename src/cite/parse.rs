@@ -133,20 +133,22 @@ impl Scan<'_> {
     }
 
     fn citation(&self, run: Range<usize>) -> Option<Citation> {
-        let written = self.text.get(run.clone())?;
-        let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
-        let start = run.start;
-        let end = start + trimmed.len();
-        if trimmed.len() > MAX_PATH_BYTES || self.is_rest_of_pattern(&run) {
+        let in_link = self.piece.kind == Kind::Prose && self.before(run.start).ends_with("](");
+        let path = self.without_marks(&run, in_link);
+        let end = path.end;
+        if path.len() > MAX_PATH_BYTES || self.is_rest_of_pattern(&run) {
             return None;
         }
-        let in_link = self.piece.kind == Kind::Prose && self.before(start).ends_with("](");
-        let path = plain(trimmed, in_link)?;
         let ends_code = end == self.piece.range.end && self.piece.kind == Kind::Code;
         let ticks = if ends_code { self.piece.ticks } else { 0 };
-        let read = (trimmed.len() == written.len()).then(|| lines(self.rest(end), ticks)).flatten();
+        let read = (end == run.end).then(|| lines(self.rest(end), ticks)).flatten();
         // A fenced line and what stands on the next one are apart.
         let read = read.filter(|read| ends_code || end + read.length <= self.piece.range.end);
+        let start = match &read {
+            Some(read) if !in_link => self.after_emphasis(&path, end + read.length),
+            _ => path.start,
+        };
+        let path = plain(self.text.get(start..end)?, in_link)?;
         let certainty = certainty(&path, read.is_some(), self.piece.kind, in_link)?;
         let (written, mut range) = (start..end, start..end);
         let (mut ranges, mut numbers) = (Vec::new(), Vec::new());
@@ -160,6 +162,40 @@ impl Scan<'_> {
         }
         let whole = self.whole(&range, in_link);
         Some(Citation { range, whole, path, lines: ranges, certainty, written, numbers })
+    }
+
+    /// Returns where the path of a run stands: without full stops after it, and without the marks of Markdown
+    /// around it in prose, such as those that strike it out. `~/` at its start is a folder.
+    fn without_marks(&self, run: &Range<usize>, in_link: bool) -> Range<usize> {
+        let written = self.text.get(run.clone()).unwrap_or_default();
+        let trimmed = written.trim_end_matches(['.', '-', '+', '~', '\\']);
+        if self.piece.kind != Kind::Prose || in_link {
+            return run.start..run.start + trimmed.len();
+        }
+        let after = trimmed.trim_start_matches('~');
+        let tildes = trimmed.len() - after.len();
+        let own = if after.starts_with('/') { tildes % 2 } else { 0 };
+        let range = run.start + tildes - own..run.start + trimmed.len();
+        let path = after.trim_start_matches('_');
+        let marks = after.len() - path.len();
+        match path.strip_suffix('_') {
+            Some(inner) if 0 < marks && own == 0 => {
+                let closing = path.len() - inner.trim_end_matches('_').len();
+                let least = marks.min(closing);
+                range.start + least..range.end - least
+            }
+            _ => range,
+        }
+    }
+
+    /// Returns where a path starts after the underscores of emphasis that ends after its lines.
+    fn after_emphasis(&self, path: &Range<usize>, end: usize) -> usize {
+        let written = self.text.get(path.clone()).unwrap_or_default();
+        let opening = written.len() - written.trim_start_matches('_').len();
+        let after = self.rest(end);
+        let closing = after.len() - after.trim_start_matches('_').len();
+        let is_prose = self.piece.kind == Kind::Prose;
+        path.start + if is_prose { opening.min(closing) } else { 0 }
     }
 
     /// Whether a run is what stands after or before the star of a pattern or the bracket of a
@@ -316,6 +352,20 @@ mod tests {
             ("`app/[id]/page.tsx:3`", "app/[id]/page.tsx", "3", "`app/[id]/page.tsx:3`"),
             ("src/my\\_a.rs:3", "src/my_a.rs", "3", "src/my\\_a.rs:3"),
             ("**src/a.rs:40-12**", "src/a.rs", "40-12", "src/a.rs:40-12"),
+            ("~~src/a.rs:3~~", "src/a.rs", "3", "src/a.rs:3"),
+            ("~src/a.rs:3-4~", "src/a.rs", "3-4", "src/a.rs:3-4"),
+            ("~~src/a.rs~~", "src/a.rs", "", "src/a.rs"),
+            ("~~/abs/a.rs:3~~", "/abs/a.rs", "3", "/abs/a.rs:3"),
+            ("~/src/a.rs:3 and ~~", "~/src/a.rs", "3", "~/src/a.rs:3"),
+            ("x ~~~/src/a.rs:3~~", "~/src/a.rs", "3", "~/src/a.rs:3"),
+            ("_src/a.rs:9_", "src/a.rs", "9", "src/a.rs:9"),
+            ("__src/a.rs:9-12__.", "src/a.rs", "9-12", "src/a.rs:9-12"),
+            ("~~_src/my_a.rs:9_~~", "src/my_a.rs", "9", "src/my_a.rs:9"),
+            ("_src/a.rs_", "src/a.rs", "", "src/a.rs"),
+            ("_in src/a.rs:9_", "src/a.rs", "9", "src/a.rs:9"),
+            ("__init__.py:9 and _x_", "__init__.py", "9", "__init__.py:9"),
+            ("`__init__.py:9`", "__init__.py", "9", "`__init__.py:9`"),
+            ("`~~a.py:9`", "~~a.py", "9", "`~~a.py:9`"),
             ("file:///x/a.rs:3", "/x/a.rs", "3", "/x/a.rs:3"),
             ("见src/a.rs:3。", "src/a.rs", "3", "src/a.rs:3"),
             ("Makefile:12", "Makefile", "12", "Makefile:12"),
