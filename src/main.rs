@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         return match citations(asked) {
             Ok(Verdict::Right) => ExitCode::SUCCESS,
             Ok(Verdict::Wrong) => ExitCode::FAILURE,
+            Ok(Verdict::Failed) => ExitCode::from(USAGE),
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
             Err(error) => fail(&error, USAGE),
         };

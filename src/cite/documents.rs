@@ -6,14 +6,11 @@
 mod edit;
 mod error;
 mod links;
+mod mend;
 mod settle;
 mod target;
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    io,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use serde::Serialize;
 
@@ -23,6 +20,7 @@ pub use links::is_markdown;
 use self::{
     edit::Edit,
     links::{Leads, Links},
+    mend::{Alone, Change},
     settle::Settled,
     target::Target,
 };
@@ -96,8 +94,11 @@ pub enum OnChange {
 pub struct Documents {
     tree: Tree,
     lock: Lock,
+    /// As it is on disk.
+    stored: Lock,
     links: Links,
     on_change: OnChange,
+    _alone: Option<Alone>,
 }
 
 /// A document that was read, before anything is looked up.
@@ -125,14 +126,23 @@ impl Documents {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Lock::default(),
             Err(source) => return Err(DocumentError::Read { path: LOCK_FILE.to_owned(), source }),
         };
-        Ok(Self { tree, lock, links: Links::default(), on_change })
+        let stored = lock.clone();
+        let links = Links::default();
+        Ok(Self { tree, lock, stored, links, on_change, _alone: None })
+    }
+
+    /// The same to mend them afterwards, which is for one at a time.
+    pub fn open_to_mend(tree: Tree, on_change: OnChange) -> Result<Self, DocumentError> {
+        let alone = Some(Alone::new(&tree.root)?);
+        Ok(Self { _alone: alone, ..Self::open(tree, on_change)? })
     }
 
     /// Checks a document, by its path below the root.
-    pub fn examine(&self, document: &str) -> Result<Examined, DocumentError> {
+    pub fn examine(&mut self, document: &str) -> Result<Examined, DocumentError> {
         let path = document.to_owned();
         let text = self.tree.text(document);
         let text = text.map_err(|source| DocumentError::Read { path, source })?;
+        self.lock.settle(document, &mend::name(&text));
         let reading = Reading {
             document,
             text: &text,
@@ -390,31 +400,14 @@ impl Documents {
         }
     }
 
-    /// Writes the documents whose citations moved, and the lock file.
-    pub fn mend(&mut self, examined: Vec<Examined>) -> Result<(), DocumentError> {
-        let before = self.lock.clone();
-        let seen: HashSet<String> = examined.iter().map(|one| one.document.clone()).collect();
-        let is_kept = |key: &Key| !seen.contains(&key.document) && self.tree.holds(&key.document);
-        self.lock.entries.retain(|key, _| is_kept(key));
-        for Examined { document, text, edits, entries, kept, .. } in examined {
-            self.lock.entries.extend(entries.into_iter().chain(kept));
-            if edits.is_empty() {
-                continue;
-            }
-            if self.tree.text(&document).ok().as_ref() != Some(&text) {
-                return Err(DocumentError::Meanwhile { path: document });
-            }
-            self.write(&document, &edit::applied(&text, edits))?;
-        }
-        if self.lock == before {
-            return Ok(());
-        }
-        self.write(LOCK_FILE, &self.lock.to_string())
-    }
-
-    fn write(&self, path: &str, text: &str) -> Result<(), DocumentError> {
-        edit::replace(&self.tree.root.join(path), text)
-            .map_err(|source| DocumentError::Write { path: path.to_owned(), source })
+    /// Writes the documents whose citations moved, and the lock file; returns what could not be written.
+    pub fn mend(self, examined: Vec<Examined>) -> Vec<DocumentError> {
+        let change = |Examined { document, text, edits, mut entries, kept, .. }| {
+            entries.extend(kept);
+            Change { document, text, edits, entries }
+        };
+        let changes = examined.into_iter().map(change).collect();
+        mend::mend(&self.tree, &self.stored, &self.lock, changes)
     }
 }
 

@@ -25,7 +25,22 @@ pub(super) struct Key {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Lock {
     pub(super) entries: BTreeMap<Key, String>,
+    /// Documents that were about to be rewritten.
+    pub(super) pending: BTreeMap<String, Pending>,
 }
+
+/// What a document is to stand for once it is rewritten.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Pending {
+    /// Names its text before that.
+    pub(super) before: String,
+    /// Names its text after that.
+    pub(super) after: String,
+    pub(super) entries: BTreeMap<Key, String>,
+}
+
+/// The fingerprint of no lines: people have to look at those that have it.
+const UNKNOWN: &str = "0";
 
 impl Lock {
     /// Reads a lock file. Fails with the number of the first line that is none of it.
@@ -34,11 +49,37 @@ impl Lock {
         for (number, line) in (1_usize..).zip(text.lines()) {
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
-                let (key, fingerprint) = entry(line).ok_or(number)?;
-                lock.entries.insert(key, fingerprint);
+                let (key, fingerprint, texts) = entry(line).ok_or(number)?;
+                let Some((before, after)) = texts else {
+                    lock.entries.insert(key, fingerprint);
+                    continue;
+                };
+                let pending = lock.pending.entry(key.document.clone()).or_default();
+                (pending.before, pending.after) = (before, after);
+                pending.entries.insert(key, fingerprint);
             }
         }
         Ok(lock)
+    }
+
+    /// Finds out whether a document that was about to be rewritten was, by the name of its text. Where that
+    /// is neither of the two, lines that stand for one thing before and another after are unknown.
+    pub(super) fn settle(&mut self, document: &str, text: &str) {
+        let Some(pending) = self.pending.remove(document) else { return };
+        if text == pending.before {
+            return;
+        }
+        if text == pending.after {
+            self.entries.retain(|key, _| key.document != document);
+            self.entries.extend(pending.entries);
+            return;
+        }
+        for (key, fingerprint) in pending.entries {
+            let known = self.entries.entry(key).or_insert_with(|| fingerprint.clone());
+            if *known != fingerprint {
+                UNKNOWN.clone_into(known);
+            }
+        }
     }
 
     /// Returns what was cited of a file's lines.
@@ -63,21 +104,33 @@ impl Lock {
 impl fmt::Display for Lock {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(HEAD)?;
-        for (Key { document, path, lines }, fingerprint) in &self.entries {
-            writeln!(out, "{} {}:{lines} {fingerprint}", escaped(document), escaped(path))?;
+        let place =
+            |key: &Key| format!("{} {}:{}", escaped(&key.document), escaped(&key.path), key.lines);
+        for (key, fingerprint) in &self.entries {
+            writeln!(out, "{} {fingerprint}", place(key))?;
+        }
+        for Pending { before, after, entries } in self.pending.values() {
+            for (key, fingerprint) in entries {
+                writeln!(out, "{} {fingerprint} {before} {after}", place(key))?;
+            }
         }
         Ok(())
     }
 }
 
-fn entry(line: &str) -> Option<(Key, String)> {
+/// Reads a line; one of a document that is to be rewritten also has the names of its two texts.
+fn entry(line: &str) -> Option<(Key, String, Option<(String, String)>)> {
     let mut words = line.split(' ');
     let (document, place, fingerprint) = (words.next()?, words.next()?, words.next()?);
+    let (before, after) = (words.next(), words.next());
     let (path, lines) = place.rsplit_once(':')?;
     let lines = LineRange::try_from(lines.to_owned()).ok()?;
-    let is_hex = fingerprint.len() < 100 && fingerprint.chars().all(|c| c.is_ascii_hexdigit());
+    let is_hex = |word: &str| word.len() < 100 && word.chars().all(|c| c.is_ascii_hexdigit());
     let key = Key { document: plain(document)?, path: plain(path)?, lines };
-    (is_hex && words.next().is_none()).then(|| (key, fingerprint.to_owned()))
+    let texts = before.zip(after).map(|(before, after)| (before.to_owned(), after.to_owned()));
+    let is_whole = texts.is_some() || before.is_none();
+    let are_hex = [Some(fingerprint), before, after].into_iter().flatten().all(is_hex);
+    (is_whole && are_hex && words.next().is_none()).then(|| (key, fingerprint.to_owned(), texts))
 }
 
 /// Writes a path without what parts the words of a line.
@@ -128,10 +181,39 @@ mod tests {
             "a.md b.rs:1-2",
             "a.md b.rs:1-2 zz",
             "a.md b.rs ff",
-            "a.md b.rs:1-2 ff x",
+            "a.md b.rs:1-2 ff aa",
+            "a.md b.rs:1-2 ff aa x",
+            "a.md b.rs:1-2 ff aa bb cc",
             "<<<<<<< ours",
         ] {
             assert_eq!(Lock::read(&format!("# x\n\n{bad}")), Err(3), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_document_that_was_about_to_be_rewritten_has_the_entries_of_its_text() {
+        let key = |first| Key {
+            document: "a.md".to_owned(),
+            path: "b.rs".to_owned(),
+            lines: LineRange { first, last: first + 4 },
+        };
+        let entries = |list: &[(u32, &str)]| -> BTreeMap<Key, String> {
+            list.iter().map(|(first, print)| (key(*first), (*print).to_owned())).collect()
+        };
+        let old = entries(&[(6, "aa"), (11, "bb")]);
+        let new = entries(&[(11, "aa"), (16, "bb")]);
+        let (before, after) = ("01".to_owned(), "02".to_owned());
+        let mut lock = Lock { entries: old.clone(), ..Lock::default() };
+        let pending = Pending { before, after, entries: new.clone() };
+        lock.pending.insert("a.md".to_owned(), pending);
+        let lock = Lock::read(&lock.to_string()).unwrap();
+        let neither = entries(&[(6, "aa"), (11, UNKNOWN), (16, "bb")]);
+        for (text, expected) in [("01", old), ("02", new), ("03", neither)] {
+            let mut lock = lock.clone();
+            lock.settle("b.md", text);
+            assert_eq!(lock.pending.len(), 1);
+            lock.settle("a.md", text);
+            assert_eq!(lock, Lock { entries: expected, ..Lock::default() }, "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `check`: the citations of documents against the files of their repository, for people, editors and CI.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -15,7 +15,9 @@ use super::{
     print::{self, counted},
 };
 use crate::{
-    cite::{Documents, Examined, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
+    cite::{
+        DocumentError, Documents, Examined, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown,
+    },
     domain::paths::is_below,
     ingest::discover::{self, Ignores},
 };
@@ -28,6 +30,8 @@ const MAX_LISTED_BYTES: u64 = 8 << 20;
 pub enum Verdict {
     Right,
     Wrong,
+    /// Something could not be read or written, which is already printed.
+    Failed,
 }
 
 /// What is checked in one repository.
@@ -46,6 +50,8 @@ struct Found {
     unchecked: usize,
     /// How many citations the lock files lack.
     unlocked: usize,
+    /// What cannot be read or written.
+    failures: Vec<DocumentError>,
 }
 
 /// Checks documents. Blocks on the file system.
@@ -90,20 +96,32 @@ fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result
     let tree = Tree::open(root, files, Box::new(move |path| ignores.has(path)));
     let tree = tree.map_err(|error| unreadable(root, error.to_string()))?;
     let on_change = if asked.accept { OnChange::Accept } else { OnChange::Report };
-    let mut checker = Documents::open(tree, on_change)?;
-    let examined: Result<Vec<Examined>, _> =
-        documents.iter().map(|document| checker.examine(document)).collect();
-    let mut examined = examined?;
-    for one in &mut examined {
-        found.documents += 1;
-        found.unchecked += one.unchecked;
-        found.unlocked += one.unlocked;
-        let findings = std::mem::take(&mut one.findings).into_iter();
-        found.findings.extend(findings.map(|finding| (root.join(&finding.document), finding)));
+    let mends = asked.fix || asked.accept;
+    let open = if mends { Documents::open_to_mend } else { Documents::open };
+    let mut checker = open(tree, on_change)?;
+    let (mut examined, mut findings): (Vec<Examined>, Vec<Finding>) = Default::default();
+    for document in &documents {
+        match checker.examine(document) {
+            Ok(mut one) => {
+                found.documents += 1;
+                found.unchecked += one.unchecked;
+                found.unlocked += one.unlocked;
+                findings.append(&mut one.findings);
+                examined.push(one);
+            }
+            Err(error) => found.failures.push(error),
+        }
     }
-    if asked.fix || asked.accept {
-        checker.mend(examined)?;
+    if mends {
+        let failures = checker.mend(examined);
+        let unwritten: HashSet<&str> = failures.iter().filter_map(DocumentError::path).collect();
+        for finding in &mut findings {
+            let needed = [finding.document.as_str(), LOCK_FILE];
+            finding.is_mendable &= !needed.iter().any(|path| unwritten.contains(path));
+        }
+        found.failures.extend(failures);
     }
+    found.findings.extend(findings.into_iter().map(|one| (root.join(&one.document), one)));
     Ok(())
 }
 
@@ -149,7 +167,14 @@ fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError
         let count = found.unlocked;
         print::note(&format!("{count} not in {LOCK_FILE} yet; `codeinfo check --fix` adds them"))?;
     }
-    Ok(if left { Verdict::Wrong } else { Verdict::Right })
+    for failure in &found.failures {
+        print::note(&format!("codeinfo: {}", print::name(&failure.to_string())))?;
+    }
+    Ok(match left {
+        _ if !found.failures.is_empty() => Verdict::Failed,
+        true => Verdict::Wrong,
+        false => Verdict::Right,
+    })
 }
 
 /// Returns the work tree of Git around a folder; where there is none, the folder.

@@ -4,7 +4,8 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
+    thread,
 };
 
 use insta::assert_snapshot;
@@ -218,6 +219,89 @@ fn what_moved_is_rewritten_and_nothing_else() {
     assert_eq!((tree.text("docs/b.md"), tree.text(LOCK)), (document.to_owned(), lock));
 }
 
+/// Lines that each stand once, after some others.
+fn numbered(before: usize) -> String {
+    let lines = (1..=30).map(|line| format!("let line_{line} = {line} * 1_234_567;\n"));
+    "// More.\n".repeat(before) + &lines.collect::<String>()
+}
+
+/// Both places move by five lines: what is the second one of the old text is the first of the new one.
+const MOVING: &str = "See src/lines.rs:6-10 and src/lines.rs:11-15.\n";
+const MOVED: &str = "See src/lines.rs:11-15 and src/lines.rs:16-20.\n";
+
+#[test]
+fn a_document_that_cannot_be_written_keeps_its_entries() {
+    // Nothing can be written beside it: names have 255 bytes at most.
+    let long = format!("{}.md", "x".repeat(250));
+    let tree = Tree::new(&[("a.md", MOVING), (&long, MOVING), ("src/lines.rs", &numbered(0))]);
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    let old = tree.text(LOCK);
+    tree.write("src/lines.rs", &numbered(5));
+    for _ in 0..2 {
+        let (code, out, said) = tree.check(&["--fix"]);
+        assert_eq!(code, Some(2), "{out}{said}");
+        assert!(said.contains(&format!("cannot write `{long}`")), "{said}");
+        let mended = out.lines().filter(|line| line.ends_with("(mended)"));
+        assert!(mended.into_iter().all(|line| line.starts_with("a.md:")), "{out}");
+        assert_eq!((tree.text("a.md").as_str(), tree.text(&long).as_str()), (MOVED, MOVING));
+        let lock = tree.text(LOCK);
+        let of_long = |lock: &str| -> Vec<String> {
+            lock.lines().filter(|line| line.starts_with("xxx")).map(str::to_owned).collect()
+        };
+        assert_eq!((lock.lines().count(), of_long(&lock)), (5, of_long(&old)));
+        let (code, out, _) = tree.check(&["a.md"]);
+        assert_eq!((code, out.as_str()), (Some(0), ""));
+    }
+    assert_eq!(tree.check(&[]).0, Some(1));
+}
+
+#[test]
+fn documents_are_mended_right_whenever_it_is_stopped() {
+    let names: Vec<String> = (0..300).map(|number| format!("docs/{number:03}.md")).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), MOVING)).collect();
+    let (before, after) = (numbered(0), numbered(5));
+    files.push(("src/lines.rs", &before));
+    let tree = Tree::new(&files);
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+    tree.write("src/lines.rs", &after);
+    let mut program = Command::new(env!("CARGO_BIN_EXE_codeinfo"));
+    program.args(["check", "--fix"]).current_dir(tree.0.path()).env_clear();
+    let mut running = program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while tree.text(&names[3]) == MOVING && running.try_wait().unwrap().is_none() {
+        thread::yield_now();
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    // What was not finished may lie about.
+    fs::write(tree.0.path().join("docs/.299.md.codeinfo.tmp"), "half").unwrap();
+    fs::write(tree.0.path().join(".citations.lock.codeinfo.tmp"), "half").unwrap();
+    let (code, out, said) = tree.check(&["--fix", "docs/001.md"]);
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{said}");
+    for _ in 0..2 {
+        let (code, _, said) = tree.check(&["--fix"]);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(names.iter().all(|name| tree.text(name) == MOVED));
+    }
+    assert_eq!(tree.check(&[]).1, "");
+    assert_eq!(tree.text(LOCK).lines().count(), 601);
+    assert_eq!(fs::read_dir(tree.0.path().join("docs")).unwrap().count(), names.len());
+    assert!(!tree.has(".citations.lock.codeinfo.tmp"));
+}
+
+#[test]
+fn two_cannot_mend_at_once() {
+    let tree = Tree::new(&[("a.md", MOVING), ("src/lines.rs", &numbered(0))]);
+    let root = fs::File::open(tree.0.path()).unwrap();
+    root.lock().unwrap();
+    let (code, out, said) = tree.check(&["--fix"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert!(said.contains("another `codeinfo check --fix`"), "{said}");
+    assert!(!tree.has(LOCK));
+    assert_eq!(tree.check(&[]).0, Some(0));
+    root.unlock().unwrap();
+    assert_eq!(tree.check(&["--fix"]).0, Some(0));
+}
+
 #[test]
 fn what_changed_is_left_to_people() {
     let document = "It closes (src/app.rs:9-12).\n";
@@ -394,6 +478,15 @@ fn nothing_outside_is_read_and_what_cannot_be_read_exits_with_2() {
     fs::write(tree.0.path().join("b.md"), b"\xff\xfe").unwrap();
     let (code, _, said) = tree.check(&["b.md"]);
     assert!(code == Some(2) && said.contains("b.md"), "{said}");
+    // The others are checked, and what the lock has of it stays.
+    tree.write(LOCK, "b.md src/app.rs:1-2 0123456789abcdef0123\n");
+    let (code, out, said) = tree.check(&["--fix"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    assert_snapshot!(said, @r"
+    1 document, 3 citations: 1 verified, 2 not read
+    codeinfo: cannot read `b.md`: it is not UTF-8
+    ");
+    assert!(tree.text(LOCK).contains("b.md src/app.rs:1-2 0123456789abcdef0123\n"));
     tree.write(LOCK, "<<<<<<< ours\n");
     let (code, _, said) = tree.check(&["a.md"]);
     assert!(code == Some(2) && said.contains("line 1 of `citations.lock`"), "{said}");

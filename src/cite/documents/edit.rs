@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     ops::Range,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{cite::parse::Citation, domain::LineRange};
@@ -46,8 +46,7 @@ pub(super) fn applied(text: &str, mut edits: Vec<Edit>) -> String {
 
 /// Replaces a file, or makes it: readers see the old text or the new one. Keeps the file's mode.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let temporary = temporary(path);
     let written = (|| {
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         file.write_all(text.as_bytes())?;
@@ -64,4 +63,11 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
         drop(fs::remove_file(&temporary));
     }
     written
+}
+
+/// Returns where the new text of a file is written. It is the same each time, so that what a stop leaves
+/// there is found again.
+pub(super) fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.codeinfo.tmp"))
 }

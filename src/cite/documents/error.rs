@@ -37,4 +37,20 @@ pub enum DocumentError {
         /// Path below the root.
         path: String,
     },
+    /// Somebody else mends documents of the same repository.
+    #[error("another `codeinfo check --fix` or `--accept` is at work here; run it again later")]
+    Busy,
+}
+
+impl DocumentError {
+    /// Returns the path of the document or the lock file that it is about.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Read { path, .. } | Self::Write { path, .. } | Self::Meanwhile { path } => {
+                Some(path)
+            }
+            Self::Lock { .. } => Some(LOCK_FILE),
+            Self::Busy => None,
+        }
+    }
 }
