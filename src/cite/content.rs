@@ -66,6 +66,14 @@ impl Content {
         self.text.len() as u64
     }
 
+    /// Returns how many bytes some lines have; those of the file for none.
+    pub(super) fn size(&self, ranges: &[LineRange]) -> u64 {
+        let length = |range: &LineRange| {
+            self.start(range.last.saturating_add(1)).saturating_sub(self.start(range.first)) as u64
+        };
+        if ranges.is_empty() { self.bytes() } else { ranges.iter().map(length).sum() }
+    }
+
     /// Whether these are lines of the file.
     pub(super) fn has(&self, range: LineRange) -> bool {
         1 <= range.first && range.first <= range.last && range.last <= self.lines()

@@ -7,6 +7,7 @@ mod edit;
 mod error;
 mod links;
 mod mend;
+mod places;
 mod settle;
 mod target;
 
@@ -21,6 +22,7 @@ use self::{
     edit::Edit,
     links::{Leads, Links},
     mend::{Alone, Change},
+    places::Places,
     settle::Settled,
     target::Target,
 };
@@ -98,6 +100,7 @@ pub struct Documents {
     stored: Lock,
     links: Links,
     on_change: OnChange,
+    with_hashes: bool,
     _alone: Option<Alone>,
 }
 
@@ -106,8 +109,7 @@ struct Reading<'a> {
     document: &'a str,
     text: &'a str,
     page: Page,
-    /// Where each line starts.
-    starts: Vec<usize>,
+    places: Places,
 }
 
 /// A citation with what is known of it.
@@ -128,7 +130,7 @@ impl Documents {
         };
         let stored = lock.clone();
         let links = Links::default();
-        Ok(Self { tree, lock, stored, links, on_change, _alone: None })
+        Ok(Self { tree, lock, stored, links, on_change, with_hashes: false, _alone: None })
     }
 
     /// The same to mend them afterwards, which is for one at a time.
@@ -137,18 +139,20 @@ impl Documents {
         Ok(Self { _alone: alone, ..Self::open(tree, on_change)? })
     }
 
+    /// Has what stands in cited lines named.
+    #[must_use]
+    pub fn with_hashes(self) -> Self {
+        Self { with_hashes: true, ..self }
+    }
+
     /// Checks a document, by its path below the root.
     pub fn examine(&mut self, document: &str) -> Result<Examined, DocumentError> {
         let path = document.to_owned();
         let text = self.tree.text(document);
         let text = text.map_err(|source| DocumentError::Read { path, source })?;
         self.lock.settle(document, &mend::name(&text));
-        let reading = Reading {
-            document,
-            text: &text,
-            page: Page::of(&text),
-            starts: memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1).collect(),
-        };
+        let reading =
+            Reading { document, text: &text, page: Page::of(&text), places: Places::of(&text) };
         let mut examined = Examined {
             findings: Vec::new(),
             unchecked: 0,
@@ -225,6 +229,12 @@ impl Documents {
     ) {
         let (citation, content) = (case.citation, &known.content);
         let lines = &citation.lines;
+        let is_hashed = self.with_hashes || !lines.is_empty();
+        if is_hashed && !self.tree.may_hash(content.size(lines)) {
+            self.keep_entries(path, lines, examined);
+            examined.unchecked += 1;
+            return;
+        }
         let by_lock = settle::by_lock(&self.lock, (reading.document, path), lines, content);
         let is_new = by_lock.is_none() && !lines.is_empty();
         let mut settled =
@@ -249,10 +259,10 @@ impl Documents {
             rel_path: Some(path.to_owned()),
             path: self.tree.root.join(path).to_string_lossy().into_owned(),
             repo: self.tree.name(),
-            hash: content.hash(lines),
+            hash: self.with_hashes.then(|| content.hash(lines)).flatten(),
             ..checked(citation)
         };
-        examined.findings.push(reading.finding(found, settled));
+        examined.findings.push(reading.finding(found, settled, reading.written(citation)));
     }
 
     /// Checks a citation of a file that is not there: what it stood for may be elsewhere.
@@ -297,7 +307,11 @@ impl Documents {
                 self.keep_entries(path, lines, examined);
             }
         }
-        examined.findings.push(reading.finding(checked(citation), settled));
+        examined.findings.push(reading.finding(
+            checked(citation),
+            settled,
+            reading.written(citation),
+        ));
     }
 
     /// Finds the one file that has now what stood in the lines of another.
@@ -308,7 +322,8 @@ impl Documents {
         entries: &[&str],
     ) -> Option<(String, Vec<LineRange>)> {
         let mut found = lines.iter().zip(entries).map(|(range, entry)| {
-            self.tree.found(path, entry, range.last.checked_sub(range.first)? + 1)
+            let more = range.last.checked_sub(range.first)?;
+            self.tree.found(path, entry, more.saturating_add(1))
         });
         let (to, first) = found.next()??;
         let mut ranges = vec![first];
@@ -394,9 +409,7 @@ impl Documents {
                 fault: None,
             };
             let settled = Settled { state, message, moved_to: Vec::new(), is_mendable: false };
-            let mut finding = reading.finding(found, settled);
-            finding.written.clone_from(&link.target);
-            examined.findings.push(finding);
+            examined.findings.push(reading.finding(found, settled, link.target.clone()));
         }
     }
 
@@ -413,22 +426,22 @@ impl Documents {
 
 impl Reading<'_> {
     /// Says where something that was found out stands in the document.
-    fn finding(&self, found: Checked, settled: Settled) -> Finding {
-        let start = found.range.start;
-        let line = self.starts.partition_point(|line| *line <= start);
-        let line_start = line.checked_sub(1).and_then(|at| self.starts.get(at)).copied();
-        let before = self.text.get(line_start.unwrap_or_default()..start).unwrap_or_default();
-        let written = self.text.get(found.range.clone()).unwrap_or_default().replace('`', "");
+    fn finding(&self, found: Checked, settled: Settled, written: String) -> Finding {
+        let (line, column) = self.places.line_and_column(self.text, found.range.start);
         let Settled { state, message, moved_to, is_mendable } = settled;
         Finding {
             document: self.document.to_owned(),
-            line: line + 1,
-            column: before.chars().count() + 1,
+            line,
+            column,
             checked: Checked { state, moved_to, ..found },
             message,
             is_mendable,
             written,
         }
+    }
+
+    fn written(&self, citation: &Citation) -> String {
+        self.text.get(citation.range.clone()).unwrap_or_default().replace('`', "")
     }
 }
 

@@ -118,8 +118,10 @@ impl fmt::Display for Lock {
     }
 }
 
-/// Reads a line; one of a document that is to be rewritten also has the names of its two texts.
-fn entry(line: &str) -> Option<(Key, String, Option<(String, String)>)> {
+/// A line of the file; one of a document that is to be rewritten also has the names of its two texts.
+type Entry = (Key, String, Option<(String, String)>);
+
+fn entry(line: &str) -> Option<Entry> {
     let mut words = line.split(' ');
     let (document, place, fingerprint) = (words.next()?, words.next()?, words.next()?);
     let (before, after) = (words.next(), words.next());

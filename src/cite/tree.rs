@@ -22,6 +22,9 @@ use crate::{
 /// A search through all files leaves so much room to those that are cited.
 const RESERVE: u64 = MAX_BYTES / 2;
 
+/// Cited lines are compared up to so many bytes in all: citations may be many, and of the same lines.
+const MAX_HASHED_BYTES: u64 = MAX_BYTES;
+
 /// Says of a path that is not there whether the repository's ignore files leave it out.
 pub type IsIgnored = Box<dyn Fn(&str) -> bool>;
 
@@ -39,6 +42,8 @@ pub struct Tree {
     read: RefCell<HashMap<String, Option<Arc<Known>>>>,
     /// How many more bytes are read.
     room: Cell<u64>,
+    /// How many more bytes are hashed.
+    unhashed: Cell<u64>,
 }
 
 impl Tree {
@@ -62,6 +67,7 @@ impl Tree {
             is_ignored,
             read: RefCell::default(),
             room: Cell::new(MAX_BYTES),
+            unhashed: Cell::new(MAX_HASHED_BYTES),
         })
     }
 
@@ -105,6 +111,13 @@ impl Tree {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
         }
         String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
+    }
+
+    /// Whether so many bytes more may be hashed; they count as hashed then.
+    pub(super) fn may_hash(&self, bytes: u64) -> bool {
+        let left = self.unhashed.get().checked_sub(bytes);
+        self.unhashed.set(left.unwrap_or_default());
+        left.is_some()
     }
 
     /// Returns a file that is listed, read once; `None` if it is no text of a size that is read.

@@ -15,9 +15,7 @@ use super::{
     print::{self, counted},
 };
 use crate::{
-    cite::{
-        DocumentError, Documents, Examined, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown,
-    },
+    cite::{DocumentError, Documents, Finding, LOCK_FILE, OnChange, State, Tree, is_markdown},
     domain::paths::is_below,
     ingest::discover::{self, Ignores},
 };
@@ -99,7 +97,10 @@ fn check(root: &Path, wanted: Asked, asked: &Check, found: &mut Found) -> Result
     let mends = asked.fix || asked.accept;
     let open = if mends { Documents::open_to_mend } else { Documents::open };
     let mut checker = open(tree, on_change)?;
-    let (mut examined, mut findings): (Vec<Examined>, Vec<Finding>) = Default::default();
+    if asked.json {
+        checker = checker.with_hashes();
+    }
+    let (mut examined, mut findings) = (Vec::new(), Vec::<Finding>::new());
     for document in &documents {
         match checker.examine(document) {
             Ok(mut one) => {
@@ -142,7 +143,11 @@ fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError
         left |= !is_mended;
         if !asked.json {
             let shown = document.strip_prefix(here).unwrap_or(document).to_string_lossy();
-            let (shown, written) = (print::name(&shown), print::name(&finding.written));
+            let (mut shown, written) = (print::name(&shown), print::name(&finding.written));
+            if shown.starts_with("::") {
+                // CI services take such a line for a command.
+                shown.insert_str(0, "./");
+            }
             let mended = if is_mended { " (mended)" } else { "" };
             let Finding { line, column, .. } = finding;
             print::line(&format!("{shown}:{line}:{column}: {written}: {message}{mended}"))?;
@@ -170,11 +175,10 @@ fn report(here: &Path, found: &Found, asked: &Check) -> Result<Verdict, CliError
     for failure in &found.failures {
         print::note(&format!("codeinfo: {}", print::name(&failure.to_string())))?;
     }
-    Ok(match left {
-        _ if !found.failures.is_empty() => Verdict::Failed,
-        true => Verdict::Wrong,
-        false => Verdict::Right,
-    })
+    if !found.failures.is_empty() {
+        return Ok(Verdict::Failed);
+    }
+    Ok(if left { Verdict::Wrong } else { Verdict::Right })
 }
 
 /// Returns the work tree of Git around a folder; where there is none, the folder.

@@ -6,6 +6,7 @@ use std::{
     path::Path,
     process::{Command, Stdio},
     thread,
+    time::Instant,
 };
 
 use insta::assert_snapshot;
@@ -496,4 +497,37 @@ fn nothing_outside_is_read_and_what_cannot_be_read_exits_with_2() {
     fs::write(bare.path().join("a.md"), "[x](b.md), [y](../c.md)\n").unwrap();
     let (code, out, _) = check(bare.path(), &["a.md"]);
     assert_eq!((code, out.as_str()), (Some(1), "a.md:1:1: b.md: no such file\n"));
+}
+
+#[test]
+fn no_line_of_the_report_is_a_command_of_a_service() {
+    let tree = Tree::new(&[("::warning::a.md", "[x](gone.md)\n")]);
+    let (code, out, _) = tree.check(&[]);
+    assert_eq!((code, out.as_str()), (Some(1), "./::warning::a.md:1:1: gone.md: no such file\n"));
+}
+
+#[test]
+fn lines_of_any_number_are_compared() {
+    let tree =
+        Tree::new(&[("a.md", "See src/app.rs:0-4294967295 and src/gone.rs:0-4294967295.\n")]);
+    let entry = |path| format!("a.md {path}:0-4294967295 0123456789abcdef0123\n");
+    tree.write(LOCK, &(entry("src/app.rs") + &entry("src/gone.rs")));
+    let (code, out, said) = tree.check(&[]);
+    assert_eq!((code, out.lines().count()), (Some(1), 2), "{out}{said}");
+}
+
+#[test]
+fn large_documents_are_checked_in_time_that_grows_with_them() {
+    let tree = Tree::new(&[("a.md", &"[x](#y) ".repeat(40_000))]);
+    let large = format!("{}\n", "let a = 1; ".repeat(20)).repeat(20_000);
+    tree.write("src/large.rs", &large);
+    let cited: String = (1..3000).map(|line| format!("src/large.rs:{line}-20000 \n")).collect();
+    tree.write("b.md", &cited);
+    let begun = Instant::now();
+    let (code, out, said) = tree.check(&[]);
+    assert_eq!((code, out.lines().count()), (Some(1), 40_000));
+    assert!(out.ends_with("a.md:1:319993: #y: `a.md` has no heading of this name\n"));
+    // The same lines again and again are compared so often, and not without end.
+    assert!(said.contains(" not read"), "{said}");
+    assert!(begun.elapsed().as_secs() < 120, "{:?}", begun.elapsed());
 }

@@ -105,7 +105,10 @@ fn compare(content: &Content, range: LineRange, entry: Option<&str>) -> Now {
     if now.as_deref() == Some(entry) {
         return Now::Same;
     }
-    match content.places_of(entry, range.last.saturating_sub(range.first) + 1).as_slice() {
+    match content
+        .places_of(entry, range.last.saturating_sub(range.first).saturating_add(1))
+        .as_slice()
+    {
         [only] => Now::Moved(*only),
         [] => Now::Changed("these lines have changed since they were cited"),
         _ => Now::Changed("these lines have changed, and what was cited stands in several places"),
