@@ -256,7 +256,7 @@ impl<'a> Marks<'a> {
 
     /// Returns the length of the comment or string that `rest` starts with.
     fn length(&mut self, rest: &str) -> Option<usize> {
-        let Comments { block, line: marks, .. } = self.comments;
+        let Comments { block, line: marks } = self.comments;
         let mut blocks = block.iter();
         let block =
             blocks.find(|(start, end)| rest.starts_with(start) && !self.unclosed.contains(end));

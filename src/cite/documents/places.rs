@@ -52,7 +52,7 @@ mod tests {
         let text = format!("a\n{}\u{e9}b\n\nc", "\u{4e00}".repeat(2000));
         let places = Places::of(&text);
         for (at, c) in text.char_indices().filter(|(_, c)| *c != '\n') {
-            let before = &text[..at];
+            let before = text.get(..at).unwrap();
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
             assert_eq!(places.line_and_column(&text, at), (line, column), "{c} at {at}");
