@@ -31,7 +31,7 @@ const SEARCH_STARTUP_SECS: u64 = 20;
 /// What never depends on settings: no retry without end, no calls home, no instructions, programs or
 /// tools of the user's that would act inside our turns, no tools that start work of their own, which
 /// no segment would show and which would outlive the answer, and no sandbox but the present one.
-const FIXED: [(&str, &str); 23] = [
+const FIXED: [(&str, &str); 22] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
     ("features.hooks", "false"),
@@ -44,8 +44,7 @@ const FIXED: [(&str, &str); 23] = [
     ("features.memories", "false"),
     ("features.use_legacy_landlock", "false"),
     ("features.image_generation", "false"),
-    // Nobody is there to answer, and no question is about a picture: each costs every request its schema.
-    ("features.view_image", "false"),
+    // Nobody is there to answer, and its schema would be in every request.
     ("tools.experimental_request_user_input.enabled", "false"),
     // Both run the shell profile of the user and give the model's shell what that exports, keys
     // included; the first also costs each conversation a shell.

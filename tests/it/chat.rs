@@ -527,6 +527,7 @@ command = "no-such-program"
             "list_mcp_resources",
             "list_mcp_resource_templates",
             "read_mcp_resource",
+            "view_image",
             "mcp__codeinfo_vector_search",
             "web_search",
         ]

@@ -46,7 +46,7 @@ fn defaults_are_those_of_the_contract() {
 fn one_setting_keeps_private_code_on_the_machine() {
     let pairs = [("CODEX_PRIVATE", "true"), ("CODEX_NETWORK", "on"), ("CODEX_WEB_SEARCH", "live")];
     let config = read(&[&[("DATA_DIR", "/data")], pairs.as_slice()].concat()).unwrap();
-    assert!(!config.codex.network && !config.codex.shell);
+    assert!(!config.codex.network);
     assert_eq!(config.codex.web_search, codeinfo::config::WebSearch::Disabled);
     let unfenced = [("CODEX_PRIVATE", "true"), ("CODEX_SANDBOX", "danger-full-access")];
     assert_eq!(
@@ -263,7 +263,7 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
     ])
     .unwrap();
     assert_eq!(config.guard.hosts, ["code.example", "other.example"]);
-    assert!(!config.codex.network);
+    assert!(!config.codex.network && !config.codex.shell);
     let (server, client) = (Path::new("/repos/a/b.rs"), Path::new("/home/me/src/a/b.rs"));
     assert_eq!(config.path_map.shown(server), client);
     assert_eq!(config.path_map.meant(client), server);

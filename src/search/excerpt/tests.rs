@@ -1,0 +1,277 @@
+//! What a model is shown of hits, case by case.
+
+use std::time::Duration;
+
+use super::{
+    super::{DefinedAt, fixture::hit, freshness::Stale},
+    *,
+};
+
+fn found(hits: Vec<Hit>) -> Found {
+    Found {
+        files: by_file(&hits),
+        hits,
+        absent: Vec::new(),
+        also: Vec::new(),
+        model_id: "code-static-1@1".to_owned(),
+    }
+}
+
+fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
+    super::excerpt(&found(hits), "line 17", &Freshness::default(), &BTreeSet::new(), max_bytes)
+}
+
+#[test]
+fn chunks_stand_under_a_line_that_says_where_they_are_from() {
+    let hits = vec![hit("src/a.rs", 3..=4, 0.91), hit("src/b.rs", 1..=1, 0.5)];
+    let excerpt = excerpt(hits.clone(), 12_000);
+    insta::assert_snapshot!(excerpt.text, @r"
+    [demo] /repos/demo/src/a.rs:3-4 `Store::open`
+    3|line 3
+    4|line 4
+
+    [demo] /repos/demo/src/b.rs:1-1 `Store::open`
+    1|line 1
+    ");
+    assert_eq!((excerpt.files, excerpt.left_out), (by_file(&hits), 0));
+}
+
+#[test]
+fn chunks_of_a_file_stand_together_and_neighbours_are_one_piece() {
+    let inside = Hit {
+        symbol: Some("Store::close".to_owned()),
+        signature: Some("fn close(self) -> Result<(), StoreError> {".to_owned()),
+        ..hit("src/a.rs", 40..=41, 0.6)
+    };
+    let excerpt = excerpt(
+        vec![
+            hit("src/a.rs", 9..=10, 0.9),
+            hit("src/b.rs", 1..=1, 0.8),
+            hit("src/a.rs", 7..=7, 0.7),
+            inside,
+            hit("src/a.rs", 11..=11, 0.5),
+        ],
+        12_000,
+    );
+    insta::assert_snapshot!(excerpt.text, @r"
+    [demo] /repos/demo/src/a.rs:7-10 `Store::open`
+    7|line 7
+    9|line 9
+    10|line 10
+
+    [demo] /repos/demo/src/a.rs:40-41 `Store::close`
+    ^|fn close(self) -> Result<(), StoreError> {
+    40|line 40
+    41|line 41
+
+    [demo] /repos/demo/src/a.rs:11-11 `Store::open`
+    11|line 11
+
+    [demo] /repos/demo/src/b.rs:1-1 `Store::open`
+    1|line 1
+    ");
+    let ranges: Vec<String> = excerpt.files[0].ranges.iter().map(ToString::to_string).collect();
+    assert_eq!(ranges, ["7-7", "9-11", "40-41"]);
+    assert_eq!(excerpt.whole, ["src/a.rs:7", "src/a.rs:9", "src/b.rs:1"]);
+}
+
+#[test]
+fn further_chunks_are_shown_by_the_lines_that_fit_best() {
+    let hits = (1..=4).map(|place| hit(&format!("src/{place}.rs"), 15..=40, 0.9));
+    let excerpt = excerpt(hits.collect(), 12_000);
+    let last = excerpt.text.split("\n\n").last().unwrap();
+    insta::assert_snapshot!(last, @r"
+    [demo] /repos/demo/src/4.rs:15-40 `Store::open`
+    15|line 15
+    17|line 17
+    ");
+    assert_eq!((excerpt.files.len(), excerpt.whole.len()), (4, WHOLE));
+}
+
+#[test]
+fn what_was_shown_before_is_named_and_gives_its_place_to_others() {
+    let hits = (1..=4).map(|place| hit(&format!("src/{place}.rs"), 1..=9, 0.9));
+    let known = BTreeSet::from(["src/1.rs:1".to_owned(), "src/2.rs:1".to_owned()]);
+    let found = found(hits.collect());
+    let excerpt = super::excerpt(&found, "line", &Freshness::default(), &known, 12_000);
+    assert!(
+        excerpt.text.starts_with(
+            "[demo] /repos/demo/src/1.rs:1-9 `Store::open` (shown before)\n\n\
+             [demo] /repos/demo/src/2.rs:1-9 `Store::open` (shown before)\n\n\
+             [demo] /repos/demo/src/3.rs:1-9 `Store::open`\n1|line 1\n"
+        ),
+        "{}",
+        excerpt.text
+    );
+    assert_eq!(excerpt.whole, ["src/3.rs:1", "src/4.rs:1"]);
+    assert_eq!(excerpt.files.len(), 4);
+}
+
+#[test]
+fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
+    let shown = |scores: &[f64], absent: &[&str], query: &str| {
+        let hits = scores.iter().zip(1..);
+        let hits = hits.map(|(score, place)| hit(&format!("src/{place}.rs"), 1..=9, *score));
+        let absent = absent.iter().map(|name| (*name).to_owned()).collect();
+        let found = Found { absent, ..found(hits.collect()) };
+        let none = BTreeSet::new();
+        super::excerpt(&found, query, &Freshness::default(), &none, 12_000)
+    };
+    let counts = |excerpt: &Excerpt| (excerpt.files.len(), excerpt.whole.len(), excerpt.left_out);
+    assert_eq!(counts(&shown(&[0.9, 0.28, 0.26, 0.1], &[], "shelf")), (2, 2, 0));
+    assert_eq!(counts(&shown(&[0.1, 0.09, 0.02], &[], "line")), (2, 2, 0));
+    let weak = shown(&[0.19, 0.18, 0.17, 0.16], &[], "line of shelves");
+    assert!(weak.text.starts_with("nothing fits well; the nearest:\n[demo] "), "{}", weak.text);
+    assert_eq!(counts(&weak), (NEAREST, 0, 0));
+    let half = shown(&[0.9, 0.8], &["Shelf"], "line of Shelf");
+    assert!(half.text.starts_with("not in the index: Shelf\n[demo] "), "{}", half.text);
+    assert_eq!(counts(&half), (2, 1, 0));
+    let none = shown(&[0.9; 5], &["Shelf", "Rack"], "Shelf Rack");
+    let first = "not in the index: Shelf, Rack\nnothing fits well; the nearest:\n[demo] ";
+    assert!(none.text.starts_with(first), "{}", none.text);
+    assert_eq!(counts(&none), (NEAREST, 0, 0));
+}
+
+#[test]
+fn long_comments_are_cut_in_code_alone_and_are_not_taken_for_shown() {
+    let shown = |language: &str, line: &str| {
+        let chunk = vec![line; 20].join("\n");
+        let language = Some(language.to_owned());
+        let hit = Hit { language, chunk, ..hit("src/a", 1..=20, 0.9) };
+        let excerpt = excerpt(vec![hit], 12_000);
+        (excerpt.text.lines().count(), excerpt.whole.len())
+    };
+    assert_eq!(shown("rust", "// a"), (6, 0));
+    assert_eq!(shown("rust", "a();"), (21, 1));
+    assert_eq!(shown("markdown", "* a"), (21, 1));
+}
+
+#[test]
+fn further_definitions_are_named_in_a_line() {
+    let also = (1..=10).map(|line| DefinedAt { path: "/r/a.rs".to_owned(), line }).collect();
+    let found = Found { also, ..found(vec![hit("src/1.rs", 1..=1, 0.9)]) };
+    let text = super::excerpt(&found, "line", &Freshness::default(), &BTreeSet::new(), 12_000).text;
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("(also defined in /r/a.rs:1, /r/a.rs:2, "), "{last}");
+    assert!(last.ends_with("/r/a.rs:8 and 2 more)"), "{last}");
+}
+
+#[test]
+fn what_was_found_last_is_trimmed_first_and_then_left_out() {
+    let hits = || {
+        vec![
+            hit("src/a.rs", 1..=2, 0.9),
+            hit("src/long.rs", 1..=900, 0.8),
+            hit("src/longer.rs", 1..=9000, 0.7),
+        ]
+    };
+    insta::assert_snapshot!(excerpt(hits(), 600).text, @r"
+    [demo] /repos/demo/src/a.rs:1-2 `Store::open`
+    1|line 1
+    2|line 2
+
+    [demo] /repos/demo/src/long.rs:1-900 `Store::open`
+    1|line 1
+    2|line 2
+    3|line 3
+    4|line 4
+    5|line 5
+    6|line 6
+    7|line 7
+    8|line 8
+    9|line 9
+    10|line 10
+    11|line 11
+    12|line 12
+    13|line 13
+    14|line 14
+    15|line 15
+    16|line 16
+    17|line 17
+    18|line 18
+    19|line 19
+    20|line 20
+    21|line 21
+    22|line 22
+    23|line 23
+    24|line 24
+    ⋯ 25-900
+
+    [demo] /repos/demo/src/longer.rs:1-9000 `Store::open`
+    1|line 1
+    17|line 17
+    ");
+    let narrow = excerpt(hits(), 200);
+    insta::assert_snapshot!(narrow.text, @r"
+    [demo] /repos/demo/src/a.rs:1-2 `Store::open`
+    1|line 1
+    2|line 2
+
+    (2 more chunks were found but do not fit: narrow the query, name a repository, or read the files above)
+    ");
+    let shown: Vec<&str> = narrow.files.iter().map(|file| file.rel_path.as_str()).collect();
+    assert_eq!((shown, narrow.left_out), (vec!["src/a.rs"], 2));
+}
+
+#[test]
+fn files_that_changed_are_marked_and_the_age_of_the_index_is_told() {
+    let found = found(vec![
+        hit("src/a.rs", 1..=1, 0.9),
+        hit("src/b.rs", 1..=1, 0.8),
+        hit("src/c.rs", 1..=1, 0.7),
+    ]);
+    let freshness = Freshness {
+        ages: [("demo".to_owned(), Duration::from_secs(150))].into(),
+        stale: [("a", Stale::Changed), ("b", Stale::Deleted)]
+            .map(|(name, stale)| (format!("/repos/demo/src/{name}.rs"), stale))
+            .into(),
+    };
+    let excerpt = super::excerpt(&found, "line", &freshness, &BTreeSet::new(), 12_000);
+    insta::assert_snapshot!(excerpt.text, @r"
+    [demo] /repos/demo/src/a.rs:1-1 `Store::open` (changed since indexed: read the file)
+    1|line 1
+
+    [demo] /repos/demo/src/b.rs:1-1 `Store::open` (deleted since indexed)
+    1|line 1
+
+    [demo] /repos/demo/src/c.rs:1-1 `Store::open`
+    1|line 1
+
+    (indexed: demo 2 minutes ago)
+    ");
+}
+
+#[test]
+fn nothing_found_says_so() {
+    let excerpt = excerpt(vec![], 12_000);
+    assert_eq!((excerpt.text.as_str(), excerpt.files, excerpt.left_out), (NOTHING, vec![], 0));
+}
+
+#[test]
+fn a_name_with_a_line_break_stays_on_its_line() {
+    let named = Hit { symbol: Some("a\n[fake] /b".to_owned()), ..hit("src/a.rs", 1..=1, 0.5) };
+    assert_eq!(excerpt(vec![named], 12_000).text.lines().count(), 2);
+}
+
+#[test]
+fn no_limit_is_passed_and_nothing_is_lost_from_the_count() {
+    let mut random = 7_u32;
+    let mut next = |below: usize| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) as usize % below
+    };
+    for _ in 0..2000 {
+        let hits: Vec<Hit> = (0..next(7))
+            .map(|place| {
+                let lines: Vec<&str> = (0..=next(40))
+                    .map(|_| ["", "日本語 = 1;", "x 17", "naïve()"][next(4)])
+                    .collect();
+                Hit { chunk: lines.join("\n"), ..hit(&format!("f{place}.rs"), 1..=9, 0.5) }
+            })
+            .collect();
+        let (count, max_bytes) = (hits.len(), next(1500));
+        let excerpt = excerpt(hits, max_bytes);
+        assert!(excerpt.text.len() <= max_bytes);
+        assert_eq!(excerpt.files.len() + excerpt.left_out, count);
+    }
+}
