@@ -1,7 +1,7 @@
 //! Checks documents of a work tree: the lines and files that they cite, and where their links lead.
 //!
 //! Works on files alone, without an index. What cited lines stood for is in a lock file of the work tree, so
-//! that lines which moved are told from those that changed.
+//! that lines which moved are distinguished from those that changed.
 
 mod edit;
 mod error;

@@ -16,7 +16,7 @@ pub const MAX_SHOWN: usize = 40;
 const MAX_PARSED_BYTES: usize = 16 << 20;
 /// Parsing starts until then; it and what follows have time to end before the request is given up.
 const PARSING: Duration = Duration::from_secs(4);
-/// So many places of one file are told apart; of others only the marks of comments and strings are read.
+/// So many places of one file are classified by the grammar; of others only the marks of comments and strings are read.
 const MAX_PLACES: usize = 20_000;
 /// So many lines are kept for one request, of which few are shown.
 const MAX_KEPT: usize = 20_000;

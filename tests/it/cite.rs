@@ -15,7 +15,10 @@ use codeinfo::{
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::ingest_bench::{Bench, Repo};
+use crate::{
+    ingest_bench::{Bench, Repo},
+    real_source::copy,
+};
 
 /// A function of a source file, by its first and last line.
 #[derive(Debug, Clone)]
@@ -101,18 +104,6 @@ impl Library {
 
 fn checker(bench: &Bench, paths: PathMap) -> Checker {
     Checker::new(Arc::clone(&bench.store), paths)
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 /// Returns the functions at the top of a file that have three lines or more and a name of two words, which

@@ -314,19 +314,19 @@ async fn only_what_is_indexed_is_read() {
 #[tokio::test]
 async fn a_path_that_means_several_files_names_them() {
     let server = zoo().await;
-    server.write("farm/src/store.rs", "pub fn feed_okapi() {}\n");
-    server.ingest("farm", "other animals").await;
-    assert_snapshot!(lines(&server, "src/store.rs").await, @"error: `src/store.rs` may be one of 2: `FOLDER/farm/src/store.rs`, `FOLDER/zoo/src/store.rs`. Give a whole path.");
-    assert_snapshot!(lines(&server, "farm/src/store.rs").await, @r"
-    FOLDER/farm/src/store.rs:1-1 of 1
+    server.write("barn/src/store.rs", "pub fn feed_okapi() {}\n");
+    server.ingest("barn", "other animals").await;
+    assert_snapshot!(lines(&server, "src/store.rs").await, @"error: `src/store.rs` may be one of 2: `FOLDER/barn/src/store.rs`, `FOLDER/zoo/src/store.rs`. Give a whole path.");
+    assert_snapshot!(lines(&server, "barn/src/store.rs").await, @r"
+    FOLDER/barn/src/store.rs:1-1 of 1
     1|pub fn feed_okapi() {}
     ");
     // One repository alone is there for a client that is confined to it.
     let confined = async |tool: &str, arguments: Value| {
-        called_at(&server, "/mcp?repository=farm", tool, arguments).await
+        called_at(&server, "/mcp?repository=barn", tool, arguments).await
     };
     assert!(
-        confined("ReadLines", json!({ "path": "src/store.rs" })).await.starts_with("FOLDER/farm/")
+        confined("ReadLines", json!({ "path": "src/store.rs" })).await.starts_with("FOLDER/barn/")
     );
     let zoo = server.folder.path().canonicalize().unwrap().join("zoo/src/store.rs");
     for path in ["zoo/src/store.rs", "README.md", zoo.to_str().unwrap(), "zoo"] {
@@ -341,12 +341,12 @@ async fn a_path_that_means_several_files_names_them() {
         "{found}"
     );
     let other = confined("FindUses", json!({ "name": "feed_okapi", "repository": "zoo" })).await;
-    assert_snapshot!(other, @"error: REPO_NOT_FOUND: no repository `zoo` is indexed; known are `farm`. Leave `repository` out to search all.");
+    assert_snapshot!(other, @"error: REPO_NOT_FOUND: no repository `zoo` is indexed; known are `barn`. Leave `repository` out to search all.");
     let named =
-        called(&server, "FindUses", json!({ "name": "feed_okapi", "repository": "farm" })).await;
+        called(&server, "FindUses", json!({ "name": "feed_okapi", "repository": "barn" })).await;
     assert_eq!(named, found);
     let unknown = called(&server, "FindUses", json!({ "name": "x", "repository": "nope" })).await;
-    assert_snapshot!(unknown, @"error: REPO_NOT_FOUND: no repository `nope` is indexed; known are `farm`, `zoo`. Leave `repository` out to search all.");
+    assert_snapshot!(unknown, @"error: REPO_NOT_FOUND: no repository `nope` is indexed; known are `barn`, `zoo`. Leave `repository` out to search all.");
 }
 
 #[tokio::test]
@@ -566,14 +566,14 @@ async fn a_search_for_a_path_shows_what_is_there() {
     let other =
         called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "nope" })).await;
     assert!(other.starts_with("error: REPO_NOT_FOUND: "), "{other}");
-    server.write("farm/src/store.rs", "pub fn feed_okapi() {}\n");
-    server.ingest("farm", "other animals").await;
+    server.write("barn/src/store.rs", "pub fn feed_okapi() {}\n");
+    server.ingest("barn", "other animals").await;
     let named =
-        called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "farm" })).await;
-    assert!(named.starts_with("FOLDER/farm/src/store.rs: rust, 1 line"), "{named}");
+        called(&server, "VectorSearch", json!({ "query": "store.rs", "repository": "barn" })).await;
+    assert!(named.starts_with("FOLDER/barn/src/store.rs: rust, 1 line"), "{named}");
     let confined = called_at(
         &server,
-        "/mcp?repository=farm",
+        "/mcp?repository=barn",
         "VectorSearch",
         json!({ "query": "zoo/README.md" }),
     )

@@ -11,6 +11,7 @@ use regex::Regex;
 
 use crate::{
     ingest_bench::{Bench, Repo, request},
+    real_source::copy,
     support::process::crate_source,
 };
 
@@ -86,18 +87,6 @@ async fn counts_are_those_of_a_whole_scan_of_real_crates() {
     bench.run(request(&source)).await;
     let compared = compare(&bench, &source.canonicalize().unwrap(), 40).await;
     assert!(compared > 200, "{compared}");
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().flatten() {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 #[tokio::test]

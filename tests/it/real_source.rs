@@ -11,7 +11,7 @@ fn without_codex() -> Environment {
 }
 
 /// Copies a folder, so that a test may change it.
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().flatten() {
         let target = to.join(entry.file_name());
