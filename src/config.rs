@@ -4,6 +4,7 @@ mod embedding;
 mod env;
 mod environment;
 mod http;
+mod toolkits;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -15,6 +16,7 @@ pub use embedding::Embedding;
 pub use env::{ConfigError, from_environment, from_pairs, hide_keys};
 pub use environment::Environment;
 pub use http::Http;
+pub use toolkits::{Allow, Fence, InvalidName, Spec, ToolkitName, Toolkits, Transport};
 
 use crate::domain::Root;
 
@@ -42,6 +44,11 @@ pub struct Config {
     /// The service that makes vectors; `None` is the model in the binary.
     pub embedding: Option<Embedding>,
     pub codex: Codex,
+    pub toolkits: Toolkits,
+    /// Whether every request must name who asks, by a bearer token.
+    pub auth_required: bool,
+    /// What stored configurations are encrypted with; `None` is the key file in the data folder.
+    pub secret_key: Option<Secret>,
     pub log: Log,
     /// How long stopping may take before what is left is dropped.
     pub shutdown_grace: Duration,
@@ -160,7 +167,7 @@ pub struct Qdrant {
 }
 
 /// A text that must not be seen in logs.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Secret(String);
 
 impl Secret {

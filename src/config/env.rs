@@ -3,6 +3,7 @@
 mod embedding;
 mod handover;
 mod qdrant;
+mod toolkits;
 
 use std::{
     ffi::OsString,
@@ -16,7 +17,7 @@ use serde::{Deserialize, de::IntoDeserializer};
 pub use self::handover::hide_keys;
 use super::{
     Approval, Codex, Config, EFFORTS, Environment, Guard, Http, Ingest, Log, LogFormat, PathMap,
-    Sandbox, Store, WebSearch,
+    Sandbox, Secret, Store, WebSearch,
 };
 
 /// A setting that cannot be used, in one line that names the variable.
@@ -101,6 +102,14 @@ struct Raw {
     codex_presence_secs: Option<u64>,
     codex_max_turns: Option<usize>,
     codex_max_waiting: Option<usize>,
+    toolkits_enabled: Option<String>,
+    toolkits_file: Option<PathBuf>,
+    toolkits_max: Option<usize>,
+    toolkits_direct_max: Option<usize>,
+    toolkits_max_steps: Option<usize>,
+    toolkits_prompt: Option<String>,
+    auth: Option<String>,
+    secret_key: Option<String>,
     log_level: Option<String>,
     log_format: Option<String>,
 }
@@ -181,6 +190,9 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
             chosen: raw.log_level.is_some(),
             format: choice("LOG_FORMAT", raw.log_format.as_ref(), LogFormat::Text)?,
         },
+        toolkits: toolkits::toolkits(&raw)?,
+        auth_required: toolkits::auth_required(&raw, host)?,
+        secret_key: raw.secret_key.clone().map(Secret::new),
         codex: codex(raw, path, &data_dir)?,
         data_dir,
     })

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 /// Keys of ours, which no other program is given.
-const OWN_KEYS: [&str; 2] = ["EMBEDDING_API_KEY", "QDRANT_API_KEY"];
+const OWN_KEYS: [&str; 3] = ["EMBEDDING_API_KEY", "QDRANT_API_KEY", "SECRET_KEY"];
 
 /// Variables by name, without the keys of ours. Values may be keys of others and are not shown.
 #[derive(Clone, Default, PartialEq, Eq)]

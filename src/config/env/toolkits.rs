@@ -1,0 +1,50 @@
+//! The settings of toolkits and of tokens.
+
+use std::net::IpAddr;
+
+use serde::Deserialize;
+
+use super::{ConfigError, Raw, Switch, absolute, choice, invalid, positive};
+use crate::config::Toolkits;
+
+/// Who may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Auth {
+    /// Everybody who reaches the listeners.
+    Optional,
+    /// Only those with a token.
+    Required,
+}
+
+pub(super) fn toolkits(raw: &Raw) -> Result<Toolkits, ConfigError> {
+    let enabled = choice("TOOLKITS_ENABLED", raw.toolkits_enabled.as_ref(), Switch::On)?;
+    let file = match raw.toolkits_file.clone() {
+        Some(file) => Some(absolute("TOOLKITS_FILE", file)?),
+        None => directories::ProjectDirs::from("", "", "codeinfo")
+            .map(|folders| folders.config_dir().join("toolkits.json")),
+    };
+    Ok(Toolkits {
+        enabled: enabled == Switch::On,
+        file,
+        max: positive("TOOLKITS_MAX", raw.toolkits_max, 16)?,
+        direct_max: raw.toolkits_direct_max.unwrap_or(24),
+        max_steps: positive("TOOLKITS_MAX_STEPS", raw.toolkits_max_steps, 10)?,
+        prompt: raw.toolkits_prompt.clone(),
+    })
+}
+
+/// Whether a token is needed. An address that others reach demands one, or the word that none is
+/// needed.
+pub(super) fn auth_required(raw: &Raw, host: IpAddr) -> Result<bool, ConfigError> {
+    match raw.auth.as_ref() {
+        Some(_) => Ok(choice("AUTH", raw.auth.as_ref(), Auth::Optional)? == Auth::Required),
+        None if host.is_loopback() => Ok(false),
+        None => Err(invalid(
+            "AUTH",
+            "must be set where `HOST` is not loopback: `required`, so that only who has a token \
+             (`codeinfo token create NAME`) is answered, or `optional` where something else keeps \
+             others out",
+        )),
+    }
+}
