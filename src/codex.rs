@@ -4,6 +4,7 @@ mod cell;
 mod confinement;
 mod error;
 mod event;
+mod extra;
 mod fence;
 mod files;
 mod idle;
@@ -37,6 +38,7 @@ pub use self::{
     cell::{Confinement, Network},
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
+    extra::Extra,
     fence::{Readable, Unread},
     presence::{Presence, Unavailable},
     protocol::Model,

@@ -76,7 +76,12 @@ impl RawSearch {
             )?,
         ];
         tools.extend(evidence::tools()?);
-        let about = About { title: "CodeInfo search", instructions: INSTRUCTIONS, tools };
+        let about = About {
+            title: "CodeInfo search".to_owned(),
+            instructions: INSTRUCTIONS.to_owned(),
+            tools,
+            shared: true,
+        };
         Ok(Self { services, about: Arc::new(about), shown: Shown::default(), only: None })
     }
 

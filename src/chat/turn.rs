@@ -50,6 +50,7 @@ pub(super) async fn run(
         model: ask.model,
         prompt: prompt(chat.has_shell),
         search_url: scope.search_url(&chat.search_url),
+        extras: Vec::new(),
         note: scope.note(),
         readable: scope.readable(roots, ask.question.as_str()),
     };

@@ -4,12 +4,13 @@
 //! arguments of the same table, so each thread is given all of `mcp_servers` and of its
 //! permissions.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use serde_json::{Map, Value, json};
 
 use super::{
     cell::{Cell, Network},
+    extra::Extra,
     fence::Fence,
     protocol::ThreadSettings,
 };
@@ -27,6 +28,11 @@ const SEARCH_NAMES: [&str; 2] = ["codeinfo_search", "codeinfo_vector_search"];
 const SEARCH_TIMEOUT_SECS: u64 = 60;
 /// Longest wait for the search to answer its first request, in seconds.
 const SEARCH_STARTUP_SECS: u64 = 20;
+
+/// Longest wait for a further endpoint to answer its first request, and how much longer than the longest
+/// call of one Codex waits, so that the endpoint is the one to say that it took too long.
+const EXTRA_STARTUP: Duration = Duration::from_secs(20);
+const EXTRA_MARGIN: Duration = Duration::from_secs(15);
 
 /// What never depends on settings: no retry without end, no calls home, no instructions, programs or
 /// tools of the user's that would act inside our turns, no tools that start work of their own, which
@@ -146,8 +152,18 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
             "startup_timeout_sec": SEARCH_STARTUP_SECS,
         }),
     );
+    let extras: Vec<(String, &Extra)> = given.extras().collect();
+    servers.extend(extras.iter().map(|(name, extra)| (name.clone(), server(extra))));
     let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);
     let mut set = |key: &str, value: Value| drop(config.insert(key.to_owned(), value));
+    if !extras.is_empty() {
+        let names = extras.iter().map(|(name, _)| namespace(name));
+        let namespaces: Vec<String> =
+            SEARCH_NAMES.map(namespace).into_iter().chain(names).collect();
+        set("features.code_mode.direct_only_tool_namespaces", json!(namespaces));
+        // One that answers later is left out without a word.
+        set("mcp_optional_startup_grace_ms", json!(EXTRA_STARTUP.as_millis()));
+    }
     let scratch = (settings.sandbox != Sandbox::ReadOnly).then_some(cell.scratch.path.as_path());
     // Where nothing is written, the shell has no folder of its own: one that may be read in a folder
     // that is denied cannot be made.
@@ -184,16 +200,49 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
     }
 }
 
+/// Returns an endpoint in Codex's words. Whether a tool may be called is decided by the endpoint, so
+/// Codex, which would ask somebody, need not.
+fn server(extra: &Extra) -> Value {
+    json!({
+        "url": extra.url,
+        "required": false,
+        "http_headers": { "authorization": format!("Bearer {}", extra.grant.expose()) },
+        "tool_timeout_sec": (extra.timeout + EXTRA_MARGIN).as_secs(),
+        "startup_timeout_sec": EXTRA_STARTUP.as_secs(),
+        "default_tools_approval_mode": "approve",
+        "supports_parallel_tool_calls": extra.parallel,
+    })
+}
+
 /// What a thread is given that is not in the settings.
 pub(super) struct Given {
     /// Names of the user's own MCP servers.
     pub(super) theirs: Vec<String>,
     /// Name and address of our search.
     pub(super) search: (&'static str, String),
+    pub(super) extras: Vec<Extra>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
     pub(super) fence: Fence,
     pub(super) network: Network,
+}
+
+impl Given {
+    /// Returns the further endpoints with their names in this thread: Codex would merge one of a name
+    /// of the user's own configuration with what that says.
+    fn extras(&self) -> impl Iterator<Item = (String, &Extra)> {
+        let is_taken = |name: &String| self.theirs.contains(name) || name == self.search.0;
+        self.extras.iter().map(move |extra| {
+            let others = (2..).map(|number| format!("{}_{number}", extra.name));
+            let mut names = std::iter::once(extra.name.clone()).chain(others);
+            (names.find(|name| !is_taken(name)).unwrap_or_default(), extra)
+        })
+    }
+
+    /// Returns what each further endpoint is called in this thread, with the name that was asked for.
+    pub(super) fn extra_names(&self) -> BTreeMap<String, String> {
+        self.extras().map(|(name, extra)| (name, extra.name.clone())).collect()
+    }
 }
 
 /// Addresses that stand for IPv4 ones, those of this machine and its surroundings included: NAT64

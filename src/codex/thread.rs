@@ -6,7 +6,7 @@
 //! its tools, and such a script goes on unseen in the next turn: so the thread is unloaded after each
 //! turn, which ends both. A thread of another originator is not a conversation of ours.
 
-use std::{io, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::{
@@ -19,6 +19,7 @@ use super::{
     cell::Cell,
     error::CodexError,
     event::{Ending, Event, Usage},
+    extra::Extra,
     fence::{self, Fence, Readable, Sight, Surroundings, Unread},
     idle::Loaded,
     protocol::{
@@ -53,6 +54,8 @@ pub struct Opening {
     pub prompt: String,
     /// Address of the MCP endpoint that searches.
     pub search_url: String,
+    /// Further MCP endpoints of ours, which it can do without.
+    pub extras: Vec<Extra>,
     /// What the model reads before the question.
     pub note: Option<String>,
     /// What the model's shell may read. Nothing else of the user's is there for it.
@@ -79,6 +82,8 @@ pub struct Thread {
     cell: Cell,
     tokens: Option<u64>,
     events: mpsc::Receiver<ThreadEvent>,
+    /// What Codex calls each of [`Opening::extras`].
+    extras: BTreeMap<String, String>,
 }
 
 impl Thread {
@@ -95,7 +100,7 @@ impl Thread {
         let given = place.given(opening).await?;
         let cell = place.cell()?;
         let Place { server, settings, .. } = place;
-        let asked = settings::thread(settings, &given, &cell);
+        let (asked, extras) = (settings::thread(settings, &given, &cell), given.extra_names());
         let opened: ThreadOpened = server.call("thread/start", &asked).await?;
         let id = opened.thread.id.parse().map_err(|_| CodexError::Refused {
             method: "thread/start",
@@ -117,6 +122,7 @@ impl Thread {
             cell,
             tokens: Some(0),
             events,
+            extras,
         })
     }
 
@@ -155,7 +161,7 @@ impl Thread {
             place.cell()?
         };
         let Place { server, settings, .. } = place;
-        let asked = settings::thread(settings, &given, &cell);
+        let (asked, extras) = (settings::thread(settings, &given, &cell), given.extra_names());
         let events = server.subscribe(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
         let opened = load(&server, &resume).await;
@@ -173,7 +179,7 @@ impl Thread {
         let opened_with = resume.settings;
         let model = opened_with.model.clone().unwrap_or(opened.model);
         let settings = settings.clone();
-        Ok(Self { server, settings, id, model, opened_with, note, cell, tokens, events })
+        Ok(Self { server, settings, id, model, opened_with, note, cell, tokens, events, extras })
     }
 
     pub fn id(&self) -> ConversationId {
@@ -183,6 +189,11 @@ impl Thread {
     /// The model that answers.
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// Returns what Codex calls each of [`Opening::extras`], with the name that was asked for.
+    pub fn extras(&self) -> &BTreeMap<String, String> {
+        &self.extras
     }
 
     /// Tokens that the thread has spent so far, where known.
@@ -388,6 +399,7 @@ impl Place<'_> {
         Ok(Given {
             theirs: theirs.into_keys().collect(),
             search: (name, opening.search_url),
+            extras: opening.extras,
             model,
             prompt: opening.prompt,
             fence,

@@ -24,7 +24,12 @@ pub(super) struct Questions {
 impl Questions {
     pub(super) fn new(chat: Chat) -> Result<Self, SchemaError> {
         let tools = vec![tool::codebase_question()?];
-        let about = About { title: "CodeInfo", instructions: INSTRUCTIONS, tools };
+        let about = About {
+            title: "CodeInfo".to_owned(),
+            instructions: INSTRUCTIONS.to_owned(),
+            tools,
+            shared: true,
+        };
         Ok(Self { chat, about })
     }
 }

@@ -9,11 +9,13 @@ use super::{Error, Tool, ToolResult};
 #[derive(Debug, Clone)]
 pub struct About {
     /// Title shown to people.
-    pub title: &'static str,
+    pub title: String,
     /// For a model. Its first line alone says what the server is for, since some clients show no
     /// more than that.
-    pub instructions: &'static str,
+    pub instructions: String,
     pub tools: Vec<Tool>,
+    /// Whether every client sees the same, as long as the server runs.
+    pub shared: bool,
 }
 
 /// Why a call is refused.
@@ -41,9 +43,10 @@ pub enum Update {
     Done(Result<ToolResult, CallError>),
 }
 
-/// An MCP endpoint. Two are shipped: raw search on the main listener, and the question server.
+/// An MCP endpoint, as one request sees it. Those that are shipped: raw search and the toolkits of a turn on the
+/// main listener, and the question server.
 pub trait Endpoint: Send + Sync + 'static {
-    /// Returns what never changes while the server runs.
+    /// Returns what the endpoint is for this request.
     fn about(&self) -> &About;
 
     /// Refuses to list and call tools while they cannot work. Asked before arguments are read.

@@ -20,4 +20,4 @@ pub use endpoint::{About, Call, CallError, Endpoint, Update};
 pub use message::Error;
 pub use post::Post;
 pub use schema::{Schema, SchemaError};
-pub use tool::{Idempotence, Tool, ToolResult};
+pub use tool::{Hints, Idempotence, Tool, ToolResult};

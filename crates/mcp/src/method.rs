@@ -77,21 +77,27 @@ fn capabilities() -> Value {
 }
 
 fn tools(endpoint: &dyn Endpoint, era: Era, params: &Members) -> Result<Members, Error> {
-    let listed = endpoint.about().tools.iter().map(|tool| tool.listed().clone()).collect();
-    list(era, params, "tools", Value::Array(listed))
+    let about = endpoint.about();
+    let listed = about.tools.iter().map(|tool| tool.listed().clone()).collect();
+    let keep = if about.shared { Keep::Public } else { Keep::Never };
+    page(era, params, ("tools", Value::Array(listed)), keep)
+}
+
+fn list(era: Era, params: &Members, name: &str, entries: Value) -> Result<Members, Error> {
+    page(era, params, (name, entries), Keep::Public)
 }
 
 /// Returns the only page of a list.
-fn list(era: Era, params: &Members, name: &str, entries: Value) -> Result<Members, Error> {
+fn page(era: Era, params: &Members, entries: (&str, Value), keep: Keep) -> Result<Members, Error> {
     if params.contains_key("cursor") {
         return Err(Error::invalid_params(
             &["`cursor` is unknown: lists have one page".to_owned()],
         ));
     }
-    let page = members([(name, entries)]);
+    let page = members([entries]);
     match era {
         Era::Legacy => Ok(page),
-        Era::Modern => Ok(modern::complete(page, Keep::Public)),
+        Era::Modern => Ok(modern::complete(page, keep)),
     }
 }
 

@@ -33,6 +33,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) enum Keep {
     /// A list, the same for every client.
     Public,
+    /// A list for this client that may change at any time.
+    Never,
     /// Not a list: nothing is said about keeping it.
     Unsaid,
 }
@@ -72,9 +74,14 @@ pub(super) fn complete(result: Map<String, Value>, keep: Keep) -> Map<String, Va
     let mut members = Map::new();
     members.insert("resultType".to_owned(), json!("complete"));
     members.extend(result);
-    if keep == Keep::Public {
-        members.insert("ttlMs".to_owned(), json!(LIST_TTL_MS));
-        members.insert("cacheScope".to_owned(), json!("public"));
+    let (ttl, scope) = match keep {
+        Keep::Public => (Some(LIST_TTL_MS), "public"),
+        Keep::Never => (Some(0), "private"),
+        Keep::Unsaid => (None, ""),
+    };
+    if let Some(ttl) = ttl {
+        members.insert("ttlMs".to_owned(), json!(ttl));
+        members.insert("cacheScope".to_owned(), json!(scope));
     }
     let server = json!({ "name": NAME, "version": env!("CARGO_PKG_VERSION") });
     match members.get_mut("_meta") {

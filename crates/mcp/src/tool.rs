@@ -11,41 +11,75 @@ pub enum Idempotence {
     Changing,
 }
 
-/// A tool that only reads. Its schema validates each call before the endpoint sees it.
+/// What a client may expect of calls, as `annotations` say it. The default is that of the protocol for a
+/// tool that says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has these four")]
+pub struct Hints {
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May destroy what is there.
+    pub destructive: bool,
+    /// A repeated call changes nothing more.
+    pub idempotent: bool,
+    /// Acts on more than this machine.
+    pub open_world: bool,
+}
+
+impl Default for Hints {
+    fn default() -> Self {
+        Self { read_only: false, destructive: true, idempotent: false, open_world: true }
+    }
+}
+
+/// A tool. Its schema validates each call before the endpoint sees it.
 #[derive(Debug, Clone)]
 pub struct Tool {
-    name: &'static str,
+    name: String,
     arguments: Schema,
     listed: Value,
 }
 
 impl Tool {
+    /// Returns a tool that only reads.
     pub fn new(
-        name: &'static str,
+        name: &str,
         title: &str,
         description: &str,
         arguments: Value,
         idempotence: Idempotence,
     ) -> Result<Self, SchemaError> {
+        let idempotent = idempotence == Idempotence::Idempotent;
+        let hints = Hints { read_only: true, destructive: false, idempotent, open_world: false };
+        Ok(Self::hinted((name, title), description, Schema::new(arguments)?, hints))
+    }
+
+    /// Returns a tool with `hints`; `name` and `title` go together.
+    pub fn hinted(
+        (name, title): (&str, &str),
+        description: &str,
+        arguments: Schema,
+        hints: Hints,
+    ) -> Self {
         let listed = json!({
             "name": name,
             "title": title,
             "description": description,
-            "inputSchema": arguments,
+            "inputSchema": arguments.value(),
             // All four are spelled out: the defaults of the protocol say "destructive".
             "annotations": {
                 "title": title,
-                "readOnlyHint": true,
-                "destructiveHint": false,
-                "idempotentHint": idempotence == Idempotence::Idempotent,
-                "openWorldHint": false,
+                "readOnlyHint": hints.read_only,
+                "destructiveHint": hints.destructive,
+                "idempotentHint": hints.idempotent,
+                "openWorldHint": hints.open_world,
             },
         });
-        Ok(Self { name, arguments: Schema::new(arguments)?, listed })
+        Self { name: name.to_owned(), arguments, listed }
     }
 
-    pub fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     pub fn arguments(&self) -> &Schema {
@@ -53,7 +87,7 @@ impl Tool {
     }
 
     /// Returns the entry of `tools/list`.
-    pub(super) fn listed(&self) -> &Value {
+    pub fn listed(&self) -> &Value {
         &self.listed
     }
 }

@@ -266,7 +266,12 @@ impl Tools {
         });
         let tool = |name| Tool::new(name, "title", "text", schema.clone(), Idempotence::Changing);
         let tools = ["now", "later", "lost", "refused"].into_iter().map(|name| tool(name).unwrap());
-        let about = About { title: "Test", instructions: "Ask.", tools: tools.collect() };
+        let about = About {
+            title: "Test".to_owned(),
+            instructions: "Ask.".to_owned(),
+            tools: tools.collect(),
+            shared: true,
+        };
         Self { about, open }
     }
 }
