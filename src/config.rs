@@ -16,7 +16,10 @@ pub use embedding::Embedding;
 pub use env::{ConfigError, from_environment, from_pairs, hide_keys};
 pub use environment::Environment;
 pub use http::Http;
-pub use toolkits::{Allow, Fence, InvalidName, Spec, ToolkitName, Toolkits, Transport};
+pub use toolkits::{
+    AgentTools, Allow, Document, Entry, Fence, InvalidName, Requested, Spec, SpecReader,
+    ToolkitName, Toolkits, Transport, first_file,
+};
 
 use crate::domain::Root;
 

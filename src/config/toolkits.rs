@@ -1,6 +1,16 @@
 //! What a toolkit is: an external MCP server whose tools answers may use; and the bounds of all toolkits.
 
+mod expand;
+mod first;
+mod read;
+mod schema;
+mod strict;
+mod write;
+
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+
+pub use first::first_file;
+pub use read::{AgentTools, Document, Entry, Requested, SpecReader};
 
 use super::Secret;
 
@@ -104,6 +114,8 @@ pub struct InvalidName(String);
 const RESERVED: [&str; 5] =
     ["codeinfo", "codeinfo_search", "codeinfo_vector_search", "local", "toolkits"];
 const MAX_NAME_BYTES: usize = 48;
+/// The longest call of a toolkit that does not say how long.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl ToolkitName {
     pub fn as_str(&self) -> &str {

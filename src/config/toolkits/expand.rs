@@ -1,0 +1,82 @@
+//! Variables in files of toolkits: `${NAME}` and `${NAME:-default}`, from the environment of this process.
+
+use serde_json::Value;
+
+use super::schema::MAX_VALUE_CHARS;
+use crate::config::Environment;
+
+/// The members of a toolkit in whose texts variables are read; names of members never are.
+const MEMBERS: [&str; 6] = ["command", "args", "env", "workingDir", "url", "headers"];
+const MAX_NAME_CHARS: usize = 80;
+
+/// Puts the values of variables in their places. Returns what is wrong, without any value.
+pub(super) fn expand(toolkit: &mut Value, environment: &Environment) -> Vec<String> {
+    let mut faults = Vec::new();
+    for member in MEMBERS {
+        let Some(value) = toolkit.get_mut(member) else { continue };
+        each_text(value, &mut |text| match expanded(text, environment) {
+            Ok(whole) => *text = whole,
+            Err(fault) => faults.push(format!("`{member}`: {fault}")),
+        });
+    }
+    faults
+}
+
+/// Visits a text, or those of a list or an object.
+fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(text) => visit(text),
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| {
+                if let Value::String(text) = item {
+                    visit(text)
+                }
+            });
+        }
+        Value::Object(members) => {
+            members.values_mut().for_each(|item| {
+                if let Value::String(text) = item {
+                    visit(text)
+                }
+            });
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn expanded(text: &str, environment: &Environment) -> Result<String, String> {
+    let mut whole = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((inside, after)) = after.split_once('}') else {
+            return Err("a `${` without `}`".to_owned());
+        };
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let shown: String = name.chars().take(MAX_NAME_CHARS).collect();
+        if !is_name(name) {
+            return Err(format!("`{shown}` is no name of a variable"));
+        }
+        let Some(value) = environment.get(name).or(default) else {
+            return Err(format!("the variable `{shown}` is not set"));
+        };
+        whole.push_str(before);
+        whole.push_str(value);
+        // Before many variables of a short text make a huge one; the schema has the exact bound.
+        if whole.len() > 4 * MAX_VALUE_CHARS {
+            return Err(format!(
+                "with its variables it has more than {MAX_VALUE_CHARS} characters"
+            ));
+        }
+        rest = after;
+    }
+    whole.push_str(rest);
+    Ok(whole)
+}
+
+fn is_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    text.bytes().all(is_part) && text.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
+}

@@ -1,0 +1,374 @@
+//! Reads toolkits: those of a file, those that are stored, and what a request says of them, all by one schema.
+
+use std::{collections::BTreeMap, path::Path, path::PathBuf, time::Duration};
+
+use codeinfo_mcp::{Schema, SchemaError};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    Allow, Fence, Spec, ToolkitName, Transport, expand::expand, schema, schema::Agent, strict,
+};
+use crate::config::{Environment, Secret};
+
+/// Reads documents and requests. Made once, as it compiles schemas.
+#[derive(Debug, Clone)]
+pub struct SpecReader {
+    file: Schema,
+    stored: Schema,
+    toolkit: Schema,
+    request: Schema,
+    carried: Schema,
+}
+
+/// A document of toolkits: `{"mcpServers":{NAME:{…}}}`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Document {
+    /// The toolkits in the order of the document; `None` where it has no `mcpServers`.
+    pub toolkits: Option<Vec<(ToolkitName, Entry)>>,
+    /// How the agent uses toolkits, in place of the settings; only of stored documents.
+    pub agent: AgentTools,
+}
+
+/// What a document says of one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    Is(Box<Spec>),
+    /// Only `{"enabled":false}`: it hides the toolkits of that name of lower layers.
+    Off,
+    /// What is wrong with it, in sentences. It hides others, too, for they are not what was meant.
+    Broken(Vec<String>),
+}
+
+/// `agent.tools` of a stored document. What it does not say, the settings say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentTools {
+    pub enabled: Option<bool>,
+    pub max_steps: Option<usize>,
+    #[serde(rename = "systemPrompt")]
+    pub prompt: Option<String>,
+}
+
+/// What a request says of toolkits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Requested {
+    /// Only these, of those that are configured; `None` takes all.
+    pub names: Option<Vec<ToolkitName>>,
+    /// Further ones, which only this request has.
+    pub specs: Vec<(ToolkitName, Spec)>,
+}
+
+impl SpecReader {
+    pub fn new() -> Result<Self, SchemaError> {
+        Ok(Self {
+            file: Schema::new(schema::document(Agent::Unknown))?,
+            stored: Schema::new(schema::document(Agent::Known))?,
+            toolkit: Schema::new(schema::toolkit())?,
+            request: Schema::new(schema::request())?,
+            carried: Schema::new(schema::carried())?,
+        })
+    }
+
+    /// Reads a file. Variables of `environment` are put in; a `workingDir` that is relative is below
+    /// `folder`, and refused without one. A toolkit with a fault is [`Entry::Broken`], and the others of the
+    /// file are read.
+    pub fn file(
+        &self,
+        text: &[u8],
+        environment: &Environment,
+        folder: Option<&Path>,
+    ) -> Result<Document, Vec<String>> {
+        let value = strict::json(text).map_err(|fault| vec![fault])?;
+        let fill = |toolkit: &mut Value| {
+            // Of one that is off nothing is used, so that no variable is missing.
+            if toolkit.get("enabled") == Some(&Value::Bool(false)) {
+                return Vec::new();
+            }
+            expand(toolkit, environment)
+        };
+        self.read(&self.file, value, fill, folder)
+    }
+
+    /// Reads a file as it is written, without variables: for people to see what they allow.
+    pub fn as_written(&self, text: &[u8], folder: &Path) -> Result<Document, Vec<String>> {
+        let value = strict::json(text).map_err(|fault| vec![fault])?;
+        whole(self.read(&self.file, value, |_| Vec::new(), Some(folder))?)
+    }
+
+    /// Reads a document that is stored, or is to be. Each fault of any toolkit fails it.
+    pub fn stored(&self, document: Value) -> Result<Document, Vec<String>> {
+        whole(self.read(&self.stored, document, |_| Vec::new(), None)?)
+    }
+
+    /// Reads what a request says of toolkits: names, or toolkits of its own.
+    pub fn request(&self, toolkits: Value) -> Result<Requested, Vec<String>> {
+        match self.request.read(toolkits)? {
+            Carried::Names(names) => {
+                let mut read = Vec::new();
+                for name in names {
+                    let name = name.parse().map_err(fault)?;
+                    if !read.contains(&name) {
+                        read.push(name);
+                    }
+                }
+                Ok(Requested { names: Some(read), specs: Vec::new() })
+            }
+            Carried::Specs(entries) => {
+                let (mut specs, mut faults) = (Vec::new(), Vec::new());
+                for (name, value) in entries {
+                    let name: ToolkitName = name.parse().map_err(fault)?;
+                    match carried(&self.carried, value) {
+                        Ok(spec) => specs.push((name, spec)),
+                        Err(found) => faults.extend(of_toolkit(&name, found)),
+                    }
+                }
+                if faults.is_empty() { Ok(Requested { names: None, specs }) } else { Err(faults) }
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        schema: &Schema,
+        document: Value,
+        fill: impl Fn(&mut Value) -> Vec<String>,
+        folder: Option<&Path>,
+    ) -> Result<Document, Vec<String>> {
+        let document: RawDocument = schema.read(document)?;
+        let agent = document.agent.tools;
+        let Some(entries) = document.toolkits else {
+            return Ok(Document { toolkits: None, agent });
+        };
+        let mut toolkits = Vec::new();
+        for (name, mut value) in entries {
+            let name = name.parse().map_err(fault)?;
+            let faults = fill(&mut value);
+            let entry = if faults.is_empty() { self.entry(value, folder) } else { Err(faults) };
+            toolkits.push((name, entry.unwrap_or_else(Entry::Broken)));
+        }
+        Ok(Document { toolkits: Some(toolkits), agent })
+    }
+
+    fn entry(&self, value: Value, folder: Option<&Path>) -> Result<Entry, Vec<String>> {
+        let transport = which(&value)?;
+        let mut raw: RawSpec = self.toolkit.read(value)?;
+        let working_dir = working_dir(raw.working_dir.take(), folder)?;
+        let transport = match transport {
+            Which::None => return Ok(Entry::Off),
+            Which::Stdio => Transport::Stdio {
+                command: raw.command.take().unwrap_or_default(),
+                args: std::mem::take(&mut raw.args),
+                env: texts(std::mem::take(&mut raw.env)),
+                working_dir,
+            },
+            Which::Http => Transport::Http {
+                url: address(raw.url.take().unwrap_or_default())?,
+                headers: std::mem::take(&mut raw.headers)
+                    .into_iter()
+                    .map(|(name, value)| (name, Secret::new(value)))
+                    .collect(),
+            },
+        };
+        Ok(Entry::Is(Box::new(raw.with(transport))))
+    }
+}
+
+/// Returns the document if all its toolkits are whole, else their faults.
+fn whole(document: Document) -> Result<Document, Vec<String>> {
+    let mut faults = Vec::new();
+    for (name, entry) in document.toolkits.iter().flatten() {
+        if let Entry::Broken(found) = entry {
+            faults.extend(of_toolkit(name, found.clone()));
+        }
+    }
+    if faults.is_empty() { Ok(document) } else { Err(faults) }
+}
+
+/// Returns faults as those of a toolkit.
+pub(super) fn of_toolkit(
+    name: &ToolkitName,
+    faults: Vec<String>,
+) -> impl Iterator<Item = String> + use<> {
+    let name = name.to_string();
+    faults.into_iter().map(move |fault| format!("toolkit `{name}`: {fault}"))
+}
+
+fn fault(error: super::InvalidName) -> Vec<String> {
+    vec![error.to_string()]
+}
+
+/// How a toolkit is reached, as far as its members say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    None,
+    Stdio,
+    Http,
+}
+
+/// Says which members go together. Schemas can, but not in a sentence.
+fn which(value: &Value) -> Result<Which, Vec<String>> {
+    let has = |member: &str| value.get(member).is_some();
+    let (found, others, missing) = match (has("command"), has("url")) {
+        (true, true) => {
+            return Err(vec!["`command` and `url` exclude one another".to_owned()]);
+        }
+        (true, false) => (Which::Stdio, &["headers"][..], "url"),
+        (false, true) => (Which::Http, &["args", "env", "workingDir"][..], "command"),
+        (false, false) if value.get("enabled") == Some(&Value::Bool(false)) => {
+            return Ok(Which::None);
+        }
+        (false, false) if value.is_object() => {
+            return Err(vec!["`command` or `url` is missing".to_owned()]);
+        }
+        // The schema says that it must be an object.
+        (false, false) => return Ok(Which::None),
+    };
+    let stray = others.iter().filter(|member| has(member));
+    let faults: Vec<_> = stray.map(|member| format!("`{member}` goes with `{missing}`")).collect();
+    if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+fn working_dir(
+    text: Option<PathBuf>,
+    folder: Option<&Path>,
+) -> Result<Option<PathBuf>, Vec<String>> {
+    match (text, folder) {
+        (None, _) => Ok(None),
+        (Some(path), Some(folder)) => Ok(Some(folder.join(path))),
+        (Some(path), None) if path.is_absolute() => Ok(Some(path)),
+        (Some(_), None) => Err(vec!["`workingDir` must be absolute here".to_owned()]),
+    }
+}
+
+/// Refuses addresses that no request can be sent to, and those with a password, which lists would show.
+fn address(text: String) -> Result<String, Vec<String>> {
+    let fault = |reason: &str| Err(vec![format!("`url` {reason}")]);
+    match url::Url::parse(&text) {
+        Ok(url) if !url.username().is_empty() || url.password().is_some() => {
+            fault("must not hold a name or a password; put them in `headers`")
+        }
+        Ok(url) if url.has_host() => Ok(text),
+        Ok(_) | Err(_) => fault("is no address"),
+    }
+}
+
+/// Variables as text; the schema lets texts, numbers and switches pass.
+fn texts(values: Map<String, Value>) -> BTreeMap<String, Secret> {
+    let text = |value: Value| match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    values.into_iter().map(|(name, value)| (name, Secret::new(text(value)))).collect()
+}
+
+fn carried(schema: &Schema, value: Value) -> Result<Spec, Vec<String>> {
+    if let Some(kind) = value.pointer("/transport/kind").and_then(Value::as_str)
+        && kind != "stdio"
+    {
+        let kind: String = kind.chars().take(80).collect();
+        return Err(vec![format!("the transport `{kind}` is not known here, only `stdio` is")]);
+    }
+    let read: RawCarried = schema.read(value)?;
+    let RawCommand { command, args, env } = read.transport.spec;
+    let transport = Transport::Stdio { command, args, env: texts(env), working_dir: None };
+    let mut spec = RawSpec::default().with(transport);
+    if let Some(tools) = read.tools {
+        spec.allow = Allow::Named(tools);
+    }
+    Ok(spec)
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawDocument {
+    #[serde(rename = "mcpServers")]
+    toolkits: Option<Map<String, Value>>,
+    #[serde(default)]
+    agent: RawAgent,
+}
+
+#[derive(Default, Deserialize)]
+struct RawAgent {
+    #[serde(default)]
+    tools: AgentTools,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Carried {
+    Names(Vec<String>),
+    Specs(Map<String, Value>),
+}
+
+#[derive(Deserialize)]
+struct RawCarried {
+    transport: RawTransport,
+    tools: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct RawTransport {
+    spec: RawCommand,
+}
+
+#[derive(Deserialize)]
+struct RawCommand {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: Map<String, Value>,
+}
+
+/// A toolkit as it is written; what is not there is as the design has it.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct RawSpec {
+    command: Option<String>,
+    args: Vec<String>,
+    env: Map<String, Value>,
+    working_dir: Option<PathBuf>,
+    url: Option<String>,
+    headers: BTreeMap<String, String>,
+    name: Option<String>,
+    description: Option<String>,
+    enabled: Option<bool>,
+    timeout: Option<u64>,
+    sandbox: Option<Fence>,
+    network: Option<bool>,
+    allow: Option<RawAllow>,
+    cache_secs: u64,
+    parallel: bool,
+    memory_mb: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawAllow {
+    Named(Vec<String>),
+    Word(String),
+}
+
+impl RawSpec {
+    fn with(self, transport: Transport) -> Spec {
+        Spec {
+            transport,
+            name: self.name,
+            description: self.description,
+            enabled: self.enabled.unwrap_or(true),
+            timeout: self.timeout.map_or(super::DEFAULT_TIMEOUT, Duration::from_secs),
+            sandbox: self.sandbox.unwrap_or(Fence::ReadOnly),
+            network: self.network.unwrap_or(true),
+            allow: match self.allow {
+                Some(RawAllow::Named(tools)) => Allow::Named(tools),
+                // The schema knows `readonly` and `all`.
+                Some(RawAllow::Word(word)) if word == "all" => Allow::All,
+                Some(RawAllow::Word(_)) | None => Allow::ReadOnly,
+            },
+            cache: Duration::from_secs(self.cache_secs),
+            parallel: self.parallel,
+            memory_mb: self.memory_mb,
+        }
+    }
+}

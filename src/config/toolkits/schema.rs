@@ -1,0 +1,169 @@
+//! The JSON schemas of toolkits: of one toolkit, of a document with several, and of what a request carries.
+
+use serde_json::{Value, json};
+
+/// Most toolkits of one document. A turn has far fewer; see [`super::Toolkits::max`].
+const MAX_TOOLKITS: usize = 128;
+/// Most toolkits that a request may name or carry. Those beyond [`super::Toolkits::max`] are left out with a
+/// warning, these are refused.
+const MAX_REQUESTED: usize = 256;
+/// Most characters of a command, a folder or an address.
+const MAX_PLACE_CHARS: usize = 4096;
+/// Most characters of an argument, of a variable's value or of a header.
+pub(super) const MAX_VALUE_CHARS: usize = 16 * 1024;
+const MAX_ARGS: usize = 256;
+const MAX_ENV: usize = 128;
+const MAX_HEADERS: usize = 64;
+/// Most tools that are allowed by name: as many as a toolkit may have.
+const MAX_TOOLS: usize = 512;
+const MAX_TOOL_CHARS: usize = 256;
+const MAX_TIMEOUT_SECS: u64 = 3600;
+/// A week.
+const MAX_CACHE_SECS: u64 = 7 * 24 * 3600;
+const MAX_MEMORY_MIB: u64 = 1 << 20;
+const MAX_STEPS: usize = 1000;
+const MAX_PROMPT_CHARS: usize = 32 * 1024;
+
+/// Returns the schema of a document around its toolkits, each of which has [`toolkit`]. `agent` stands in
+/// stored documents only.
+pub(super) fn document(agent: Agent) -> Value {
+    let mut members = json!({
+        "$comment": comment(),
+        "mcpServers": {"type": "object", "maxProperties": MAX_TOOLKITS},
+    });
+    if let (Agent::Known, Some(members)) = (agent, members.as_object_mut()) {
+        members.insert("agent".to_owned(), object(&json!({"tools": tools_of_agent()}), &[]));
+    }
+    object(&members, &[])
+}
+
+/// Whether a document may say how the agent uses toolkits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Agent {
+    Known,
+    Unknown,
+}
+
+/// Returns the schema of one toolkit. That it has exactly one of `command` and `url` is checked first, by
+/// [`super::read`], in a sentence that people understand.
+pub(super) fn toolkit() -> Value {
+    object(
+        &json!({
+            "$comment": comment(),
+            "command": command(),
+            "args": args(),
+            "env": env(),
+            "workingDir": text(1, MAX_PLACE_CHARS),
+            "url": {"type": "string", "maxLength": MAX_PLACE_CHARS, "pattern": "^https?://"},
+            "headers": {
+                "type": "object",
+                "maxProperties": MAX_HEADERS,
+                "propertyNames": {"pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$"},
+                // A line break would start another header.
+                "additionalProperties": {
+                    "type": "string",
+                    "maxLength": MAX_VALUE_CHARS,
+                    "pattern": "^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$",
+                },
+            },
+            "name": text(1, 120),
+            "description": text(0, 2000),
+            "enabled": {"type": "boolean"},
+            "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECS},
+            "sandbox": {"enum": ["read-only", "workspace-write", "off"]},
+            "network": {"type": "boolean"},
+            "allow": {
+                "type": ["string", "array"],
+                "pattern": "^(readonly|all)$",
+                "maxItems": MAX_TOOLS,
+                "items": tool(),
+            },
+            "cacheSecs": {"type": "integer", "minimum": 0, "maximum": MAX_CACHE_SECS},
+            "parallel": {"type": "boolean"},
+            "memoryMb": {"type": "integer", "minimum": 16, "maximum": MAX_MEMORY_MIB},
+        }),
+        &[],
+    )
+}
+
+/// Returns the schema of what a request says of toolkits, around those that it carries, each of which has
+/// [`carried`].
+pub(super) fn request() -> Value {
+    json!({
+        "type": ["object", "array"],
+        "maxProperties": MAX_REQUESTED,
+        "maxItems": MAX_REQUESTED,
+        "items": {"type": "string"},
+    })
+}
+
+/// Returns the schema of a toolkit that a request carries.
+pub(super) fn carried() -> Value {
+    let spec = json!({"command": command(), "args": args(), "env": env()});
+    let transport = json!({"kind": {"enum": ["stdio"]}, "spec": object(&spec, &["command"])});
+    let tools = json!({"type": "array", "maxItems": MAX_TOOLS, "items": tool()});
+    object(
+        &json!({"transport": object(&transport, &["kind", "spec"]), "tools": tools}),
+        &["transport"],
+    )
+}
+
+fn tools_of_agent() -> Value {
+    object(
+        &json!({
+            "enabled": {"type": "boolean"},
+            "maxSteps": {"type": "integer", "minimum": 1, "maximum": MAX_STEPS},
+            "systemPrompt": text(0, MAX_PROMPT_CHARS),
+        }),
+        &[],
+    )
+}
+
+/// What people write for people, a text or its lines. JSON has no comments, other programs read these files with
+/// strict readers, and skip members that they do not know.
+fn comment() -> Value {
+    json!({
+        "type": ["string", "array"],
+        "maxLength": 8192,
+        "maxItems": 256,
+        "items": {"type": "string", "maxLength": 1024},
+    })
+}
+
+fn command() -> Value {
+    text(1, MAX_PLACE_CHARS)
+}
+
+fn args() -> Value {
+    json!({"type": "array", "maxItems": MAX_ARGS, "items": text(0, MAX_VALUE_CHARS)})
+}
+
+/// Numbers and switches become text, as in every shell.
+fn env() -> Value {
+    let mut value = text(0, MAX_VALUE_CHARS);
+    value["type"] = json!(["string", "number", "boolean"]);
+    json!({
+        "type": "object",
+        "maxProperties": MAX_ENV,
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
+        "additionalProperties": value,
+    })
+}
+
+fn tool() -> Value {
+    text(1, MAX_TOOL_CHARS)
+}
+
+/// No process takes a NUL.
+fn text(min: usize, max: usize) -> Value {
+    json!({"type": "string", "minLength": min, "maxLength": max, "pattern": "^[^\\x00]*$"})
+}
+
+fn object(members: &Value, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": required,
+        "properties": members,
+    })
+}

@@ -1,0 +1,104 @@
+//! Writes a toolkit as it is read, whole or without what is secret, and names it by a digest.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{Allow, DEFAULT_TIMEOUT, Fence, Spec, Transport};
+use crate::config::Secret;
+
+/// Stands for a value in lists.
+const HIDDEN: &str = "(hidden)";
+
+impl Spec {
+    /// Returns the toolkit as its document has it, with all values. What is as it is by default is left out.
+    pub fn whole(&self) -> Value {
+        self.written(|secret| secret.expose().to_owned(), str::to_owned)
+    }
+
+    /// Returns the toolkit for lists: without the values of variables and headers, and without what an
+    /// address asks with, which may be a key.
+    pub fn shown(&self) -> Value {
+        self.written(
+            |_| HIDDEN.to_owned(),
+            |url| match url.split_once('?') {
+                Some((place, _)) => format!("{place}?{HIDDEN}"),
+                None => url.to_owned(),
+            },
+        )
+    }
+
+    /// Returns the SHA-256 of the whole toolkit, in 64 hexadecimal digits: two of one digest are the same.
+    pub fn digest(&self) -> String {
+        hex(&self.whole())
+    }
+
+    /// Returns the SHA-256 of what is started or asked, in 64 hexadecimal digits. Names, bounds and the values
+    /// of variables and headers may change without that it is another program.
+    pub fn program(&self) -> String {
+        hex(&match &self.transport {
+            Transport::Stdio { command, args, env: _, working_dir } => {
+                json!(["stdio", command, args, working_dir])
+            }
+            Transport::Http { url, headers: _ } => json!(["http", url]),
+        })
+    }
+
+    fn written(&self, secret: impl Fn(&Secret) -> String, url: impl Fn(&str) -> String) -> Value {
+        let mut members = Map::new();
+        let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        let secrets = |secrets: &BTreeMap<String, Secret>| -> Value {
+            secrets.iter().map(|(name, value)| (name.clone(), secret(value))).collect()
+        };
+        match &self.transport {
+            Transport::Stdio { command, args, env, working_dir } => {
+                put("command", json!(command));
+                put("args", json!(args));
+                put("env", secrets(env));
+                if let Some(folder) = working_dir {
+                    put("workingDir", json!(folder));
+                }
+            }
+            Transport::Http { url: address, headers } => {
+                put("url", json!(url(address)));
+                put("headers", secrets(headers));
+            }
+        }
+        let optional = [
+            ("name", self.name.as_ref().map(|name| json!(name))),
+            ("description", self.description.as_ref().map(|text| json!(text))),
+            ("enabled", (!self.enabled).then(|| json!(false))),
+            ("timeout", (self.timeout != DEFAULT_TIMEOUT).then(|| json!(self.timeout.as_secs()))),
+            ("sandbox", (self.sandbox != Fence::ReadOnly).then(|| json!(self.sandbox))),
+            ("network", (!self.network).then(|| json!(false))),
+            ("allow", allow(&self.allow)),
+            ("cacheSecs", (!self.cache.is_zero()).then(|| json!(self.cache.as_secs()))),
+            ("parallel", self.parallel.then(|| json!(true))),
+            ("memoryMb", self.memory_mb.map(|mib| json!(mib))),
+        ];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                put(name, value);
+            }
+        }
+        Value::Object(members)
+    }
+}
+
+fn allow(allow: &Allow) -> Option<Value> {
+    match allow {
+        Allow::ReadOnly => None,
+        Allow::All => Some(json!("all")),
+        Allow::Named(tools) => Some(json!(tools)),
+    }
+}
+
+fn hex(value: &Value) -> String {
+    let mut hex = String::new();
+    for byte in Sha256::digest(value.to_string()) {
+        // Writing to a `String` cannot fail.
+        let _infallible = write!(hex, "{byte:02x}");
+    }
+    hex
+}
