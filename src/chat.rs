@@ -9,6 +9,7 @@ mod prompt;
 mod proof;
 mod reach;
 mod scope;
+mod source;
 mod turn;
 
 use std::{
@@ -28,6 +29,7 @@ use self::{conversations::Conversations, scope::Scope};
 pub use self::{
     error::ChatError,
     event::{Event, Failure, Outcome, Stage, Usage},
+    source::{Server, Servers, Source},
 };
 use crate::{
     cite::Checker,

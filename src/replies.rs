@@ -4,7 +4,9 @@ mod chat;
 mod health;
 mod roots;
 
-pub use chat::{Answered, Begun, FilesFound, Frame, Text, ToolRequest, ToolResult, Unanswered};
+pub use chat::{
+    Answered, Begun, FilesFound, Frame, Origin, Source, Text, ToolRequest, ToolResult, Unanswered,
+};
 pub use health::{
     CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, UnreadRepo,
     WholeHealth,

@@ -13,7 +13,9 @@ use crate::{
     config::EFFORTS,
     domain::{ConversationId, MAX_QUESTION_BYTES, Question},
     net::{Response, reply, sse},
-    replies::{Answered, Begun, FilesFound, Frame, Text, ToolRequest, ToolResult, Unanswered},
+    replies::{
+        Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered,
+    },
 };
 
 /// The body of `POST /chat`.
@@ -96,11 +98,13 @@ fn frame(event: Event) -> Frame {
             Frame::Thread(Begun { conversation_id: conversation, model_id })
         }
         Event::Thinking { text } => Frame::Thinking(Text { text }),
-        Event::ToolRequest { call_id, name, source, parameters } => {
-            Frame::ToolRequest(ToolRequest { call_id, name, source, parameters })
+        Event::ToolRequest { call_id, name, source, timestamp, parameters } => {
+            let (origin, timestamp) = (Origin::from(&source), timestamp.to_string());
+            Frame::ToolRequest(ToolRequest { call_id, name, origin, timestamp, parameters })
         }
-        Event::ToolResult { call_id, name, source, stage, result, error } => {
-            Frame::ToolResult(ToolResult { call_id, name, source, stage, result, error })
+        Event::ToolResult { call_id, name, source, timestamp, stage, result, error } => {
+            let (origin, timestamp) = (Origin::from(&source), timestamp.to_string());
+            Frame::ToolResult(ToolResult { call_id, name, origin, timestamp, stage, result, error })
         }
         Event::VectorSummary { files } => Frame::VectorSummary(FilesFound { files }),
         Event::Answer { text } => Frame::Answer(Text { text }),

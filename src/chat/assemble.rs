@@ -13,10 +13,13 @@ use serde_json::Value;
 
 pub(super) use self::bound::Bound;
 use self::bound::Room;
-use super::event::{Event, Stage, Usage};
+use super::{
+    event::{Event, Stage, Usage},
+    source::{Seen, Servers, seen},
+};
 use crate::{
     codex::{self, Tool},
-    domain::{FILES_META, FileSummary, SEARCH_TOOL, Segment},
+    domain::{FILES_META, FileSummary, SEARCH_TOOL, Segment, Timestamp},
 };
 
 /// The pieces of one turn so far.
@@ -28,6 +31,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     segments: Vec<Segment>,
+    /// Says whose a tool is.
+    servers: Servers,
     usage: Option<Usage>,
     rerouted: Option<String>,
     /// The thread's tokens at the last confirmed response; Codex repeats a count when one fails.
@@ -72,18 +77,19 @@ struct Partial {
 }
 
 impl Assembly {
-    /// Begins a turn of a thread that has spent `tokens`, where known.
-    pub(super) fn new(tokens: Option<u64>) -> Self {
-        Self { thread_total: tokens, ..Self::default() }
+    /// Begins a turn of a thread that has these servers beside our search, and has spent `tokens`,
+    /// where known.
+    pub(super) fn new(servers: Servers, tokens: Option<u64>) -> Self {
+        Self { servers, thread_total: tokens, ..Self::default() }
     }
 
-    /// Takes one event of Codex; returns what is to be reported for it. Once a bound was reached, nothing
-    /// but the end is taken any more.
-    pub(super) fn take(&mut self, event: codex::Event) -> Vec<Event> {
+    /// Takes one event of Codex, which came at this time; returns what is to be reported for it. Once a
+    /// bound was reached, nothing but the end is taken any more.
+    pub(super) fn take(&mut self, event: codex::Event, at: Timestamp) -> Vec<Event> {
         if self.room.reached().is_some() {
             return Vec::new();
         }
-        let mut events = self.told_for(event);
+        let mut events = self.told_for(event, at);
         if self.room.reached().is_some() {
             // Nothing that was open will be complete.
             events.append(&mut self.rest());
@@ -96,7 +102,7 @@ impl Assembly {
         self.room.reached()
     }
 
-    fn told_for(&mut self, event: codex::Event) -> Vec<Event> {
+    fn told_for(&mut self, event: codex::Event, at: Timestamp) -> Vec<Event> {
         match event {
             codex::Event::ThinkingDelta { item, part, text } => {
                 self.extend(Kind::Thinking, item, part, &text);
@@ -108,8 +114,8 @@ impl Assembly {
             }
             codex::Event::Thinking { item, text } => self.complete(Kind::Thinking, &item, text),
             codex::Event::Answer { item, text } => self.complete(Kind::Answer, &item, text),
-            codex::Event::ToolStarted(tool) => self.begin(tool).into_iter().collect(),
-            codex::Event::ToolEnded(tool) => self.end(tool),
+            codex::Event::ToolStarted(tool) => self.begin(tool, at).into_iter().collect(),
+            codex::Event::ToolEnded(tool) => self.end(tool, at),
             codex::Event::Counted { thread_total, last } => {
                 self.confirm(thread_total, last);
                 Vec::new()
@@ -200,7 +206,7 @@ impl Assembly {
         events
     }
 
-    fn begin(&mut self, tool: Tool) -> Option<Event> {
+    fn begin(&mut self, tool: Tool, timestamp: Timestamp) -> Option<Event> {
         self.room.entry();
         if self.repeatable.contains(&key(&tool)) {
             self.running.insert(tool.call_id, None);
@@ -208,14 +214,15 @@ impl Assembly {
         }
         self.running.insert(tool.call_id.clone(), Some(self.response));
         let Tool { call_id, source, name, parameters, outcome: _ } = tool;
-        Some(Event::ToolRequest { call_id, name, source, parameters })
+        let Seen { source, name, parameters } = seen(&self.servers, &source, name, parameters);
+        Some(Event::ToolRequest { call_id, name, source, timestamp, parameters })
     }
 
-    fn end(&mut self, tool: Tool) -> Vec<Event> {
+    fn end(&mut self, tool: Tool, timestamp: Timestamp) -> Vec<Event> {
         let mut events = Vec::new();
         if !self.running.contains_key(&tool.call_id) {
             // Reported whole: the request comes with the result.
-            events.extend(self.begin(tool.clone()));
+            events.extend(self.begin(tool.clone(), timestamp));
         }
         let Some(response) = self.running.remove(&tool.call_id).flatten() else {
             self.is_repeated(&key(&tool));
@@ -226,7 +233,8 @@ impl Assembly {
             self.reported.push(key(&tool));
         }
         let is_search = codex::is_search(&tool.source) && tool.name == SEARCH_TOOL;
-        let Tool { call_id, source, name, parameters: _, outcome } = tool;
+        let Tool { call_id, source, name, parameters, outcome } = tool;
+        let Seen { source, name, .. } = seen(&self.servers, &source, name, parameters);
         let outcome = outcome.unwrap_or_else(|| Err("the call has no result".to_owned()));
         let files = match &outcome {
             Ok(result) if is_search => files(result),
@@ -240,7 +248,7 @@ impl Assembly {
             Ok(result) => (Stage::Success, Some(without_meta(result)), None),
             Err(error) => (Stage::Error, None, Some(error)),
         };
-        events.push(Event::ToolResult { call_id, name, source, stage, result, error });
+        events.push(Event::ToolResult { call_id, name, source, timestamp, stage, result, error });
         if let Some(files) = files {
             self.room.spend(files.iter().map(bytes).sum());
             self.segments.push(Segment::VectorSummary { files: files.clone() });

@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::source::Source;
 pub use crate::codex::Usage;
 use crate::{
     cite::Checked,
-    domain::{ConversationId, FileSummary, Segment},
+    domain::{ConversationId, FileSummary, Segment, Timestamp},
     error::Code,
 };
 
@@ -18,12 +19,19 @@ pub enum Event {
     /// A reasoning summary.
     Thinking { text: String },
     /// A tool call began.
-    ToolRequest { call_id: String, name: String, source: String, parameters: Value },
+    ToolRequest {
+        call_id: String,
+        name: String,
+        source: Source,
+        timestamp: Timestamp,
+        parameters: Value,
+    },
     /// A tool call ended. `result` holds what the model was given, `error` why there is nothing.
     ToolResult {
         call_id: String,
         name: String,
-        source: String,
+        source: Source,
+        timestamp: Timestamp,
         stage: Stage,
         result: Option<Value>,
         error: Option<String>,

@@ -16,10 +16,11 @@ use super::{
     prompt::prompt,
     proof::Proof,
     scope::Scope,
+    source::Servers,
 };
 use crate::{
     codex::{CodexError, Ending, Opening, Running, Thread, TurnError, TurnErrorKind},
-    domain::{ConversationId, RootId, Segment},
+    domain::{ConversationId, RootId, Segment, Timestamp},
     error::Code,
     telemetry,
 };
@@ -123,7 +124,7 @@ struct Heard {
 impl Heard {
     /// Takes one event of Codex; returns what is to be reported now.
     fn take(&mut self, event: crate::codex::Event) -> Vec<Event> {
-        let mut events = self.assembly.take(event);
+        let mut events = self.assembly.take(event, Timestamp::now());
         if events.is_empty() {
             return events;
         }
@@ -161,7 +162,8 @@ impl Runner<'_> {
         let began = Instant::now();
         let deadline = began + self.chat.turn_timeout;
         info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
-        let mut heard = Heard { assembly: Assembly::new(thread.tokens()), held: None };
+        let mut heard =
+            Heard { assembly: Assembly::new(Servers::new(), thread.tokens()), held: None };
         let model_id = self.model_id.clone();
         self.report(vec![Event::Thread { conversation: self.conversation, model_id }]).await;
         let failure = match thread.run(question, self.effort.clone()).await {

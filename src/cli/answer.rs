@@ -8,7 +8,7 @@ use super::{CliError, Client, print};
 use crate::{
     cite::{Checked, State},
     domain::{CitationCounts, FileSummary, Segment},
-    replies::{Answered, FilesFound, Frame, Text, Unanswered},
+    replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered},
 };
 
 /// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
@@ -66,10 +66,25 @@ fn show(frame: &Frame) -> Result<(), CliError> {
             let parameter = |name: &str| request.parameters.get(name)?.as_str();
             let query = parameter("query").or_else(|| parameter("command"));
             let query = query.map_or_else(|| "…".to_owned(), print::name);
-            print::note(&format!("{}: {query}", print::name(&request.name)))
+            print::note(&format!("{} {query}", called(&request.name, &request.origin)))
+        }
+        // What a toolkit could not do, an answer may lack.
+        Frame::ToolResult(ToolResult { name, origin, error: Some(error), .. })
+            if origin.toolkit.is_some() =>
+        {
+            print::note(&format!("{} failed: {}", called(name, origin), print::name(error)))
         }
         Frame::VectorSummary(FilesFound { files }) => files_found(files),
         Frame::Thread(_) | Frame::ToolResult(_) | Frame::Final(_) | Frame::Error(_) => Ok(()),
+    }
+}
+
+/// Returns what a tool is called: `NAME:`, and one of a toolkit `TOOLKIT · NAME`.
+fn called(name: &str, origin: &Origin) -> String {
+    let name = print::name(name);
+    match &origin.toolkit {
+        Some(toolkit) => format!("{} · {name}", print::name(toolkit)),
+        None => format!("{name}:"),
     }
 }
 
@@ -143,4 +158,19 @@ fn parsed<T>(client: &Client, read: serde_json::Result<T>) -> Result<T, CliError
 
 fn broken(client: &Client, reason: &str) -> CliError {
     CliError::Unreachable { url: client.base().to_owned(), reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Origin, called};
+    use crate::replies::Source;
+
+    #[test]
+    fn a_tool_of_a_toolkit_is_shown_with_it() {
+        let local = Origin { source: Source::Local, toolkit: None };
+        assert_eq!(called("VectorSearch", &local), "VectorSearch:");
+        let git = Origin { source: Source::Mcp, toolkit: Some("git".to_owned()) };
+        assert_eq!(called("log\n\u{1b}[2J", &git).lines().count(), 1);
+        assert_eq!(called("log", &git), "git · log");
+    }
 }

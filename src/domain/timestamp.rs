@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(u64);
 
 impl Timestamp {
+    /// Where counting begins.
+    pub const EPOCH: Self = Self(0);
+
     /// Returns the present time.
     pub fn now() -> Self {
         SystemTime::now().into()

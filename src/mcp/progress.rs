@@ -7,7 +7,10 @@ use futures_util::{Stream, StreamExt, stream};
 use tracing::{debug, error, info};
 
 use super::error;
-use crate::chat::{Ask, Chat, Event, Turn};
+use crate::{
+    chat::{Ask, Chat, Event, Source, Turn},
+    config::ToolkitName,
+};
 
 /// Most characters of one progress message; the whole text is in the result.
 const MAX_CHARS: usize = 2000;
@@ -73,10 +76,12 @@ fn logged(event: Event) -> Event {
             info!(segment.kind = "vector_summary", segment.files = files.len(), "segment");
         }
         Event::ToolRequest { name, source, .. } => {
-            info!(tool.name = %name, tool.source = %source, "tool requested");
+            let toolkit = source.toolkit().map(ToolkitName::as_str);
+            info!(tool.name = %name, tool.toolkit = toolkit, "tool requested");
         }
         Event::ToolResult { name, source, error, .. } => {
-            info!(tool.name = %name, tool.source = %source, failed = error.is_some(), "tool answered");
+            let (toolkit, failed) = (source.toolkit().map(ToolkitName::as_str), error.is_some());
+            info!(tool.name = %name, tool.toolkit = toolkit, failed, "tool answered");
         }
         Event::Ended(_) => {}
     }
@@ -105,6 +110,13 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
                 None => format!("searched: {found}"),
             })
         }
+        Event::ToolRequest { name, source: Source::Mcp(toolkit), .. } => {
+            Some(format!("{toolkit} · {}", shortened(&name)))
+        }
+        Event::ToolResult { name, source: Source::Mcp(toolkit), error, .. } => {
+            let error = shortened(&error?);
+            Some(format!("{toolkit} · {} failed: {error}", shortened(&name)))
+        }
         Event::ToolRequest { call_id, parameters, .. } => {
             let query = parameters.get("query").and_then(|value| value.as_str());
             queries.by_call.extend(query.map(|query| (call_id, query.to_owned())));
@@ -122,5 +134,40 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", text.split_at(end).0),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{chat::Stage, domain::Timestamp};
+
+    #[test]
+    fn calls_of_a_toolkit_are_named_and_so_are_their_failures() {
+        let mut queries = Queries::default();
+        let call = |source| Event::ToolRequest {
+            call_id: "c".to_owned(),
+            name: "log".to_owned(),
+            source,
+            timestamp: Timestamp::EPOCH,
+            parameters: json!({ "query": "x" }),
+        };
+        let result = |error: Option<&str>| Event::ToolResult {
+            call_id: "c".to_owned(),
+            name: "log".to_owned(),
+            source: Source::Mcp("git".parse().unwrap()),
+            timestamp: Timestamp::EPOCH,
+            stage: Stage::Error,
+            result: None,
+            error: error.map(str::to_owned),
+        };
+        let mut said = |event| message(event, &mut queries);
+        let git = Source::Mcp("git".parse().unwrap());
+        assert_eq!(said(call(git)).as_deref(), Some("git · log"));
+        assert_eq!(said(result(None)), None);
+        assert_eq!(said(result(Some("gone"))).as_deref(), Some("git · log failed: gone"));
+        assert_eq!(said(call(Source::Local)), None);
     }
 }

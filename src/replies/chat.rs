@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    chat::{Stage, Usage},
+    chat::{self, Stage, Usage},
     cite::Checked,
     domain::{ConversationId, FileSummary, Segment},
 };
@@ -68,12 +68,43 @@ pub struct Text {
     pub text: String,
 }
 
+/// Whose tool it is.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Origin {
+    pub source: Source,
+    /// The name of the toolkit, if it is one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toolkit: Option<String>,
+}
+
+/// Who has a tool: this program and Codex, or a toolkit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    Local,
+    Mcp,
+}
+
+impl From<&chat::Source> for Origin {
+    fn from(source: &chat::Source) -> Self {
+        let toolkit = source.toolkit().map(ToString::to_string);
+        let source = match source {
+            chat::Source::Local => Source::Local,
+            chat::Source::Mcp(_) => Source::Mcp,
+        };
+        Self { source, toolkit }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequest {
     pub call_id: String,
     pub name: String,
-    pub source: String,
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// When it happened.
+    pub timestamp: String,
     pub parameters: Value,
 }
 
@@ -82,7 +113,10 @@ pub struct ToolRequest {
 pub struct ToolResult {
     pub call_id: String,
     pub name: String,
-    pub source: String,
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// When it happened.
+    pub timestamp: String,
     pub stage: Stage,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,

@@ -58,7 +58,7 @@ async fn the_stream_tells_tool_calls_too() {
             Event::Thread { model_id, .. } => format!("thread {model_id}"),
             Event::Thinking { text } => format!("thinking {text}"),
             Event::ToolRequest { name, source, parameters, .. } => {
-                format!("request {source} {name} {parameters}")
+                format!("request {source:?} {name} {parameters}")
             }
             Event::ToolResult { stage, result, error, .. } => {
                 let text = result.map(|result| result["content"][0]["text"].to_string());
@@ -76,8 +76,8 @@ async fn the_stream_tells_tool_calls_too() {
         reported.into_iter().partition(|line| line.starts_with('r') || line.starts_with('s'));
     calls.sort();
     assert_snapshot!(calls.join("\n"), @r#"
-    request codeinfo_search VectorSearch {"query":"fail"}
-    request codeinfo_search VectorSearch {"query":"parser"}
+    request Local VectorSearch {"query":"fail"}
+    request Local VectorSearch {"query":"parser"}
     result error None Some("nothing is indexed")
     result success Some("\"/r/src/parse.rs:1-3 fn parse() {}\"") None
     summary 1

@@ -20,17 +20,20 @@ use crate::{
 fn frames(server: &Listeners, reply: &Reply) -> String {
     assert_eq!(reply.header("content-type"), Some("text/event-stream"), "{reply:?}");
     let mut shown = String::new();
-    let mut conversation = String::new();
+    let (mut conversation, mut times) = (String::new(), Vec::new());
     for frame in reply.body.split("\n\n").filter(|frame| frame.starts_with("event: ")) {
         let (name, data) = frame.split_once("\ndata: ").unwrap();
         let read: Value = serde_json::from_str(data).unwrap();
         if let Some(id) = read["conversationId"].as_str() {
             conversation = id.to_owned();
         }
+        times.extend(read["timestamp"].as_str().map(str::to_owned));
         writeln!(shown, "{} {data}", name.trim_start_matches("event: ")).unwrap();
     }
     assert_eq!(conversation.len(), 36);
     let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    assert!(times.is_sorted() && times.iter().all(|time| time.ends_with('Z')), "{times:?}");
+    let shown = times.iter().fold(shown, |shown, time| shown.replace(time, "TIME"));
     shown.replace(&conversation, "CONVERSATION").replace(&folder, "FOLDER")
 }
 
@@ -47,8 +50,8 @@ async fn a_turn_is_streamed_frame_by_frame() {
     assert_snapshot!(frames(&server, &reply), @r#"
     thread {"conversationId":"CONVERSATION","modelId":"mock-model"}
     thinking {"text":"**Looking**"}
-    tool-request {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","parameters":{"query":"parse_config"}}
-    tool-result {"callId":"call_resp_0_1","name":"VectorSearch","source":"codeinfo_search","stage":"success","result":{"content":[{"type":"text","text":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config`\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n(indexed: demo less than a minute ago)"}],"structuredContent":null}}
+    tool-request {"callId":"call_resp_0_1","name":"VectorSearch","source":"local","timestamp":"TIME","parameters":{"query":"parse_config"}}
+    tool-result {"callId":"call_resp_0_1","name":"VectorSearch","source":"local","timestamp":"TIME","stage":"success","result":{"content":[{"type":"text","text":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config`\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n(indexed: demo less than a minute ago)"}],"structuredContent":null}}
     vector_summary {"files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]}]}
     answer {"text":"It is `parse_config`."}
     final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]}]},{"type":"answer","text":"It is `parse_config`.","checked":{"citations":0,"verified":0,"repaired":0,"wrong":0}}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220},"citations":[]}

@@ -3,15 +3,20 @@
 use serde_json::json;
 
 use super::*;
-use crate::codex::{Ending, Event as Heard};
+use crate::{
+    chat::{Server, Source},
+    codex::{Ending, Event as Heard},
+    config::ToolkitName,
+};
 
 /// Plays events and returns what was reported, one line each.
 fn play(events: impl IntoIterator<Item = Heard>) -> Vec<String> {
-    play_on(Assembly::new(Some(0)), events)
+    play_on(Assembly::new(Servers::new(), Some(0)), events)
 }
 
 fn play_on(mut assembly: Assembly, events: impl IntoIterator<Item = Heard>) -> Vec<String> {
-    let reported = events.into_iter().flat_map(|event| assembly.take(event)).collect::<Vec<_>>();
+    let reported =
+        events.into_iter().flat_map(|event| assembly.take(event, AT)).collect::<Vec<_>>();
     let lines = reported.into_iter().map(|event| match event {
         Event::Thread { .. } | Event::Ended(_) => "?".to_owned(),
         Event::Thinking { text } => format!("thinking {text}"),
@@ -69,6 +74,8 @@ fn found(call_id: &str, query: &str) -> Heard {
     Heard::ToolEnded(search(call_id, query, Some(Ok(result))))
 }
 
+/// When everything happens.
+const AT: Timestamp = Timestamp::EPOCH;
 const END: Heard = Heard::Ended(Ending::Completed);
 
 #[test]
@@ -168,6 +175,38 @@ fn a_call_told_only_at_its_end_has_its_request() {
 }
 
 #[test]
+fn a_call_of_a_toolkit_names_it_and_says_when_it_began_and_ended() {
+    let git: ToolkitName = "git".parse().unwrap();
+    let servers = Servers::from([
+        ("tk_git".to_owned(), Server::Toolkit(git.clone())),
+        ("tools".to_owned(), Server::Meta(vec![git.clone()])),
+    ]);
+    let inner = json!({ "tool": "mcp:git:log", "arguments": { "n": 1 } });
+    for (server, name, parameters) in
+        [("tk_git", "log", json!({ "n": 1 })), ("tools", "execute_tool", inner)]
+    {
+        let mut assembly = Assembly::new(servers.clone(), Some(0));
+        let mut tool = search("c1", "", None);
+        (tool.source, tool.name, tool.parameters) =
+            (server.to_owned(), name.to_owned(), parameters);
+        let began = assembly.take(Heard::ToolStarted(tool.clone()), AT);
+        let [Event::ToolRequest { name, source, timestamp, parameters, .. }] = &began[..] else {
+            panic!("{began:?}")
+        };
+        assert_eq!((name.as_str(), source), ("log", &Source::Mcp(git.clone())));
+        assert_eq!((*timestamp, parameters), (AT, &json!({ "n": 1 })));
+        tool.outcome = Some(Ok(json!({ "content": [] })));
+        let later = Timestamp::now();
+        let ended = assembly.take(Heard::ToolEnded(tool), later);
+        let [Event::ToolResult { name, source, timestamp, stage, .. }] = &ended[..] else {
+            panic!("{ended:?}")
+        };
+        assert_eq!((name.as_str(), source), ("log", &Source::Mcp(git.clone())));
+        assert_eq!((*timestamp, *stage), (later, Stage::Success));
+    }
+}
+
+#[test]
 fn unfinished_items_are_kept_at_the_end() {
     let reported = play([
         delta("r1", 0, "one"),
@@ -199,9 +238,9 @@ fn an_item_completed_without_text_has_the_text_of_its_pieces() {
 
 #[test]
 fn tokens_are_those_of_this_turn() {
-    let mut assembly = Assembly::new(Some(100));
+    let mut assembly = Assembly::new(Servers::new(), Some(100));
     for event in [counted(100), counted(110), counted(110), counted(120)] {
-        drop(assembly.take(event));
+        drop(assembly.take(event, AT));
     }
     let (_, usage, _) = assembly.finish();
     assert_eq!(usage.map(|usage| usage.total_tokens), Some(20));
@@ -209,10 +248,10 @@ fn tokens_are_those_of_this_turn() {
 
 /// Plays events; returns the sizes and ends of what was said, and the bound that was reached.
 fn bounded(events: impl IntoIterator<Item = Heard>) -> (Vec<(usize, String)>, Option<Bound>) {
-    let mut assembly = Assembly::new(Some(0));
+    let mut assembly = Assembly::new(Servers::new(), Some(0));
     let mut reported = Vec::new();
     for event in events {
-        reported.extend(assembly.take(event));
+        reported.extend(assembly.take(event, AT));
     }
     let bound = assembly.overrun();
     let (segments, ..) = assembly.finish();
