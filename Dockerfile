@@ -23,7 +23,7 @@ RUN npm install -g @openai/codex@0.169.0 && npm cache clean --force
 RUN git config --system --add safe.directory '*' \
     && install --directory --owner=node --group=node /var/lib/codeinfo /var/lib/codex /data
 COPY --from=build /opt/codeinfo/bin/codeinfo /usr/local/bin/codeinfo
-ENV HOST=0.0.0.0 DATA_DIR=/var/lib/codeinfo CODEX_HOME=/var/lib/codex CODEX_WORKDIR=/data
+ENV HOST=0.0.0.0 AUTH=required DATA_DIR=/var/lib/codeinfo CODEX_HOME=/var/lib/codex CODEX_WORKDIR=/data
 USER 1000:1000
 EXPOSE 5010 5011
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s \

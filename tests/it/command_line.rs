@@ -429,6 +429,7 @@ async fn a_repository_at_a_path_that_another_one_shows_is_refused_until_that_is_
 async fn the_log_names_the_address_that_is_bound_and_the_banner_one_that_can_be_opened() {
     let mut everywhere = without_codex();
     everywhere.push(("HOST".to_owned(), "0.0.0.0".to_owned()));
+    everywhere.push(("AUTH".to_owned(), "optional".to_owned()));
     everywhere.push(("LOG_LEVEL".to_owned(), "info".to_owned()));
     let data = fresh();
     let (server, mut log) = Program::serve_logged(data.path(), &everywhere).await;

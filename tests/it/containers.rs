@@ -52,6 +52,8 @@ fn the_program_takes_the_settings_that_compose_gives_it() {
     assert!(embedded.qdrant.is_none());
     for config in [&whole, &embedded] {
         assert!(config.host.is_unspecified());
+        // The ports are published to loopback alone, see below.
+        assert!(!config.auth_required);
         assert_eq!((config.port, config.mcp_port), (5010, 5011));
         let inside = Path::new(REPOSITORIES).join("project");
         assert_eq!(config.path_map.shown(&inside), inside);
@@ -188,6 +190,8 @@ fn versions_and_commands_are_those_of_the_rest() {
     assert!(readme.contains("npm install -g @openai/codex"));
     let check = between(&dockerfile, "\nHEALTHCHECK ", "\\");
     assert!(check.contains("--start-interval=1s"), "`--wait` would take as long as the interval");
+    // Whoever runs the image alone decides where its ports are published.
+    assert!(between(&dockerfile, "\nENV ", "\n").split(' ').any(|pair| pair == "AUTH=required"));
     let build = "cargo install --path .";
     assert!(dockerfile.contains(build) && readme.contains(build));
     let rust = between(&manifest, "rust-version = \"", "\"");

@@ -125,6 +125,29 @@ fn a_bad_value_is_refused_by_name() {
     ");
 }
 
+#[test]
+fn an_address_that_others_reach_demands_a_word_on_who_is_answered() {
+    let required = |pairs: &[(&str, &str)]| {
+        let data = [("DATA_DIR", "/data")];
+        read(&[&data, pairs].concat()).map(|config| config.auth_required)
+    };
+    for (pairs, wanted) in [
+        (&[][..], false),
+        (&[("HOST", "::1")], false),
+        (&[("AUTH", "required")], true),
+        (&[("HOST", "0.0.0.0"), ("AUTH", "required")], true),
+        (&[("HOST", "0.0.0.0"), ("AUTH", "optional")], false),
+    ] {
+        assert_eq!(required(pairs), Ok(wanted), "{pairs:?}");
+    }
+    for host in ["0.0.0.0", "192.168.1.7", "::"] {
+        let fault = required(&[("HOST", host)]).unwrap_err();
+        assert!(fault.starts_with("`AUTH` must be set where `HOST` is not loopback"), "{fault}");
+    }
+    let fault = required(&[("AUTH", "never")]).unwrap_err();
+    assert!(fault.starts_with("`AUTH` is `never`"), "{fault}");
+}
+
 fn service(pairs: &[(&str, &str)]) -> Result<Embedding, String> {
     let mut all = vec![("DATA_DIR", "/data"), ("EMBEDDING_MODEL", "nomic-embed-text")];
     all.extend(pairs);
