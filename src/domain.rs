@@ -18,7 +18,7 @@ pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange};
 pub use id::{ConversationId, InvalidId, RootId, RunId};
 pub use last_run::LastRun;
-pub use plain::{plain_line, plain_name};
+pub use plain::{plain_json, plain_line, plain_name, plain_word};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Root, UnknownRoot};
 pub use segment::{CitationCounts, Segment};

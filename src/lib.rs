@@ -14,6 +14,7 @@ pub mod domain;
 pub mod embed;
 pub mod error;
 pub mod evidence;
+pub mod gateway;
 pub mod ingest;
 pub mod mcp;
 pub mod mcp_http;

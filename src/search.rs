@@ -25,6 +25,7 @@ mod weights;
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
+use codeinfo_lang::words::STOP_WORDS;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -45,7 +46,7 @@ pub use self::{
 };
 use self::{
     candidate::Candidate,
-    intent::{Intent, Kind, STOP_WORDS},
+    intent::{Intent, Kind},
     scope::Scopes,
 };
 

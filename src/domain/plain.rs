@@ -19,6 +19,29 @@ pub fn plain_name(name: &str, max_chars: usize) -> String {
     plain
 }
 
+/// Returns an identifier of a third party as one word of at most `max_chars` characters: what is neither letter,
+/// digit nor one of `_ - . : /` becomes `_`.
+pub fn plain_word(word: &str, max_chars: usize) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.:/".contains(c);
+    word.chars().take(max_chars).map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+/// Returns JSON in which characters that are not seen, that reorder what is, or that end a line stand as
+/// escapes: the value stays as it is.
+pub fn plain_json(json: &str) -> String {
+    let mut plain = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_break(c) || is_invisible(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                plain.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
 /// Controls, and the line and paragraph separators of Unicode.
 fn is_break(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')

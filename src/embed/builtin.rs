@@ -22,6 +22,27 @@ const SLICE_BYTES: usize = 256 * 1024;
 const PATH_WEIGHT: f32 = 0.2;
 const SYMBOL_WEIGHT: f32 = 0.25;
 
+/// The table alone, for texts so few and short that they need no task of their own. Clones share it.
+#[derive(Clone)]
+pub struct StaticModel(Arc<Table>);
+
+impl StaticModel {
+    /// Reads the model from the binary; it takes about one megabyte beside the table itself.
+    pub fn load() -> Result<Self, EmbedError> {
+        Ok(Self(Arc::new(Table::load()?)))
+    }
+
+    /// Returns the vector of a text to be found.
+    pub fn document(&self, one: &Document<&str>) -> Vec<f32> {
+        document(&self.0, one)
+    }
+
+    /// Returns the vector of a text to search with.
+    pub fn query(&self, text: &str) -> Vec<f32> {
+        query(&self.0, text)
+    }
+}
+
 /// The model in the binary. It holds about one megabyte beside the table itself.
 pub struct Builtin {
     model: Model,
@@ -106,16 +127,18 @@ fn next_slice(documents: &mut impl Iterator<Item = Document>) -> Vec<Document> {
 type Vector = [f32; DIMENSIONS];
 
 /// Returns the vector of a document: of unit length, or all zeros where no sub-word is known.
-fn document(table: &Table, document: &Document) -> Vec<f32> {
-    let mut ids = Vec::with_capacity(document.text.len() / 4);
+fn document<S: AsRef<str>>(table: &Table, document: &Document<S>) -> Vec<f32> {
+    let [path, symbol, text] =
+        [&document.path, &document.symbol, &document.text].map(AsRef::as_ref);
+    let mut ids = Vec::with_capacity(text.len() / 4);
     let mut sum = [0.0; DIMENSIONS];
-    for (name, weight) in [(&document.path, PATH_WEIGHT), (&document.symbol, SYMBOL_WEIGHT)] {
+    for (name, weight) in [(path, PATH_WEIGHT), (symbol, SYMBOL_WEIGHT)] {
         let mut of_name = Vec::new();
         table.vocabulary.ids(name, &mut of_name);
         ids.extend_from_slice(&of_name);
         add(&mut sum, weight, &sum_of(table, Side::Document, of_name));
     }
-    table.vocabulary.ids(&document.text, &mut ids);
+    table.vocabulary.ids(text, &mut ids);
     add(&mut sum, 1.0, &sum_of(table, Side::Document, ids));
     scale_to_unit(&mut sum);
     sum.to_vec()

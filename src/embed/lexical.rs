@@ -60,6 +60,16 @@ pub fn document(document: &Document<&str>) -> Sparse {
     terms.into_sparse(|count| count * (K1 + 1.0) / (count + saturation))
 }
 
+/// Returns how often each term occurs in texts, where an occurrence counts as the weight of its text: for
+/// collections so small that their lengths and frequencies are known when they are weighed.
+pub fn counts<'a>(texts: impl IntoIterator<Item = (&'a str, f32)>) -> Sparse {
+    let mut terms = Terms::default();
+    for (text, weight) in texts {
+        terms.add(text, weight);
+    }
+    terms.into_sparse(|count| count)
+}
+
 /// Returns the terms to search with: each distinct term once, with weight 1.
 pub fn query(text: &str) -> Sparse {
     query_with_files(text, [])

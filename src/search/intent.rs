@@ -4,21 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use codeinfo_lang::{
     detect,
-    words::{folded, words},
+    words::{STOP_WORDS, folded, words},
 };
 
 use crate::domain::{Root, RootId};
-
-/// Words that questions are made of, in singular. They say nothing about names in code, and as terms
-/// they, and their other forms, hardly count.
-pub(super) const STOP_WORDS: &[&str] = &[
-    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
-    "could", "did", "do", "doe", "for", "from", "get", "has", "have", "how", "i", "if", "in",
-    "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "should", "show", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "to", "use", "used", "using",
-    "via", "was", "we", "what", "when", "where", "which", "while", "who", "why", "with", "would",
-    "you",
-];
 
 /// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,17 @@
 
 pub use crate::stem::stem;
 
+/// Words that questions are made of, in singular. They say nothing about names in code, and as terms
+/// they, and their other forms, hardly count.
+pub const STOP_WORDS: &[&str] = &[
+    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "code",
+    "could", "did", "do", "doe", "for", "from", "get", "has", "have", "how", "i", "if", "in",
+    "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "should", "show", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "to", "use", "used", "using",
+    "via", "was", "we", "what", "when", "where", "which", "while", "who", "why", "with", "would",
+    "you",
+];
+
 /// Returns the identifiers `[A-Za-z][A-Za-z0-9_]*` and runs of digits in `text`, in order.
 pub fn identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
     let mut rest = text.as_bytes();

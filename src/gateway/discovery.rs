@@ -1,0 +1,313 @@
+//! Finds the tools that a question needs, by meaning and by words, and names those near a wrong name.
+//!
+//! Ranking fuses the built-in model and BM25 by a convex combination, as search does. An index is built for
+//! one catalogue and never changes. Building one embeds every tool and belongs on a blocking thread
+//! for more than a few hundred; `benches/README.md` says what both cost.
+
+mod entry;
+mod nearest;
+mod parameters;
+mod words;
+
+use codeinfo_lang::words::STOP_WORDS;
+
+use self::words::Words;
+use crate::{
+    domain::Sparse,
+    embed::{Document, StaticModel, lexical},
+};
+
+pub use entry::{Entry, LOCAL, Parameter, quoted, signature};
+pub use parameters::parameters;
+
+/// Most of a description that is indexed: what is longer is a manual.
+const MAX_INDEXED_CHARS: usize = 4000;
+
+/// How much each feature counts. A weight of 0 switches its feature off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Share of meaning in the score; the rest is words.
+    pub dense: f32,
+    /// How much less words that sentences are made of count.
+    pub stop_word_discount: f32,
+    /// What one occurrence in each field counts: the tool's name, its toolkit's, its title, the names of its
+    /// parameters and their descriptions. One in its description counts 1.
+    pub name: f32,
+    pub toolkit: f32,
+    pub title: f32,
+    pub parameter: f32,
+    pub parameter_description: f32,
+    /// A tool all of whose name the query has. In units of the fused score, which is at most 1.
+    pub named: f32,
+    /// A tool of a toolkit that the query names.
+    pub of_toolkit: f32,
+    /// A tool that has all words of the query.
+    pub coverage: f32,
+}
+
+impl Weights {
+    /// What the product ranks with.
+    pub const SHIPPED: Self = Self {
+        dense: 0.5,
+        stop_word_discount: 0.9,
+        name: 3.0,
+        toolkit: 1.0,
+        title: 1.0,
+        parameter: 0.5,
+        parameter_description: 0.25,
+        named: 0.3,
+        of_toolkit: 0.2,
+        coverage: 0.2,
+    };
+}
+
+/// A tool that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked<'a> {
+    pub entry: &'a Entry,
+    pub score: f32,
+}
+
+/// A toolkit as it is listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Domain<'a> {
+    pub name: &'a str,
+    /// Its tools, by name.
+    pub tools: &'a [Tool],
+}
+
+/// One tool with what is known of it beforehand.
+#[derive(Debug)]
+pub struct Tool {
+    entry: Entry,
+    vector: Vec<f32>,
+    /// The words of its name, and of its toolkit's, each once.
+    name: Sparse,
+    toolkit: Sparse,
+}
+
+impl Tool {
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+}
+
+/// The tools of one catalogue.
+pub struct Index {
+    model: StaticModel,
+    weights: Weights,
+    /// By domain, then name.
+    tools: Vec<Tool>,
+    words: Words,
+    stop_words: Sparse,
+}
+
+impl Index {
+    /// Indexes tools. Of two with one id the first counts.
+    pub fn new(entries: Vec<Entry>, model: StaticModel) -> Self {
+        Self::with_weights(entries, model, Weights::SHIPPED)
+    }
+
+    /// Indexes tools with other weights, to measure what each is worth.
+    pub fn with_weights(mut entries: Vec<Entry>, model: StaticModel, weights: Weights) -> Self {
+        entries.sort_by(|a, b| (a.domain(), &a.name, &a.id).cmp(&(b.domain(), &b.name, &b.id)));
+        entries.dedup_by(|later, first| later.id == first.id);
+        let counts = entries.iter().map(|entry| counts(entry, &weights)).collect();
+        let tools = entries.into_iter().map(|entry| Tool::new(entry, &model)).collect();
+        let stop_words = lexical::query(&STOP_WORDS.join(" "));
+        Self { model, weights, tools, words: Words::new(counts), stop_words }
+    }
+
+    /// Returns the number of tools.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Returns the tool of an id, as it is or as it is shown.
+    pub fn find(&self, id: &str) -> Option<&Entry> {
+        let mut entries = self.tools.iter().map(Tool::entry);
+        let exact = entries.clone().find(|entry| entry.id == id);
+        exact.or_else(|| entries.find(|entry| entry.shown_id() == id))
+    }
+
+    /// Returns up to `limit` tools, best first, of one domain or all.
+    pub fn search(&self, query: &str, domain: Option<&str>, limit: usize) -> Vec<Ranked<'_>> {
+        let asked = Asked::new(self, query);
+        let tools = self.tools.iter().enumerate();
+        let mut found: Vec<Found<'_>> = tools
+            .filter(|(_, tool)| domain.is_none_or(|domain| tool.entry.domain() == domain))
+            .map(|(place, tool)| asked.measure(place, tool))
+            .collect();
+        let dense = Span::of(found.iter().map(|found| found.dense));
+        let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
+        let lexical = Span { least: 0.0, most };
+        let weights = &self.weights;
+        for one in &mut found {
+            one.score = weights.dense * dense.apply(one.dense)
+                + (1.0 - weights.dense) * lexical.apply(one.lexical)
+                + one.extra;
+        }
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found.truncate(limit);
+        found.iter().map(|one| Ranked { entry: &one.tool.entry, score: one.score }).collect()
+    }
+
+    /// Returns the ids of up to three tools that a wrong one may mean: by spelling, then by meaning.
+    pub fn nearest(&self, id: &str) -> Vec<&str> {
+        let by_spelling = nearest::by_spelling(id, self.tools.iter().map(Tool::entry));
+        let by_meaning = self.search(&nearest::sayable(id), None, nearest::MOST);
+        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.id.as_str());
+        nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
+    }
+
+    /// Returns up to three domains that a wrong one may mean, likewise.
+    pub fn nearest_domains(&self, name: &str) -> Vec<&str> {
+        let names = self.domains().map(|domain| domain.name);
+        let by_spelling = nearest::names_by_spelling(name, names);
+        let by_meaning = self.search(&nearest::sayable(name), None, self.len());
+        let by_meaning = by_meaning.into_iter().map(|ranked| ranked.entry.domain());
+        nearest::first_distinct(by_spelling.into_iter().chain(by_meaning))
+    }
+
+    /// Returns the domains by name.
+    pub fn domains(&self) -> impl Iterator<Item = Domain<'_>> {
+        let groups = self.tools.chunk_by(|a, b| a.entry.domain() == b.entry.domain());
+        groups.filter_map(|tools| Some(Domain { name: tools.first()?.entry.domain(), tools }))
+    }
+
+    /// Returns the tools of a domain by name, after the one with the name `cursor`; `None` if there is no such
+    /// domain. A name goes on to mark its place when the catalogue changes.
+    pub fn browse(&self, domain: &str, cursor: Option<&str>) -> Option<&[Tool]> {
+        let tools = self.domains().find(|known| known.name == domain)?.tools;
+        let is_shown =
+            |tool: &Tool| cursor.is_some_and(|cursor| tool.entry.name.as_str() <= cursor);
+        tools.get(tools.partition_point(is_shown)..)
+    }
+}
+
+impl Tool {
+    fn new(entry: Entry, model: &StaticModel) -> Self {
+        let text = text(&entry);
+        let document = Document { path: entry.domain(), symbol: &entry.name, text: &text };
+        let vector = model.document(&document);
+        let name = lexical::query(&entry.name);
+        let toolkit = lexical::query(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
+        Self { vector, name, toolkit, entry }
+    }
+}
+
+/// A query as it is compared with each tool.
+struct Asked<'a> {
+    index: &'a Index,
+    vector: Vec<f32>,
+    /// Its terms, weighed by how telling they are.
+    terms: Sparse,
+    total: f32,
+}
+
+/// A tool with what a query has in common with it.
+struct Found<'a> {
+    tool: &'a Tool,
+    dense: f32,
+    lexical: f32,
+    /// What counts beside both.
+    extra: f32,
+    score: f32,
+}
+
+impl<'a> Asked<'a> {
+    fn new(index: &'a Index, query: &str) -> Self {
+        let mut terms = lexical::query(query);
+        let left = 1.0 - index.weights.stop_word_discount;
+        for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
+            if index.stop_words.indices.binary_search(term).is_ok() {
+                *weight *= left;
+            }
+        }
+        index.words.weigh(&mut terms);
+        let total = terms.values.iter().sum::<f32>().max(f32::MIN_POSITIVE);
+        Self { index, vector: index.model.query(query), terms, total }
+    }
+
+    fn measure(&self, place: usize, tool: &'a Tool) -> Found<'a> {
+        let Self { index, vector, terms, total } = self;
+        let weights = &index.weights;
+        let dense = vector.iter().zip(&tool.vector).map(|(a, b)| a * b).sum();
+        let lexical = index.words.score(place, terms);
+        let mut extra = weights.coverage * index.words.share(place, terms) / total;
+        if is_within(&tool.name, terms) {
+            extra += weights.named;
+        }
+        if is_within(&tool.toolkit, terms) {
+            extra += weights.of_toolkit;
+        }
+        Found { tool, dense, lexical, extra, score: 0.0 }
+    }
+}
+
+/// Returns whether a query has all terms of a name, if it has any.
+fn is_within(name: &Sparse, query: &Sparse) -> bool {
+    let has = |term| query.indices.binary_search(term).is_ok();
+    !name.indices.is_empty() && name.indices.iter().all(has)
+}
+
+/// The least and the most of a list of scores.
+struct Span {
+    least: f32,
+    most: f32,
+}
+
+impl Span {
+    fn of(scores: impl Iterator<Item = f32>) -> Self {
+        let start = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
+        scores.fold(start, |span, score| Self {
+            least: span.least.min(score),
+            most: span.most.max(score),
+        })
+    }
+
+    /// Maps the least to 0 and the most to 1; nothing leads where all are equal.
+    fn apply(&self, score: f32) -> f32 {
+        let width = self.most - self.least;
+        if width > 0.0 { (score - self.least) / width } else { 0.0 }
+    }
+}
+
+/// Returns how often a tool's fields have each term.
+fn counts(entry: &Entry, weights: &Weights) -> Sparse {
+    let toolkit = entry.toolkit.as_ref().map_or("", |name| name.as_str());
+    let mut fields = vec![
+        (entry.name.as_str(), weights.name),
+        (toolkit, weights.toolkit),
+        (entry.title.as_deref().unwrap_or_default(), weights.title),
+        (beginning(&entry.description), 1.0),
+    ];
+    for parameter in &entry.parameters {
+        fields.push((&parameter.name, weights.parameter));
+        let description = parameter.description.as_deref().unwrap_or_default();
+        fields.push((description, weights.parameter_description));
+    }
+    fields.retain(|(_, weight)| *weight > 0.0);
+    lexical::counts(fields)
+}
+
+/// Returns what the model reads of a tool.
+fn text(entry: &Entry) -> String {
+    let title = entry.title.as_deref().unwrap_or_default();
+    let mut text = format!("{title}\n{}", beginning(&entry.description));
+    for parameter in &entry.parameters {
+        text.push('\n');
+        text.push_str(&parameter.name);
+    }
+    text
+}
+
+fn beginning(description: &str) -> &str {
+    let end =
+        description.char_indices().nth(MAX_INDEXED_CHARS).map_or(description.len(), |(at, _)| at);
+    description.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,79 @@
+//! Finds tools by their words: BM25 over fields, with frequencies and lengths of the catalogue itself.
+//!
+//! A catalogue is small and known as a whole, so nothing has to be estimated as it is in the store. Robertson
+//! and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009, section 3.6.
+
+use std::collections::HashMap;
+
+use crate::domain::{Sparse, inverse_document_frequency};
+
+/// How soon repeated occurrences stop counting, and how much longer texts are held back.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+
+/// Texts by their terms.
+pub(super) struct Words {
+    /// The BM25 weight of each term of each text.
+    texts: Vec<Sparse>,
+    /// How rare each term is.
+    idf: HashMap<u32, f32>,
+}
+
+impl Words {
+    /// Indexes texts by how often each has its terms.
+    #[expect(clippy::cast_precision_loss, reason = "lengths only need to be about right")]
+    pub(super) fn new(mut texts: Vec<Sparse>) -> Self {
+        let mut with: HashMap<u32, usize> = HashMap::new();
+        let mut total = 0.0;
+        for text in &texts {
+            total += length(text);
+            for term in &text.indices {
+                *with.entry(*term).or_default() += 1;
+            }
+        }
+        let average = (total / texts.len().max(1) as f32).max(f32::MIN_POSITIVE);
+        for text in &mut texts {
+            let saturation = K1 * (1.0 - B + B * length(text) / average);
+            for count in &mut text.values {
+                *count *= (K1 + 1.0) / (*count + saturation);
+            }
+        }
+        let of = texts.len();
+        let rare = |(term, with)| (term, inverse_document_frequency(with, of));
+        Self { idf: with.into_iter().map(rare).collect(), texts }
+    }
+
+    /// Multiplies the weights of a query's terms by how rare they are. Terms of no text count nothing.
+    pub(super) fn weigh(&self, query: &mut Sparse) {
+        for (term, weight) in query.indices.iter().zip(&mut query.values) {
+            *weight *= self.idf.get(term).copied().unwrap_or(0.0);
+        }
+    }
+
+    /// Returns the score of a text for a query that was weighed.
+    pub(super) fn score(&self, text: usize, query: &Sparse) -> f32 {
+        self.texts.get(text).map_or(0.0, |text| dot(text, query))
+    }
+
+    /// Returns the sum of the weights of those terms of a query that a text has.
+    pub(super) fn share(&self, text: usize, query: &Sparse) -> f32 {
+        let Some(text) = self.texts.get(text) else { return 0.0 };
+        let terms = query.indices.iter().zip(&query.values);
+        let has = |(term, _): &(&u32, &f32)| text.indices.binary_search(term).is_ok();
+        terms.filter(has).map(|(_, weight)| weight).sum()
+    }
+}
+
+fn length(text: &Sparse) -> f32 {
+    text.values.iter().sum()
+}
+
+/// Returns the sum of the products of weights that both have.
+fn dot(text: &Sparse, query: &Sparse) -> f32 {
+    let terms = query.indices.iter().zip(&query.values);
+    let product = |(term, weight): (&u32, &f32)| {
+        let place = text.indices.binary_search(term).ok()?;
+        Some(text.values.get(place)? * weight)
+    };
+    terms.filter_map(product).sum()
+}

@@ -1,0 +1,240 @@
+//! The tools by which a model finds and calls the tools of toolkits when there are too many to list.
+//!
+//! Everything here is pure: what a call asks for, and the text that answers it. Running what `execute_tool`
+//! names is the caller's. The words of toolkits are quoted, in one line each and cut, so that none can pose as
+//! ours.
+
+mod render;
+
+use codeinfo_mcp::{Schema, SchemaError};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::discovery::Index;
+
+/// Most tools of one discovery, and how many when the model does not say.
+pub const MAX_LIMIT: usize = 20;
+pub const DEFAULT_LIMIT: usize = 8;
+/// Most characters of what is looked for, and of a name.
+const MAX_QUERY_CHARS: usize = 2000;
+const MAX_NAME_CHARS: usize = 300;
+
+pub const DISCOVER: &str = "discover_tools";
+pub const SCHEMA: &str = "get_tool_schema";
+pub const EXECUTE: &str = "execute_tool";
+pub const DOMAINS: &str = "list_tool_domains";
+pub const BROWSE: &str = "browse_tool_domain";
+
+/// One of the five tools.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    pub name: &'static str,
+    /// The entry of `tools/list`.
+    pub listed: Value,
+    pub arguments: Schema,
+}
+
+/// What a call asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    Discover {
+        query: String,
+        domain: Option<String>,
+        limit: usize,
+    },
+    Schema {
+        tool: String,
+    },
+    /// To be run by the caller, who may answer an unknown tool with [`unknown_tool`].
+    Execute {
+        tool: String,
+        arguments: Map<String, Value>,
+    },
+    Domains,
+    Browse {
+        domain: String,
+        cursor: Option<String>,
+    },
+}
+
+/// The text of an answer, and whether it reports a fault that the model can mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub text: String,
+    pub is_error: bool,
+}
+
+impl Reply {
+    fn text(text: String) -> Self {
+        Self { text, is_error: false }
+    }
+
+    fn error(text: String) -> Self {
+        Self { text, is_error: true }
+    }
+}
+
+/// Returns the five tools, in the order in which they are used.
+pub fn tools() -> Result<Vec<Definition>, SchemaError> {
+    let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_NAME_CHARS);
+    let query = text_of(
+        "What the tool must do, in a few words, such as `list open issues`; with the product's name if you know it.",
+        MAX_QUERY_CHARS,
+    );
+    let domain = text_of("A domain of list_tool_domains.", MAX_NAME_CHARS);
+    let limit = json!({
+        "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
+        "description": "Most tools to return.",
+    });
+    let any = json!({"type": "object", "description": "What the tool's own schema asks for."});
+    let cursor = text_of("Where the page before ended, as it said.", MAX_NAME_CHARS);
+    [
+        definition(
+            DISCOVER,
+            ["Find tools", DISCOVER_DESCRIPTION],
+            schema(&["query"], json!({"query": query, "domain": domain, "limit": limit})),
+        ),
+        definition(
+            SCHEMA,
+            ["Look at a tool", SCHEMA_DESCRIPTION],
+            schema(&["tool"], json!({"tool": id})),
+        ),
+        definition(
+            EXECUTE,
+            ["Call a tool", EXECUTE_DESCRIPTION],
+            schema(&["tool", "arguments"], json!({"tool": id, "arguments": any})),
+        ),
+        definition(DOMAINS, ["List domains of tools", DOMAINS_DESCRIPTION], schema(&[], json!({}))),
+        definition(
+            BROWSE,
+            ["List the tools of a domain", BROWSE_DESCRIPTION],
+            schema(&["domain"], json!({"domain": domain, "cursor": cursor})),
+        ),
+    ]
+    .into_iter()
+    .collect()
+}
+
+const DISCOVER_DESCRIPTION: &str = "\
+Finds tools of the connected toolkits by what they do. Returns one signature a line, best first. \
+Call it before execute_tool whenever you do not know the exact tool; ask for one thing at a time.";
+const SCHEMA_DESCRIPTION: &str = "\
+Returns the description and the whole input schema of one tool. Call it before the first execute_tool of that tool.";
+const EXECUTE_DESCRIPTION: &str = "\
+Calls one tool of a toolkit and returns its result. The arguments must satisfy the schema that get_tool_schema returns.";
+const DOMAINS_DESCRIPTION: &str = "\
+Lists the domains, one for each connected toolkit, with the number of their tools and a few names.";
+const BROWSE_DESCRIPTION: &str = "\
+Lists the signatures of all tools of one domain by name. If there are more, the reply says with which cursor to go on.";
+
+/// Reads a call of one of the five tools, or returns every fault.
+pub fn read(definition: &Definition, arguments: Value) -> Result<Call, Vec<String>> {
+    let Arguments { query, domain, limit, tool, arguments, cursor } =
+        definition.arguments.read(arguments)?;
+    Ok(match definition.name {
+        DISCOVER => Call::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) },
+        SCHEMA => Call::Schema { tool },
+        EXECUTE => Call::Execute { tool, arguments },
+        BROWSE => Call::Browse { domain: domain.unwrap_or_default(), cursor },
+        _ => Call::Domains,
+    })
+}
+
+/// What any of the five tools takes; the schema of each says what it must have.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Arguments {
+    query: String,
+    domain: Option<String>,
+    limit: Option<usize>,
+    tool: String,
+    arguments: Map<String, Value>,
+    cursor: Option<String>,
+}
+
+/// Returns the tools found for a query.
+pub fn discovered(index: &Index, query: &str, domain: Option<&str>, limit: usize) -> Reply {
+    if query.trim().is_empty() {
+        return Reply::error(
+            "`query` is empty: say in a few words what the tool must do".to_owned(),
+        );
+    }
+    if let Some(domain) = domain
+        && index.browse(domain, None).is_none()
+    {
+        return unknown_domain(index, domain);
+    }
+    let found = index.search(query, domain, limit.min(MAX_LIMIT));
+    let of = domain.map_or(index.len(), |name| index.browse(name, None).map_or(0, <[_]>::len));
+    Reply::text(render::found(&found, of))
+}
+
+/// Returns what is known of one tool; `input_schema` is that of the tool of this id.
+pub fn described(index: &Index, tool: &str, input_schema: &Map<String, Value>) -> Reply {
+    match index.find(tool) {
+        Some(entry) => Reply::text(render::schema(entry, input_schema)),
+        None => unknown_tool(index, tool),
+    }
+}
+
+/// Returns the domains.
+pub fn domains(index: &Index) -> Reply {
+    Reply::text(render::domains(index))
+}
+
+/// Returns a page of the tools of a domain.
+pub fn browsed(index: &Index, domain: &str, cursor: Option<&str>) -> Reply {
+    match index.browse(domain, cursor) {
+        Some(tools) => Reply::text(render::page(domain, tools)),
+        None => unknown_domain(index, domain),
+    }
+}
+
+/// Says that there is no such tool, and which three are nearest.
+pub fn unknown_tool(index: &Index, tool: &str) -> Reply {
+    Reply::error(render::unknown("tool", tool, &index.nearest(tool), DISCOVER))
+}
+
+fn unknown_domain(index: &Index, domain: &str) -> Reply {
+    Reply::error(render::unknown("domain", domain, &index.nearest_domains(domain), DOMAINS))
+}
+
+fn definition(
+    name: &'static str,
+    [title, description]: [&str; 2],
+    arguments: Value,
+) -> Result<Definition, SchemaError> {
+    let runs = name == EXECUTE;
+    let listed = json!({
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": arguments,
+        // What a tool does that is called through here, nobody knows beforehand.
+        "annotations": {
+            "title": title,
+            "readOnlyHint": !runs,
+            "destructiveHint": runs,
+            "idempotentHint": !runs,
+            "openWorldHint": runs,
+        },
+    });
+    Ok(Definition { name, listed, arguments: Schema::new(arguments)? })
+}
+
+fn schema(required: &[&str], properties: Value) -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": required,
+        "properties": properties,
+    })
+}
+
+fn text_of(description: &str, most: usize) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": most, "description": description})
+}
+
+#[cfg(test)]
+mod tests;
