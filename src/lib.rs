@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod app;
+mod atomic;
 mod beneath;
 pub mod chat;
 pub mod cite;

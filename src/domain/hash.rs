@@ -28,8 +28,17 @@ pub fn version(content: &[u8], cut: Cut) -> String {
     hasher.update(content);
     // After the content and of fixed length, so no two inputs run together.
     hasher.update([cut as u8]);
-    let mut hex = REVISION.to_owned();
-    for byte in hasher.finalize() {
+    REVISION.to_owned() + &hex(&hasher.finalize())
+}
+
+/// Returns the SHA-256 of some bytes, as 64 hex digits.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut hex = String::new();
+    for byte in bytes {
         // Writing to a `String` cannot fail.
         let _infallible = write!(hex, "{byte:02x}");
     }

@@ -3,18 +3,19 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Read},
     path::Path,
 };
 
 use super::StoreError;
+use crate::atomic::{self, Readers, absent_is_fine};
 
 /// The most that is read of a file: many times what the largest list of ours takes.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// Writes `bytes` to `path` through a temporary neighbour, on disk before this returns.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write(path, bytes).map_err(|source| StoreError::io(path, source))
+    atomic::replace(path, bytes, Readers::AsUsual).map_err(|source| StoreError::io(path, source))
 }
 
 /// Removes a file; one that is not there counts as removed.
@@ -71,30 +72,4 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         Err(error) => return Err(error),
     };
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
-    // Whatever an earlier process left of it.
-    absent_is_fine(match temporary.symlink_metadata() {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(&temporary),
-        Ok(_) => fs::remove_file(&temporary),
-        Err(error) => Err(error),
-    })?;
-    let mut file = File::create_new(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    match path.parent() {
-        // A rename is durable once its folder is; only Unix lets a folder be synced.
-        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
-}
-
-fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
 }

@@ -11,7 +11,7 @@ use codeinfo_lang::{comment, languages};
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
-    &["config", "beneath", "secret"],
+    &["config", "atomic", "beneath", "secret"],
     &["telemetry"],
     &["net", "store", "embed", "codex", "toolkit", "vault"],
     &["cite", "evidence", "gateway"],

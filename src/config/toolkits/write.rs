@@ -1,12 +1,11 @@
 //! Writes a toolkit as it is read, whole or without what is secret, and names it by a digest.
 
-use std::{collections::BTreeMap, fmt::Write};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::{Allow, DEFAULT_TIMEOUT, Fence, Spec, Transport};
-use crate::config::Secret;
+use crate::{config::Secret, domain::hash::sha256};
 
 /// Stands for a value in lists.
 const HIDDEN: &str = "(hidden)";
@@ -31,18 +30,19 @@ impl Spec {
 
     /// Returns the SHA-256 of the whole toolkit, in 64 hexadecimal digits: two of one digest are the same.
     pub fn digest(&self) -> String {
-        hex(&self.whole())
+        sha256(self.whole().to_string().as_bytes())
     }
 
     /// Returns the SHA-256 of what is started or asked, in 64 hexadecimal digits. Names, bounds and the values
     /// of variables and headers may change without that it is another program.
     pub fn program(&self) -> String {
-        hex(&match &self.transport {
+        let program = match &self.transport {
             Transport::Stdio { command, args, env: _, working_dir } => {
                 json!(["stdio", command, args, working_dir])
             }
             Transport::Http { url, headers: _ } => json!(["http", url]),
-        })
+        };
+        sha256(program.to_string().as_bytes())
     }
 
     fn written(&self, secret: impl Fn(&Secret) -> String, url: impl Fn(&str) -> String) -> Value {
@@ -92,13 +92,4 @@ fn allow(allow: &Allow) -> Option<Value> {
         Allow::All => Some(json!("all")),
         Allow::Named(tools) => Some(json!(tools)),
     }
-}
-
-fn hex(value: &Value) -> String {
-    let mut hex = String::new();
-    for byte in Sha256::digest(value.to_string()) {
-        // Writing to a `String` cannot fail.
-        let _infallible = write!(hex, "{byte:02x}");
-    }
-    hex
 }
