@@ -75,7 +75,15 @@ fn timed(index: &Index, question: &str) -> std::time::Duration {
 /// What is compared: each list alone, both, and what counts beside them.
 fn modes() -> Vec<(&'static str, Weights)> {
     let shipped = Weights::SHIPPED;
-    let alone = Weights { named: 0.0, of_toolkit: 0.0, coverage: 0.0, ..shipped };
+    let alone = Weights {
+        named: 0.0,
+        of_toolkit: 0.0,
+        coverage: 0.0,
+        absolute: 0.0,
+        synonyms: 0.0,
+        synonyms_dense: 0.0,
+        ..shipped
+    };
     vec![
         (
             "BM25, one field",

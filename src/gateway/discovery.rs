@@ -7,6 +7,7 @@
 mod entry;
 mod nearest;
 mod parameters;
+mod synonyms;
 mod words;
 
 use codeinfo_lang::words::STOP_WORDS;
@@ -43,6 +44,13 @@ pub struct Weights {
     pub of_toolkit: f32,
     /// A tool that has all words of the query.
     pub coverage: f32,
+    /// How far the score of words is measured by the best that the query could have, not by the best there is.
+    pub absolute: f32,
+    /// Share of a tool's name and first sentence in its meaning; the rest is all of it.
+    pub gist: f32,
+    /// What other words for those of the query count, in words and in meaning.
+    pub synonyms: f32,
+    pub synonyms_dense: f32,
 }
 
 impl Weights {
@@ -58,6 +66,10 @@ impl Weights {
         named: 0.3,
         of_toolkit: 0.2,
         coverage: 0.2,
+        absolute: 0.0,
+        gist: 0.0,
+        synonyms: 0.0,
+        synonyms_dense: 0.0,
     };
 }
 
@@ -81,6 +93,7 @@ pub struct Domain<'a> {
 pub struct Tool {
     entry: Entry,
     vector: Vec<f32>,
+    gist: Vec<f32>,
     /// The words of its name, and of its toolkit's, each once.
     name: Sparse,
     toolkit: Sparse,
@@ -144,8 +157,10 @@ impl Index {
             .collect();
         let dense = Span::of(found.iter().map(|found| found.dense));
         let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
-        let lexical = Span { least: 0.0, most };
         let weights = &self.weights;
+        let best = asked.total * words::MOST_OF_TERM;
+        let most = most.powf(1.0 - weights.absolute) * best.powf(weights.absolute);
+        let lexical = Span { least: 0.0, most };
         for one in &mut found {
             one.score = weights.dense * dense.apply(one.dense)
                 + (1.0 - weights.dense) * lexical.apply(one.lexical)
@@ -194,9 +209,15 @@ impl Tool {
         let text = text(&entry);
         let document = Document { path: entry.domain(), symbol: &entry.name, text: &text };
         let vector = model.document(&document);
+        let first = entry::first_sentence(&entry.description);
+        let gist = model.document(&Document {
+            path: entry.domain(),
+            symbol: "",
+            text: &format!("{} {first}", entry.name),
+        });
         let name = lexical::query(&entry.name);
         let toolkit = lexical::query(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
-        Self { vector, name, toolkit, entry }
+        Self { vector, gist, name, toolkit, entry }
     }
 }
 
@@ -206,6 +227,7 @@ struct Asked<'a> {
     vector: Vec<f32>,
     /// Its terms, weighed by how telling they are.
     terms: Sparse,
+    other_terms: Sparse,
     total: f32,
 }
 
@@ -221,8 +243,10 @@ struct Found<'a> {
 
 impl<'a> Asked<'a> {
     fn new(index: &'a Index, query: &str) -> Self {
+        let weights = &index.weights;
+        let others = synonyms::other_words(query);
         let mut terms = lexical::query(query);
-        let left = 1.0 - index.weights.stop_word_discount;
+        let left = 1.0 - weights.stop_word_discount;
         for (term, weight) in terms.indices.iter().zip(&mut terms.values) {
             if index.stop_words.indices.binary_search(term).is_ok() {
                 *weight *= left;
@@ -230,14 +254,27 @@ impl<'a> Asked<'a> {
         }
         index.words.weigh(&mut terms);
         let total = terms.values.iter().sum::<f32>().max(f32::MIN_POSITIVE);
-        Self { index, vector: index.model.query(query), terms, total }
+        let mut other_terms = lexical::query(&others);
+        for weight in &mut other_terms.values {
+            *weight *= weights.synonyms;
+        }
+        index.words.weigh(&mut other_terms);
+        let mut vector = index.model.query(query);
+        if weights.synonyms_dense > 0.0 {
+            let other = index.model.query(&others);
+            for (value, other) in vector.iter_mut().zip(other) {
+                *value += weights.synonyms_dense * other;
+            }
+        }
+        Self { index, vector, terms, other_terms, total }
     }
 
     fn measure(&self, place: usize, tool: &'a Tool) -> Found<'a> {
-        let Self { index, vector, terms, total } = self;
+        let Self { index, vector, terms, other_terms, total } = self;
         let weights = &index.weights;
-        let dense = vector.iter().zip(&tool.vector).map(|(a, b)| a * b).sum();
-        let lexical = index.words.score(place, terms);
+        let dense = (1.0 - weights.gist) * product(vector, &tool.vector)
+            + weights.gist * product(vector, &tool.gist);
+        let lexical = index.words.score(place, terms) + index.words.score(place, other_terms);
         let mut extra = weights.coverage * index.words.share(place, terms) / total;
         if is_within(&tool.name, terms) {
             extra += weights.named;
@@ -247,6 +284,10 @@ impl<'a> Asked<'a> {
         }
         Found { tool, dense, lexical, extra, score: 0.0 }
     }
+}
+
+fn product(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Returns whether a query has all terms of a name, if it has any.
@@ -311,3 +352,6 @@ fn beginning(description: &str) -> &str {
         description.char_indices().nth(MAX_INDEXED_CHARS).map_or(description.len(), |(at, _)| at);
     description.get(..end).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

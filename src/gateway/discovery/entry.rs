@@ -91,7 +91,7 @@ fn is_inner(parameter: &Parameter, all: &[Parameter]) -> bool {
 }
 
 /// Returns a description up to the end of its first sentence or paragraph.
-fn first_sentence(description: &str) -> &str {
+pub(super) fn first_sentence(description: &str) -> &str {
     let text = description.trim();
     let paragraph = text.split("\n\n").next().unwrap_or_default();
     let end = paragraph.match_indices(['.', '!', '?', '。']).find_map(|(at, mark)| {

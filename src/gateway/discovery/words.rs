@@ -10,13 +10,16 @@ use crate::domain::{Sparse, inverse_document_frequency};
 /// How soon repeated occurrences stop counting, and how much longer texts are held back.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
+/// The most that one term of a query can add for each unit of its weight.
+pub(super) const MOST_OF_TERM: f32 = K1 + 1.0;
 
 /// Texts by their terms.
 pub(super) struct Words {
     /// The BM25 weight of each term of each text.
     texts: Vec<Sparse>,
-    /// How rare each term is.
+    /// How rare each term is, and one that no text has.
     idf: HashMap<u32, f32>,
+    unknown: f32,
 }
 
 impl Words {
@@ -40,13 +43,14 @@ impl Words {
         }
         let of = texts.len();
         let rare = |(term, with)| (term, inverse_document_frequency(with, of));
-        Self { idf: with.into_iter().map(rare).collect(), texts }
+        let unknown = inverse_document_frequency(0, of);
+        Self { idf: with.into_iter().map(rare).collect(), unknown, texts }
     }
 
-    /// Multiplies the weights of a query's terms by how rare they are. Terms of no text count nothing.
+    /// Multiplies the weights of a query's terms by how rare they are.
     pub(super) fn weigh(&self, query: &mut Sparse) {
         for (term, weight) in query.indices.iter().zip(&mut query.values) {
-            *weight *= self.idf.get(term).copied().unwrap_or(0.0);
+            *weight *= self.idf.get(term).copied().unwrap_or(self.unknown);
         }
     }
 
