@@ -11,19 +11,17 @@ use super::{Half, Outcome, Question, Score};
 
 type Set = fn(&mut Weights, f32);
 
-const STEPS: [(&str, Set, &[f32]); 14] = [
+const STEPS: [(&str, Set, &[f32]); 12] = [
     ("dense", |w, v| w.dense = v, &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
-    ("absolute", |w, v| w.absolute = v, &[0.0, 0.3, 0.5, 0.7, 1.0]),
     ("gist", |w, v| w.gist = v, &[0.0, 0.25, 0.5, 0.75, 1.0]),
-    ("synonyms", |w, v| w.synonyms = v, &[0.0, 0.1, 0.2, 0.35, 0.5]),
-    ("synonyms_dense", |w, v| w.synonyms_dense = v, &[0.0, 0.1, 0.2, 0.35, 0.5]),
+    ("synonyms", |w, v| w.synonyms = v, &[0.2, 0.35, 0.5, 0.7]),
+    ("synonyms_dense", |w, v| w.synonyms_dense = v, &[0.2, 0.35, 0.5, 0.7, 1.0]),
     ("stop_word_discount", |w, v| w.stop_word_discount = v, &[0.5, 0.7, 0.8, 0.9, 1.0]),
     ("name", |w, v| w.name = v, &[1.0, 1.5, 2.0, 3.0, 4.0]),
     ("toolkit", |w, v| w.toolkit = v, &[0.0, 0.5, 1.0, 2.0, 3.0]),
     ("title", |w, v| w.title = v, &[0.0, 0.5, 1.0, 2.0]),
     ("parameter", |w, v| w.parameter = v, &[0.0, 0.1, 0.25, 0.5, 1.0]),
     ("parameter_description", |w, v| w.parameter_description = v, &[0.0, 0.05, 0.1, 0.25, 0.5]),
-    ("named", |w, v| w.named = v, &[0.0, 0.1, 0.2, 0.3, 0.5]),
     ("of_toolkit", |w, v| w.of_toolkit = v, &[0.0, 0.1, 0.2, 0.3, 0.5]),
     ("coverage", |w, v| w.coverage = v, &[0.0, 0.1, 0.2, 0.4, 0.6]),
 ];

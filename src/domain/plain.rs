@@ -56,7 +56,7 @@ fn is_invisible(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain_line, plain_name};
+    use super::{plain_json, plain_line, plain_name, plain_word};
 
     #[test]
     fn a_line_stays_one_and_drives_nothing() {
@@ -71,5 +71,20 @@ mod tests {
         assert_eq!(plain_name("abcd", 4), "abcd");
         assert_eq!(plain_name("abcde", 4), "abc…");
         assert_eq!(plain_name("abcd\u{200b}", 4), "abcd");
+    }
+
+    #[test]
+    fn a_word_has_nothing_that_ends_it() {
+        assert_eq!(plain_word("mcp:git:log-2.x/größe_日", 99), "mcp:git:log-2.x/größe_日");
+        assert_eq!(plain_word("a b\n(\"c\")\u{202e}`", 99), "a_b___c____");
+        assert_eq!(plain_word("abc", 2), "ab");
+    }
+
+    #[test]
+    fn json_shows_what_is_not_seen_and_stays_the_same_value() {
+        let value = serde_json::json!({"a\u{202e}": "b\u{2028}c\u{e0041}\n\"é"});
+        let plain = plain_json(&value.to_string());
+        assert_eq!(plain, r#"{"a\u202e":"b\u2028c\udb40\udc41\n\"é"}"#);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&plain).unwrap(), value);
     }
 }

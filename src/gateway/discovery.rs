@@ -12,7 +12,7 @@ mod words;
 
 use codeinfo_lang::words::STOP_WORDS;
 
-use self::words::Words;
+use self::{entry::first_sentence, words::Words};
 use crate::{
     domain::Sparse,
     embed::{Document, StaticModel, lexical},
@@ -38,14 +38,10 @@ pub struct Weights {
     pub title: f32,
     pub parameter: f32,
     pub parameter_description: f32,
-    /// A tool all of whose name the query has. In units of the fused score, which is at most 1.
-    pub named: f32,
-    /// A tool of a toolkit that the query names.
+    /// A tool of a toolkit that the query names. In units of the fused score, which is at most 1.
     pub of_toolkit: f32,
     /// A tool that has all words of the query.
     pub coverage: f32,
-    /// How far the score of words is measured by the best that the query could have, not by the best there is.
-    pub absolute: f32,
     /// Share of a tool's name and first sentence in its meaning; the rest is all of it.
     pub gist: f32,
     /// What other words for those of the query count, in words and in meaning.
@@ -56,20 +52,18 @@ pub struct Weights {
 impl Weights {
     /// What the product ranks with.
     pub const SHIPPED: Self = Self {
-        dense: 0.5,
-        stop_word_discount: 0.9,
-        name: 3.0,
-        toolkit: 1.0,
+        dense: 0.6,
+        gist: 0.5,
+        stop_word_discount: 0.5,
+        name: 1.5,
+        toolkit: 0.5,
         title: 1.0,
         parameter: 0.5,
-        parameter_description: 0.25,
-        named: 0.3,
+        parameter_description: 0.1,
         of_toolkit: 0.2,
-        coverage: 0.2,
-        absolute: 0.0,
-        gist: 0.0,
-        synonyms: 0.0,
-        synonyms_dense: 0.0,
+        coverage: 0.3,
+        synonyms: 0.35,
+        synonyms_dense: 0.5,
     };
 }
 
@@ -93,9 +87,7 @@ pub struct Domain<'a> {
 pub struct Tool {
     entry: Entry,
     vector: Vec<f32>,
-    gist: Vec<f32>,
-    /// The words of its name, and of its toolkit's, each once.
-    name: Sparse,
+    /// The words of its toolkit's name.
     toolkit: Sparse,
 }
 
@@ -126,7 +118,8 @@ impl Index {
         entries.sort_by(|a, b| (a.domain(), &a.name, &a.id).cmp(&(b.domain(), &b.name, &b.id)));
         entries.dedup_by(|later, first| later.id == first.id);
         let counts = entries.iter().map(|entry| counts(entry, &weights)).collect();
-        let tools = entries.into_iter().map(|entry| Tool::new(entry, &model)).collect();
+        let tools =
+            entries.into_iter().map(|entry| Tool::new(entry, &model, weights.gist)).collect();
         let stop_words = lexical::query(&STOP_WORDS.join(" "));
         Self { model, weights, tools, words: Words::new(counts), stop_words }
     }
@@ -157,10 +150,8 @@ impl Index {
             .collect();
         let dense = Span::of(found.iter().map(|found| found.dense));
         let most = found.iter().map(|found| found.lexical).fold(0.0, f32::max);
-        let weights = &self.weights;
-        let best = asked.total * words::MOST_OF_TERM;
-        let most = most.powf(1.0 - weights.absolute) * best.powf(weights.absolute);
         let lexical = Span { least: 0.0, most };
+        let weights = &self.weights;
         for one in &mut found {
             one.score = weights.dense * dense.apply(one.dense)
                 + (1.0 - weights.dense) * lexical.apply(one.lexical)
@@ -205,19 +196,18 @@ impl Index {
 }
 
 impl Tool {
-    fn new(entry: Entry, model: &StaticModel) -> Self {
+    fn new(entry: Entry, model: &StaticModel, gist: f32) -> Self {
         let text = text(&entry);
-        let document = Document { path: entry.domain(), symbol: &entry.name, text: &text };
-        let vector = model.document(&document);
-        let first = entry::first_sentence(&entry.description);
-        let gist = model.document(&Document {
-            path: entry.domain(),
-            symbol: "",
-            text: &format!("{} {first}", entry.name),
-        });
-        let name = lexical::query(&entry.name);
+        let domain = entry.domain();
+        let mut vector =
+            model.document(&Document { path: domain, symbol: &entry.name, text: &text });
+        let text = format!("{} {}", entry.name, first_sentence(&entry.description));
+        let gist_vector = model.document(&Document { path: domain, symbol: "", text: &text });
+        for (value, of_gist) in vector.iter_mut().zip(gist_vector) {
+            *value += gist * (of_gist - *value);
+        }
         let toolkit = lexical::query(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
-        Self { vector, gist, name, toolkit, entry }
+        Self { vector, toolkit, entry }
     }
 }
 
@@ -272,22 +262,14 @@ impl<'a> Asked<'a> {
     fn measure(&self, place: usize, tool: &'a Tool) -> Found<'a> {
         let Self { index, vector, terms, other_terms, total } = self;
         let weights = &index.weights;
-        let dense = (1.0 - weights.gist) * product(vector, &tool.vector)
-            + weights.gist * product(vector, &tool.gist);
+        let dense = vector.iter().zip(&tool.vector).map(|(a, b)| a * b).sum();
         let lexical = index.words.score(place, terms) + index.words.score(place, other_terms);
         let mut extra = weights.coverage * index.words.share(place, terms) / total;
-        if is_within(&tool.name, terms) {
-            extra += weights.named;
-        }
         if is_within(&tool.toolkit, terms) {
             extra += weights.of_toolkit;
         }
         Found { tool, dense, lexical, extra, score: 0.0 }
     }
-}
-
-fn product(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Returns whether a query has all terms of a name, if it has any.

@@ -141,9 +141,8 @@ pub fn read(definition: &Definition, arguments: Value) -> Result<Call, Vec<Strin
 }
 
 /// What any of the five tools takes; the schema of each says what it must have.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 struct Arguments {
     query: String,
     domain: Option<String>,

@@ -65,6 +65,7 @@ fn alike(a: &str, b: &str) -> f32 {
 }
 
 fn folded(name: &str) -> String {
+    let name = name.strip_prefix("mcp:").unwrap_or(name);
     let lower = name.chars().take(MAX_COMPARED_CHARS).flat_map(char::to_lowercase);
     lower.map(|c| if matches!(c, '-' | '.' | '/' | ' ') { '_' } else { c }).collect()
 }

@@ -51,11 +51,10 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["password", "lock"], "protect"),
     (&["cost", "bill", "price", "expense"], "cost pricing"),
     (&["access", "right", "allow"], "permission"),
-    (&["wait"], "wait"),
     (&["phone"], "mobile device"),
     (&["column"], "field"),
     (&["row", "entry"], "record"),
-    (&["version", "revision"], "version"),
+    (&["revision"], "version"),
 ];
 
 /// Returns what tools may call the words of a query, each once.

@@ -1,11 +1,19 @@
 //! The rules of ranking, of names that are near, and of signatures.
 
+use std::sync::LazyLock;
+
 use serde_json::json;
 
 use super::*;
 
+/// Read once for all tests.
+fn model() -> StaticModel {
+    static MODEL: LazyLock<StaticModel> = LazyLock::new(|| StaticModel::load().unwrap());
+    MODEL.clone()
+}
+
 fn index(entries: Vec<Entry>) -> Index {
-    Index::new(entries, StaticModel::load().unwrap())
+    Index::new(entries, model())
 }
 
 fn entry(id: &str, description: &str) -> Entry {
@@ -109,8 +117,7 @@ fn what_stands_far_down_in_a_description_is_not_indexed() {
     let index = index(vec![entry("kit:a", &long), entry("kit:b", "Has a barometer.")]);
     assert_eq!(first(&index, "barometer"), "mcp:kit:b");
     let lexical = Weights { dense: 0.0, coverage: 0.0, ..Weights::SHIPPED };
-    let model = StaticModel::load().unwrap();
-    let index = Index::with_weights(vec![entry("kit:a", &long)], model, lexical);
+    let index = Index::with_weights(vec![entry("kit:a", &long)], model(), lexical);
     assert!(index.search("barometer", None, 1)[0].score <= 0.0);
 }
 
@@ -128,7 +135,7 @@ fn a_wrong_name_leads_to_names_of_its_spelling_and_then_of_its_meaning() {
     assert_eq!(index.nearest("mcp:github:createIssue")[..1], ["mcp:github:create_issue"]);
     // The right name in the wrong toolkit.
     let near = index.nearest("mcp:jira:create_issue");
-    assert_eq!(near[..2], ["mcp:gitlab:create_issue", "mcp:github:create_issue"]);
+    assert_eq!(near[..2], ["mcp:github:create_issue", "mcp:gitlab:create_issue"]);
     // Nothing is spelled like this.
     assert_eq!(index.nearest("mcp:kit:find_latitude_of_address")[..1], ["mcp:maps:geocode"]);
     for odd in ["", "mcp:git:log", &"x".repeat(100_000), "\u{202e}\n"] {
@@ -149,7 +156,8 @@ fn domains_have_their_tools_by_name() {
     let index = catalogue();
     let domains: Vec<(&str, usize)> =
         index.domains().map(|domain| (domain.name, domain.tools.len())).collect();
-    let wanted = [("git", 2), ("github", 3), ("gitlab", 1), ("local", 1), ("maps", 1), ("slack", 1)];
+    let wanted =
+        [("git", 2), ("github", 3), ("gitlab", 1), ("local", 1), ("maps", 1), ("slack", 1)];
     assert_eq!(domains, wanted);
     let names = |cursor| {
         let tools = index.browse("github", cursor).unwrap();
@@ -190,7 +198,8 @@ fn a_signature_is_one_line_with_the_first_sentence() {
     assert!(long.chars().count() < 220 && long.ends_with("…\""), "{long}");
     let many = (0..40).fold(entry("a", ""), |entry, n| takes(entry, &format!("p{n}"), "any", true));
     assert!(of(&many).ends_with("p11: any, …)"), "{}", of(&many));
-    let inner = takes(takes(entry("a", ""), "params", "object", true), "params.path", "string", true);
+    let inner =
+        takes(takes(entry("a", ""), "params", "object", true), "params.path", "string", true);
     assert_eq!(of(&inner), "a(params: object)");
     assert_eq!(of(&takes(entry("a", ""), "dotted.name", "string", true)), "a(dotted.name: string)");
 }

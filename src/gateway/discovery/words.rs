@@ -10,8 +10,6 @@ use crate::domain::{Sparse, inverse_document_frequency};
 /// How soon repeated occurrences stop counting, and how much longer texts are held back.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
-/// The most that one term of a query can add for each unit of its weight.
-pub(super) const MOST_OF_TERM: f32 = K1 + 1.0;
 
 /// Texts by their terms.
 pub(super) struct Words {

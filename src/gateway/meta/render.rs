@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::discovery::{Entry, Index, Parameter, Ranked, Tool, quoted, signature};
+use super::super::discovery::{Domain, Entry, Index, Parameter, Ranked, Tool, quoted, signature};
 use super::{BROWSE, DISCOVER, EXECUTE, SCHEMA};
 use crate::domain::{plain_json, plain_word};
 
@@ -49,12 +49,14 @@ pub(super) fn page(domain: &str, tools: &[Tool]) -> String {
 
 /// Returns the domains, each with a few names.
 pub(super) fn domains(index: &Index) -> String {
-    let line = |domain: super::super::discovery::Domain<'_>| {
+    let line = |domain: Domain<'_>| {
         let names = domain.tools.iter().take(MAX_NAMED);
         let names: Vec<String> =
             names.map(|tool| plain_word(&tool.entry().name, MAX_NAME_CHARS)).collect();
         let more = if domain.tools.len() > MAX_NAMED { ", …" } else { "" };
-        format!("{} ({} tools): {}{more}", domain.name, domain.tools.len(), names.join(", "))
+        let plural = if domain.tools.len() == 1 { "" } else { "s" };
+        let count = domain.tools.len();
+        format!("{} ({count} tool{plural}): {}{more}", domain.name, names.join(", "))
     };
     let of = index.domains().count();
     if of == 0 {
