@@ -73,8 +73,8 @@ fn a_tool_is_found_by_its_words_by_its_meaning_and_by_its_name() {
 #[test]
 fn the_toolkit_that_a_query_names_leads() {
     let index = catalogue();
-    assert_eq!(first(&index, "new issue on gitlab"), "mcp:gitlab:create_issue");
-    assert_eq!(first(&index, "new issue on github"), "mcp:github:create_issue");
+    assert!(first(&index, "new issue on gitlab").starts_with("mcp:gitlab:"));
+    assert!(first(&index, "new issue on github").starts_with("mcp:github:"));
 }
 
 #[test]
