@@ -75,6 +75,11 @@ fn the_toolkit_that_a_query_names_leads() {
     let index = catalogue();
     assert!(first(&index, "new issue on gitlab").starts_with("mcp:gitlab:"));
     assert!(first(&index, "new issue on github").starts_with("mcp:github:"));
+    // Beyond what the words of its name count.
+    let entries = vec![entry("alpha:send", "Sends."), entry("beta:send", "Sends.")];
+    let alone = Weights { toolkit: 0.0, dense: 0.0, coverage: 0.0, ..Weights::SHIPPED };
+    let index = Index::with_weights(entries, model(), alone);
+    assert_eq!(first(&index, "send with beta"), "mcp:beta:send");
 }
 
 #[test]
@@ -87,12 +92,16 @@ fn other_words_for_the_same_find_a_tool() {
 #[test]
 fn parameters_and_titles_are_searched_too() {
     let plain = |name: &str| entry(&format!("kit:{name}"), "Does a thing.");
-    let mut titled = plain("two");
+    let mut titled = plain("y");
     titled.title = Some("Thermometer".to_owned());
-    let entries = vec![takes(plain("one"), "barometer", "string", true), titled, plain("three")];
-    let index = index(entries);
-    assert_eq!(first(&index, "barometer"), "mcp:kit:one");
-    assert_eq!(first(&index, "thermometer"), "mcp:kit:two");
+    let entries = vec![takes(plain("z"), "barometer", "string", true), titled, plain("a")];
+    // By words, and by meaning.
+    for dense in [0.0, 1.0] {
+        let weights = Weights { dense, ..Weights::SHIPPED };
+        let index = Index::with_weights(entries.clone(), model(), weights);
+        assert_eq!(first(&index, "barometer"), "mcp:kit:z", "{dense}");
+        assert_eq!(first(&index, "thermometer"), "mcp:kit:y", "{dense}");
+    }
 }
 
 #[test]
