@@ -1,5 +1,7 @@
 //! Text of repositories and people made fit for one line of ours.
 
+use std::fmt::Write as _;
+
 /// Returns `text` as one line, with nothing that drives a terminal or ends a line, in whatever
 /// program shows it. Tabs stay.
 pub fn plain_line(text: &str) -> String {
@@ -33,7 +35,7 @@ pub fn plain_json(json: &str) -> String {
     for c in json.chars() {
         if is_break(c) || is_invisible(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                plain.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(plain, "\\u{unit:04x}");
             }
         } else {
             plain.push(c);

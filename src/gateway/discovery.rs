@@ -207,7 +207,7 @@ impl Tool {
             *value += gist * (of_gist - *value);
         }
         let toolkit = lexical::query(entry.toolkit.as_ref().map_or("", |name| name.as_str()));
-        Self { vector, toolkit, entry }
+        Self { entry, vector, toolkit }
     }
 }
 

@@ -92,23 +92,27 @@ pub fn tools() -> Result<Vec<Definition>, SchemaError> {
         definition(
             DISCOVER,
             ["Find tools", DISCOVER_DESCRIPTION],
-            schema(&["query"], json!({"query": query, "domain": domain, "limit": limit})),
+            schema(&["query"], &json!({"query": query, "domain": domain, "limit": limit})),
         ),
         definition(
             SCHEMA,
             ["Look at a tool", SCHEMA_DESCRIPTION],
-            schema(&["tool"], json!({"tool": id})),
+            schema(&["tool"], &json!({"tool": id})),
         ),
         definition(
             EXECUTE,
             ["Call a tool", EXECUTE_DESCRIPTION],
-            schema(&["tool", "arguments"], json!({"tool": id, "arguments": any})),
+            schema(&["tool", "arguments"], &json!({"tool": id, "arguments": any})),
         ),
-        definition(DOMAINS, ["List domains of tools", DOMAINS_DESCRIPTION], schema(&[], json!({}))),
+        definition(
+            DOMAINS,
+            ["List domains of tools", DOMAINS_DESCRIPTION],
+            schema(&[], &json!({})),
+        ),
         definition(
             BROWSE,
             ["List the tools of a domain", BROWSE_DESCRIPTION],
-            schema(&["domain"], json!({"domain": domain, "cursor": cursor})),
+            schema(&["domain"], &json!({"domain": domain, "cursor": cursor})),
         ),
     ]
     .into_iter()
@@ -129,7 +133,7 @@ Lists the signatures of all tools of one domain by name. If there are more, the 
 
 /// Reads a call of one of the five tools, or returns every fault.
 pub fn read(definition: &Definition, arguments: Value) -> Result<Call, Vec<String>> {
-    let Arguments { query, domain, limit, tool, arguments, cursor } =
+    let Sent { query, domain, limit, tool, arguments, cursor } =
         definition.arguments.read(arguments)?;
     Ok(match definition.name {
         DISCOVER => Call::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) },
@@ -143,7 +147,7 @@ pub fn read(definition: &Definition, arguments: Value) -> Result<Call, Vec<Strin
 /// What any of the five tools takes; the schema of each says what it must have.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Arguments {
+struct Sent {
     query: String,
     domain: Option<String>,
     limit: Option<usize>,
@@ -222,7 +226,7 @@ fn definition(
     Ok(Definition { name, listed, arguments: Schema::new(arguments)? })
 }
 
-fn schema(required: &[&str], properties: Value) -> Value {
+fn schema(required: &[&str], properties: &Value) -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,

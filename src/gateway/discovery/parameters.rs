@@ -25,7 +25,7 @@ pub fn parameters(input_schema: &Map<String, Value>) -> Vec<Parameter> {
         if found.len() >= MAX_PARAMETERS {
             break;
         }
-        let described = parameter(input_schema, name.to_owned(), property, required);
+        let described = parameter(input_schema, name, property, required);
         let is_object = described.kind == "object";
         found.push(described);
         if !is_object {
@@ -34,7 +34,7 @@ pub fn parameters(input_schema: &Map<String, Value>) -> Vec<Parameter> {
         let Some(inner) = resolved(input_schema, property).as_object() else { continue };
         for (part, property, needed) in properties(input_schema, inner) {
             let name = format!("{name}.{part}");
-            found.push(parameter(input_schema, name, property, required && needed));
+            found.push(parameter(input_schema, &name, property, required && needed));
         }
     }
     found.truncate(MAX_PARAMETERS);
@@ -83,12 +83,7 @@ fn parts<'a>(
     parts
 }
 
-fn parameter(
-    root: &Map<String, Value>,
-    name: String,
-    property: &Value,
-    required: bool,
-) -> Parameter {
+fn parameter(root: &Map<String, Value>, name: &str, property: &Value, required: bool) -> Parameter {
     let target = resolved(root, property);
     let description =
         [property, target].iter().find_map(|schema| schema.get("description")?.as_str());

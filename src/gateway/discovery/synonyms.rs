@@ -62,17 +62,17 @@ pub(super) fn other_words(query: &str) -> String {
     let asked: Vec<String> = identifiers(query)
         .map(|word| String::from_utf8_lossy(stem(word)).to_ascii_lowercase())
         .collect();
-    let is_asked = |word: &&str| {
+    let is_asked = |word: &str| {
         let stem = String::from_utf8_lossy(stem(word.as_bytes())).into_owned();
         asked.contains(&stem)
     };
     let mut others: Vec<&str> = Vec::new();
     for (words, tools) in SYNONYMS {
-        if words.iter().any(|word| is_asked(&word)) {
+        if words.iter().any(|word| is_asked(word)) {
             others.extend(tools.split(' '));
         }
     }
-    others.retain(|word| !is_asked(&word));
+    others.retain(|word| !is_asked(word));
     others.sort_unstable();
     others.dedup();
     others.join(" ")

@@ -203,8 +203,8 @@ fn a_signature_is_one_line_with_the_first_sentence() {
     assert_eq!(of(&titled), "status()  \"State\"");
     assert_eq!(of(&entry("a", "Version 1.2 of it\n\nMore")), "a()  \"Version 1.2 of it\"");
     assert_eq!(of(&entry("a", "説明です。次")), "a()  \"説明です。\"");
-    let long = of(&entry("a", &"word ".repeat(20_000)));
-    assert!(long.chars().count() < 220 && long.ends_with("…\""), "{long}");
+    let cut = of(&entry("a", &"word ".repeat(20_000)));
+    assert!(cut.chars().count() < 220 && cut.ends_with("…\""), "{cut}");
     let many = (0..40).fold(entry("a", ""), |entry, n| takes(entry, &format!("p{n}"), "any", true));
     assert!(of(&many).ends_with("p11: any, …)"), "{}", of(&many));
     let inner =

@@ -1,5 +1,7 @@
 //! Writes replies for models: signatures first, then what is left out and what to do next, within a bound.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 use super::super::discovery::{Domain, Entry, Index, Parameter, Ranked, Tool, quoted, signature};
@@ -22,11 +24,8 @@ pub(super) fn found(found: &[Ranked<'_>], of: usize) -> String {
         return "No tools are available.".to_owned();
     }
     let (mut text, shown) = fitting(found.iter().map(|ranked| signature(ranked.entry)));
-    text.push_str(&format!(
-        "\n{shown} of {of} tools, best first; {} left out. {WHOSE}\n",
-        of - shown
-    ));
-    text.push_str(&format!("Next: {SCHEMA} with the id of the tool that fits, then {EXECUTE}."));
+    let _ = write!(text, "\n{shown} of {of} tools, best first; {} left out. {WHOSE}\n", of - shown);
+    let _ = write!(text, "Next: {SCHEMA} with the id of the tool that fits, then {EXECUTE}.");
     text
 }
 
@@ -39,9 +38,11 @@ pub(super) fn page(domain: &str, tools: &[Tool]) -> String {
         Some(last) if left > 0 => {
             let call = serde_json::json!({"domain": domain, "cursor": last.entry().name});
             let call = plain_json(&call.to_string());
-            text.push_str(&format!("\n{left} more left out: {BROWSE} {call}. {WHOSE}"));
+            let _ = write!(text, "\n{left} more left out: {BROWSE} {call}. {WHOSE}");
         }
-        Some(_) => text.push_str(&format!("\nThat is the end of the domain. {WHOSE}")),
+        Some(_) => {
+            let _ = write!(text, "\nThat is the end of the domain. {WHOSE}");
+        }
         None => text.push_str("No more tools in this domain."),
     }
     text
@@ -64,9 +65,9 @@ pub(super) fn domains(index: &Index) -> String {
     }
     let (mut text, shown) = fitting(index.domains().map(line));
     if of > shown {
-        text.push_str(&format!("\n{} more domains left out.", of - shown));
+        let _ = write!(text, "\n{} more domains left out.", of - shown);
     }
-    text.push_str(&format!("\nNext: {DISCOVER} with what you need, or {BROWSE}."));
+    let _ = write!(text, "\nNext: {DISCOVER} with what you need, or {BROWSE}.");
     text
 }
 
@@ -74,25 +75,23 @@ pub(super) fn domains(index: &Index) -> String {
 pub(super) fn schema(entry: &Entry, input_schema: &Map<String, Value>) -> String {
     let mut text = signature(entry);
     let description = quoted(&entry.description, MAX_DESCRIPTION_CHARS);
-    text.push_str(&format!("\nDescription: {description}\n{WHOSE}\n"));
+    let _ = write!(text, "\nDescription: {description}\n{WHOSE}\n");
     let whole = plain_json(&Value::Object(input_schema.clone()).to_string());
     let room = MAX_REPLY_BYTES.saturating_sub(text.len() + NOTE_BYTES);
     if whole.len() <= room {
-        text.push_str(&format!("Input schema: {whole}"));
+        let _ = write!(text, "Input schema: {whole}");
         return text;
     }
     let bare = plain_json(&without_descriptions(input_schema).to_string());
     if bare.len() <= room {
-        text.push_str(&format!("Input schema, without its descriptions: {bare}"));
+        let _ = write!(text, "Input schema, without its descriptions: {bare}");
         return text;
     }
-    text.push_str(&format!(
-        "The input schema has {} bytes, too many to show. Parameters:\n",
-        whole.len()
-    ));
+    let _ =
+        write!(text, "The input schema has {} bytes, too many to show. Parameters:\n", whole.len());
     let (lines, shown) = fitting_within(room, entry.parameters.iter().map(described));
     text.push_str(&lines);
-    text.push_str(&format!("\n{} parameters left out.", entry.parameters.len() - shown));
+    let _ = write!(text, "\n{} parameters left out.", entry.parameters.len() - shown);
     text
 }
 
