@@ -56,7 +56,7 @@ fn main() -> Outcome<()> {
         writeln!(out, "| {kind} | {count} | {score} |")?;
     }
     let mut times: Vec<_> =
-        questions.iter().map(|question| timed(&index, &question.question)).collect();
+        questions.iter().map(|question| timed(&index, &question.text)).collect();
     times.sort_unstable();
     let [half, most] = [times.len() / 2, times.len() - 1]
         .map(|place| times.get(place).copied().unwrap_or_default());
@@ -114,7 +114,7 @@ impl Score {
         let mut score = Self::default();
         for question in questions {
             score.questions += 1.0;
-            let found = index.search(&question.question, None, 20);
+            let found = index.search(&question.text, None, 20);
             let is_right = |entry: &Entry| question.tools.contains(&entry.id);
             let Some(place) = found.iter().position(|one| is_right(one.entry)) else { continue };
             score.first += f64::from(u8::from(place == 0));
@@ -136,13 +136,13 @@ impl std::fmt::Display for Score {
 /// Lists the questions of the tuning half whose answer is not among the first five, with what is.
 fn misses(out: &mut impl std::io::Write, index: &Index, questions: &[Question]) -> Outcome<()> {
     for question in questions.iter().filter(|one| one.half == Half::Tune) {
-        let found = index.search(&question.question, None, 5);
+        let found = index.search(&question.text, None, 5);
         let ids: Vec<&str> = found.iter().map(|one| one.entry.id.as_str()).collect();
         if !ids.iter().any(|id| question.tools.iter().any(|tool| tool == id)) {
             writeln!(
                 out,
                 "{}\n  wanted {}\n  found  {}",
-                question.question,
+                question.text,
                 question.tools.join(" "),
                 ids.join(" ")
             )?;

@@ -15,7 +15,8 @@ use super::Outcome;
 /// A question and the tools any of which answers it.
 #[derive(Deserialize)]
 pub(crate) struct Question {
-    pub(crate) question: String,
+    #[serde(rename = "question")]
+    pub(crate) text: String,
     pub(crate) kind: String,
     pub(crate) half: Half,
     pub(crate) tools: Vec<String>,

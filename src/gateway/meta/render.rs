@@ -88,7 +88,7 @@ pub(super) fn schema(entry: &Entry, input_schema: &Map<String, Value>) -> String
         return text;
     }
     let _ =
-        write!(text, "The input schema has {} bytes, too many to show. Parameters:\n", whole.len());
+        writeln!(text, "The input schema has {} bytes, too many to show. Parameters:", whole.len());
     let (lines, shown) = fitting_within(room, entry.parameters.iter().map(described));
     text.push_str(&lines);
     let _ = write!(text, "\n{} parameters left out.", entry.parameters.len() - shown);
