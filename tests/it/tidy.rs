@@ -51,6 +51,8 @@ const IMPURE: &[&str] =
 const ON_THE_WIRE: &[&str] = &["data", "enum", "object", "properties", "text", "type"];
 /// What is said of languages outside `codeinfo-lang`: each file with its words and the reason.
 const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
+    ("src/gateway/discovery/parameters.rs", &["const"], "a keyword of JSON schema"),
+    ("src/gateway/meta/render.rs", &["const"], "a keyword of JSON schema"),
     (
         "crates/chunk/src/layout/head.rs",
         &["def", "record"],

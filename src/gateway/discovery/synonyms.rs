@@ -53,7 +53,7 @@ const SYNONYMS: &[(&[&str], &str)] = &[
     (&["access", "right", "allow"], "permission"),
     (&["phone"], "mobile device"),
     (&["column"], "field"),
-    (&["row", "entry"], "record"),
+    (&["row", "entry"], "record item"),
     (&["revision"], "version"),
 ];
 

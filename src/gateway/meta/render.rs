@@ -55,9 +55,9 @@ pub(super) fn domains(index: &Index) -> String {
         let names: Vec<String> =
             names.map(|tool| plain_word(&tool.entry().name, MAX_NAME_CHARS)).collect();
         let more = if domain.tools.len() > MAX_NAMED { ", …" } else { "" };
-        let plural = if domain.tools.len() == 1 { "" } else { "s" };
+        let noun = if domain.tools.len() == 1 { "tool" } else { "tools" };
         let count = domain.tools.len();
-        format!("{} ({count} tool{plural}): {}{more}", domain.name, names.join(", "))
+        format!("{} ({count} {noun}): {}{more}", domain.name, names.join(", "))
     };
     let of = index.domains().count();
     if of == 0 {
