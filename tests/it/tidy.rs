@@ -89,7 +89,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("src/secret/table.rs", &["--"], "the rule below the heads of a table"),
     ("src/search/excerpt/render.rs", &["s"], "the end of a plural"),
     ("src/store/identity.rs", &["instance"], "a part of a record"),
-    ("src/search/intent.rs", &["for"], "a word of sentences"),
     (
         "src/search/rank/roles.rs",
         &["json", "markdown", "xml", "yaml"],
