@@ -139,12 +139,18 @@ fn outside_crates_stay_behind_their_fence() {
     for (path, text) in sources().filter(is_of_product) {
         let module = module_of(&path);
         for (name, homes) in FENCES {
-            if text.contains(name) && !homes.contains(&module.as_str()) {
+            if names(&text, name) && !homes.contains(&module.as_str()) {
                 faults.push(format!("{}: `{name}` belongs in {homes:?}", path.display()));
             }
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Whether a text names a crate, and not only something that ends with its name, such as `String::`.
+fn names(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| !text.split_at(at).0.ends_with(is_part))
 }
 
 #[test]

@@ -186,6 +186,32 @@ fn a_repository_counts_only_while_its_content_is_allowed() {
 }
 
 #[test]
+fn the_repository_is_the_innermost_one_whichever_way_it_is_reached() {
+    let place = Place::new();
+    place.repository(&servers(&json!({"p": {"command": "p"}})));
+    place.allow();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(place.path("repo"), place.path("link")).unwrap();
+        let linked = place.ask(None, Some(&place.path("link/deep")), None);
+        assert_eq!(names(&linked), ["p repository"], "a link to it");
+    }
+    // A work tree has a file, and is a repository of its own.
+    fs::write(place.path("repo/deep/.git"), "gitdir: elsewhere").unwrap();
+    assert_eq!(place.resolve(None, None), Resolved::default());
+    fs::create_dir(place.path("repo/deep/.codeinfo")).unwrap();
+    let text = servers(&json!({"inner": {"command": "p"}}));
+    fs::write(place.path("repo/deep/.codeinfo/toolkits.json"), text).unwrap();
+    let resolved = place.resolve(None, None);
+    assert_eq!(names(&resolved), [""; 0]);
+    assert!(resolved.warnings[0].contains("/repo/deep/.codeinfo/toolkits.json"));
+    let proposal = place.allowed.proposal(&place.path("repo/deep/er"), &place.reader).unwrap();
+    place.allowed.allow(&proposal).unwrap();
+    assert_eq!(names(&place.resolve(None, None)), ["inner repository"]);
+    assert_eq!(names(&place.ask(None, Some(&place.path("repo")), None)), ["p repository"]);
+}
+
+#[test]
 fn what_is_seen_is_what_is_allowed() {
     let place = Place::new();
     let env = json!({"KEY": "${KEY}"});
@@ -335,6 +361,9 @@ fn of_seventeen_the_first_sixteen_are_taken_and_the_rest_is_named() {
     let resolved = place.resolve(Some(&json!(wanted)), None);
     assert_eq!(names(&resolved)[0], "u16 user");
     assert_eq!(resolved.warnings, ["a turn has at most 16 toolkits; left out: `u0`"]);
+    let place = Place::with(&[("TOOLKITS_MAX", "2")]);
+    place.user(&many("u", 3));
+    assert_eq!(names(&place.resolve(None, None)), ["u0 user", "u1 user"]);
 }
 
 #[cfg(unix)]
