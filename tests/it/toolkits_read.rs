@@ -188,6 +188,17 @@ fn values_beyond_the_bounds_are_refused_without_being_repeated() {
         json!({"command": "a", "name": ""}),
         json!({"command": "a", "description": long(700)}),
         json!({"command": "a", "memoryMb": 1_048_577}),
+        json!({"command": "a", "workingDir": ""}),
+        json!({"command": "a", "workingDir": format!("/{}", long(2000))}),
+        json!({"command": "a", "name": long(41)}),
+        json!({"command": "a", "allow": [long(90)]}),
+        json!({"command": "a", "allow": [""]}),
+        json!({"command": "a", "$comment": long(3000)}),
+        json!({"command": "a", "$comment": many(257)}),
+        json!({"command": "a", "$comment": [long(400)]}),
+        json!({"command": "a", "$comment": {"k3y": 1}}),
+        json!({"url": format!("http://a/{}", long(2000))}),
+        json!({"url": "http://a", "headers": {"A": long(6000)}}),
     ] {
         let faults = faults(&toolkit).join("\n");
         assert!(faults.starts_with("toolkit `one`: "), "{faults}");
@@ -246,8 +257,17 @@ fn a_document_has_toolkits_in_its_order_or_none_and_nothing_else() {
         (Some(false), Some(3), Some("p"))
     );
     assert_eq!(file(&agent.to_string()).unwrap_err(), ["`agent` is not known here"]);
-    let unknown = json!({"agent": {"tools": {"steps": 3}}});
-    assert_eq!(reader().stored(unknown).unwrap_err(), ["`steps` is not known here"]);
+    for (tools, fault) in [
+        (json!({"steps": 3}), "`steps` is not known here"),
+        (json!({"maxSteps": 0}), "`agent/tools/maxSteps` must be at least 1"),
+        (json!({"maxSteps": 1001}), "`agent/tools/maxSteps` must be at most 1000"),
+        (
+            json!({"systemPrompt": "p".repeat(32_769)}),
+            "`agent/tools/systemPrompt` has more than 32768 characters",
+        ),
+    ] {
+        assert_eq!(reader().stored(json!({"agent": {"tools": tools}})).unwrap_err(), [fault]);
+    }
 }
 
 #[test]
@@ -387,6 +407,13 @@ fn a_request_names_toolkits_or_carries_them() {
     assert_eq!(reader().request(json!(many)).unwrap().names.unwrap().len(), 256);
     let more: Vec<String> = (0..257).map(|n| format!("t{n}")).collect();
     assert_eq!(faults(json!(more)).len(), 1);
+    let one = json!({"transport": {"kind": "stdio", "spec": {"command": "a"}}});
+    let specs =
+        |count: usize| (0..count).map(|n| (format!("t{n}"), one.clone())).collect::<Value>();
+    assert_eq!(reader().request(specs(256)).unwrap().specs.len(), 256);
+    assert_eq!(faults(specs(257)).len(), 1);
+    let tools: Vec<String> = (0..513).map(|n| format!("t{n}")).collect();
+    assert_eq!(faults(carried(json!({"command": "a"}), json!(tools))).len(), 1);
 }
 
 #[test]
