@@ -115,7 +115,7 @@ const RESERVED: [&str; 5] =
     ["codeinfo", "codeinfo_search", "codeinfo_vector_search", "local", "toolkits"];
 const MAX_NAME_BYTES: usize = 48;
 /// The longest call of a toolkit that does not say how long.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl ToolkitName {
     pub fn as_str(&self) -> &str {

@@ -136,9 +136,10 @@ impl Allowed {
     }
 }
 
-/// A path that is not UTF-8 is one that two files could share here, so that all its bytes are kept.
+/// Returns the path; of one that is not UTF-8 all bytes, or two files could share it.
 fn key(found: &Found) -> String {
-    found.file.to_str().map_or_else(|| format!("{:?}", found.file), str::to_owned)
+    let bytes = || found.file.as_os_str().as_encoded_bytes().escape_ascii().to_string();
+    found.file.to_str().map_or_else(bytes, str::to_owned)
 }
 
 fn proposed(name: ToolkitName, entry: &Entry) -> Proposed {

@@ -56,12 +56,11 @@ impl Pins {
         let digest = tool.digest();
         match self.0.get(tool.name) {
             Some(pinned) if *pinned == digest => Verdict::Ok,
-            Some(_) => Verdict::Changed,
             None if self.0.len() < MAX_TOOLS && tool.name.len() <= MAX_NAME_BYTES => {
                 self.0.insert(tool.name.to_owned(), digest);
                 Verdict::Ok
             }
-            None => Verdict::Changed,
+            Some(_) | None => Verdict::Changed,
         }
     }
 }

@@ -568,13 +568,12 @@ proptest! {
         let members = Value::Object(members);
         let resolved = place.resolve(Some(&members), document.as_ref());
 
-        let sections = match (&repository, is_allowed) {
-            (Some(layer), true) => vec![(Origin::Repository, layer)],
-            _ => {
-                let stored = stored.iter().map(|layer| (Origin::Stored, layer));
-                stored.chain(user.iter().map(|layer| (Origin::User, layer))).collect()
-            }
+        let lower = || {
+            let stored = stored.iter().map(|layer| (Origin::Stored, layer));
+            stored.chain(user.iter().map(|layer| (Origin::User, layer))).collect()
         };
+        let counts = repository.as_ref().filter(|_| is_allowed);
+        let sections = counts.map_or_else(lower, |layer| vec![(Origin::Repository, layer)]);
         let all = expected(&request, &sections);
         let got: Vec<_> =
             resolved.toolkits.iter().map(|one| (one.name.to_string(), one.origin)).collect();

@@ -63,7 +63,7 @@ fn a_toolkit_has_the_defaults_of_the_design() {
         name: None,
         description: None,
         enabled: true,
-        timeout: Duration::from_secs(60),
+        timeout: Duration::from_mins(1),
         sandbox: Fence::ReadOnly,
         network: true,
         allow: Allow::ReadOnly,
@@ -343,6 +343,9 @@ fn a_variable_that_cannot_be_read_is_named_and_leaves_the_other_toolkits() {
         let long = args(&"${LONG}".repeat(count)).join("\n");
         assert!(long.contains("has more than 16384 characters"), "{long}");
     }
+    // Long before it is as long as it would be.
+    let early = args(&"${LONG}".repeat(1000)).join("\n");
+    assert!(early.contains("with its variables"), "{early}");
     let text = r#"{"mcpServers":{"a":{"command":"${NONE}"},"b":{"command":"b"},
         "c":{"command":"${NONE}","enabled":false}}}"#;
     let toolkits = file(text).unwrap().toolkits.unwrap();

@@ -121,7 +121,7 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
     check(data.path(), "git", &program(), &tools);
     let file = data.path().join("toolkits/trusted.json");
     let good = fs::read_to_string(&file).unwrap();
-    let cut = good[..good.len() / 2].to_owned();
+    let cut = good.split_at(good.len() / 2).0.to_owned();
     for damaged in ["", "{}", "null", r#"{"version":9,"toolkits":{}}"#, &cut] {
         fs::write(&file, damaged).unwrap();
         let trusted = Trusted::new(data.path());

@@ -24,23 +24,23 @@ pub(super) fn expand(toolkit: &mut Value, environment: &Environment) -> Vec<Stri
 
 /// Visits a text, or those of a list or an object.
 fn each_text(value: &mut Value, visit: &mut impl FnMut(&mut String)) {
+    let mut visit_one = |value: &mut Value| {
+        if let Value::String(text) = value {
+            visit(text);
+        }
+    };
     match value {
-        Value::String(text) => visit(text),
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| {
-                if let Value::String(text) = item {
-                    visit(text)
-                }
-            });
+            for item in items {
+                visit_one(item);
+            }
         }
         Value::Object(members) => {
-            members.values_mut().for_each(|item| {
-                if let Value::String(text) = item {
-                    visit(text)
-                }
-            });
+            for item in members.values_mut() {
+                visit_one(item);
+            }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        one => visit_one(one),
     }
 }
 

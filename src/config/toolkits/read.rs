@@ -107,7 +107,7 @@ impl SpecReader {
             Carried::Names(names) => {
                 let mut read = Vec::new();
                 for name in names {
-                    let name = name.parse().map_err(fault)?;
+                    let name = name.parse().map_err(|error| fault(&error))?;
                     if !read.contains(&name) {
                         read.push(name);
                     }
@@ -117,7 +117,7 @@ impl SpecReader {
             Carried::Specs(entries) => {
                 let (mut specs, mut faults) = (Vec::new(), Vec::new());
                 for (name, value) in entries {
-                    let name: ToolkitName = name.parse().map_err(fault)?;
+                    let name: ToolkitName = name.parse().map_err(|error| fault(&error))?;
                     match carried(&self.carried, value) {
                         Ok(spec) => specs.push((name, spec)),
                         Err(found) => faults.extend(of_toolkit(&name, found)),
@@ -142,7 +142,7 @@ impl SpecReader {
         };
         let mut toolkits = Vec::new();
         for (name, mut value) in entries {
-            let name = name.parse().map_err(fault)?;
+            let name = name.parse().map_err(|error| fault(&error))?;
             let faults = fill(&mut value);
             let entry = if faults.is_empty() { self.entry(value, folder) } else { Err(faults) };
             toolkits.push((name, entry.unwrap_or_else(Entry::Broken)));
@@ -194,7 +194,7 @@ pub(super) fn of_toolkit(
     faults.into_iter().map(move |fault| format!("toolkit `{name}`: {fault}"))
 }
 
-fn fault(error: super::InvalidName) -> Vec<String> {
+fn fault(error: &super::InvalidName) -> Vec<String> {
     vec![error.to_string()]
 }
 

@@ -140,13 +140,15 @@ fn args() -> Value {
 
 /// Numbers and switches become text, as in every shell.
 fn env() -> Value {
-    let mut value = text(0, MAX_VALUE_CHARS);
-    value["type"] = json!(["string", "number", "boolean"]);
     json!({
         "type": "object",
         "maxProperties": MAX_ENV,
         "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$"},
-        "additionalProperties": value,
+        "additionalProperties": {
+            "type": ["string", "number", "boolean"],
+            "maxLength": MAX_VALUE_CHARS,
+            "pattern": "^[^\\x00]*$",
+        },
     })
 }
 

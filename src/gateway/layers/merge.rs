@@ -21,7 +21,7 @@ pub(super) struct Merged {
 
 /// What the first section that has a name says of it.
 enum Said {
-    Is(Chosen),
+    Is(Box<Chosen>),
     /// Off, or of no use, and why, in a sentence.
     Off(String),
     Broken(String),
@@ -35,7 +35,7 @@ pub(super) fn merge(requested: Option<&Requested>, sections: &[Section], max: us
     for (name, spec) in requested.into_iter().flat_map(|requested| &requested.specs) {
         if let hash_map::Entry::Vacant(place) = said.entry(name) {
             let chosen = Chosen { name: name.clone(), spec: spec.clone(), origin: Origin::Request };
-            place.insert(Said::Is(chosen));
+            place.insert(Said::Is(Box::new(chosen)));
             order.push(name);
         }
     }
@@ -60,7 +60,7 @@ pub(super) fn merge(requested: Option<&Requested>, sections: &[Section], max: us
     let mut toolkits = Vec::new();
     for name in order {
         match said.remove(name) {
-            Some(Said::Is(chosen)) => toolkits.push(chosen),
+            Some(Said::Is(chosen)) => toolkits.push(*chosen),
             // What is switched off is news only to those who ask for it.
             Some(Said::Off(reason)) if names.is_some() => warnings.push(reason),
             Some(Said::Broken(reason)) => warnings.push(reason),
@@ -81,9 +81,11 @@ fn of(section: &Section, name: &ToolkitName, entry: &Entry) -> Said {
     let place = &section.place;
     let off = || Said::Off(format!("toolkit `{name}` is switched off in {place}"));
     match entry {
-        Entry::Is(spec) if spec.enabled => {
-            Said::Is(Chosen { name: name.clone(), spec: (**spec).clone(), origin: section.origin })
-        }
+        Entry::Is(spec) if spec.enabled => Said::Is(Box::new(Chosen {
+            name: name.clone(),
+            spec: (**spec).clone(),
+            origin: section.origin,
+        })),
         Entry::Is(_) | Entry::Off => off(),
         Entry::Broken(faults) => {
             let faults = faults.join("; ");
