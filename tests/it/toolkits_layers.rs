@@ -132,6 +132,10 @@ fn the_first_layer_that_names_a_toolkit_wins() {
     let resolved = place.resolve(Some(&carried("r")), Some(&stored));
     assert_eq!(names(&resolved), ["r request", "p repository"]);
     assert_eq!(resolved.warnings, [""; 0]);
+    place.repository(&servers(&json!({"p": {"command": "p", "workingDir": "deep"}})));
+    place.allow();
+    let folder = place.resolve(None, None).toolkits[0].spec.whole()["workingDir"].clone();
+    assert_eq!(folder, json!(fs::canonicalize(place.path("repo/deep")).unwrap()));
     // From outside of it, it is not there.
     let outside = place.ask(None, Some(place.folder.path()), Some(&stored));
     assert_eq!(names(&outside), ["s stored", "r stored", "u user"]);
