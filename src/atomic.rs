@@ -1,17 +1,21 @@
-//! Replaces small files as a whole: a reader, or a crash, sees the old content or the new.
+//! Small files: replaced so that a reader, or a crash, sees the old content or the new, and
+//! opened only where they are files, so that nothing in their place is waited for or read without end.
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::Path,
 };
 
-/// Who may read a new file.
+/// The most that is read of a file: many times what the largest list of ours takes.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readers {
-    /// Those that the process leaves new files to.
+    /// Those whom the system gives new files of this process to.
     AsUsual,
-    /// Its user alone.
+    /// The user of this process alone.
     Owner,
 }
 
@@ -24,33 +28,104 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result
         Ok(_) => fs::remove_file(&temporary),
         Err(error) => Err(error),
     })?;
-    let mut file = options(readers).open(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    match path.parent() {
-        // A rename is durable once its folder is; only Unix lets a folder be synced.
-        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
-        _ => Ok(()),
-    }
-}
-
-/// Counts what is not there as removed.
-pub(crate) fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
-    match outcome {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
-}
-
-fn options(readers: Readers) -> OpenOptions {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
     if readers == Readers::Owner {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
-    #[cfg(not(unix))]
-    let (Readers::AsUsual | Readers::Owner) = readers;
-    options
+    let mut file = options.open(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Puts on disk which files a folder has. Only Unix lets a folder be synced.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+/// Removes a file; one that is not there counts as removed.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    absent_is_fine(fs::remove_file(path))
+}
+
+/// Removes a folder with all it holds; one that is not there counts as removed.
+pub(crate) fn remove_folder(path: &Path) -> io::Result<()> {
+    absent_is_fine(fs::remove_dir_all(path))
+}
+
+/// Reads a file, `None` when it is not there. Fails where something else is in its place, where it is
+/// larger than [`MAX_BYTES`], and where others may read it who must not.
+pub(crate) fn read(path: &Path, readers: Readers) -> io::Result<Option<Vec<u8>>> {
+    match read_file(path, readers) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn read_file(path: &Path, readers: Readers) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let file = open(path, File::options().read(true))?;
+    if readers == Readers::Owner {
+        refuse_others(&file)?;
+    }
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it is larger than {} MiB; move it away", MAX_BYTES >> 20),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file. Fails with [`io::ErrorKind::InvalidData`], without waiting, where a link, a pipe, a device or
+/// a folder is in its place.
+pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let no_file = || {
+        let reason = "it is not a regular file; move it away";
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    };
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+    }
+    let file = match options.open(path) {
+        Ok(file) => file,
+        // Links, folders and sockets fail in ways of their own.
+        Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => {
+            return Err(no_file());
+        }
+        Err(error) => return Err(error),
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
+}
+
+/// Fails where others than its user may read or write a file.
+#[cfg(unix)]
+fn refuse_others(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    const OTHERS: u32 = 0o077;
+    if file.metadata()?.permissions().mode() & OTHERS == 0 {
+        return Ok(());
+    }
+    let reason = "others than its user may read or change it; `chmod 600` it";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+}
+
+#[cfg(not(unix))]
+fn refuse_others(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+fn absent_is_fine(outcome: io::Result<()>) -> io::Result<()> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
