@@ -8,6 +8,8 @@ mod mcp;
 mod metrics;
 mod repos;
 mod route;
+mod stored;
+mod tokens;
 mod tools;
 
 use std::{sync::Arc, time::Instant};
@@ -15,12 +17,12 @@ use std::{sync::Arc, time::Instant};
 use codeinfo_mcp::{Endpoint, Schema, SchemaError};
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     chat::Chat,
     codex::Codex,
-    config::{Http, PathMap},
+    config::{Http, PathMap, SpecReader},
     embed::Embedder,
     evidence::Evidence,
     ingest::Ingest,
@@ -29,6 +31,7 @@ use crate::{
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
     telemetry::Metrics,
+    vault::Vault,
 };
 use error::ApiError;
 use mcp::RawSearch;
@@ -47,6 +50,9 @@ pub struct Services {
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
     pub metrics: Metrics,
+    pub vault: Vault,
+    /// Whether who does not say who asks sees nothing but how it goes.
+    pub auth_required: bool,
 }
 
 /// The handler of the main listener.
@@ -62,6 +68,8 @@ struct Parts {
     start_schema: Schema,
     search_schema: Schema,
     chat_schema: Schema,
+    create_token_schema: Schema,
+    specs: SpecReader,
     mcp: RawSearch,
 }
 
@@ -75,6 +83,8 @@ impl Api {
             start_schema: Schema::new(ingest::start_schema())?,
             search_schema: Schema::new(tools::search_schema(DEFAULT_LIMIT))?,
             chat_schema: Schema::new(chat::schema())?,
+            create_token_schema: Schema::new(tokens::create_schema())?,
+            specs: SpecReader::new()?,
             mcp: RawSearch::new(Arc::clone(&services))?,
             services,
         };
@@ -89,16 +99,31 @@ impl Handler for Api {
     }
 }
 
+/// How much of the state of the server somebody sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Whole,
+    /// Only how it goes, as monitors ask.
+    Bare,
+}
+
 impl Parts {
+    fn detail(&self, request: &Request) -> Detail {
+        match request.principal() {
+            None if self.services.auth_required => Detail::Bare,
+            Some(_) | None => Detail::Whole,
+        }
+    }
+
     async fn answer(&self, request: &mut Request) -> Result<Response, ApiError> {
         let path = net::segments(request.path())?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let services = &*self.services;
         match route(request.method(), &path) {
-            Route::Health => Ok(quiet(self.health().await)),
-            Route::Ready => Ok(quiet(health::ready(services).await?)),
+            Route::Health => Ok(quiet(self.health(self.detail(request)).await)),
+            Route::Ready => Ok(quiet(health::ready(services, self.detail(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),
-            Route::Version => Ok(version()),
+            Route::Version => Ok(version(self.detail(request))),
             Route::StartIngest => {
                 let start = arguments(request, &self.start_schema).await?;
                 ingest::start(services, start).await
@@ -134,14 +159,37 @@ impl Parts {
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
                 Ok(mcp_http::post(&endpoint, request, &self.http).await?)
             }
+            Route::CreateToken => {
+                let by = tokens::bearer(request)?;
+                let create = arguments(request, &self.create_token_schema).await?;
+                tokens::create(services, by, create).await
+            }
+            Route::Tokens => tokens::list(services, &tokens::bearer(request)?),
+            Route::RevokeToken { name } => {
+                request.refuse_other_than_json()?;
+                tokens::revoke(services, tokens::bearer(request)?, name).await
+            }
+            Route::RevokeTokens => {
+                request.refuse_other_than_json()?;
+                tokens::revoke_all(services, tokens::bearer(request)?).await
+            }
+            Route::StoreConfig => {
+                let who = stored::principal(request)?;
+                let config = stored::checked(&self.specs, body(request).await?)?;
+                stored::write(services, who, config).await
+            }
+            Route::StoredConfig => stored::read(services, stored::principal(request)?).await,
             Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
             Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
         }
     }
 }
 
-fn version() -> Response {
-    let version = json!({ "app": "codeinfo", "version": env!("CARGO_PKG_VERSION") });
+fn version(detail: Detail) -> Response {
+    let version = match detail {
+        Detail::Whole => json!({ "app": "codeinfo", "version": env!("CARGO_PKG_VERSION") }),
+        Detail::Bare => json!({ "app": "codeinfo" }),
+    };
     reply::json(StatusCode::OK, &version)
 }
 
@@ -150,10 +198,13 @@ async fn arguments<T: DeserializeOwned>(
     request: &mut Request,
     schema: &Schema,
 ) -> Result<T, ApiError> {
+    schema.read(body(request).await?).map_err(ApiError::Arguments)
+}
+
+async fn body(request: &mut Request) -> Result<Value, ApiError> {
     let body = request.json().await?;
-    let value = serde_json::from_slice(&body)
-        .map_err(|error| net::HttpError::InvalidJson(error.to_string()))?;
-    schema.read(value).map_err(ApiError::Arguments)
+    let read = serde_json::from_slice(&body);
+    Ok(read.map_err(|error| net::HttpError::InvalidJson(error.to_string()))?)
 }
 
 fn quiet(mut response: Response) -> Response {

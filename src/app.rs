@@ -1,5 +1,6 @@
 //! Puts the parts together, starts both listeners, and stops everything in order.
 
+mod gate;
 mod open;
 
 use std::{
@@ -13,7 +14,7 @@ use codeinfo_mcp::SchemaError;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
-use self::open::open;
+use self::{gate::Bearers, open::open};
 use crate::{
     api::{self, Api},
     chat::Chat,
@@ -28,6 +29,7 @@ use crate::{
     store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
     telemetry::Metrics,
+    vault::{ProcessKey, Vault, VaultError},
 };
 
 /// Whether other processes may find the server through the data folder.
@@ -64,6 +66,8 @@ pub enum StartError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     #[error(transparent)]
     Schema(#[from] SchemaError),
 }
@@ -106,15 +110,24 @@ impl Server {
         let bound = (bound(&main, config)?, bound(&mcp, config)?);
         let (main_address, mcp_address) = (reachable(bound.0), reachable(bound.1));
 
+        let adapters = groups.adapters.clone();
+        let vault = Vault::open(&config.data_dir, config.secret_key.clone(), adapters).await?;
+        let search = ProcessKey::fresh()?;
         let store = open(config, on_mismatch, visibility, &groups).await?;
-        let services = services(config, &store, (main_address, mcp_address), &groups);
+        let opened = (&store, &vault);
+        let mut services = services(config, opened, (main_address, mcp_address), &groups);
+        if config.auth_required {
+            services.chat = services.chat.searching_with(search.secret().clone());
+        }
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
         if visibility == Visibility::Announced {
             // Begins the first probe, so that its result is known when somebody asks. A server of
             // one command looks when the command does: most have no use for Codex.
             drop(services.codex.presence());
         }
-        serve(config, services, (main, mcp), &groups)?;
+        let tokens = vault.tokens.clone();
+        let bearers = Bearers { tokens, search, are_required: config.auth_required };
+        serve(config, services, (main, mcp), bearers, &groups)?;
         if config.store.repairs && visibility == Visibility::Announced {
             drop(ingest.repair());
         }
@@ -198,7 +211,7 @@ type Opened = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
 
 fn services(
     config: &Config,
-    (store, embedder): &Opened,
+    ((store, embedder), vault): (&Opened, &Vault),
     (main, mcp): (SocketAddr, SocketAddr),
     groups: &Groups,
 ) -> api::Services {
@@ -221,6 +234,8 @@ fn services(
         path_map: config.path_map.clone(),
         mcp_port: mcp.port(),
         metrics,
+        vault: vault.clone(),
+        auth_required: config.auth_required,
     }
 }
 
@@ -235,14 +250,16 @@ fn serve(
     config: &Config,
     services: api::Services,
     (main, mcp): (TcpListener, TcpListener),
+    bearers: Bearers,
     groups: &Groups,
 ) -> Result<(), StartError> {
     let http = &config.http;
     let mcp_handler = Mcp::new(services.chat.clone(), http)?;
     let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
-    let mcp = Listener { socket: mcp, name: "mcp", requests: requests.clone() };
-    let main = Listener { socket: main, name: "main", requests };
+    let gate = gate::mcp(bearers.clone());
+    let mcp = Listener { socket: mcp, name: "mcp", requests: requests.clone(), gate };
+    let main = Listener { socket: main, name: "main", requests, gate: gate::main(bearers) };
     net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
     net::serve(main, main_handler, http, &config.guard, groups.edges.clone());
     Ok(())

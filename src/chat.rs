@@ -46,6 +46,7 @@ use crate::{
 pub struct Chat {
     codex: Codex,
     search_url: String,
+    search_key: Option<config::Secret>,
     /// Knows the repositories that can be asked about.
     store: Arc<dyn VectorStore>,
     paths: PathMap,
@@ -93,6 +94,7 @@ impl Chat {
         Self {
             codex,
             search_url,
+            search_key: None,
             checker: Checker::new(Arc::clone(&store), PathMap::default()),
             store,
             paths: PathMap::default(),
@@ -109,6 +111,12 @@ impl Chat {
     pub fn mapped(self, paths: PathMap) -> Self {
         let checker = Checker::new(Arc::clone(&self.store), paths.clone());
         Self { paths, checker, ..self }
+    }
+
+    /// Has Codex prove itself to the search with `key`.
+    #[must_use]
+    pub fn searching_with(self, key: config::Secret) -> Self {
+        Self { search_key: Some(key), ..self }
     }
 
     /// Counts the turns in `turns`.

@@ -13,6 +13,7 @@ mod error;
 mod ingest;
 mod print;
 mod serve;
+mod token;
 
 pub use args::{Arguments, Check, Command};
 pub use citations::{Verdict, citations};
@@ -40,6 +41,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         }
         Command::Repos { json } => print::repos(client, json).await,
         Command::Remove { name } => print::remove(client, &name).await,
+        Command::Token(asked) => token::token(client, asked).await,
         Command::Doctor => doctor::server(client).await,
         // It needs no server, so that it runs before there is one.
         Command::Check(_) => Ok(()),

@@ -4,6 +4,7 @@ mod embedding;
 mod env;
 mod environment;
 mod http;
+mod secret_key;
 mod toolkits;
 
 use std::{
@@ -16,6 +17,7 @@ pub use embedding::Embedding;
 pub use env::{ConfigError, from_environment, from_pairs, hide_keys};
 pub use environment::Environment;
 pub use http::Http;
+pub use secret_key::{InvalidKey, SecretKey};
 pub use toolkits::{
     AgentTools, Allow, Document, Entry, Fence, InvalidName, Requested, Spec, SpecReader,
     ToolkitName, Toolkits, Transport, first_file,
@@ -51,7 +53,7 @@ pub struct Config {
     /// Whether every request must name who asks, by a bearer token.
     pub auth_required: bool,
     /// What stored configurations are encrypted with; `None` is the key file in the data folder.
-    pub secret_key: Option<Secret>,
+    pub secret_key: Option<SecretKey>,
     pub log: Log,
     /// How long stopping may take before what is left is dropped.
     pub shutdown_grace: Duration,

@@ -15,6 +15,16 @@ pub enum Code {
     RunNotFound,
     /// No conversation has that id.
     ConversationNotFound,
+    /// The request does not say who asks, or says so wrongly.
+    Unauthorized,
+    /// Who asks may not do that.
+    Forbidden,
+    /// A token of that name lives already.
+    TokenExists,
+    /// No token has that name.
+    TokenNotFound,
+    /// Tokens or stored configurations cannot be read or written.
+    VaultUnavailable,
     /// Nothing has been indexed yet.
     IngestRequired,
     /// A bound on queued or concurrent work was reached; trying later helps.
@@ -47,6 +57,11 @@ impl Code {
             Self::RepoNotFound => "REPO_NOT_FOUND",
             Self::RunNotFound => "RUN_NOT_FOUND",
             Self::ConversationNotFound => "CONVERSATION_NOT_FOUND",
+            Self::Unauthorized => "UNAUTHORIZED",
+            Self::Forbidden => "FORBIDDEN",
+            Self::TokenExists => "TOKEN_EXISTS",
+            Self::TokenNotFound => "TOKEN_NOT_FOUND",
+            Self::VaultUnavailable => "VAULT_UNAVAILABLE",
             Self::IngestRequired => "INGEST_REQUIRED",
             Self::Busy => "BUSY",
             Self::EmbedModelMissing => "EMBED_MODEL_MISSING",

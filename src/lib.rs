@@ -28,3 +28,4 @@ pub mod store;
 pub mod task;
 pub mod telemetry;
 pub mod tls;
+pub mod vault;

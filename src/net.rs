@@ -7,6 +7,7 @@ mod body;
 mod delayed_json;
 mod error;
 mod framing;
+mod gate;
 mod guard;
 mod path;
 mod record;
@@ -24,6 +25,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 
 pub use delayed_json::delayed_json;
 pub use error::HttpError;
+pub use gate::{Asked, Gate};
 pub use path::segments;
 pub use record::Quiet;
 pub use request::{Request, RequestId};

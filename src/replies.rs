@@ -3,6 +3,7 @@
 mod chat;
 mod health;
 mod roots;
+mod tokens;
 
 pub use chat::{
     Answered, Begun, FilesFound, Frame, Origin, Source, Text, ToolRequest, ToolResult, Unanswered,
@@ -12,3 +13,4 @@ pub use health::{
     WholeHealth,
 };
 pub use roots::{ListedRoot, Removed, RemovedRoot, Repo, Repos, Roots, Started};
+pub use tokens::{ConfigStored, ListedToken, Revoked, TokenList, TokenMade};

@@ -8,7 +8,9 @@ use crate::{
     app::{Server, StartError, Visibility},
     cli::{self, CliError, Client, Command},
     config::Config,
+    error::chain,
     store::{self, Holder, OnMismatch, StoreError},
+    vault,
 };
 
 /// How long a command waits for the data folder: ten seconds in all.
@@ -40,10 +42,20 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
     // Other commands would answer from an index that is not whole.
     let repairs = matches!(command, Command::Ingest { .. });
     match place(&config, visibility, repairs).await? {
-        Place::Running(url) => cli::run(command, &Client::new(&url)?).await?,
-        Place::Own(server) => alone(command, *server).await?,
+        Place::Running(url) => cli::run(command, &client(&url, &config)?).await?,
+        Place::Own(server) => alone(command, *server, &config).await?,
     }
     if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
+}
+
+/// Prepares to talk to the server of the data folder, as its owner. Who cannot read the key asks without
+/// one.
+fn client(url: &str, config: &Config) -> Result<Client, CliError> {
+    let key = vault::owner_key(&config.data_dir).unwrap_or_else(|error| {
+        warn!(error = %chain(&error), "the owner's key is not used");
+        None
+    });
+    Client::new(url, key)
 }
 
 /// Where a command works.
@@ -86,7 +98,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
     // Before there is anything that a signal could leave half made.
     let mut signals = Signals::listen()?;
     let Some(server) = start(config, on_mismatch, &mut signals).await? else { return Ok(()) };
-    let client = Client::new(&server.main_url())?;
+    let client = client(&server.main_url(), config)?;
     let mcp_url = server.mcp_url();
     let working = async {
         if reembed {
@@ -150,8 +162,8 @@ async fn stop(server: Server, signals: &mut Signals) -> Result<(), CommandError>
 }
 
 /// Works at a server that serves this one command.
-async fn alone(command: Command, server: Server) -> Result<(), CommandError> {
-    let client = Client::new(&server.main_url())?;
+async fn alone(command: Command, server: Server, config: &Config) -> Result<(), CommandError> {
+    let client = client(&server.main_url(), config)?;
     let ended = cli::run(command, &client).await;
     if server.damage().is_some() {
         // With no terminal left nobody would see it.

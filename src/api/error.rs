@@ -8,11 +8,12 @@ use tracing::{error, warn};
 use crate::{
     chat::ChatError,
     codex::{CodexError, Unavailable},
-    domain::{InvalidId, InvalidQuestion},
+    domain::{InvalidId, InvalidPrincipal, InvalidQuestion},
     error::{Code, chain},
     ingest::IngestError,
     net::{self, Response, reply},
     search::SearchError,
+    vault::VaultError,
 };
 
 /// Why a request is not done.
@@ -29,6 +30,12 @@ pub(super) enum ApiError {
 }
 
 impl ApiError {
+    /// Refuses a request that does not say who asks.
+    pub(super) fn nobody() -> Self {
+        let needed = "this needs a token or the owner's key: send `Authorization: Bearer …`";
+        Self::Refused(net::HttpError::Unauthorized(needed))
+    }
+
     /// Takes over a failure of a service and logs its chain of causes where it is ours.
     fn failed(code: Code, failure: &dyn Error) -> Self {
         match code {
@@ -36,11 +43,16 @@ impl ApiError {
             Code::EmbedModelMissing
             | Code::EmbedModelMismatch
             | Code::StoreUnavailable
+            | Code::VaultUnavailable
             | Code::LlmUnavailable => warn!(error = %chain(failure), "service unavailable"),
             Code::ValidationFailed
             | Code::RepoNotFound
             | Code::RunNotFound
             | Code::ConversationNotFound
+            | Code::Unauthorized
+            | Code::Forbidden
+            | Code::TokenExists
+            | Code::TokenNotFound
             | Code::IngestRequired
             | Code::Busy
             | Code::TurnFailed
@@ -100,6 +112,24 @@ impl From<SearchError> for ApiError {
     }
 }
 
+impl From<InvalidPrincipal> for ApiError {
+    fn from(error: InvalidPrincipal) -> Self {
+        Self::Arguments(vec![error.to_string()])
+    }
+}
+
+impl From<VaultError> for ApiError {
+    fn from(failure: VaultError) -> Self {
+        match failure {
+            // With the header that belongs to it.
+            VaultError::Unauthorized => Self::Refused(net::HttpError::Unauthorized(
+                "the token is not known; it may have been revoked",
+            )),
+            failure => Self::failed(failure.code(), &failure),
+        }
+    }
+}
+
 impl From<ApiError> for Response {
     fn from(error: ApiError) -> Self {
         match error {
@@ -123,15 +153,20 @@ impl From<ApiError> for Response {
 fn status(code: Code) -> StatusCode {
     match code {
         Code::ValidationFailed => StatusCode::BAD_REQUEST,
-        Code::RepoNotFound | Code::RunNotFound | Code::ConversationNotFound => {
-            StatusCode::NOT_FOUND
-        }
-        Code::IngestRequired | Code::EmbedModelMismatch | Code::ContextWindowExceeded => {
-            StatusCode::CONFLICT
-        }
+        Code::Unauthorized => StatusCode::UNAUTHORIZED,
+        Code::Forbidden => StatusCode::FORBIDDEN,
+        Code::RepoNotFound
+        | Code::RunNotFound
+        | Code::ConversationNotFound
+        | Code::TokenNotFound => StatusCode::NOT_FOUND,
+        Code::IngestRequired
+        | Code::EmbedModelMismatch
+        | Code::ContextWindowExceeded
+        | Code::TokenExists => StatusCode::CONFLICT,
         Code::Busy => StatusCode::TOO_MANY_REQUESTS,
         Code::EmbedModelMissing
         | Code::StoreUnavailable
+        | Code::VaultUnavailable
         | Code::LlmUnavailable
         | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
         Code::TurnFailed => StatusCode::BAD_GATEWAY,

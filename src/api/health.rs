@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde_json::json;
 use tracing::{debug, warn};
 
-use super::{Parts, Services, error::ApiError};
+use super::{Detail, Parts, Services, error::ApiError};
 use crate::{
     codex::{Confinement, Presence},
     error::{Code, chain},
@@ -23,14 +23,18 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Parts {
     /// Answers 200 while the process lives; `status` is `degraded` when any part fails.
-    pub(super) async fn health(&self) -> Response {
+    pub(super) async fn health(&self, detail: Detail) -> Response {
         let services = &*self.services;
         let (store, embedder, codex) =
             tokio::join!(store(services), embedder(services), codex(services));
         let runs_commands = codex.sandbox.as_ref().is_none_or(|sandbox| sandbox.ok);
         let is_whole = codex.available && runs_commands && store.ok && embedder.ok;
+        let status = if is_whole { WholeHealth::Ok } else { WholeHealth::Degraded };
+        if detail == Detail::Bare {
+            return reply::json(StatusCode::OK, &json!({ "status": status }));
+        }
         let health = Health {
-            status: if is_whole { WholeHealth::Ok } else { WholeHealth::Degraded },
+            status,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_seconds: self.started.elapsed().as_secs(),
             codex,
@@ -43,7 +47,16 @@ impl Parts {
 }
 
 /// Answers 200 when a question would be accepted.
-pub(super) async fn ready(services: &Services) -> Result<Response, ApiError> {
+pub(super) async fn ready(services: &Services, detail: Detail) -> Result<Response, ApiError> {
+    let ready = readiness(services).await;
+    if detail == Detail::Whole {
+        return ready;
+    }
+    let status = ready.map_or_else(Response::from, |ready| ready).status();
+    Ok(reply::json(status, &json!({ "ready": status.is_success() })))
+}
+
+async fn readiness(services: &Services) -> Result<Response, ApiError> {
     if let Presence::Unavailable(why) = services.chat.presence().await {
         return Err(ApiError::Unavailable(why));
     }

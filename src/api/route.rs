@@ -21,6 +21,12 @@ pub(super) enum Route<'a> {
     ChatProviders,
     ChatModels,
     Mcp,
+    CreateToken,
+    Tokens,
+    RevokeToken { name: &'a str },
+    RevokeTokens,
+    StoreConfig,
+    StoredConfig,
     NotAllowed { allow: &'static str },
     NotFound,
 }
@@ -44,6 +50,12 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["chat", "providers"]) => Route::ChatProviders,
         (&Method::GET | &Method::HEAD, ["chat", "models"]) => Route::ChatModels,
         (&Method::POST, ["mcp"]) => Route::Mcp,
+        (&Method::POST, ["auth", "mcp-tokens"]) => Route::CreateToken,
+        (&Method::GET | &Method::HEAD, ["auth", "mcp-tokens"]) => Route::Tokens,
+        (&Method::DELETE, ["auth", "mcp-tokens", name]) => Route::RevokeToken { name },
+        (&Method::POST, ["auth", "logout-all"]) => Route::RevokeTokens,
+        (&Method::POST, ["mcp", "config"]) => Route::StoreConfig,
+        (&Method::GET | &Method::HEAD, ["mcp", "config"]) => Route::StoredConfig,
         (
             _,
             ["health" | "ready" | "version" | "metrics"]
@@ -57,8 +69,13 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
             ["ingest", "start"]
             | ["ingest", "cancel" | "reembed" | "remove", _]
             | ["tools", "vector-search"]
+            | ["auth", "logout-all"]
             | ["chat" | "mcp"],
         ) => Route::NotAllowed { allow: "POST" },
+        (_, ["auth", "mcp-tokens"] | ["mcp", "config"]) => {
+            Route::NotAllowed { allow: "GET, HEAD, POST" }
+        }
+        (_, ["auth", "mcp-tokens", _]) => Route::NotAllowed { allow: "DELETE" },
         _ => Route::NotFound,
     }
 }
@@ -77,6 +94,14 @@ mod tests {
         assert_eq!(
             route(&Method::GET, &["ingest", "remove", "x"]),
             Route::NotAllowed { allow: "POST" }
+        );
+        assert_eq!(
+            route(&Method::PUT, &["mcp", "config"]),
+            Route::NotAllowed { allow: "GET, HEAD, POST" }
+        );
+        assert_eq!(
+            route(&Method::GET, &["auth", "mcp-tokens", "x"]),
+            Route::NotAllowed { allow: "DELETE" }
         );
         assert_eq!(route(&Method::GET, &[]), Route::NotFound);
         assert_eq!(route(&Method::POST, &["ingest", "remove"]), Route::NotFound);

@@ -51,6 +51,7 @@ pub(super) async fn run(
         model: ask.model,
         prompt: prompt(chat.has_shell),
         search_url: scope.search_url(&chat.search_url),
+        search_key: chat.search_key.clone(),
         extras: Vec::new(),
         note: scope.note(),
         readable: scope.readable(roots, ask.question.as_str()),

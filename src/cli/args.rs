@@ -96,8 +96,42 @@ pub enum Command {
         After lines moved, or with the first citations:\n\n  codeinfo check --fix && git diff\n\n\
         docs/check.md says what counts as a citation, and how one is left unchecked.")]
     Check(Check),
+    /// Make, list and revoke tokens, by which programs say who asks
+    ///
+    /// A token is sent as `Authorization: Bearer TOKEN`. With AUTH=required nobody is answered without one.
+    #[command(subcommand)]
+    Token(Token),
     /// Check Codex, the store, the embedder and the ports, and say what to do
     Doctor,
+}
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token and print it, alone on standard output; it is never shown again
+    Create {
+        /// 1 to 64 letters, digits, `.`, `_` and `-`
+        name: String,
+        /// Revoke the token of that name and make it again
+        #[arg(long)]
+        overwrite: bool,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the tokens, without their secrets
+    List {
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a token
+    Revoke {
+        name: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Which documents to check, and what to do with what is found.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::CliError;
-use crate::{error::chain, net::reply::ErrorReply, tls};
+use crate::{config::Secret, error::chain, net::reply::ErrorReply, tls};
 
 /// How long any single reply may take; streams of `/chat` are not bound by it.
 const TIMEOUT: Duration = Duration::from_mins(2);
@@ -17,11 +17,14 @@ const TIMEOUT: Duration = Duration::from_mins(2);
 pub struct Client {
     http: reqwest::Client,
     base: Url,
+    /// The owner's key, where it can be read.
+    key: Option<Secret>,
 }
 
 impl Client {
-    /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`.
-    pub fn new(base: &str) -> Result<Self, CliError> {
+    /// Prepares to talk to the server at `base`, such as `http://127.0.0.1:5010`, with the key that it
+    /// knows the owner by.
+    pub fn new(base: &str, key: Option<Secret>) -> Result<Self, CliError> {
         tls::install();
         // A proxy of the environment is for the outside world, not for this machine, and so are
         // certificates.
@@ -31,7 +34,7 @@ impl Client {
             url: base.to_owned(),
             reason: error.to_string(),
         })?;
-        Ok(Self { http, base })
+        Ok(Self { http, base, key })
     }
 
     /// Returns the server's base URL.
@@ -53,6 +56,12 @@ impl Client {
         self.json(self.request(Method::POST, path).timeout(TIMEOUT).json(body)).await
     }
 
+    /// Has the server end what is at `path`.
+    pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> Result<T, CliError> {
+        let request = self.request(Method::DELETE, path).timeout(TIMEOUT);
+        self.json(request.json(&Value::Null)).await
+    }
+
     /// Sends `body` to `path` and returns the reply as soon as its headers are there.
     pub async fn stream(&self, path: &[&str], body: &Value) -> Result<Response, CliError> {
         let request = self.request(Method::POST, path).header("accept", "text/event-stream");
@@ -70,7 +79,11 @@ impl Client {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.clear().extend(path);
         }
-        self.http.request(method, url)
+        let request = self.http.request(method, url);
+        match &self.key {
+            Some(key) => request.bearer_auth(key.expose()),
+            None => request,
+        }
     }
 
     async fn json<T: DeserializeOwned>(

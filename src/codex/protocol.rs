@@ -1,6 +1,6 @@
 //! The wire of `codex app-server`: envelopes, parameters and results, as far as they are used.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ pub struct Model {
 
 /// Parameters of `thread/start`; `thread/resume` takes the same, because Codex restores only part. A
 /// loaded thread keeps those it was opened with, so they are compared before it is used again.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ThreadSettings {
     pub(super) cwd: PathBuf,
@@ -139,6 +139,13 @@ pub(super) struct ThreadSettings {
     pub(super) base_instructions: String,
     pub(super) developer_instructions: &'static str,
     pub(super) config: Value,
+}
+
+/// Without the configuration, which holds keys of our endpoints.
+impl fmt::Debug for ThreadSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ThreadSettings").field("cwd", &self.cwd).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Serialize)]

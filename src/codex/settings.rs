@@ -143,15 +143,16 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
     // One nested table, because a dotted key cannot name a server whose name holds a dot.
     let mut servers: Map<String, Value> =
         given.theirs.iter().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
-    servers.insert(
-        (*name).to_owned(),
-        json!({
-            "url": url,
-            "required": true,
-            "tool_timeout_sec": SEARCH_TIMEOUT_SECS,
-            "startup_timeout_sec": SEARCH_STARTUP_SECS,
-        }),
-    );
+    let mut search = json!({
+        "url": url,
+        "required": true,
+        "tool_timeout_sec": SEARCH_TIMEOUT_SECS,
+        "startup_timeout_sec": SEARCH_STARTUP_SECS,
+    });
+    if let Some(key) = &given.search_key {
+        search["http_headers"] = json!({ "Authorization": format!("Bearer {}", key.expose()) });
+    }
+    servers.insert((*name).to_owned(), search);
     let extras: Vec<(String, &Extra)> = given.extras().collect();
     servers.extend(extras.iter().map(|(name, extra)| (name.clone(), server(extra))));
     let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);
@@ -221,6 +222,7 @@ pub(super) struct Given {
     /// Name and address of our search.
     pub(super) search: (&'static str, String),
     pub(super) extras: Vec<Extra>,
+    pub(super) search_key: Option<config::Secret>,
     pub(super) model: Option<String>,
     pub(super) prompt: String,
     pub(super) fence: Fence,

@@ -54,6 +54,8 @@ pub struct Opening {
     pub prompt: String,
     /// Address of the MCP endpoint that searches.
     pub search_url: String,
+    /// What it wants to see as a bearer, where it wants one.
+    pub search_key: Option<config::Secret>,
     /// Further MCP endpoints of ours, which it can do without.
     pub extras: Vec<Extra>,
     /// What the model reads before the question.
@@ -399,6 +401,7 @@ impl Place<'_> {
         Ok(Given {
             theirs: theirs.into_keys().collect(),
             search: (name, opening.search_url),
+            search_key: opening.search_key,
             extras: opening.extras,
             model,
             prompt: opening.prompt,

@@ -17,7 +17,7 @@ use serde::{Deserialize, de::IntoDeserializer};
 pub use self::handover::hide_keys;
 use super::{
     Approval, Codex, Config, EFFORTS, Environment, Guard, Http, Ingest, Log, LogFormat, PathMap,
-    Sandbox, Secret, Store, WebSearch,
+    Sandbox, Store, WebSearch,
 };
 
 /// A setting that cannot be used, in one line that names the variable.
@@ -192,7 +192,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         },
         toolkits: toolkits::toolkits(&raw)?,
         auth_required: toolkits::auth_required(&raw, host)?,
-        secret_key: raw.secret_key.clone().map(Secret::new),
+        secret_key: toolkits::secret_key(&raw)?,
         codex: codex(raw, path, &data_dir)?,
         data_dir,
     })

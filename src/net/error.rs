@@ -21,6 +21,8 @@ pub enum HttpError {
     UnsupportedMediaType,
     #[error("{0}")]
     Forbidden(String),
+    #[error("{0}")]
+    Unauthorized(&'static str),
     #[error("the body did not arrive in time")]
     Timeout,
     #[error("an internal error happened; the log of the server says more")]
@@ -38,6 +40,7 @@ impl HttpError {
             Self::BodyTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -52,6 +55,7 @@ impl HttpError {
             Self::BodyTooLarge { .. } => "BODY_TOO_LARGE",
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Self::Forbidden(_) => "FORBIDDEN",
+            Self::Unauthorized(_) => "UNAUTHORIZED",
             Self::Timeout => "REQUEST_TIMEOUT",
             Self::Internal => "INTERNAL",
         }

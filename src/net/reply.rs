@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::{
     StatusCode,
     body::Frame,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
 };
 use serde::{Deserialize, Serialize};
 use tracing::error;
@@ -63,9 +63,12 @@ pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) 
 impl From<HttpError> for Response {
     fn from(refusal: HttpError) -> Self {
         let mut response = error(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
-        if let HttpError::MethodNotAllowed { allow } = refusal {
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-        }
+        let header = match refusal {
+            HttpError::MethodNotAllowed { allow } => (ALLOW, allow),
+            HttpError::Unauthorized(_) => (WWW_AUTHENTICATE, "Bearer"),
+            _ => return response,
+        };
+        response.headers_mut().insert(header.0, HeaderValue::from_static(header.1));
         response
     }
 }

@@ -11,7 +11,8 @@ use hyper::{
 };
 use uuid::Uuid;
 
-use super::{HttpError, body, slots::Slot};
+use super::{HttpError, body, gate, slots::Slot};
+use crate::{config::Secret, domain::Principal};
 
 /// The longest id taken over from a client.
 const MAX_ID_BYTES: usize = 128;
@@ -61,6 +62,8 @@ pub struct Request {
     pub(super) read_timeout: Duration,
     /// The slot of its connection.
     pub(super) slot: Arc<Slot>,
+    /// Who asks, where that is proved.
+    pub(super) principal: Option<Principal>,
 }
 
 impl Request {
@@ -88,6 +91,17 @@ impl Request {
             [only] => Some(Cow::Borrowed(only)),
             [..] => Some(Cow::Owned(texts.join(", "))),
         }
+    }
+
+    /// Returns who asks: `None` where nobody was named, and for a program of ours.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.principal.as_ref()
+    }
+
+    /// Returns what the request proved itself with.
+    pub fn bearer(&self) -> Option<Secret> {
+        let bearer = gate::bearer(&self.head.headers).ok().flatten();
+        bearer.map(|bearer| Secret::new(bearer.to_owned()))
     }
 
     /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce

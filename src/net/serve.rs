@@ -17,6 +17,7 @@ use hyper::{
     Method,
     body::{Body as _, Incoming},
     header::{CONNECTION, HeaderValue, TRANSFER_ENCODING},
+    http::request::Parts,
     server::conn::http1,
     service::service_fn,
 };
@@ -26,8 +27,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    Handler, HttpError, Request, RequestId, Response, body,
+    Asked, Gate, Handler, HttpError, Request, RequestId, Response, body,
     framing::MAX_HEAD_BYTES,
+    gate,
     guard::Guard,
     record::{Counts, Record, Recorded},
     slots::{Slot, Slots},
@@ -35,6 +37,7 @@ use super::{
 };
 use crate::{
     config::{self, Http},
+    domain::Principal,
     task::Tasks,
     telemetry::{self, Timed},
 };
@@ -53,6 +56,8 @@ pub struct Listener {
     pub name: &'static str,
     /// Where its requests are counted.
     pub requests: Timed<telemetry::Request>,
+    /// Whom it answers.
+    pub gate: Gate,
 }
 
 /// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
@@ -64,11 +69,12 @@ pub fn serve<H: Handler>(
     guard: &config::Guard,
     tasks: Tasks,
 ) {
-    let Listener { socket, name, requests } = listener;
+    let Listener { socket, name, requests, gate } = listener;
     let counts = Counts { listener: name, requests };
     let port = socket.local_addr().map_or(0, |address| address.port());
     let guard = Guard::new(guard, port);
-    let server = Server { handler, http: http.clone(), guard, counts, tasks: tasks.clone() };
+    let http = http.clone();
+    let server = Server { handler, http, guard, gate, counts, tasks: tasks.clone() };
     let owner = tasks.clone();
     owner.spawn(accept(socket, Arc::new(server), tasks));
 }
@@ -77,6 +83,7 @@ struct Server<H> {
     handler: H,
     http: Http,
     guard: Guard,
+    gate: Gate,
     counts: Counts,
     /// Own what goes on after a reply.
     tasks: Tasks,
@@ -235,16 +242,20 @@ impl<H: Handler> Server<H> {
 
     async fn checked(&self, request: hyper::Request<Incoming>, slot: Arc<Slot>) -> Response {
         let (head, body) = request.into_parts();
-        let checked = self.guard.check(&head.uri, &head.headers);
+        let checked = self.admitted(&head);
         let mut request = Request {
             head,
             body,
             max_body_bytes: self.http.max_body_bytes,
             read_timeout: self.http.read_timeout,
             slot,
+            principal: None,
         };
         let mut response = match checked {
-            Ok(()) => self.answered(&mut request).await,
+            Ok(principal) => {
+                request.principal = principal;
+                self.answered(&mut request).await
+            }
             Err(refusal) => refusal.into(),
         };
         if response.status().is_client_error()
@@ -261,6 +272,14 @@ impl<H: Handler> Server<H> {
             self.tasks.spawn(until_stopped);
         }
         response
+    }
+
+    /// Returns who asks, of a request that may be answered. What a web page may have caused never gets as
+    /// far as to have its bearer judged.
+    fn admitted(&self, head: &Parts) -> Result<Option<Principal>, HttpError> {
+        self.guard.check(&head.uri, &head.headers)?;
+        let bearer = gate::bearer(&head.headers)?;
+        (self.gate)(Asked { path: head.uri.path(), bearer })
     }
 
     /// Calls the handler. A bug in one request must not take the connection with it.

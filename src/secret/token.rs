@@ -271,6 +271,9 @@ pub(super) const TOKENS: &[Token] = &[
     ("ops_eyJ", Body::Url, 100),
     ("sk.eyJ", Body::Url, 60),
     ("dt0c01.", Body::Url, 60),
+    // Our own.
+    ("codeinfo_pat_", Body::Url, 40),
+    ("codeinfo_key_", Body::Url, 40),
     // Hashes of passwords.
     ("$2a$", Body::Hash, 50),
     ("$2b$", Body::Hash, 50),

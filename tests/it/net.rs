@@ -1,10 +1,10 @@
 //! Connections: what happens when clients leave, dawdle, crowd in, or the server stops.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
     config::{Guard, Http},
-    net::{self, Handler, Listener, Request, Response, reply, sse},
+    net::{self, Asked, Handler, Listener, Request, Response, reply, sse},
     task::Tasks,
     telemetry::Timed,
 };
@@ -105,7 +105,8 @@ impl Server {
         change(&mut http);
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
-        let listener = Listener { socket, name: "test", requests: Timed::default() };
+        let (requests, gate) = (Timed::default(), Arc::new(|_: Asked<'_>| Ok(None)));
+        let listener = Listener { socket, name: "test", requests, gate };
         let tasks = Tasks::default();
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();

@@ -83,6 +83,8 @@ fn a_bad_value_is_refused_by_name() {
         fault("KEEP_ALIVE_MS", "0"),
         fault("KEEP_ALIVE_MS", "86400000"),
         fault("LOG_FORMAT", "xml"),
+        fault("SECRET_KEY", "swordfish"),
+        fault("TOOLKITS_MAX", "0"),
         fault("QDRANT_URL", "qdrant:6334"),
         fault("QDRANT_URL", "http://127.0.0.1:6333"),
         fault("QDRANT_URL", "https://me:secret@qdrant.example"),
@@ -111,6 +113,8 @@ fn a_bad_value_is_refused_by_name() {
     `KEEP_ALIVE_MS` must be at least 1 millisecond
     `KEEP_ALIVE_MS` must be less than an hour
     `LOG_FORMAT` is `xml`: unknown variant `xml`, expected `text` or `json`
+    `SECRET_KEY` must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints
+    `TOOLKITS_MAX` must be at least 1
     `QDRANT_URL` is `qdrant:6334`: an address begins with http:// or https://
     `QDRANT_URL` is `http://127.0.0.1:6333`: 6333 is Qdrant's REST port; give its gRPC port, 6334 unless it was changed
     `QDRANT_URL` must not hold a name or password; set `QDRANT_API_KEY`

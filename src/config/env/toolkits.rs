@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::Deserialize;
 
 use super::{ConfigError, Raw, Switch, absolute, choice, invalid, positive};
-use crate::config::Toolkits;
+use crate::config::{InvalidKey, SecretKey, Toolkits};
 
 /// Who may ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -47,4 +47,10 @@ pub(super) fn auth_required(raw: &Raw, host: IpAddr) -> Result<bool, ConfigError
              others out",
         )),
     }
+}
+
+/// What stored configurations are encrypted with, where the key file is not to be it.
+pub(super) fn secret_key(raw: &Raw) -> Result<Option<SecretKey>, ConfigError> {
+    let read = raw.secret_key.as_ref().map(|text| text.parse());
+    read.transpose().map_err(|error: InvalidKey| invalid("SECRET_KEY", &error.to_string()))
 }

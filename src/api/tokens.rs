@@ -1,0 +1,78 @@
+//! Tokens: who has one may ask, and keeps a configuration of its own.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Services, error::ApiError};
+use crate::{
+    config::Secret,
+    net::{Request, Response, reply},
+    replies::{ListedToken, Revoked, TokenList, TokenMade},
+    vault::OnLiving,
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Create {
+    name: String,
+    #[serde(default)]
+    overwrite: bool,
+}
+
+pub(super) fn create_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["name"],
+        "properties": {
+            "name": { "type": "string", "minLength": 1, "maxLength": 64 },
+            "overwrite": { "type": "boolean" },
+        },
+    })
+}
+
+/// Returns what the caller proves itself with; that it is right has been seen before.
+pub(super) fn bearer(request: &Request) -> Result<Secret, ApiError> {
+    let bearer = request.principal().and_then(|_| request.bearer());
+    bearer.ok_or_else(ApiError::nobody)
+}
+
+pub(super) async fn create(
+    services: &Services,
+    by: Secret,
+    Create { name, overwrite }: Create,
+) -> Result<Response, ApiError> {
+    let on_living = if overwrite { OnLiving::Overwrite } else { OnLiving::Refuse };
+    let made = services.vault.tokens.create(by, name.parse()?, on_living).await?;
+    let reply = TokenMade {
+        name: made.name.to_string(),
+        token: made.token.expose().to_owned(),
+        created_at: made.created_at.to_string(),
+    };
+    Ok(reply::json(StatusCode::CREATED, &reply))
+}
+
+pub(super) fn list(services: &Services, by: &Secret) -> Result<Response, ApiError> {
+    let listed = services.vault.tokens.list(by)?;
+    let tokens = listed.into_iter().map(|token| ListedToken {
+        name: token.name.to_string(),
+        created_at: token.created_at.to_string(),
+        last_used_at: token.last_used_at.map(|at| at.to_string()),
+    });
+    Ok(reply::json(StatusCode::OK, &TokenList { tokens: tokens.collect() }))
+}
+
+pub(super) async fn revoke(
+    services: &Services,
+    by: Secret,
+    name: &str,
+) -> Result<Response, ApiError> {
+    services.vault.tokens.revoke(by, name.parse()?).await?;
+    Ok(reply::json(StatusCode::OK, &Revoked { revoked: vec![name.to_owned()] }))
+}
+
+pub(super) async fn revoke_all(services: &Services, by: Secret) -> Result<Response, ApiError> {
+    let revoked = services.vault.tokens.revoke_all(by).await?;
+    let revoked = revoked.iter().map(ToString::to_string).collect();
+    Ok(reply::json(StatusCode::OK, &Revoked { revoked }))
+}

@@ -1,0 +1,59 @@
+//! Makes, lists and revokes tokens.
+
+use serde_json::{Value, json};
+
+use super::{CliError, Client, args::Token, print};
+use crate::replies::{TokenList, TokenMade};
+
+const TOKENS: [&str; 2] = ["auth", "mcp-tokens"];
+
+pub(super) async fn token(client: &Client, asked: Token) -> Result<(), CliError> {
+    match asked {
+        Token::Create { name, overwrite, json } => create(client, &name, overwrite, json).await,
+        Token::List { json } => list(client, json).await,
+        Token::Revoke { name, json } => revoke(client, &name, json).await,
+    }
+}
+
+async fn create(
+    client: &Client,
+    name: &str,
+    overwrite: bool,
+    as_json: bool,
+) -> Result<(), CliError> {
+    let body = json!({ "name": name, "overwrite": overwrite });
+    if as_json {
+        return print::json(&client.post(&TOKENS, &body).await?);
+    }
+    let made: TokenMade = client.post(&TOKENS, &body).await?;
+    print::line(&made.token)?;
+    print::note(&format!(
+        "this is shown once; clients send it as `Authorization: Bearer …`, and `codeinfo token revoke {}` \
+         ends it",
+        made.name
+    ))
+}
+
+async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
+    if as_json {
+        return print::json(&client.get(&TOKENS).await?);
+    }
+    let TokenList { tokens } = client.get(&TOKENS).await?;
+    if tokens.is_empty() {
+        return print::note("there are no tokens: `codeinfo token create NAME`");
+    }
+    for token in tokens {
+        let used = token.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
+        print::line(&format!("{}  made {}, {used}", token.name, token.created_at))?;
+    }
+    Ok(())
+}
+
+async fn revoke(client: &Client, name: &str, as_json: bool) -> Result<(), CliError> {
+    let [auth, tokens] = TOKENS;
+    let revoked: Value = client.delete(&[auth, tokens, name]).await?;
+    if as_json {
+        return print::json(&revoked);
+    }
+    print::line(&format!("revoked {name}"))
+}

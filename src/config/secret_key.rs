@@ -1,0 +1,88 @@
+//! The key that stored configurations are encrypted with.
+
+use std::{fmt, str::FromStr};
+
+use base64::{
+    Engine,
+    alphabet::{STANDARD, URL_SAFE},
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
+/// 256 bits that are not seen in logs.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey([u8; SecretKey::BYTES]);
+
+/// The text is no key. It is not repeated, for it may nearly be one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints")]
+pub struct InvalidKey;
+
+impl SecretKey {
+    /// How long a key is.
+    pub const BYTES: usize = 32;
+
+    pub fn new(bytes: [u8; Self::BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the bytes, to encrypt with.
+    pub fn expose(&self) -> &[u8; Self::BYTES] {
+        &self.0
+    }
+}
+
+/// Reads base64 of either alphabet, padded or not, or hex.
+impl FromStr for SecretKey {
+    type Err = InvalidKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
+        let text = text.trim();
+        if text.len() == 2 * Self::BYTES {
+            return hex(text).map(Self).ok_or(InvalidKey);
+        }
+        let either =
+            GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+        let decoded = [STANDARD, URL_SAFE]
+            .iter()
+            .find_map(|alphabet| GeneralPurpose::new(alphabet, either).decode(text).ok());
+        decoded.and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(InvalidKey)
+    }
+}
+
+fn hex(text: &str) -> Option<[u8; SecretKey::BYTES]> {
+    let mut key = [0; SecretKey::BYTES];
+    for (byte, digits) in key.iter_mut().zip(text.as_bytes().chunks(2)) {
+        let mut digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
+        let (high, low) = (digits.next()??, digits.next()??);
+        *byte = u8::try_from(high * 16 + low).ok()?;
+    }
+    Some(key)
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("(secret)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InvalidKey, SecretKey};
+
+    #[test]
+    fn a_key_is_read_in_the_forms_that_programs_print() {
+        let mut bytes = [0xfb; SecretKey::BYTES];
+        bytes[0] = 1;
+        let wanted = SecretKey::new(bytes);
+        let hex = format!("01{}", "fB".repeat(31));
+        let standard = "Afv7+/v7+/v7+/v7+/v7+/v7+/v7+/v7+/v7+/v7+/s=";
+        let url = standard.replace('+', "-").replace('/', "_").replace('=', "");
+        for text in [hex.as_str(), standard, &url, &format!(" {standard}\n")] {
+            assert_eq!(text.parse(), Ok(wanted.clone()), "{text}");
+        }
+        assert_eq!(format!("{wanted:?}"), "(secret)");
+        for text in ["", "secret", &hex[2..], &format!("{hex}00"), &hex.replace('f', "g")] {
+            assert_eq!(text.parse::<SecretKey>(), Err(InvalidKey), "{text}");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Who asks: what a request says of that, to be judged before its body is read.
+
+use std::sync::Arc;
+
+use hyper::{HeaderMap, header::AUTHORIZATION};
+
+use super::HttpError;
+use crate::domain::Principal;
+
+const SCHEME: &str = "bearer";
+
+/// A request that passed the guard, as far as it matters for who is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The path as sent, without the query.
+    pub path: &'a str,
+    /// What it proves itself with.
+    pub bearer: Option<&'a str>,
+}
+
+/// Decides who is answered. Returns who asks, where that is proved and has a name.
+pub type Gate = Arc<dyn Fn(Asked<'_>) -> Result<Option<Principal>, HttpError> + Send + Sync>;
+
+/// Returns the bearer of a request. What is no bearer, such as the password of a proxy, is for others.
+pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(HttpError::Unauthorized("there is more than one `Authorization` header"));
+    }
+    // What is not text is a bearer that nobody has.
+    let text = value.to_str().unwrap_or(SCHEME).trim();
+    let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
+    Ok(scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{HeaderMap, header::AUTHORIZATION};
+
+    use super::bearer;
+
+    fn headers(values: &[&[u8]]) -> HeaderMap {
+        let values = values.iter().map(|value| (AUTHORIZATION, value[..].try_into().unwrap()));
+        values.collect()
+    }
+
+    #[test]
+    fn a_bearer_is_read_in_any_case_and_nothing_else_is_one() {
+        for (value, wanted) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer   abc ", Some("abc")),
+            ("BEARER", Some("")),
+            ("Basic YTpi", None),
+            ("Bearerabc", None),
+        ] {
+            assert_eq!(bearer(&headers(&[value.as_bytes()])), Ok(wanted), "{value}");
+        }
+        assert_eq!(bearer(&headers(&[])), Ok(None));
+        assert_eq!(bearer(&headers(&[b"Bearer \xff"])), Ok(Some("")));
+        assert!(bearer(&headers(&[b"Bearer abc", b"Basic YTpi"])).is_err());
+    }
+}

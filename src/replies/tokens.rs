@@ -1,0 +1,42 @@
+//! What the routes of tokens and of the stored configuration reply.
+
+use serde::{Deserialize, Serialize};
+
+/// A token that was made, with the secret itself: seen once, and never in a log.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenMade {
+    pub name: String,
+    pub token: String,
+    pub created_at: String,
+}
+
+/// What `GET /auth/mcp-tokens` replies.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct TokenList {
+    pub tokens: Vec<ListedToken>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedToken {
+    pub name: String,
+    pub created_at: String,
+    pub last_used_at: Option<String>,
+}
+
+/// The names of tokens that were ended.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Revoked {
+    pub revoked: Vec<String>,
+}
+
+/// A configuration that was stored.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigStored {
+    pub success: bool,
+    pub id: String,
+    pub version: u64,
+    pub created_at: String,
+}

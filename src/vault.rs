@@ -1,0 +1,89 @@
+//! Tokens that say who asks, and configurations that are stored encrypted, in files below the data folder.
+//!
+//! Everything here is for the user of this process alone: files that others may read are refused, links
+//! are not followed, and no message, log line or `Debug` form holds a secret.
+
+mod bearer;
+mod configs;
+mod error;
+mod owner;
+mod process_key;
+mod seal;
+mod tokens;
+
+use std::path::{Path, PathBuf};
+
+pub use configs::{Configs, Kept, Slot, Stored};
+pub use error::VaultError;
+pub use owner::owner_key;
+pub use process_key::ProcessKey;
+pub use tokens::{Listed, Made, OnLiving, Tokens};
+
+use crate::{
+    config::{Secret, SecretKey},
+    task::Tasks,
+};
+
+/// The folder of all this below the data folder.
+const FOLDER: &str = "vault";
+
+/// The tokens and the stored configurations of one data folder. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Vault {
+    pub tokens: Tokens,
+    pub configs: Configs,
+}
+
+impl Vault {
+    /// Opens what is kept in `data_dir`, and makes the owner's key where there is none. `key` is what
+    /// configurations are encrypted with; `None` is the key file. One process at a time may have it
+    /// open: the lock of the data folder sees to that.
+    pub async fn open(
+        data_dir: &Path,
+        key: Option<SecretKey>,
+        tasks: Tasks,
+    ) -> Result<Self, VaultError> {
+        let data_dir = data_dir.to_owned();
+        let own = tasks.clone();
+        let opening = move || {
+            let tokens = Tokens::open(&data_dir, own.clone())?;
+            Ok(Self { tokens, configs: Configs::new(&data_dir, key, own) })
+        };
+        tasks.spawn_blocking(opening).await.unwrap_or(Err(VaultError::Stopping))
+    }
+}
+
+/// Makes a bearer of 256 random bits, for a program that this process starts and that calls back.
+pub fn fresh_key() -> Result<Secret, VaultError> {
+    bearer::fresh(bearer::KEY)
+}
+
+/// Makes a folder for nobody but its user, below one that is there, and returns its path. What is in its
+/// place already must be a folder, and no link to one.
+fn private_folder(above: &Path, name: &str) -> Result<PathBuf, VaultError> {
+    use std::{fs, io};
+    let path = above.join(name);
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let made = match builder.create(&path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(&path).map(drop),
+        Ok(()) => crate::atomic::sync_folder(above),
+        Err(error) => Err(error),
+    };
+    made.map_err(|error| VaultError::file(&path, error)).map(|()| path)
+}
+
+/// Says whether a folder is there, and fails where something else is.
+fn real_folder(path: &Path) -> std::io::Result<bool> {
+    use std::io;
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(_) => {
+            let reason = "it is not a folder; move it away";
+            Err(io::Error::new(io::ErrorKind::InvalidData, reason))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}

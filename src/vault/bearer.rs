@@ -1,0 +1,52 @@
+//! What a caller proves itself with: random, known by how it begins, and kept as a hash.
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use ring::rand::{SecureRandom, SystemRandom};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::VaultError;
+use crate::config::Secret;
+
+/// How tokens begin, so that scanners find them; `secret/token.rs` knows it, too.
+pub(super) const TOKEN: &str = "codeinfo_pat_";
+/// How the keys of a process and of its owner begin.
+pub(super) const KEY: &str = "codeinfo_key_";
+
+/// Makes a bearer of 256 random bits.
+pub(super) fn fresh(prefix: &str) -> Result<Secret, VaultError> {
+    let bytes: [u8; 32] = random()?;
+    Ok(Secret::new(format!("{prefix}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes))))
+}
+
+/// Returns random bytes of the system.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], VaultError> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| VaultError::Random)?;
+    Ok(bytes)
+}
+
+/// What is kept of a bearer: enough to know it again. It is random, so no slower hash is needed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    pub(super) fn of(bearer: &str) -> Self {
+        Self(Sha256::digest(bearer.as_bytes()).into())
+    }
+
+    /// Compares in constant time.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.0.as_slice().ct_eq(other.0.as_slice()).into()
+    }
+
+    /// Returns what is written of it.
+    pub(super) fn text(&self) -> String {
+        BASE64_URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Reads what was written.
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        BASE64_URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+}

@@ -1,0 +1,40 @@
+//! The key of the owner: a file that proves that who has read it may read the data folder.
+
+use std::path::Path;
+
+use super::{VaultError, bearer};
+use crate::{
+    atomic::{self, Readers},
+    config::Secret,
+};
+
+const FILE: &str = "owner.key";
+
+/// Reads the owner's key of a data folder, to be sent to the server that has it open. `None` where there
+/// is none yet.
+pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, VaultError> {
+    let path = data_dir.join(FILE);
+    let read = atomic::read(&path, Readers::Owner);
+    let Some(bytes) = read.map_err(|error| VaultError::file(&path, error))? else {
+        return Ok(None);
+    };
+    let text = String::from_utf8(bytes).unwrap_or_default();
+    let key = text.trim();
+    if key.len() <= bearer::KEY.len() || !key.starts_with(bearer::KEY) {
+        let reason =
+            "it holds no key; stop the server and remove it, and the next start makes another";
+        return Err(VaultError::Damaged { path, reason });
+    }
+    Ok(Some(Secret::new(key.to_owned())))
+}
+
+/// Reads the key, or makes it.
+pub(super) fn owner_key_or_new(data_dir: &Path) -> Result<Secret, VaultError> {
+    if let Some(key) = owner_key(data_dir)? {
+        return Ok(key);
+    }
+    let key = bearer::fresh(bearer::KEY)?;
+    let path = data_dir.join(FILE);
+    let written = atomic::replace(&path, format!("{}\n", key.expose()).as_bytes(), Readers::Owner);
+    written.map_err(|error| VaultError::file(&path, error)).map(|()| key)
+}

@@ -1,0 +1,30 @@
+//! A key of this process, for a program that it starts and that calls back. It is kept nowhere, and ends with
+//! the process.
+
+use super::{VaultError, bearer::Fingerprint};
+use crate::config::Secret;
+
+/// A bearer that was made by this process and is known to it alone. Clones are the same key.
+#[derive(Debug, Clone)]
+pub struct ProcessKey {
+    key: Secret,
+    fingerprint: Fingerprint,
+}
+
+impl ProcessKey {
+    /// Makes one of 256 random bits.
+    pub fn fresh() -> Result<Self, VaultError> {
+        let key = super::fresh_key()?;
+        Ok(Self { fingerprint: Fingerprint::of(key.expose()), key })
+    }
+
+    /// Returns the key, to be handed to the program.
+    pub fn secret(&self) -> &Secret {
+        &self.key
+    }
+
+    /// Whether a bearer is this key, in constant time.
+    pub fn is(&self, bearer: &str) -> bool {
+        self.fingerprint.is(&Fingerprint::of(bearer))
+    }
+}

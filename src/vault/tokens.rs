@@ -1,0 +1,362 @@
+//! Tokens by name: made, listed, revoked, and known again. Their hashes lie in one file, which each change
+//! replaces.
+//!
+//! The owner's key may do everything; a token concerns its own name only. That is decided where the change
+//! is made, so that a token that is being revoked cannot replace itself meanwhile.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use tracing::{info, warn};
+
+use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, owner, private_folder, real_folder};
+use crate::{
+    atomic::{self, Readers},
+    config::Secret,
+    domain::{Principal, Timestamp},
+    error::chain,
+    task::Tasks,
+};
+
+const FILE: &str = "tokens.json";
+/// Most tokens that live: each request compares with all of them.
+const MAX_TOKENS: usize = 256;
+/// How long it may take until the last use of a token is on disk.
+const SAVE_EVERY: Duration = Duration::from_mins(1);
+
+/// What happens to a token of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLiving {
+    Refuse,
+    /// It is revoked in the same step.
+    Overwrite,
+}
+
+/// A token that was made. Only now can it be seen.
+#[derive(Debug)]
+pub struct Made {
+    pub name: Principal,
+    pub token: Secret,
+    pub created_at: Timestamp,
+}
+
+/// What is known of a token that lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub name: Principal,
+    pub created_at: Timestamp,
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// The tokens of a data folder. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Tokens {
+    book: Arc<Book>,
+    tasks: Tasks,
+}
+
+#[derive(Debug)]
+struct Book {
+    data_dir: PathBuf,
+    owner: Fingerprint,
+    living: RwLock<Arc<[Arc<Living>]>>,
+    /// Held over a change from reading to writing.
+    changing: Mutex<()>,
+    /// A token was used since the file was written.
+    is_stale: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Living {
+    name: Principal,
+    fingerprint: Fingerprint,
+    created_at: Timestamp,
+    /// Milliseconds since the Unix epoch, 0 before the first use.
+    last_used_at: AtomicU64,
+}
+
+impl Tokens {
+    /// Reads the tokens, and sees to it that there is an owner's key. Blocks.
+    pub(super) fn open(data_dir: &Path, tasks: Tasks) -> Result<Self, VaultError> {
+        let owner = owner::owner_key_or_new(data_dir)?;
+        let book = Book {
+            data_dir: data_dir.to_owned(),
+            owner: Fingerprint::of(owner.expose()),
+            living: RwLock::new(read(&path(data_dir))?.into()),
+            changing: Mutex::default(),
+            is_stale: AtomicBool::new(false),
+        };
+        let tokens = Self { book: Arc::new(book), tasks: tasks.clone() };
+        tasks.spawn(tokens.clone().save_uses());
+        Ok(tokens)
+    }
+
+    /// Returns whom a bearer proves, and notes that it was used. Neither waits for a disk.
+    pub fn principal(&self, bearer: &str) -> Option<Principal> {
+        let (principal, token) = self.book.known(bearer)?;
+        if let Some(token) = token {
+            token.last_used_at.store(Timestamp::now().milliseconds(), Ordering::Relaxed);
+            self.book.is_stale.store(true, Ordering::Relaxed);
+        }
+        Some(principal)
+    }
+
+    /// Makes a token for who has the bearer `by`.
+    pub async fn create(
+        &self,
+        by: Secret,
+        name: Principal,
+        on_living: OnLiving,
+    ) -> Result<Made, VaultError> {
+        self.blocking(move |book| book.create(&by, name, on_living)).await
+    }
+
+    /// Returns the tokens that who has the bearer `by` may see, by name.
+    pub fn list(&self, by: &Secret) -> Result<Vec<Listed>, VaultError> {
+        let caller = self.book.caller(by)?;
+        let living = self.book.living();
+        let seen = living.iter().filter(|token| may(&caller, &token.name).is_ok());
+        let mut listed: Vec<Listed> = seen.map(|token| token.listed()).collect();
+        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(listed)
+    }
+
+    /// Ends a token.
+    pub async fn revoke(&self, by: Secret, name: Principal) -> Result<(), VaultError> {
+        self.blocking(move |book| book.revoke(&by, &name)).await
+    }
+
+    /// Ends every token and returns their names. For the owner only.
+    pub async fn revoke_all(&self, by: Secret) -> Result<Vec<Principal>, VaultError> {
+        self.blocking(move |book| book.revoke_all(&by)).await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        change: impl FnOnce(&Book) -> Result<T, VaultError> + Send + 'static,
+    ) -> Result<T, VaultError> {
+        let book = Arc::clone(&self.book);
+        let changed = self.tasks.spawn_blocking(move || change(&book)).await;
+        changed.unwrap_or(Err(VaultError::Stopping))
+    }
+
+    /// Writes from time to time, and at the end, when tokens were last used.
+    async fn save_uses(self) {
+        let stopping = self.tasks.stopping().clone();
+        loop {
+            let slept = stopping.run_until_cancelled(tokio::time::sleep(SAVE_EVERY)).await;
+            if let Err(error) = self.blocking(Book::save_uses).await {
+                warn!(error = %chain(&error), "the last use of tokens is not written");
+            }
+            if slept.is_none() {
+                return;
+            }
+        }
+    }
+}
+
+impl Book {
+    fn create(
+        &self,
+        by: &Secret,
+        name: Principal,
+        on_living: OnLiving,
+    ) -> Result<Made, VaultError> {
+        let token = bearer::fresh(bearer::TOKEN)?;
+        let made = Living {
+            name: name.clone(),
+            fingerprint: Fingerprint::of(token.expose()),
+            created_at: Timestamp::now(),
+            last_used_at: AtomicU64::new(0),
+        };
+        let created_at = made.created_at;
+        self.change(by, |caller, living| {
+            may(caller, &name)?;
+            let others: Vec<_> =
+                living.iter().filter(|token| token.name != name).cloned().collect();
+            if others.len() < living.len() && on_living == OnLiving::Refuse {
+                return Err(VaultError::TokenExists(name.clone()));
+            }
+            if others.len() >= MAX_TOKENS {
+                return Err(VaultError::TooManyTokens { most: MAX_TOKENS });
+            }
+            *living = others;
+            living.push(Arc::new(made));
+            Ok(())
+        })?;
+        info!(token.name = %name, overwrite = on_living == OnLiving::Overwrite, "token made");
+        Ok(Made { name, token, created_at })
+    }
+
+    fn revoke(&self, by: &Secret, name: &Principal) -> Result<(), VaultError> {
+        self.change(by, |caller, living| {
+            may(caller, name)?;
+            let before = living.len();
+            living.retain(|token| token.name != *name);
+            if living.len() == before {
+                return Err(VaultError::TokenNotFound(name.to_string()));
+            }
+            Ok(())
+        })?;
+        info!(token.name = %name, "token revoked");
+        Ok(())
+    }
+
+    fn revoke_all(&self, by: &Secret) -> Result<Vec<Principal>, VaultError> {
+        let mut names = self.change(by, |caller, living| {
+            if !caller.is_owner() {
+                return Err(VaultError::Forbidden(caller.clone()));
+            }
+            Ok(living.drain(..).map(|token| token.name.clone()).collect::<Vec<_>>())
+        })?;
+        names.sort();
+        info!(tokens = names.len(), "all tokens revoked");
+        Ok(names)
+    }
+
+    /// Makes one change: on disk first, then for all who ask. A change that fails changes nothing.
+    fn change<T>(
+        &self,
+        by: &Secret,
+        change: impl FnOnce(&Principal, &mut Vec<Arc<Living>>) -> Result<T, VaultError>,
+    ) -> Result<T, VaultError> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Who asks may have been revoked by the change before.
+        let caller = self.caller(by)?;
+        let mut living = self.living().to_vec();
+        let outcome = change(&caller, &mut living)?;
+        self.write(&living)?;
+        *self.living.write().unwrap_or_else(PoisonError::into_inner) = living.into();
+        Ok(outcome)
+    }
+
+    fn save_uses(&self) -> Result<(), VaultError> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_stale.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.write(&self.living())
+    }
+
+    /// Writes the file. The caller holds `changing`.
+    fn write(&self, living: &[Arc<Living>]) -> Result<(), VaultError> {
+        private_folder(&self.data_dir, FOLDER)?;
+        let path = path(&self.data_dir);
+        // Before the uses are read, so that none after that is missed.
+        self.is_stale.store(false, Ordering::Relaxed);
+        let tokens = living.iter().map(|token| token.entry()).collect();
+        let written = serde_json::to_vec_pretty(&File { tokens })
+            .map_err(std::io::Error::other)
+            .and_then(|bytes| atomic::replace(&path, &bytes, Readers::Owner));
+        if written.is_err() {
+            self.is_stale.store(true, Ordering::Relaxed);
+        }
+        written.map_err(|error| VaultError::file(&path, error))
+    }
+
+    fn caller(&self, by: &Secret) -> Result<Principal, VaultError> {
+        let known = self.known(by.expose());
+        known.map(|(principal, _)| principal).ok_or(VaultError::Unauthorized)
+    }
+
+    /// Compares with the owner's key and with every token, so that the time says nothing.
+    fn known(&self, bearer: &str) -> Option<(Principal, Option<Arc<Living>>)> {
+        let asked = Fingerprint::of(bearer);
+        let mut found = asked.is(&self.owner).then(|| (Principal::owner(), None));
+        for token in self.living().iter() {
+            if asked.is(&token.fingerprint) {
+                found = Some((token.name.clone(), Some(Arc::clone(token))));
+            }
+        }
+        found
+    }
+
+    fn living(&self) -> Arc<[Arc<Living>]> {
+        Arc::clone(&self.living.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Whether `caller` may do what concerns the token `name`.
+fn may(caller: &Principal, name: &Principal) -> Result<(), VaultError> {
+    if caller.is_owner() || caller == name {
+        return Ok(());
+    }
+    Err(VaultError::Forbidden(caller.clone()))
+}
+
+impl Living {
+    fn listed(&self) -> Listed {
+        Listed {
+            name: self.name.clone(),
+            created_at: self.created_at,
+            last_used_at: self.last_used_at(),
+        }
+    }
+
+    fn last_used_at(&self) -> Option<Timestamp> {
+        let used = self.last_used_at.load(Ordering::Relaxed);
+        (used > 0).then(|| Timestamp::from(std::time::UNIX_EPOCH + Duration::from_millis(used)))
+    }
+
+    fn entry(&self) -> Entry {
+        Entry {
+            name: self.name.to_string(),
+            sha256: self.fingerprint.text(),
+            created_at: self.created_at,
+            last_used_at: self.last_used_at(),
+        }
+    }
+}
+
+/// The file as it is written.
+#[derive(Serialize, Deserialize)]
+struct File {
+    tokens: Vec<Entry>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    name: String,
+    sha256: String,
+    created_at: Timestamp,
+    last_used_at: Option<Timestamp>,
+}
+
+impl Entry {
+    fn living(self) -> Option<Arc<Living>> {
+        Some(Arc::new(Living {
+            name: self.name.parse().ok()?,
+            fingerprint: Fingerprint::from_text(&self.sha256)?,
+            created_at: self.created_at,
+            last_used_at: AtomicU64::new(self.last_used_at.map_or(0, Timestamp::milliseconds)),
+        }))
+    }
+}
+
+fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join(FOLDER).join(FILE)
+}
+
+fn read(path: &Path) -> Result<Vec<Arc<Living>>, VaultError> {
+    let failed = |error| VaultError::file(path, error);
+    if let Some(folder) = path.parent() {
+        real_folder(folder).map_err(failed)?;
+    }
+    let Some(bytes) = atomic::read(path, Readers::Owner).map_err(failed)? else {
+        return Ok(Vec::new());
+    };
+    let file = serde_json::from_slice::<File>(&bytes).ok();
+    let living = file.and_then(|file| file.tokens.into_iter().map(Entry::living).collect());
+    living.ok_or_else(|| VaultError::Damaged {
+        path: path.to_owned(),
+        reason: "it is no list of tokens; remove it and make the tokens again",
+    })
+}

@@ -1,0 +1,373 @@
+//! The wire contract of tokens and of stored configurations: who may do what, and whole replies.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    wire::{Reply, request},
+};
+
+/// A server, and its owner's key.
+struct Server {
+    listeners: Listeners,
+    owner: String,
+}
+
+impl Server {
+    async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    async fn start_with(pairs: &[(&str, &str)]) -> Self {
+        let listeners = Listeners::start_with(pairs).await;
+        let owner = std::fs::read_to_string(listeners.folder.path().join("data/owner.key"));
+        Self { listeners, owner: owner.unwrap().trim().to_owned() }
+    }
+
+    /// Asks as the one whose bearer this is.
+    async fn ask(&self, by: &str, method: &str, path: &str, body: &Value) -> Reply {
+        let bearer = format!("Bearer {by}");
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        request(self.listeners.main, method, path, &headers, &body.to_string()).await
+    }
+
+    /// Has the owner make a token.
+    async fn token(&self, name: &str) -> String {
+        let body = json!({ "name": name, "overwrite": true });
+        let made = self.ask(&self.owner, "POST", "/auth/mcp-tokens", &body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        assert_eq!(made.header("cache-control"), Some("no-store"));
+        made.json()["token"].as_str().unwrap().to_owned()
+    }
+
+    async fn get(&self, by: &str, path: &str) -> Reply {
+        self.ask(by, "GET", path, &Value::Null).await
+    }
+
+    async fn knows(&self, token: &str) -> bool {
+        match self.get(token, "/version").await.status {
+            200 => true,
+            401 => false,
+            other => panic!("{other}"),
+        }
+    }
+}
+
+/// Shows a reply without what differs from run to run.
+fn shown(reply: &Reply) -> String {
+    let mut body = reply.json();
+    steady(&mut body);
+    Reply { body: body.to_string(), headers: reply.headers.clone(), ..*reply }.shown()
+}
+
+fn steady(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if ["token", "createdAt", "lastUsedAt", "id"].contains(&name.as_str())
+                    && member.is_string()
+                {
+                    *member = json!("…");
+                } else {
+                    steady(member);
+                }
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(steady),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_made_shown_once_listed_used_and_revoked() {
+    let server = Server::start().await;
+    let (owner, tokens) = (&server.owner, "/auth/mcp-tokens");
+    let made = server.ask(owner, "POST", tokens, &json!({ "name": "ci" })).await;
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    assert_snapshot!(shown(&made), @r#"
+    201 content-type: application/json
+    {
+      "name": "ci",
+      "token": "…",
+      "createdAt": "…"
+    }
+    "#);
+    let token = made.json()["token"].as_str().unwrap().to_owned();
+    let random = token.strip_prefix("codeinfo_pat_").unwrap();
+    assert_eq!(random.len(), 43, "256 bits in base64");
+    assert_snapshot!(shown(&server.get(owner, tokens).await), @r#"
+    200 content-type: application/json
+    {
+      "tokens": [
+        {
+          "name": "ci",
+          "createdAt": "…",
+          "lastUsedAt": null
+        }
+      ]
+    }
+    "#);
+    assert!(server.knows(&token).await);
+    let listed = server.get(&token, tokens).await;
+    assert!(listed.json()["tokens"][0]["lastUsedAt"].is_string(), "{listed:?}");
+    assert!(!listed.body.contains(random));
+    assert_snapshot!(shown(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
+    200 content-type: application/json
+    {
+      "revoked": [
+        "ci"
+      ]
+    }
+    "#);
+    assert!(!server.knows(&token).await);
+    assert_snapshot!(shown(&server.ask(owner, "DELETE", "/auth/mcp-tokens/ci", &Value::Null).await), @r#"
+    404 content-type: application/json
+    {
+      "error": "TOKEN_NOT_FOUND",
+      "message": "there is no token `ci`"
+    }
+    "#);
+    let again = server.ask(owner, "POST", tokens, &json!({ "name": "ci" })).await;
+    assert_eq!(again.status, 201, "a revoked name is free: {again:?}");
+}
+
+#[tokio::test]
+async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
+    let server = Server::start().await;
+    let first = server.token("ci").await;
+    let ask =
+        async |body: Value| server.ask(&server.owner, "POST", "/auth/mcp-tokens", &body).await;
+    assert_snapshot!(shown(&ask(json!({ "name": "ci" })).await), @r#"
+    409 content-type: application/json
+    {
+      "error": "TOKEN_EXISTS",
+      "message": "there is a token `ci`; with `overwrite` it is revoked and made again"
+    }
+    "#);
+    assert!(server.knows(&first).await);
+    let second = server.token("ci").await;
+    assert!(!server.knows(&first).await && server.knows(&second).await);
+    assert_snapshot!(shown(&ask(json!({ "name": "a b", "overwrite": "yes", "x": 1 })).await), @r#"
+    400 content-type: application/json
+    {
+      "error": "VALIDATION_FAILED",
+      "message": "`overwrite` must be a boolean; `x` is not known here",
+      "details": [
+        "`overwrite` must be a boolean",
+        "`x` is not known here"
+      ]
+    }
+    "#);
+    for name in ["owner", "a b", "..", "é", ""] {
+        let refused = ask(json!({ "name": name })).await;
+        assert_eq!((refused.status, &refused.json()["error"]), (400, &json!("VALIDATION_FAILED")));
+    }
+}
+
+#[tokio::test]
+async fn fifty_overwrites_at_once_leave_exactly_one_token() {
+    let server = Server::start().await;
+    let making = (0..50).map(|_| server.token("ci"));
+    let made = futures_util::future::join_all(making).await;
+    let mut good = 0;
+    for token in &made {
+        good += usize::from(server.knows(token).await);
+    }
+    assert_eq!((made.len(), good), (50, 1));
+    let listed = server.get(&server.owner, "/auth/mcp-tokens").await.json();
+    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_token_concerns_its_own_name_only() {
+    let server = Server::start().await;
+    let (ann, bob) = (server.token("ann").await, server.token("bob").await);
+    let forbidden = [
+        ("POST", "/auth/mcp-tokens", json!({ "name": "bob", "overwrite": true })),
+        ("POST", "/auth/mcp-tokens", json!({ "name": "new" })),
+        ("DELETE", "/auth/mcp-tokens/bob", Value::Null),
+        ("DELETE", "/auth/mcp-tokens/nobody", Value::Null),
+        ("POST", "/auth/logout-all", Value::Null),
+    ];
+    for (method, path, body) in forbidden {
+        let refused = server.ask(&ann, method, path, &body).await;
+        let message = "the token `ann` may list, replace and revoke itself only; the rest is for the \
+                       owner's key";
+        let wanted = json!({ "error": "FORBIDDEN", "message": message });
+        assert_eq!((refused.status, refused.json()), (403, wanted));
+    }
+    let listed = server.get(&ann, "/auth/mcp-tokens").await.json();
+    assert_eq!(listed["tokens"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["tokens"][0]["name"], "ann");
+    assert!(server.knows(&bob).await);
+
+    let body = json!({ "name": "ann", "overwrite": true });
+    let replaced = server.ask(&ann, "POST", "/auth/mcp-tokens", &body).await;
+    let second = replaced.json()["token"].as_str().unwrap().to_owned();
+    assert!(!server.knows(&ann).await && server.knows(&second).await);
+    let gone = server.ask(&second, "DELETE", "/auth/mcp-tokens/ann", &Value::Null).await;
+    assert_eq!(gone.status, 200, "{gone:?}");
+    assert!(!server.knows(&second).await);
+
+    let all = server.ask(&server.owner, "POST", "/auth/logout-all", &json!({})).await;
+    assert_eq!((all.status, all.json()), (200, json!({ "revoked": ["bob"] })));
+    assert!(!server.knows(&bob).await);
+}
+
+#[tokio::test]
+async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
+    let server = Server::start().await;
+    let token = server.token("ann").await;
+    let main = server.listeners.main;
+    let json = ("content-type", "application/json");
+    for (method, path) in [
+        ("POST", "/auth/mcp-tokens"),
+        ("GET", "/auth/mcp-tokens"),
+        ("DELETE", "/auth/mcp-tokens/ann"),
+        ("POST", "/auth/logout-all"),
+        ("GET", "/mcp/config"),
+        ("POST", "/mcp/config"),
+    ] {
+        let nobody = request(main, method, path, &[json], "{}").await;
+        assert_eq!((nobody.status, nobody.header("www-authenticate")), (401, Some("Bearer")));
+        let message = "this needs a token or the owner's key: send `Authorization: Bearer …`";
+        assert_eq!(nobody.json(), json!({ "error": "UNAUTHORIZED", "message": message }));
+    }
+    // Also where nobody needs to be somebody, and on both listeners.
+    let cut = &token[..token.len() - 1];
+    for to in [main, server.listeners.mcp] {
+        for wrong in [cut, "", "x", &format!("{token}x"), &token.to_uppercase()] {
+            let bearer = format!("Bearer {wrong}");
+            let headers = [json, ("authorization", bearer.as_str())];
+            let refused = request(to, "POST", "/mcp", &headers, "{}").await;
+            assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
+            let message = "the token is not known; it may have been revoked";
+            assert_eq!(refused.json(), json!({ "error": "UNAUTHORIZED", "message": message }));
+        }
+    }
+    let bearer = format!("Bearer {token}");
+    let twice = [json, ("authorization", bearer.as_str()), ("authorization", bearer.as_str())];
+    assert_eq!(request(main, "GET", "/version", &twice, "").await.status, 401);
+    // A password for a proxy is none of ours.
+    let basic = [("authorization", "Basic YTpi")];
+    assert_eq!(request(main, "GET", "/version", &basic, "").await.status, 200);
+}
+
+#[tokio::test]
+async fn no_web_page_can_have_tokens_or_configurations_changed() {
+    let server = Server::start().await;
+    server.token("ann").await;
+    let bearer = format!("Bearer {}", server.owner);
+    let bearer = ("authorization", bearer.as_str());
+    for (method, path) in [
+        ("POST", "/auth/mcp-tokens"),
+        ("DELETE", "/auth/mcp-tokens/ann"),
+        ("POST", "/auth/logout-all"),
+        ("POST", "/mcp/config"),
+    ] {
+        let bare = request(server.listeners.main, method, path, &[bearer], "").await;
+        assert_eq!(bare.status, 415, "{method} {path}");
+        let page =
+            [bearer, ("content-type", "application/json"), ("origin", "http://evil.example")];
+        let foreign = request(server.listeners.main, method, path, &page, "{}").await;
+        assert_eq!(foreign.status, 403, "{method} {path}");
+        assert!(foreign.body.contains("origin"), "{foreign:?}");
+    }
+    for (path, allow) in [
+        ("/auth/mcp-tokens", "GET, HEAD, POST"),
+        ("/mcp/config", "GET, HEAD, POST"),
+        ("/auth/mcp-tokens/ann", "DELETE"),
+        ("/auth/logout-all", "POST"),
+    ] {
+        let wrong = server.ask(&server.owner, "PUT", path, &Value::Null).await;
+        assert_eq!((wrong.status, wrong.header("allow")), (405, Some(allow)));
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_is_kept_for_its_principal_alone() {
+    let server = Server::start().await;
+    let (ann, bob) = (server.token("ann").await, server.token("bob").await);
+    let none = server.get(&ann, "/mcp/config").await;
+    assert_eq!(none.header("cache-control"), Some("no-store"));
+    assert_snapshot!(none.shown(), @r#"
+    200 content-type: application/json
+    {
+      "mcpServers": {}
+    }
+    "#);
+    let config = json!({
+        "mcpServers": { "git": { "command": "git-mcp", "env": { "PAT": "hunter2" } } },
+        "agent": { "tools": { "enabled": true, "maxSteps": 5, "systemPrompt": "Be brief." } },
+    });
+    let stored = server.ask(&ann, "POST", "/mcp/config", &config).await;
+    assert_snapshot!(shown(&stored), @r#"
+    200 content-type: application/json
+    {
+      "success": true,
+      "id": "…",
+      "version": 1,
+      "createdAt": "…"
+    }
+    "#);
+    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+    for other in [&bob, &server.owner] {
+        assert_eq!(server.get(other, "/mcp/config").await.json(), json!({ "mcpServers": {} }));
+    }
+    let second = server.ask(&ann, "POST", "/mcp/config", &json!({ "mcpServers": {} })).await;
+    assert_eq!(second.json()["version"], 2);
+    assert_eq!(second.json()["id"], stored.json()["id"]);
+    assert_eq!(server.get(&ann, "/mcp/config").await.json(), json!({ "mcpServers": {} }));
+    let listed = server.get(&ann, "/auth/mcp-tokens").await.json();
+    assert!(listed["tokens"][0]["lastUsedAt"].is_string(), "{listed}");
+    // A token that is replaced is the same principal.
+    server.ask(&ann, "POST", "/mcp/config", &config).await;
+    let ann = server.token("ann").await;
+    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+}
+
+#[tokio::test]
+async fn a_faulty_configuration_is_refused_and_changes_nothing() {
+    let server = Server::start().await;
+    let ann = server.token("ann").await;
+    let config = json!({ "mcpServers": { "git": { "command": "git-mcp" } } });
+    assert_eq!(server.ask(&ann, "POST", "/mcp/config", &config).await.status, 200);
+    let large = "x".repeat(64 * 1024);
+    for faulty in [
+        json!([]),
+        json!({ "mcpServers": [] }),
+        json!({ "mcpServers": {}, "other": 1 }),
+        json!({ "mcpServers": {}, "agent": { "tools": { "maxSteps": 0 } } }),
+        json!({ "mcpServers": {}, "agent": { "tools": { "enabled": "yes" } } }),
+        json!({ "mcpServers": {}, "agent": { "other": {} } }),
+        json!({ "mcpServers": { "Bad Name": { "command": "x" } } }),
+        json!({ "mcpServers": { "both": { "command": "x", "url": "http://x.example" } } }),
+        json!({ "mcpServers": { "git": { "command": "x", "env": { "A": ["hunter2"] } } } }),
+        json!({ "mcpServers": { "git": { "command": "x", "args": vec![&large[..9000]; 10] } } }),
+    ] {
+        let refused = server.ask(&ann, "POST", "/mcp/config", &faulty).await;
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert_eq!(refused.json()["error"], "VALIDATION_FAILED", "{refused:?}");
+        assert!(!refused.body.contains("hunter2") && !refused.body.contains(&large));
+    }
+    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+}
+
+#[tokio::test]
+async fn a_configuration_that_cannot_be_read_names_its_file_and_the_rest_goes_on() {
+    let server = Server::start().await;
+    let ann = server.token("ann").await;
+    let config = json!({ "mcpServers": { "git": { "command": "git-mcp" } } });
+    assert_eq!(server.ask(&ann, "POST", "/mcp/config", &config).await.status, 200);
+    let key = server.listeners.folder.path().join("data/secret.key");
+    let good = std::fs::read(&key).unwrap();
+    std::fs::write(&key, "A".repeat(43)).unwrap();
+    let refused = server.get(&ann, "/mcp/config").await;
+    assert_eq!((refused.status, &refused.json()["error"]), (503, &json!("VAULT_UNAVAILABLE")));
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("1.sealed") && message.contains("secret.key"), "{message}");
+    assert!(server.knows(&ann).await);
+    std::fs::write(&key, good).unwrap();
+    assert_eq!(server.get(&ann, "/mcp/config").await.json(), config);
+}

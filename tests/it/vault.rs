@@ -1,0 +1,451 @@
+//! The vault below its routes: what lies on disk, what a crash leaves, and what is refused.
+#![cfg(unix)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use codeinfo::{
+    config::{Secret, SecretKey},
+    domain::Principal,
+    task::Tasks,
+    vault::{OnLiving, ProcessKey, Slot, Vault, VaultError, owner_key},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const KEPT: usize = 20;
+
+async fn open(folder: &Path) -> Result<Vault, VaultError> {
+    Vault::open(folder, None, Tasks::default()).await
+}
+
+fn name(name: &str) -> Principal {
+    name.parse().unwrap()
+}
+
+fn slot(principal: &str) -> Slot {
+    Slot::toolkits(name(principal))
+}
+
+async fn read(vault: &Vault, principal: &str) -> Result<Option<(u64, Value)>, VaultError> {
+    let stored = vault.configs.read::<Value>(slot(principal)).await?;
+    Ok(stored.map(|stored| (stored.kept.version, stored.value)))
+}
+
+fn owner(folder: &Path) -> Secret {
+    owner_key(folder).unwrap().unwrap()
+}
+
+/// Every file below a folder, with what is in it.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.append(&mut self::files(&path));
+        } else {
+            files.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    files
+}
+
+/// The folder of the one configuration.
+fn shelf(folder: &Path) -> PathBuf {
+    let mut folders = fs::read_dir(folder.join("vault/configs")).unwrap();
+    let only = folders.next().unwrap().unwrap().path();
+    assert!(folders.next().is_none());
+    only
+}
+
+#[tokio::test]
+async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    let made = vault.tokens.create(owner(folder.path()), name("ann"), OnLiving::Refuse);
+    let token = made.await.unwrap().token;
+    let value = json!({ "mcpServers": { "git": { "env": { "PAT": "hunter2-hunter2" } } } });
+    vault.configs.write(slot("ann"), value).await.unwrap();
+    let found = files(folder.path());
+    assert_eq!(found.len(), 5, "{:?}", found.keys());
+    for (path, bytes) in found {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        for secret in [token.expose(), &token.expose()[13..], "hunter2", "PAT", "git"] {
+            assert!(!text.contains(secret), "{} has `{secret}`", path.display());
+        }
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+    for below in ["vault", "vault/configs"] {
+        let mode = fs::metadata(folder.path().join(below)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{below}");
+    }
+    assert!(!format!("{vault:?}{token:?}").contains(&token.expose()[13..]));
+}
+
+#[tokio::test]
+async fn tokens_outlive_the_process_with_the_time_of_their_last_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let tasks = Tasks::default();
+    let vault = Vault::open(folder.path(), None, tasks.clone()).await.unwrap();
+    let owner = owner(folder.path());
+    let made = vault.tokens.create(owner.clone(), name("ann"), OnLiving::Refuse).await.unwrap();
+    let before = files(folder.path());
+    for _ in 0..100 {
+        assert_eq!(vault.tokens.principal(made.token.expose()), Some(name("ann")));
+    }
+    assert_eq!(files(folder.path()), before, "a use is no write");
+    let listed = vault.tokens.list(&owner).unwrap();
+    assert!(tasks.stop(Duration::from_secs(20)).await);
+
+    let vault = open(folder.path()).await.unwrap();
+    assert_eq!(vault.tokens.list(&owner).unwrap(), listed);
+    assert!(listed[0].last_used_at.is_some());
+    assert_eq!(vault.tokens.principal(made.token.expose()), Some(name("ann")));
+    assert_eq!(vault.tokens.principal(owner.expose()), Some(Principal::owner()));
+    vault.tokens.revoke_all(owner).await.unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    assert_eq!(vault.tokens.principal(made.token.expose()), None);
+}
+
+#[tokio::test]
+async fn a_token_that_was_replaced_cannot_replace_its_successor() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    let owner = owner(folder.path());
+    let create = |by: &Secret| vault.tokens.create(by.clone(), name("ann"), OnLiving::Overwrite);
+    let first = create(&owner).await.unwrap().token;
+    let second = create(&first).await.unwrap().token;
+    assert!(matches!(create(&first).await, Err(VaultError::Unauthorized)));
+    assert!(matches!(vault.tokens.list(&first), Err(VaultError::Unauthorized)));
+    vault.tokens.revoke(owner, name("ann")).await.unwrap();
+    assert!(matches!(create(&second).await, Err(VaultError::Unauthorized)));
+}
+
+#[tokio::test]
+async fn tokens_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    let owner = owner(folder.path());
+    for number in 0..256 {
+        let made = name(&format!("t{number}"));
+        vault.tokens.create(owner.clone(), made, OnLiving::Refuse).await.unwrap();
+    }
+    let create = |made: &str| vault.tokens.create(owner.clone(), name(made), OnLiving::Overwrite);
+    assert!(matches!(create("more").await, Err(VaultError::TooManyTokens { most: 256 })));
+    assert!(create("t7").await.is_ok(), "one that is replaced needs no room");
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_written_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    let owner = owner(folder.path());
+    let create = || vault.tokens.create(owner.clone(), name("ann"), OnLiving::Overwrite);
+    let first = create().await.unwrap().token;
+    // A folder stands where the file is to be put.
+    let file = folder.path().join("vault/tokens.json");
+    let bytes = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    fs::create_dir_all(file.join("in/the/way")).unwrap();
+    assert!(matches!(create().await, Err(VaultError::File { .. })));
+    assert!(vault.tokens.revoke(owner.clone(), name("ann")).await.is_err());
+    assert_eq!(vault.tokens.principal(first.expose()), Some(name("ann")));
+    fs::remove_dir_all(&file).unwrap();
+    fs::write(&file, bytes).unwrap();
+    let second = create().await.unwrap().token;
+    assert_eq!(vault.tokens.principal(first.expose()), None);
+    assert_eq!(vault.tokens.principal(second.expose()), Some(name("ann")));
+}
+
+#[tokio::test]
+async fn files_that_others_may_read_links_and_nonsense_are_refused_by_name() {
+    for file in ["owner.key", "vault/tokens.json"] {
+        for fault in ["rights", "link", "nonsense"] {
+            let folder = tempfile::tempdir().unwrap();
+            let vault = open(folder.path()).await.unwrap();
+            let by = owner(folder.path());
+            vault.tokens.create(by, name("ann"), OnLiving::Refuse).await.unwrap();
+            let path = folder.path().join(file);
+            break_file(&path, fault);
+            let said = open(folder.path()).await.unwrap_err().to_string();
+            assert!(said.contains(&path.display().to_string()), "{file}, {fault}: {said}");
+        }
+    }
+    for fault in ["rights", "link", "nonsense"] {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = open(folder.path()).await.unwrap();
+        vault.configs.write(slot("ann"), json!(1)).await.unwrap();
+        let path = folder.path().join("secret.key");
+        break_file(&path, fault);
+        let failure = read(&vault, "ann").await.unwrap_err();
+        assert!(failure.to_string().contains(&path.display().to_string()), "{fault}: {failure}");
+        assert!(vault.configs.write(slot("bob"), json!(1)).await.is_err(), "{fault}");
+        // The rest goes on.
+        assert!(open(folder.path()).await.is_ok());
+    }
+    // A link instead of a folder leads out of the data folder.
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let vault = open(folder.path()).await.unwrap();
+    symlink(elsewhere.path(), folder.path().join("vault")).unwrap();
+    assert!(vault.configs.write(slot("ann"), json!(1)).await.is_err());
+    let made = vault.tokens.create(owner(folder.path()), name("ann"), OnLiving::Refuse).await;
+    assert!(matches!(made, Err(VaultError::File { .. })), "{made:?}");
+    assert!(files(elsewhere.path()).is_empty());
+}
+
+fn break_file(path: &Path, fault: &str) {
+    match fault {
+        "rights" => fs::set_permissions(path, fs::Permissions::from_mode(0o640)).unwrap(),
+        "link" => {
+            let aside = path.with_extension("aside");
+            fs::rename(path, &aside).unwrap();
+            symlink(aside, path).unwrap();
+        }
+        _ => fs::write(path, "nonsense").unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_names_the_file_and_a_lost_one_is_not_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    vault.configs.write(slot("ann"), json!(1)).await.unwrap();
+    let key = fs::read_to_string(folder.path().join("secret.key")).unwrap();
+    let with = async |key: &str| {
+        let key: SecretKey = key.parse().unwrap();
+        Vault::open(folder.path(), Some(key), Tasks::default()).await.unwrap()
+    };
+    assert_eq!(read(&with(&key).await, "ann").await.unwrap(), Some((1, json!(1))));
+    let wrong = with(&"A".repeat(43)).await;
+    let failure = read(&wrong, "ann").await.unwrap_err();
+    assert!(matches!(failure, VaultError::OtherKey { .. }), "{failure}");
+    let said = failure.to_string();
+    assert!(said.contains("1.sealed") && said.contains("`SECRET_KEY`"), "{said}");
+
+    fs::remove_file(folder.path().join("secret.key")).unwrap();
+    for failure in [
+        read(&vault, "ann").await.unwrap_err(),
+        vault.configs.write(slot("bob"), json!(1)).await.unwrap_err(),
+    ] {
+        assert!(matches!(failure, VaultError::NoKey { .. }), "{failure}");
+        assert!(failure.to_string().contains("secret.key"), "{failure}");
+    }
+    assert!(!folder.path().join("secret.key").exists());
+}
+
+#[tokio::test]
+async fn every_flipped_byte_of_a_version_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    vault.configs.write(slot("ann"), json!({ "a": "b" })).await.unwrap();
+    let path = shelf(folder.path()).join("1.sealed");
+    let good = fs::read(&path).unwrap();
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        fs::write(&path, bad).unwrap();
+        let failure = read(&vault, "ann").await.unwrap_err();
+        assert!(failure.to_string().contains("1.sealed"), "byte {at}: {failure}");
+    }
+    fs::write(&path, &good[..good.len() - 1]).unwrap();
+    assert!(read(&vault, "ann").await.is_err());
+    fs::write(&path, good).unwrap();
+    assert_eq!(read(&vault, "ann").await.unwrap(), Some((1, json!({ "a": "b" }))));
+}
+
+#[tokio::test]
+async fn a_version_of_another_principal_or_number_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    vault.configs.write(slot("ann"), json!("of ann")).await.unwrap();
+    vault.configs.write(slot("ann"), json!("later")).await.unwrap();
+    let ann = shelf(folder.path());
+    vault.configs.write(slot("bob"), json!("of bob")).await.unwrap();
+    let folders = fs::read_dir(folder.path().join("vault/configs")).unwrap();
+    let bob = folders.map(|entry| entry.unwrap().path()).find(|path| *path != ann).unwrap();
+    fs::copy(ann.join("1.sealed"), bob.join("1.sealed")).unwrap();
+    let failure = read(&vault, "bob").await.unwrap_err();
+    assert!(matches!(failure, VaultError::Damaged { .. }), "{failure}");
+    fs::copy(ann.join("1.sealed"), ann.join("2.sealed")).unwrap();
+    let failure = read(&vault, "ann").await.unwrap_err();
+    assert!(matches!(failure, VaultError::Damaged { .. }), "{failure}");
+}
+
+#[tokio::test]
+async fn configurations_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    let large = json!("x".repeat(64 * 1024));
+    let failure = vault.configs.write(slot("ann"), large).await.unwrap_err();
+    assert!(matches!(failure, VaultError::TooLarge { .. }), "{failure}");
+    for number in 0..256 {
+        vault.configs.write(slot(&format!("p{number}")), json!(1)).await.unwrap();
+    }
+    let failure = vault.configs.write(slot("more"), json!(1)).await.unwrap_err();
+    assert!(matches!(failure, VaultError::TooManyConfigs { most: 256 }), "{failure}");
+    assert!(vault.configs.write(slot("p7"), json!(2)).await.is_ok());
+}
+
+#[test]
+fn the_key_of_a_process_is_known_to_it_alone() {
+    let (first, second) = (ProcessKey::fresh().unwrap(), ProcessKey::fresh().unwrap());
+    assert!(first.is(first.secret().expose()) && !first.is(second.secret().expose()));
+    assert!(!format!("{first:?}").contains(first.secret().expose()));
+}
+
+/// What happens to a configuration, crashes included.
+#[derive(Debug, Clone)]
+enum Step {
+    Write(u8),
+    /// The process dies after a version is on disk, before it is the current one.
+    DiesBeforeSwitch(u8),
+    /// It dies while a version is being written.
+    DiesInVersion,
+    /// It dies while the pointer is being replaced.
+    DiesInSwitch,
+    /// It dies before the oldest versions are removed.
+    DiesBeforePruning(u8),
+    Restart,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => any::<u8>().prop_map(Step::Write),
+        2 => any::<u8>().prop_map(Step::DiesBeforeSwitch),
+        1 => Just(Step::DiesInVersion),
+        1 => Just(Step::DiesInSwitch),
+        1 => any::<u8>().prop_map(Step::DiesBeforePruning),
+        1 => Just(Step::Restart),
+    ]
+}
+
+/// Puts back what was in a folder, and removes nothing that came.
+fn put_back(files: &BTreeMap<PathBuf, Vec<u8>>) {
+    for (path, bytes) in files {
+        fs::write(path, bytes).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+}
+
+async fn in_any_order(steps: &[Step]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut vault = open(folder.path()).await.unwrap();
+    let mut current: Option<(u64, Value)> = None;
+    let mut highest = 0;
+    for step in steps {
+        match step {
+            Step::Write(value) => {
+                let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
+                assert!(kept.version > highest, "{} after {highest}", kept.version);
+                highest = kept.version;
+                current = Some((kept.version, json!(value)));
+                assert!(versions(folder.path()) <= KEPT);
+            }
+            Step::DiesBeforeSwitch(value) => {
+                if current.is_none() {
+                    continue;
+                }
+                let pointer = shelf(folder.path()).join("current");
+                let before = fs::read(&pointer).unwrap();
+                let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
+                highest = kept.version;
+                put_back(&[(pointer, before)].into());
+                vault = open(folder.path()).await.unwrap();
+            }
+            Step::DiesInVersion | Step::DiesInSwitch if current.is_some() => {
+                let next = format!("{}.tmp", highest + 1);
+                let name = if matches!(step, Step::DiesInVersion) { &next } else { "current.tmp" };
+                fs::write(shelf(folder.path()).join(name), "half").unwrap();
+                vault = open(folder.path()).await.unwrap();
+            }
+            Step::DiesBeforePruning(value) if current.is_some() => {
+                let mut before = files(&shelf(folder.path()));
+                before.retain(|path, _| path.extension().is_some());
+                let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
+                highest = kept.version;
+                current = Some((kept.version, json!(value)));
+                put_back(&before);
+                vault = open(folder.path()).await.unwrap();
+            }
+            _ => vault = open(folder.path()).await.unwrap(),
+        }
+        assert_eq!(read(&vault, "ann").await.unwrap(), current, "after {step:?}");
+    }
+    let kept = vault.configs.write(slot("ann"), json!("last")).await.unwrap();
+    assert_eq!(read(&vault, "ann").await.unwrap(), Some((kept.version, json!("last"))));
+    let written = usize::try_from(highest).unwrap() + 1;
+    assert_eq!(versions(folder.path()), written.min(KEPT));
+}
+
+fn versions(folder: &Path) -> usize {
+    let found = files(&shelf(folder));
+    found.keys().filter(|path| path.extension().is_some_and(|kind| kind == "sealed")).count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_current_version_is_always_one_that_was_written_whole(
+        steps in proptest::collection::vec(step(), 1..60),
+    ) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(in_any_order(&steps));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Of each name exactly the token that was made last is good, and after a restart as well.
+    #[test]
+    fn of_each_name_only_the_last_token_is_good(
+        steps in proptest::collection::vec((0..3_u8, 0..3_u8), 1..24),
+    ) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let mut vault = open(folder.path()).await.unwrap();
+            let by = owner(folder.path());
+            let (mut made, mut good) = (Vec::new(), BTreeMap::new());
+            for (who, what) in steps {
+                let who = name(&format!("p{who}"));
+                match what {
+                    0 => {
+                        let ended = vault.tokens.revoke(by.clone(), who.clone()).await;
+                        prop_assert_eq!(ended.is_ok(), good.remove(&who).is_some());
+                    }
+                    1 => {
+                        let one =
+                            vault.tokens.create(by.clone(), who.clone(), OnLiving::Refuse).await;
+                        prop_assert_eq!(one.is_ok(), !good.contains_key(&who));
+                        if let Ok(one) = one {
+                            made.push(one.token.clone());
+                            good.insert(who, one.token);
+                        }
+                    }
+                    _ => {
+                        let one =
+                            vault.tokens.create(by.clone(), who.clone(), OnLiving::Overwrite).await;
+                        let one = one.unwrap();
+                        made.push(one.token.clone());
+                        good.insert(who, one.token);
+                    }
+                }
+                vault = open(folder.path()).await.unwrap();
+                for token in &made {
+                    let wanted = good.iter().find(|(_, good)| *good == token);
+                    let wanted = wanted.map(|(who, _)| who.clone());
+                    prop_assert_eq!(vault.tokens.principal(token.expose()), wanted);
+                }
+            }
+            Ok(())
+        })?;
+    }
+}
