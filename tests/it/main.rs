@@ -2,6 +2,7 @@
 //! end to end with the real Codex.
 #![cfg(test)]
 
+mod auth;
 mod benches;
 mod chat;
 mod chat_proof;

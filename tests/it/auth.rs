@@ -1,0 +1,279 @@
+//! Who is answered: `AUTH=required` on both listeners, tokens on the command line, and a real turn between them.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    support::{
+        codex,
+        model::{Model, Reply, says, searches},
+        process::{Environment, Program, fresh, http, run},
+    },
+    wire::{self, get, head, request},
+};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn owner_key(data: &Path) -> String {
+    fs::read_to_string(data.join("owner.key")).unwrap().trim().to_owned()
+}
+
+/// A server without Codex that demands tokens, and its owner's key as a header.
+async fn closed() -> (Listeners, String) {
+    let server = Listeners::start_with(&[("AUTH", "required")]).await;
+    let bearer = format!("Bearer {}", owner_key(&server.folder.path().join("data")));
+    (server, bearer)
+}
+
+#[tokio::test]
+async fn with_auth_required_nobody_is_answered_without_a_token_on_either_listener() {
+    let (server, bearer) = closed().await;
+    let bearer = ("authorization", bearer.as_str());
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (to, method, path, body) in [
+        (server.main, "GET", "/metrics", ""),
+        (server.main, "GET", "/ingest/roots", ""),
+        (server.main, "POST", "/ingest/start", "{}"),
+        (server.main, "POST", "/tools/vector-search", r#"{"query":"x"}"#),
+        (server.main, "POST", "/chat", r#"{"question":"x"}"#),
+        (server.main, "POST", "/mcp", list),
+        (server.main, "GET", "/nowhere", ""),
+        (server.main, "GET", "/health/", ""),
+        (server.main, "GET", "/%68ealth", ""),
+        (server.mcp, "POST", "/", list),
+        (server.mcp, "POST", "/mcp", list),
+        (server.mcp, "GET", "/health", ""),
+    ] {
+        let refused = request(to, method, path, &[JSON], body).await;
+        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
+        assert!(refused.body.contains("codeinfo token create NAME"), "{refused:?}");
+        let wrong = request(to, method, path, &[JSON, ("authorization", "Bearer x")], body).await;
+        assert_eq!(wrong.status, 401, "{method} {path}");
+        let answered = request(to, method, path, &[JSON, bearer], body).await;
+        assert_ne!(answered.status, 401, "{method} {path}: {answered:?}");
+    }
+    let pong = request(server.mcp, "POST", "/mcp", &[JSON, bearer], list).await;
+    assert_eq!((pong.status, &pong.json()["result"]), (200, &json!({})));
+}
+
+#[tokio::test]
+async fn monitors_are_answered_without_a_token_and_learn_no_more_than_how_it_goes() {
+    let (server, bearer) = closed().await;
+    assert_snapshot!(get(server.main, "/health").await.shown(), @r#"
+    200 content-type: application/json
+    {
+      "status": "degraded"
+    }
+    "#);
+    assert_snapshot!(get(server.main, "/ready").await.shown(), @r#"
+    503 content-type: application/json
+    {
+      "ready": false
+    }
+    "#);
+    assert_snapshot!(get(server.main, "/version").await.shown(), @r#"
+    200 content-type: application/json
+    {
+      "app": "codeinfo"
+    }
+    "#);
+    for path in ["/health", "/version"] {
+        let whole = request(server.main, "GET", path, &[("authorization", &bearer)], "").await;
+        assert!(whole.json()["version"].is_string(), "{whole:?}");
+        let wrong = request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
+        assert_eq!(wrong.status, 401, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_bearer_is_judged_after_host_and_origin_and_before_the_body() {
+    let (server, bearer) = closed().await;
+    let foreign = [JSON, ("host", "evil.example")];
+    assert_eq!(request(server.main, "POST", "/chat", &foreign, "{}").await.status, 403);
+    let page = [JSON, ("origin", "http://evil.example"), ("authorization", bearer.as_str())];
+    assert_eq!(request(server.main, "POST", "/chat", &page, "{}").await.status, 403);
+    for to in [server.main, server.mcp] {
+        // Of the body nothing is ever sent.
+        let refused = wire::send(to, head("POST", "/mcp", &[JSON], 1000).as_bytes()).await;
+        assert_eq!(refused.status, 401);
+    }
+}
+
+/// A repository, and the environment of programs that demand tokens and log much.
+fn world(folder: &Path, more: Environment) -> (PathBuf, Environment) {
+    let repository = folder.join("boiler");
+    fs::create_dir_all(repository.join("src")).unwrap();
+    let valve = "/// Opens the valve when the pressure is too high.\n\
+                 pub fn relieve_pressure(limit: f64) -> bool {\n    limit > 3.0\n}\n";
+    fs::write(repository.join("src/valve.rs"), valve).unwrap();
+    let mut environment = more;
+    environment.push(("AUTH".to_owned(), "required".to_owned()));
+    environment.push(("LOG_LEVEL".to_owned(), "debug".to_owned()));
+    (repository, environment)
+}
+
+fn without_codex() -> Environment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+fn text(output: &Output) -> (Option<i32>, String, String) {
+    let utf8 = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), utf8(&output.stdout), utf8(&output.stderr))
+}
+
+/// Every file below a folder that has `secret` in it.
+fn with_secret(folder: &Path, secret: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() {
+            found.extend(with_secret(&path, secret));
+        } else if kind.is_file() {
+            let bytes = fs::read(&path).unwrap_or_default();
+            if memchr::memmem::find(&bytes, secret.as_bytes()).is_some() {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// The programs that `pid` started, and theirs: how each was called, and with which variables.
+fn called(pid: u32) -> Vec<String> {
+    let mut called = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
+        let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for child in children.split_whitespace() {
+            let read = |what: &str| fs::read(format!("/proc/{child}/{what}")).unwrap_or_default();
+            let all = [read("cmdline"), read("environ")].concat();
+            called.push(String::from_utf8_lossy(&all).into_owned());
+            called.extend(self::called(child.parse().unwrap()));
+        }
+    }
+    called
+}
+
+#[tokio::test]
+async fn a_turn_searches_although_tokens_are_required_and_no_secret_is_left_anywhere() {
+    let folder = fresh();
+    let model = Model::answer(|request| {
+        if request["input"].to_string().contains("function_call_output") {
+            Reply::Items(vec![says("In valve.rs.")])
+        } else {
+            Reply::Items(vec![searches("relieve pressure")])
+        }
+    })
+    .await;
+    let environment = codex::environment(folder.path(), &model.url);
+    let (repository, environment) = world(folder.path(), environment);
+    let (data, log) = (folder.path().join("data"), folder.path().join("server.log"));
+    let server = Program::serve_logging_to(&log, &data, &environment).await;
+    // The command line shows the owner's key by itself.
+    let ingested =
+        text(&run(&data, &environment, &["ingest", &repository.to_string_lossy()]).await);
+    assert_eq!(ingested.0, Some(0), "{}", ingested.2);
+    let (code, token, advice) = text(&run(&data, &environment, &["token", "create", "ci"]).await);
+    assert_eq!((code, token.lines().count()), (Some(0), 1), "{advice}");
+    let token = token.trim().to_owned();
+    let config = json!({ "mcpServers": { "git": {
+        "command": "git-mcp", "env": { "PAT": "hunter2-hunter2" } } } });
+    let stored = http().post(format!("{}/mcp/config", server.main)).bearer_auth(&token);
+    assert_eq!(stored.json(&config).send().await.unwrap().status(), 200);
+
+    let asked = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "codebase_question", "arguments": { "question": "What opens the valve?" } } });
+    let request = || http().post(&server.mcp).header("accept", "application/json").json(&asked);
+    assert_eq!(request().send().await.unwrap().status(), 401);
+    let reply: Value = request().bearer_auth(&token).send().await.unwrap().json().await.unwrap();
+    let shown = reply["result"]["content"][0]["text"].as_str().unwrap_or_default();
+    assert!(shown.contains("vector_summary") && shown.contains("src/valve.rs"), "{reply:#}");
+    assert!(model.latest().contains("relieve_pressure(limit: f64)"), "{}", model.latest());
+
+    let codex = called(server.pid());
+    assert!(codex.iter().any(|codex| codex.contains("app-server")), "{codex:?}");
+    assert!(!codex.iter().any(|codex| codex.contains("codeinfo_key_")), "{codex:?}");
+    let owner = owner_key(&data);
+    assert!(server.terminate().await.success());
+    assert!(fs::read_to_string(&log).unwrap().contains("DEBUG"));
+    assert_eq!(with_secret(folder.path(), "codeinfo_key_"), [data.join("owner.key")]);
+    for secret in [token.as_str(), "hunter2"] {
+        assert_eq!(with_secret(folder.path(), secret), Vec::<PathBuf>::new(), "{secret}");
+    }
+    for said in [&ingested.1, &ingested.2, &advice] {
+        assert!(!said.contains(&owner) && !said.contains(&token), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
+    let folder = fresh();
+    let data = folder.path().join("data");
+    let (_, environment) = world(folder.path(), without_codex());
+    let codeinfo = async |arguments: &[&str]| text(&run(&data, &environment, arguments).await);
+    let (code, alone, advice) = codeinfo(&["token", "create", "ann"]).await;
+    assert_eq!(code, Some(0), "{advice}");
+    assert!(alone.starts_with("codeinfo_pat_") && alone.lines().count() == 1, "{alone}");
+    assert!(advice.contains("codeinfo token revoke ann") && !advice.contains(alone.trim()));
+    let (code, said, exists) = codeinfo(&["token", "create", "ann"]).await;
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+    assert!(exists.contains("there is a token `ann`"), "{exists}");
+    let (code, _, wrong) = codeinfo(&["token", "create", "a b"]).await;
+    assert!(code == Some(1) && wrong.contains("cannot be the name of a token"), "{wrong}");
+
+    let server = Program::serve(&data, &[], &environment).await;
+    let knows = async |token: &str| {
+        let request = http().get(format!("{}/ingest/roots", server.main)).bearer_auth(token.trim());
+        request.send().await.unwrap().status() == 200
+    };
+    assert!(knows(&alone).await, "made without the server, known to it");
+    let (code, again, _) = codeinfo(&["token", "create", "ann", "--overwrite"]).await;
+    assert_eq!(code, Some(0));
+    assert!(!knows(&alone).await && knows(&again).await);
+    let (_, listed, _) = codeinfo(&["token", "list"]).await;
+    assert!(listed.starts_with("ann  made 2") && listed.contains(", used 2"), "{listed}");
+    let (_, listed, _) = codeinfo(&["token", "list", "--json"]).await;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["tokens"][0]["name"], "ann");
+    let (_, made, _) = codeinfo(&["token", "create", "bob", "--json"]).await;
+    let made: Value = serde_json::from_str(&made).unwrap();
+    assert!(knows(made["token"].as_str().unwrap()).await);
+    let (code, revoked, _) = codeinfo(&["token", "revoke", "ann"]).await;
+    assert_eq!((code, revoked.as_str()), (Some(0), "revoked ann\n"));
+    assert!(!knows(&again).await);
+    let (code, _, gone) = codeinfo(&["token", "revoke", "ann"]).await;
+    assert!(code == Some(1) && gone.contains("there is no token `ann`"), "{gone}");
+    assert!(server.terminate().await.success());
+    let (_, revoked, _) = codeinfo(&["token", "revoke", "bob", "--json"]).await;
+    let revoked: Value = serde_json::from_str(&revoked).unwrap();
+    assert_eq!(revoked, json!({ "revoked": ["bob"] }));
+    let (_, listed, hint) = codeinfo(&["token", "list"]).await;
+    assert!(listed.is_empty() && hint.contains("codeinfo token create NAME"), "{hint}");
+}
+
+#[tokio::test]
+async fn a_key_of_the_owner_that_others_may_read_is_not_used() {
+    let folder = fresh();
+    let data = folder.path().join("data");
+    let (_, environment) = world(folder.path(), without_codex());
+    let server = Program::serve(&data, &[], &environment).await;
+    let key = data.join("owner.key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let (code, _, said) = text(&run(&data, &environment, &["repos"]).await);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
+    assert!(said.contains("a token is needed"), "{said}");
+    assert!(server.terminate().await.success());
+    let (code, _, said) = text(&run(&data, &environment, &["repos"]).await);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(run(&data, &environment, &["repos"]).await.status.code(), Some(0));
+}
