@@ -52,32 +52,3 @@ fn judge(bearers: &Bearers, asked: Asked<'_>) -> Result<Option<Principal>, HttpE
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Bearers, main, mcp};
-    use crate::{
-        net::Asked,
-        task::Tasks,
-        vault::{ProcessKey, Vault},
-    };
-
-    #[tokio::test]
-    async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {
-        let folder = tempfile::tempdir().unwrap();
-        let vault = Vault::open(folder.path(), None, Tasks::default()).await.unwrap();
-        let search = ProcessKey::fresh().unwrap();
-        let key = search.secret().expose().to_owned();
-        for are_required in [true, false] {
-            let (tokens, search) = (vault.tokens.clone(), search.clone());
-            let bearers = Bearers { tokens, search, are_required };
-            let (main, mcp) = (main(bearers.clone()), mcp(bearers));
-            let asked = |path| Asked { path, bearer: Some(&key) };
-            assert_eq!(main(asked("/mcp")), Ok(None));
-            for path in ["/mcp/", "/mcp/config", "/chat", "/auth/mcp-tokens", "/health", "/"] {
-                assert!(main(asked(path)).is_err(), "{path}");
-            }
-            assert!(mcp(asked("/mcp")).is_err() && mcp(asked("/")).is_err());
-        }
-    }
-}

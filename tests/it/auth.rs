@@ -213,6 +213,39 @@ async fn a_turn_searches_although_tokens_are_required_and_no_secret_is_left_anyw
 }
 
 #[tokio::test]
+async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {
+    let folder = fresh();
+    let model = Model::replay([Reply::Items(vec![says("Done.")])]).await;
+    let written = folder.path().join("written.jsonl");
+    let script = format!("tee -a '{}' | \"$REAL\" \"$@\"", written.display());
+    let mut environment = codex::environment(folder.path(), &model.url);
+    let program = codex::wrapped(folder.path(), &script).display().to_string();
+    environment.push(("CODEX_BIN".to_owned(), program));
+    let (repository, environment) = world(folder.path(), environment);
+    let data = folder.path().join("data");
+    let server = Program::serve(&data, &[&repository], &environment).await;
+    let asked = http().post(format!("{}/chat", server.main)).bearer_auth(owner_key(&data));
+    let frames = asked.json(&json!({ "question": "What?" })).send().await.unwrap();
+    let frames = frames.text().await.unwrap();
+    assert!(frames.contains("Done."), "{frames}");
+    let written = fs::read_to_string(&written).unwrap();
+    let at = written.find("Bearer codeinfo_key_").unwrap() + "Bearer ".len();
+    let key = written[at..].split('"').next().unwrap();
+    let status = async |url: String| {
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        http().post(url).bearer_auth(key).json(&ping).send().await.unwrap().status().as_u16()
+    };
+    let main = &server.main;
+    assert_eq!(status(format!("{main}/mcp")).await, 200);
+    assert_eq!(status(format!("{main}/mcp?repository=boiler")).await, 200);
+    for path in ["/mcp/", "/mcp/config", "/chat", "/auth/mcp-tokens", "/health", "/"] {
+        assert_eq!(status(format!("{main}{path}")).await, 401, "{path}");
+    }
+    assert_eq!(status(server.mcp.clone()).await, 401);
+    assert!(server.terminate().await.success());
+}
+
+#[tokio::test]
 async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
     let folder = fresh();
     let data = folder.path().join("data");
