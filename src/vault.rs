@@ -46,7 +46,7 @@ impl Vault {
         let data_dir = data_dir.to_owned();
         let own = tasks.clone();
         let opening = move || {
-            let tokens = Tokens::open(&data_dir, own.clone())?;
+            let tokens = Tokens::open(&data_dir, &own)?;
             Ok(Self { tokens, configs: Configs::new(&data_dir, key, own) })
         };
         tasks.spawn_blocking(opening).await.unwrap_or(Err(VaultError::Stopping))

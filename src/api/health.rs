@@ -52,7 +52,7 @@ pub(super) async fn ready(services: &Services, detail: Detail) -> Result<Respons
     if detail == Detail::Whole {
         return ready;
     }
-    let status = ready.map_or_else(Response::from, |ready| ready).status();
+    let status = ready.unwrap_or_else(Response::from).status();
     Ok(reply::json(status, &json!({ "ready": status.is_success() })))
 }
 

@@ -143,16 +143,20 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
     // One nested table, because a dotted key cannot name a server whose name holds a dot.
     let mut servers: Map<String, Value> =
         given.theirs.iter().map(|name| (name.clone(), json!({ "enabled": false }))).collect();
-    let mut search = json!({
-        "url": url,
-        "required": true,
-        "tool_timeout_sec": SEARCH_TIMEOUT_SECS,
-        "startup_timeout_sec": SEARCH_STARTUP_SECS,
-    });
+    let mut search = Map::from_iter(
+        [
+            ("url", json!(url)),
+            ("required", json!(true)),
+            ("tool_timeout_sec", json!(SEARCH_TIMEOUT_SECS)),
+            ("startup_timeout_sec", json!(SEARCH_STARTUP_SECS)),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
     if let Some(key) = &given.search_key {
-        search["http_headers"] = json!({ "Authorization": format!("Bearer {}", key.expose()) });
+        let bearer = format!("Bearer {}", key.expose());
+        search.insert("http_headers".to_owned(), json!({ "Authorization": bearer }));
     }
-    servers.insert((*name).to_owned(), search);
+    servers.insert((*name).to_owned(), search.into());
     let extras: Vec<(String, &Extra)> = given.extras().collect();
     servers.extend(extras.iter().map(|(name, extra)| (name.clone(), server(extra))));
     let mut config = Map::from_iter([("mcp_servers".to_owned(), json!(servers))]);

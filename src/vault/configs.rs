@@ -95,8 +95,8 @@ impl Configs {
     where
         T: Serialize + Send + 'static,
     {
-        let shelf = Arc::clone(&self.shelf);
-        let written = self.tasks.spawn_blocking(move || shelf.write(&slot, value)).await;
+        let kept = Arc::clone(&self.shelf);
+        let written = self.tasks.spawn_blocking(move || kept.write(&slot, value)).await;
         written.unwrap_or(Err(VaultError::Stopping))
     }
 
@@ -105,8 +105,8 @@ impl Configs {
     where
         T: DeserializeOwned + Send + 'static,
     {
-        let shelf = Arc::clone(&self.shelf);
-        let read = self.tasks.spawn_blocking(move || shelf.read(&slot)).await;
+        let kept = Arc::clone(&self.shelf);
+        let read = self.tasks.spawn_blocking(move || kept.read(&slot)).await;
         read.unwrap_or(Err(VaultError::Stopping))
     }
 }

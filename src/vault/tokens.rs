@@ -84,7 +84,7 @@ struct Living {
 
 impl Tokens {
     /// Reads the tokens, and sees to it that there is an owner's key. Blocks.
-    pub(super) fn open(data_dir: &Path, tasks: Tasks) -> Result<Self, VaultError> {
+    pub(super) fn open(data_dir: &Path, tasks: &Tasks) -> Result<Self, VaultError> {
         let owner = owner::owner_key_or_new(data_dir)?;
         let book = Book {
             data_dir: data_dir.to_owned(),
