@@ -3,6 +3,7 @@
 pub mod allowed;
 pub mod discovery;
 mod kept;
+pub mod launch;
 pub mod layers;
 pub mod meta;
 pub mod trusted;

@@ -10,10 +10,12 @@ use super::{
     error::CodexError,
     presence::Unavailable,
     protocol::{CommandEnded, FeatureList},
-    redact::redact,
     server::Server,
 };
-use crate::config::{self, Sandbox};
+use crate::{
+    config::{self, Sandbox},
+    foreign::redact,
+};
 
 /// Exit status of the command that tries the sandbox where it read what it must not.
 const READS_ALL: i32 = 77;

@@ -2,8 +2,8 @@
 
 use std::{io, path::PathBuf};
 
-use super::{presence::Unavailable, redact::redact};
-use crate::error::Code;
+use super::presence::Unavailable;
+use crate::{error::Code, foreign::redact};
 
 /// A failure of the Codex process or of what it needs.
 #[derive(Debug, thiserror::Error)]

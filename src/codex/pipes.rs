@@ -11,13 +11,12 @@ use tokio::{
 };
 use tracing::{debug, warn};
 
-use super::{
-    error::CodexError,
-    lines::{Line, Lines},
-    redact::redact,
-    server::Shared,
+use super::{error::CodexError, server::Shared};
+use crate::{
+    config,
+    foreign::{Line, Lines, redact},
+    task::Tasks,
 };
-use crate::{config, task::Tasks};
 
 /// Longest line of standard output: Codex cuts a tool's result at 1 MiB, and JSON may write each
 /// byte as six.
@@ -152,7 +151,7 @@ async fn read_lines(
         let reply = match lines.next().await {
             Ok(Some(Line::Whole(line))) => shared.take(&line),
             // Not JSON either, so it is counted as such.
-            Ok(Some(Line::TooLong)) => shared.take(b""),
+            Ok(Some(Line::TooLong { .. })) => shared.take(b""),
             Ok(None) => return,
             Err(error) => {
                 warn!(%error, "the output of Codex cannot be read");

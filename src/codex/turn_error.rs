@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::redact::redact;
-use crate::error::Code;
+use crate::{error::Code, foreign::redact};
 
 /// A failed turn.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,7 +53,6 @@ mod store_calls;
 mod store_crash;
 mod store_damage;
 mod store_deferred;
-#[cfg(target_os = "linux")]
 mod store_disk;
 mod store_embedded;
 mod store_kills;
@@ -66,6 +65,9 @@ mod store_suite;
 mod structure;
 mod support;
 mod tidy;
+mod toolkit_calls;
+mod toolkit_hostile;
+mod toolkit_lives;
 mod toolkits_layers;
 mod toolkits_read;
 mod toolkits_trust;

@@ -11,3 +11,4 @@ pub(crate) mod model;
 pub(crate) mod process;
 pub(crate) mod qdrant;
 pub(crate) mod search;
+pub(crate) mod toolkit;

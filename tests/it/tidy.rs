@@ -11,7 +11,7 @@ use codeinfo_lang::{comment, languages};
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
-    &["config", "atomic", "beneath", "secret"],
+    &["config", "atomic", "beneath", "foreign", "secret"],
     &["telemetry"],
     &["net", "store", "embed", "codex", "toolkit", "vault"],
     &["cite", "evidence", "gateway"],
@@ -38,7 +38,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("rmcp::", &["toolkit"]),
     ("sse_stream::", &["cli"]),
     ("subtle::", &["vault"]),
-    ("sysinfo::", &["store"]),
+    ("sysinfo::", &["store", "toolkit"]),
     ("rustls::", &["tls"]),
     ("tokio::process", &["codex", "toolkit"]),
     ("tokio_tungstenite::", &["api"]),

@@ -38,7 +38,7 @@ const DELIMITERS: &[char] =
 
 /// Returns `message` on one line, without escape sequences, addresses, paths and anything that looks
 /// like a key.
-pub(super) fn redact(message: &str) -> String {
+pub(crate) fn redact(message: &str) -> String {
     let (message, _) = message.split_at(message.floor_char_boundary(MAX_BYTES));
     // JSON within JSON escapes its quotes and the ends of its lines.
     let message = strip_str(message)

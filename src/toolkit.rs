@@ -1,0 +1,153 @@
+//! Connections to toolkits: external MCP servers, as processes of ours or over Streamable HTTP.
+//!
+//! Each distinct spec has one client, which turns share. Its server is started on first need, watched,
+//! started again when it ended, and stopped when nobody needs it.
+
+mod catalogue;
+mod client;
+mod error;
+mod handler;
+mod http;
+mod lifecycle;
+mod memory;
+mod pipes;
+mod process;
+mod session;
+mod state;
+mod timing;
+mod words;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
+
+use self::state::Inner;
+pub use self::{
+    catalogue::{CallResult, Catalogue, Tool},
+    client::Client,
+    error::ToolkitError,
+    state::{State, Status},
+    timing::Timing,
+};
+use crate::{
+    config::{Spec, ToolkitName},
+    task::Tasks,
+};
+
+/// Most processes of toolkits at a time.
+const MAX_PROCESSES: usize = 32;
+/// Longest message of a server; one that is longer is not read.
+const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
+/// Most clients that are kept without being used.
+const MAX_CLIENTS: usize = 256;
+
+/// The name of a principal.
+type Owner = String;
+
+/// Connections to toolkits. Clones share them. Its processes end with `tasks`.
+#[derive(Clone)]
+pub struct Pool(Arc<Shared>);
+
+struct Shared {
+    launcher: Arc<dyn Launcher>,
+    tasks: Tasks,
+    timing: Timing,
+    processes: Arc<Semaphore>,
+    clients: Mutex<HashMap<(Option<Owner>, Spec), Arc<Client>>>,
+}
+
+/// Says how the process of a toolkit is started within its fence.
+pub trait Launcher: Send + Sync {
+    /// Returns what is started; an error says what to do.
+    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>>;
+}
+
+/// Which toolkit is to be started.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    /// Whose it is; `None` where it is configured.
+    pub owner: Option<&'a str>,
+    pub name: &'a ToolkitName,
+    pub spec: &'a Spec,
+}
+
+/// A command with all that it is given.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Launch {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    /// Its whole environment.
+    pub env: BTreeMap<String, String>,
+    pub dir: PathBuf,
+}
+
+impl Pool {
+    pub fn new(launcher: Arc<dyn Launcher>, tasks: Tasks) -> Self {
+        Self::with_timing(launcher, tasks, Timing::default())
+    }
+
+    /// Does the same where less time passes than in earnest.
+    pub fn with_timing(launcher: Arc<dyn Launcher>, tasks: Tasks, timing: Timing) -> Self {
+        let processes = Arc::new(Semaphore::new(MAX_PROCESSES));
+        Self(Arc::new(Shared { launcher, tasks, timing, processes, clients: Mutex::default() }))
+    }
+
+    /// Returns the client of `spec` for `owner`: `None` for those that are configured, which all share,
+    /// else the principal whose request carries it. Equal ones share one client. Starts nothing.
+    pub fn client(&self, owner: Option<&str>, name: &ToolkitName, spec: &Spec) -> Arc<Client> {
+        let key = (owner.map(str::to_owned), spec.clone());
+        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if clients.len() >= MAX_CLIENTS && !clients.contains_key(&key) {
+            // Requests can carry any number of specs.
+            clients.retain(|_, client| !is_unused(client));
+        }
+        let made = || {
+            let Shared { launcher, tasks, timing, processes, .. } = &*self.0;
+            let of = (key.0.clone(), name.clone(), spec.clone());
+            let with = (Arc::clone(launcher), tasks.clone(), timing.clone());
+            Arc::new(Client::new(Inner::new(of, with, Arc::clone(processes))))
+        };
+        if let Some(client) = clients.get(&key) {
+            return Arc::clone(client);
+        }
+        let client = made();
+        clients.insert(key, Arc::clone(&client));
+        client
+    }
+
+    /// Returns all clients, ordered by name.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        let clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<Arc<Client>> = clients.values().cloned().collect();
+        all.sort_by(|a, b| (a.name(), a.owner()).cmp(&(b.name(), b.owner())));
+        all
+    }
+}
+
+/// Whether nobody holds `client`, and nothing of it runs.
+fn is_unused(client: &Arc<Client>) -> bool {
+    let state = client.status().state;
+    Arc::strong_count(client) == 1
+        && matches!(state, State::Disabled | State::Stopped | State::Failing)
+}
+
+/// Values of the environment may be secrets.
+impl std::fmt::Debug for Launch {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { program, args, env, dir } = self;
+        let names: Vec<&String> = env.keys().collect();
+        formatter
+            .debug_struct("Launch")
+            .field("program", program)
+            .field("args", args)
+            .field("env", &names)
+            .field("dir", dir)
+            .finish()
+    }
+}

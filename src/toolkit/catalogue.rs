@@ -1,0 +1,172 @@
+//! What a toolkit offers: its tools within bounds, and why others were left out.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use rmcp::{
+    RoleClient,
+    model::{CallToolResult, PaginatedRequestParams, ToolAnnotations},
+    service::{Peer, ServiceError},
+};
+use serde_json::{Map, Value};
+
+/// Most tools of one toolkit.
+const MAX_TOOLS: usize = 512;
+/// Most pages of its list that are followed.
+const MAX_PAGES: usize = 64;
+/// Largest schema of one tool, as JSON.
+const MAX_SCHEMA_BYTES: usize = 64 * 1024;
+const MAX_NAME_BYTES: usize = 128;
+const MAX_TITLE_BYTES: usize = 256;
+const MAX_DESCRIPTION_BYTES: usize = 16 * 1024;
+/// Most tools that are left out and named.
+const MAX_LEFT_OUT: usize = 100;
+
+/// The tools of a toolkit at one time. A new one takes its place whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Catalogue {
+    /// Grows with each start of the server and each change of its list.
+    pub generation: u64,
+    pub tools: Vec<Tool>,
+    /// Names of tools that are not offered, and why.
+    pub left_out: Vec<(String, String)>,
+}
+
+/// One tool. What its server does not say about it is as the protocol has it.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has four hints")]
+pub struct Tool {
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub input_schema: Map<String, Value>,
+    pub read_only: bool,
+    pub destructive: bool,
+    pub idempotent: bool,
+    pub open_world: bool,
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallResult {
+    /// Blocks of content as the server sent them.
+    pub content: Vec<Value>,
+    pub structured: Option<Value>,
+    /// Whether the tool failed, as the content says.
+    pub is_error: bool,
+    /// For how long the server says that the result holds.
+    pub ttl: Option<Duration>,
+}
+
+impl Catalogue {
+    /// Returns the tool of that name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// Asks for all pages of the list.
+pub(super) async fn fetch(peer: &Peer<RoleClient>) -> Result<Catalogue, ServiceError> {
+    let mut listed = Listed::default();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let asked = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let page = peer.list_tools(Some(asked)).await?;
+        page.tools.into_iter().for_each(|tool| listed.take(tool));
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if cursor.is_some() {
+        listed.leave_out("…", format!("the list has more than {MAX_PAGES} pages"));
+    }
+    Ok(listed.catalogue())
+}
+
+#[derive(Debug, Default)]
+struct Listed {
+    names: BTreeSet<String>,
+    tools: Vec<Tool>,
+    left_out: Vec<(String, String)>,
+    /// How many more were left out.
+    unnamed: usize,
+}
+
+impl Listed {
+    fn take(&mut self, tool: rmcp::model::Tool) {
+        let schema = serde_json::to_vec(&*tool.input_schema).map_or(usize::MAX, |json| json.len());
+        let fault = if self.tools.len() >= MAX_TOOLS {
+            Some(format!("a toolkit has at most {MAX_TOOLS} tools"))
+        } else if tool.name.is_empty() || tool.name.chars().any(|c| c.is_control() || c == ' ') {
+            Some("its name is empty, or has spaces".to_owned())
+        } else if tool.name.len() > MAX_NAME_BYTES {
+            Some(format!("its name has more than {MAX_NAME_BYTES} bytes"))
+        } else if schema > MAX_SCHEMA_BYTES {
+            Some(format!("its schema has more than {MAX_SCHEMA_BYTES} bytes"))
+        } else if self.names.contains(&*tool.name) {
+            Some("another tool has its name".to_owned())
+        } else {
+            None
+        };
+        match fault {
+            Some(fault) => self.leave_out(&tool.name, fault),
+            None => {
+                self.names.insert(tool.name.clone().into_owned());
+                self.tools.push(Tool::from(tool));
+            }
+        }
+    }
+
+    fn leave_out(&mut self, name: &str, why: String) {
+        if self.left_out.len() < MAX_LEFT_OUT {
+            self.left_out.push((cut(name, MAX_NAME_BYTES), why));
+        } else {
+            self.unnamed += 1;
+        }
+    }
+
+    fn catalogue(mut self) -> Catalogue {
+        if self.unnamed > 0 {
+            self.left_out.push(("…".to_owned(), format!("and {} more", self.unnamed)));
+        }
+        Catalogue { generation: 0, tools: self.tools, left_out: self.left_out }
+    }
+}
+
+impl From<rmcp::model::Tool> for Tool {
+    fn from(tool: rmcp::model::Tool) -> Self {
+        let hints: ToolAnnotations = tool.annotations.unwrap_or_default();
+        let read_only = hints.read_only_hint.unwrap_or(false);
+        Self {
+            name: tool.name.into_owned(),
+            title: tool.title.or(hints.title).map(|title| cut(&title, MAX_TITLE_BYTES)),
+            description: cut(&tool.description.unwrap_or_default(), MAX_DESCRIPTION_BYTES),
+            input_schema: (*tool.input_schema).clone(),
+            read_only,
+            destructive: !read_only && hints.destructive_hint.unwrap_or(true),
+            idempotent: hints.idempotent_hint.unwrap_or(false),
+            open_world: hints.open_world_hint.unwrap_or(true),
+        }
+    }
+}
+
+impl From<CallToolResult> for CallResult {
+    fn from(result: CallToolResult) -> Self {
+        let ttl_ms = result.meta.as_ref().and_then(|meta| meta.get("ttlMs")?.as_u64());
+        let content = result.content.into_iter();
+        Self {
+            content: content.filter_map(|block| serde_json::to_value(block).ok()).collect(),
+            structured: result.structured_content,
+            is_error: result.is_error.unwrap_or(false),
+            ttl: ttl_ms.map(Duration::from_millis),
+        }
+    }
+}
+
+/// Returns at most `max` bytes of `text`, with a mark where more was.
+fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    format!("{}…", text.split_at(text.floor_char_boundary(max)).0)
+}

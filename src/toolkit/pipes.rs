@@ -1,0 +1,242 @@
+//! Pumps between the pipes of a process and the protocol, which see to it that what is read is bounded
+//! and what is no message is left out.
+
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, DuplexStream},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::MAX_MESSAGE_BYTES;
+use crate::foreign::{Line, Lines};
+
+/// Longest line of standard error that is kept.
+const MAX_WORDS_BYTES: usize = 16 * 1024;
+/// A server that prints more lines that are no messages is not talked to any longer.
+const MAX_MALFORMED_LINES: u64 = 10_000;
+/// Most requests and notifications of a server in one second; further ones wait. Each costs a task
+/// until it is answered.
+const MAX_REQUESTS: u32 = 200;
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What is known of the output of one process.
+pub(super) struct Output {
+    /// Lines of standard output that were no messages.
+    malformed_lines: AtomicU64,
+    /// When it answered last.
+    heard: Mutex<Instant>,
+    last_words: Mutex<Vec<u8>>,
+    fault: OnceLock<&'static str>,
+    /// Cancelled when standard output is closed.
+    pub(super) closed: CancellationToken,
+    /// Cancelled when standard error is closed.
+    pub(super) said_all: CancellationToken,
+    /// Cancelled when the process is over. What it started, and what left its group, may hold its
+    /// pipes open.
+    pub(super) over: CancellationToken,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Self {
+            malformed_lines: AtomicU64::new(0),
+            heard: Mutex::new(Instant::now()),
+            last_words: Mutex::default(),
+            fault: OnceLock::new(),
+            closed: CancellationToken::new(),
+            said_all: CancellationToken::new(),
+            over: CancellationToken::new(),
+        }
+    }
+}
+
+impl Output {
+    pub(super) fn malformed_lines(&self) -> u64 {
+        self.malformed_lines.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn heard(&self) -> Instant {
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn fault(&self) -> Option<&'static str> {
+        self.fault.get().copied()
+    }
+
+    /// Returns the last line of standard error.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        (!words.is_empty()).then(|| String::from_utf8_lossy(&words).into_owned())
+    }
+
+    fn is_too_malformed(&self) -> bool {
+        self.malformed_lines.fetch_add(1, Ordering::Relaxed) >= MAX_MALFORMED_LINES
+    }
+}
+
+/// Passes on what the protocol writes, until it writes no more or is to close.
+pub(super) async fn write(mut from: DuplexStream, mut to: ChildStdin, closing: CancellationToken) {
+    tokio::select! {
+        () = closing.cancelled() => {}
+        // A process that reads no more ends soon, or does not answer.
+        _ = tokio::io::copy(&mut from, &mut to) => {}
+    }
+}
+
+/// Passes on the messages of standard output, until the process is over.
+pub(super) async fn read(from: ChildStdout, to: DuplexStream, output: Arc<Output>) {
+    tokio::select! {
+        () = output.over.cancelled() => {}
+        () = read_messages(from, to, &output) => {}
+    }
+    output.closed.cancel();
+}
+
+async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output) {
+    let mut lines = Lines::new(from, MAX_MESSAGE_BYTES);
+    let mut requests = Requests { since: Instant::now(), count: 0 };
+    while let Ok(Some(line)) = lines.next().await {
+        let message = match line {
+            Line::Whole(line) => message(line, output, &mut requests).await,
+            Line::TooLong { start, end } => too_long(&start, &end),
+        };
+        match message {
+            Some(message) => {
+                if to.write_all(&message).await.is_err() {
+                    break;
+                }
+            }
+            None if output.is_too_malformed() => {
+                output.fault.get_or_init(|| "it prints what is no message of MCP without end");
+                break;
+            }
+            None => {}
+        }
+    }
+    output.closed.cancel();
+    drop(to);
+    // A process whose output nobody reads would wait for ever.
+    let mut rest = lines.into_inner();
+    let mut buffer = [0; 4096];
+    while rest.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+}
+
+/// Drains standard error, so that the process never waits for it, and keeps what it said last.
+pub(super) async fn read_words(stderr: ChildStderr, output: Arc<Output>) {
+    tokio::select! {
+        () = output.over.cancelled() => {}
+        () = note_words(stderr, &output) => {}
+    }
+    output.said_all.cancel();
+}
+
+async fn note_words(stderr: ChildStderr, output: &Output) {
+    let mut lines = Lines::new(stderr, MAX_WORDS_BYTES);
+    while let Ok(Some(line)) = lines.next().await {
+        let line = match line {
+            Line::Whole(line) => line,
+            Line::TooLong { start, .. } => start,
+        };
+        if !line.trim_ascii().is_empty() {
+            *output.last_words.lock().unwrap_or_else(PoisonError::into_inner) = line;
+        }
+    }
+}
+
+/// What tells messages apart.
+#[derive(Deserialize)]
+struct Head {
+    method: Option<IgnoredAny>,
+    id: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+    result: Option<IgnoredAny>,
+}
+
+struct Requests {
+    since: Instant,
+    count: u32,
+}
+
+/// Returns `line` with its end if it is a message.
+async fn message(mut line: Vec<u8>, output: &Output, requests: &mut Requests) -> Option<Vec<u8>> {
+    if line.trim_ascii().is_empty() {
+        return Some(Vec::new());
+    }
+    let head: Head = serde_json::from_slice(&line).ok()?;
+    if head.method.is_some() {
+        requests.wait().await;
+    } else if head.id.is_some() && (head.result.is_some() || head.error.is_some()) {
+        *output.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    } else {
+        return None;
+    }
+    line.push(b'\n');
+    Some(line)
+}
+
+impl Requests {
+    /// Waits until one more is within bounds.
+    async fn wait(&mut self) {
+        if self.since.elapsed() >= SECOND {
+            *self = Self { since: Instant::now(), count: 0 };
+        }
+        self.count += 1;
+        if self.count > MAX_REQUESTS {
+            sleep_until(self.since + SECOND).await;
+        }
+    }
+}
+
+/// Returns what is passed on in place of an answer that is too long: that it is. Answers begin or end
+/// with their number.
+fn too_long(start: &[u8], end: &[u8]) -> Option<Vec<u8>> {
+    let digits = |text: &str| {
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text.split_at(end).0.parse::<u64>().ok()
+    };
+    let after = |text: &str| {
+        let (_, number) = text.split_once("\"id\":")?;
+        digits(number.trim_start())
+    };
+    let (start, end) = (String::from_utf8_lossy(start), String::from_utf8_lossy(end));
+    let first = start.split("\"result\"").next().and_then(after);
+    let last = || {
+        let (_, number) = end.rsplit_once("\"id\":")?;
+        number.trim().strip_suffix('}').and_then(|number| number.trim().parse().ok())
+    };
+    let id = first.or_else(last)?;
+    let words = format!("its answer has more than {MAX_MESSAGE_BYTES} bytes");
+    let error =
+        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32000, "message": words } });
+    Some(format!("{error}\n").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_long_is_known_by_its_number_at_either_end() {
+        let id = |start: &str, end: &str| {
+            let line = too_long(start.as_bytes(), end.as_bytes())?;
+            let message: serde_json::Value = serde_json::from_slice(&line).unwrap();
+            message["id"].as_u64()
+        };
+        assert_eq!(id(r#"{"jsonrpc":"2.0","id":7,"result":{"#, r#"x"}]}}"#), Some(7));
+        assert_eq!(id(r#"{"result":{"content":[{"#, r#"x"}]},"jsonrpc":"2.0","id":12}"#), Some(12));
+        // What a result says is no number of an answer.
+        assert_eq!(id(r#"{"result":{"id":3,"#, r#""id":4}}"#), None);
+        assert_eq!(id("xxxxxxx", "xxxxx"), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! The process of a toolkit: started in a group of its own, and ended with all of its group.
+//!
+//! A process that is killed cannot end its children: those of a toolkit then see their standard
+//! input close. (The system could be asked to kill them, by code that is unsafe.)
+
+use std::{
+    process::{ExitStatus, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{
+    io::DuplexStream,
+    process::{Child, Command},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Launch, pipes};
+use crate::task::Tasks;
+
+/// What is between a pump and the protocol: a line that is longer waits.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// How often a group that is to end is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long what it said last may take to be read.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// The protocol's ends of the process's standard output and input.
+pub(super) type Streams = (DuplexStream, DuplexStream);
+
+/// A running process. Dropping it kills its group.
+pub(super) struct Process {
+    child: Child,
+    id: Option<u32>,
+    /// Cancelled, its standard input is closed.
+    closing: CancellationToken,
+    pub(super) output: Arc<pipes::Output>,
+    is_over: bool,
+}
+
+impl Process {
+    /// Starts what `launch` says, with pumps that belong to `tasks`.
+    pub(super) fn start(launch: &Launch, tasks: &Tasks) -> Result<(Self, Streams), String> {
+        let mut command = Command::new(&launch.program);
+        command
+            .args(&launch.args)
+            .env_clear()
+            .envs(&launch.env)
+            .current_dir(&launch.dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // Ctrl-C in a terminal must not reach it, and its children are ended with it.
+        #[cfg(unix)]
+        command.process_group(0);
+        let shown = launch.program.file_name().unwrap_or_default().to_string_lossy();
+        let failed = |error: std::io::Error| format!("`{shown}` cannot be started: {error}");
+        let mut child = command.spawn().map_err(failed)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(failed(std::io::Error::other("a pipe is missing")));
+        };
+        let closing = CancellationToken::new();
+        let output = Arc::new(pipes::Output::default());
+        let (ours, theirs) = (tokio::io::duplex(BUFFER_BYTES), tokio::io::duplex(BUFFER_BYTES));
+        tasks.spawn(pipes::write(ours.1, stdin, closing.clone()));
+        tasks.spawn(pipes::read(stdout, theirs.1, Arc::clone(&output)));
+        tasks.spawn(pipes::read_words(stderr, Arc::clone(&output)));
+        let process = Self { id: child.id(), child, closing, output, is_over: false };
+        Ok((process, (theirs.0, ours.0)))
+    }
+
+    pub(super) fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    /// Waits until the process ends, or has closed its standard output, and says how.
+    pub(super) async fn ended(&mut self) -> String {
+        tokio::select! {
+            status = self.child.wait() => self.end(status.ok()).await,
+            () = self.output.closed.cancelled() => {
+                // Most often it is ending.
+                let status = timeout(STDERR_TIMEOUT, self.child.wait()).await;
+                self.end(status.ok().and_then(Result::ok)).await
+            }
+        }
+    }
+
+    async fn end(&self, status: Option<ExitStatus>) -> String {
+        drop(timeout(STDERR_TIMEOUT, self.output.said_all.cancelled()).await);
+        let how = match status {
+            None => self.output.fault().unwrap_or("it closed its standard output").to_owned(),
+            Some(status) => match (status.code(), signal(status)) {
+                (Some(code), _) => format!("it ended with exit status {code}"),
+                (None, Some(signal)) => format!("it was ended by signal {signal}"),
+                (None, None) => "it ended".to_owned(),
+            },
+        };
+        match self.output.last_words() {
+            Some(words) => format!("{how}, saying: {words}"),
+            None => how,
+        }
+    }
+
+    /// Ends the process and all of its group: closes its input, waits, asks, waits, kills.
+    pub(super) async fn stop(mut self, grace: Duration) {
+        self.closing.cancel();
+        drop(timeout(grace, self.child.wait()).await);
+        if !self.is_gone() {
+            self.signal(Urgency::Ask);
+            let gone = async {
+                while !self.is_gone() {
+                    sleep(PAUSE).await;
+                }
+            };
+            drop(timeout(grace, gone).await);
+        }
+        if !self.is_gone() {
+            self.signal(Urgency::Kill);
+            drop(timeout(grace, self.child.wait()).await);
+        }
+        self.is_over = true;
+        self.output.over.cancel();
+    }
+
+    /// Whether nothing of the group is left.
+    fn is_gone(&mut self) -> bool {
+        // A process that ended is in its group until it is waited for.
+        let has_ended = !matches!(self.child.try_wait(), Ok(None));
+        has_ended && !self.group_is_there()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Urgency {
+    Ask,
+    Kill,
+}
+
+#[cfg(unix)]
+impl Process {
+    fn group(&self) -> Option<rustix::process::Pid> {
+        rustix::process::Pid::from_raw(i32::try_from(self.id?).ok()?)
+    }
+
+    fn group_is_there(&self) -> bool {
+        self.group().is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok())
+    }
+
+    fn signal(&mut self, urgency: Urgency) {
+        let signal = match urgency {
+            Urgency::Ask => rustix::process::Signal::TERM,
+            Urgency::Kill => rustix::process::Signal::KILL,
+        };
+        if let Some(group) = self.group() {
+            // One that is gone needs none.
+            rustix::process::kill_process_group(group, signal).ok();
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Process {
+    fn group_is_there(&self) -> bool {
+        false
+    }
+
+    fn signal(&mut self, urgency: Urgency) {
+        if urgency == Urgency::Kill {
+            drop(self.child.start_kill());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+impl Drop for Process {
+    /// Where nobody waits for its end any more.
+    fn drop(&mut self) {
+        if !self.is_over && !self.is_gone() {
+            self.signal(Urgency::Kill);
+        }
+        self.closing.cancel();
+        self.output.over.cancel();
+    }
+}

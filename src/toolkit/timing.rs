@@ -1,0 +1,41 @@
+//! How long things may take, and how often a toolkit may end.
+
+use std::time::Duration;
+
+use crate::task::Backoff;
+
+/// How long what a client does may take. Tests shorten it.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    /// Longest start, until the tools are known.
+    pub start: Duration,
+    /// After so long without an answer the server is pinged.
+    pub silence: Duration,
+    /// Longest wait for the answer to a ping.
+    pub pong: Duration,
+    /// Waits before a server that ended is started again.
+    pub restart: Backoff,
+    /// Ends that are longer ago do not count.
+    pub window: Duration,
+    /// A server that is not used for so long is stopped.
+    pub idle: Duration,
+    /// How long each step of stopping waits.
+    pub grace: Duration,
+    /// How often memory is measured, and whether a server is idle is looked at.
+    pub tick: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            start: Duration::from_secs(20),
+            silence: Duration::from_secs(30),
+            pong: Duration::from_secs(10),
+            restart: Backoff { first: Duration::from_secs(1), longest: Duration::from_mins(1) },
+            window: Duration::from_mins(10),
+            idle: Duration::from_mins(10),
+            grace: Duration::from_secs(3),
+            tick: Duration::from_secs(1),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What is shown of a server's own words: bounded, and without the secrets of its spec.
+
+use std::error::Error;
+
+use crate::{
+    config::{Spec, Transport},
+    foreign::redact,
+};
+
+/// Most characters of a refusal, which the model reads and which may name paths and tools.
+const MAX_REFUSAL_CHARS: usize = 2_000;
+/// A shorter value of a variable or header stands in ordinary words, too.
+const MIN_SECRET_BYTES: usize = 4;
+
+/// Values of variables and headers that no message may show.
+#[derive(Clone)]
+pub(super) struct Words {
+    secrets: Vec<String>,
+}
+
+impl Words {
+    pub(super) fn of(spec: &Spec) -> Self {
+        let (Transport::Stdio { env: values, .. } | Transport::Http { headers: values, .. }) =
+            &spec.transport;
+        let values = values.values().map(|value| value.expose());
+        // Of `Bearer KEY` a message may show the key alone.
+        let mut secrets: Vec<String> = values
+            .flat_map(|value| value.split_whitespace().chain([value]))
+            .filter(|value| value.len() >= MIN_SECRET_BYTES)
+            .map(str::to_owned)
+            .collect();
+        // The longest first, since one may hold another.
+        secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self { secrets }
+    }
+
+    /// Returns what a log line or an error of a server says, without paths, addresses and keys.
+    pub(super) fn said(&self, text: &str) -> String {
+        redact(&self.hide(text))
+    }
+
+    /// Returns what a server answered to the model.
+    pub(super) fn refusal(&self, text: &str) -> String {
+        let text = self.hide(text);
+        match text.char_indices().nth(MAX_REFUSAL_CHARS) {
+            None => text,
+            Some((end, _)) => format!("{}…", text.split_at(end).0),
+        }
+    }
+
+    /// Returns what is at the bottom of `error`: the layers above repeat addresses.
+    pub(super) fn innermost(&self, error: &(dyn Error + 'static)) -> String {
+        let mut innermost = error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        self.said(&innermost.to_string())
+    }
+
+    fn hide(&self, text: &str) -> String {
+        let hide = |text: String, secret: &String| text.replace(secret, "[key]");
+        self.secrets.iter().fold(text.to_owned(), hide)
+    }
+}

@@ -1,0 +1,138 @@
+//! Toolkits for tests: real servers, and one that misbehaves.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use codeinfo::{
+    config::{Allow, Fence, Secret, Spec, ToolkitName, Transport},
+    task::{Backoff, Tasks},
+    toolkit::{CallResult, Client, Launch, Launcher, Pool, Start, Timing},
+};
+use futures_util::future::{BoxFuture, ready};
+use serde_json::{Map, Value};
+
+use super::install::{self, Parts};
+
+pub(crate) const VERSION: &str = "2026.8.31";
+
+/// Starts commands as they are, with the `PATH` of the tests.
+pub(crate) struct Plain;
+
+impl Launcher for Plain {
+    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
+        let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
+            panic!("nothing to be started");
+        };
+        let mut variables = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+        variables.extend(env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())));
+        Box::pin(ready(Ok(Launch {
+            program: command.into(),
+            args: args.iter().map(Into::into).collect(),
+            env: variables,
+            dir: working_dir.clone().unwrap_or_else(std::env::temp_dir),
+        })))
+    }
+}
+
+/// Clients of one pool, which ends with this.
+pub(crate) struct Toolkits {
+    pub(crate) pool: Pool,
+    pub(crate) tasks: Tasks,
+}
+
+impl Toolkits {
+    pub(crate) fn new() -> Self {
+        Self::with(Timing::default())
+    }
+
+    pub(crate) fn with(timing: Timing) -> Self {
+        let tasks = Tasks::default();
+        Self { pool: Pool::with_timing(Arc::new(Plain), tasks.clone(), timing), tasks }
+    }
+
+    pub(crate) fn client(&self, spec: &Spec) -> Arc<Client> {
+        self.pool.client(None, &name("kit"), spec)
+    }
+
+    /// Stops everything, which must not take long.
+    pub(crate) async fn stop(self) {
+        assert!(self.tasks.stop(Duration::from_secs(20)).await, "stopping takes too long");
+    }
+}
+
+/// As in earnest, only sooner.
+pub(crate) fn quick() -> Timing {
+    Timing {
+        start: Duration::from_secs(10),
+        grace: Duration::from_millis(300),
+        tick: Duration::from_millis(50),
+        restart: Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(100) },
+        ..Timing::default()
+    }
+}
+
+pub(crate) fn name(text: &str) -> ToolkitName {
+    text.parse().unwrap()
+}
+
+/// The server in `tests/toolkits/server.py`, asked to misbehave as `words` say.
+pub(crate) fn scripted(words: &[&str]) -> Spec {
+    let script = script("server.py").display().to_string();
+    let words = words.iter().map(|word| (*word).to_owned());
+    stdio("python3", [script].into_iter().chain(words).collect())
+}
+
+pub(crate) fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/toolkits").join(name)
+}
+
+/// A published server, which runs on Node.
+pub(crate) fn published(server: &str, arguments: &[&str]) -> Spec {
+    let package = format!("@modelcontextprotocol/{server}");
+    let folder = format!("{server}-{VERSION}");
+    let folder = install::npm(&folder, &format!("{package}@{VERSION}"), Parts::Needed);
+    let program = folder.join("node_modules").join(package).join("dist/index.js");
+    let mut args = vec![program.display().to_string()];
+    args.extend(arguments.iter().map(|argument| (*argument).to_owned()));
+    stdio(install::node().to_str().unwrap(), args)
+}
+
+pub(crate) fn stdio(command: &str, args: Vec<String>) -> Spec {
+    let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
+    spec(Transport::Stdio { command: command.to_owned(), args, env, working_dir: None })
+}
+
+pub(crate) fn http(port: u16) -> Spec {
+    let headers = BTreeMap::from([("X-Key".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
+    spec(Transport::Http { url: format!("http://127.0.0.1:{port}/mcp"), headers })
+}
+
+fn spec(transport: Transport) -> Spec {
+    Spec {
+        transport,
+        name: None,
+        description: None,
+        enabled: true,
+        timeout: Duration::from_mins(1),
+        sandbox: Fence::Off,
+        network: true,
+        allow: Allow::All,
+        cache: Duration::ZERO,
+        parallel: false,
+        memory_mb: None,
+    }
+}
+
+pub(crate) fn arguments(value: Value) -> Map<String, Value> {
+    let Value::Object(arguments) = value else { panic!("no object") };
+    arguments
+}
+
+/// The text of a result.
+pub(crate) fn text(result: &CallResult) -> &str {
+    result.content[0]["text"].as_str().unwrap()
+}

@@ -1,0 +1,143 @@
+//! Calls of real servers, over standard streams and over Streamable HTTP.
+
+use std::{process::Stdio, time::Instant};
+
+use codeinfo::toolkit::{State, ToolkitError};
+use serde_json::json;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+    time::Duration,
+};
+
+use crate::support::{
+    harness, install,
+    toolkit::{Toolkits, arguments, http, published, quick, script, scripted, text},
+};
+
+#[tokio::test]
+async fn tools_of_a_published_server_are_listed_and_called() {
+    let folder = harness::folder();
+    std::fs::write(folder.path().join("valve.txt"), "open\n").unwrap();
+    let toolkits = Toolkits::new();
+    let files =
+        toolkits.client(&published("server-filesystem", &[folder.path().to_str().unwrap()]));
+    assert_eq!((files.known(), files.status().state), (None, State::Stopped));
+    let catalogue = files.catalogue().await.unwrap();
+    let read = catalogue.tool("read_text_file").unwrap();
+    assert!(read.read_only && !read.destructive, "{read:?}");
+    assert!(read.input_schema["properties"].get("path").is_some(), "{read:?}");
+    let write = catalogue.tool("write_file").unwrap();
+    assert!(!write.read_only && write.destructive, "{write:?}");
+    let path = folder.path().join("valve.txt");
+    let found = files.call("read_text_file", arguments(json!({ "path": path }))).await.unwrap();
+    assert_eq!((text(&found), found.is_error), ("open\n", false));
+    let outside = json!({ "path": "/etc/hostname" });
+    assert!(files.call("read_text_file", arguments(outside)).await.unwrap().is_error);
+    let status = files.status();
+    assert_eq!((status.state, status.transport), (State::Ready, "stdio"));
+    assert_eq!(status.tools, catalogue.tools.len());
+    toolkits.stop().await;
+    assert_eq!(files.status().state, State::Stopped);
+}
+
+#[tokio::test]
+async fn calls_of_one_server_run_at_the_same_time() {
+    let toolkits = Toolkits::new();
+    let everything = toolkits.client(&published("server-everything", &[]));
+    everything.catalogue().await.unwrap();
+    let long = || {
+        let asked = json!({ "duration": 2, "steps": 2 });
+        everything.call("trigger-long-running-operation", arguments(asked))
+    };
+    let began = Instant::now();
+    let (one, other) = tokio::join!(long(), long());
+    assert!(text(&one.unwrap()).contains("completed"));
+    assert!(text(&other.unwrap()).contains("completed"));
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_hundred_uses_leave_one_process() {
+    let toolkits = Toolkits::new();
+    let client = toolkits.client(&scripted(&[]));
+    let uses = (0..100).map(|number| {
+        let client = toolkits.client(&scripted(&[]));
+        async move {
+            client.catalogue().await.unwrap();
+            let echoed = client.call("echo", arguments(json!({ "number": number }))).await.unwrap();
+            assert_eq!(text(&echoed), json!({ "number": number }).to_string());
+            client.call("pid", arguments(json!({}))).await.unwrap()
+        }
+    });
+    let pids = futures_util::future::join_all(uses).await;
+    let process = client.status().pid.unwrap().to_string();
+    assert!(pids.iter().all(|pid| text(pid) == process), "{pids:?}");
+    assert_eq!((client.status().starts, toolkits.pool.all().len()), (1, 1));
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_over_http_is_listed_called_and_given_its_headers() {
+    let toolkits = Toolkits::new();
+    let (_server, port) = serve(0).await;
+    let greeter = toolkits.client(&http(port));
+    let catalogue = greeter.catalogue().await.unwrap();
+    assert!(catalogue.tool("greet").unwrap().read_only);
+    assert!(!catalogue.tool("wait").unwrap().read_only);
+    let greeted = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
+    assert_eq!(text(&greeted), "hello Ada");
+    assert_eq!(greeted.structured, Some(json!({ "result": "hello Ada" })));
+    let key = greeter.call("key", arguments(json!({}))).await.unwrap();
+    assert_eq!(text(&key), "k3y-of-tests");
+    let wait = || greeter.call("wait", arguments(json!({ "seconds": 2 })));
+    let began = Instant::now();
+    let (one, other) = tokio::join!(wait(), wait());
+    assert_eq!((text(&one.unwrap()), text(&other.unwrap())), ("waited", "waited"));
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    let huge = greeter.call("huge", arguments(json!({ "size": 100_000_000 }))).await;
+    assert!(matches!(huge, Err(ToolkitError::Ended { .. } | ToolkitError::Refused { .. })));
+    let greeted = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
+    assert_eq!(text(&greeted), "hello Ada");
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
+    let toolkits = Toolkits::with(quick());
+    let (server, port) = serve(0).await;
+    let greeter = toolkits.client(&http(port));
+    greeter.catalogue().await.unwrap();
+    let died = greeter.call("die", arguments(json!({}))).await;
+    assert!(matches!(died, Err(ToolkitError::Ended { .. })), "{died:?}");
+    drop(server);
+    let away = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap_err();
+    assert!(away.to_string().contains("onnection refused"), "{away}");
+    let (_server, _) = serve(port).await;
+    let greeted = loop {
+        match greeter.call("greet", arguments(json!({ "name": "Ada" }))).await {
+            Ok(greeted) => break greeted,
+            // It is not tried again at once.
+            Err(error) => assert!(error.to_string().contains("onnection refused"), "{error}"),
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(text(&greeted), "hello Ada");
+    toolkits.stop().await;
+}
+
+/// Starts the server in `tests/toolkits/http.py` at `port`, or at a free one.
+async fn serve(port: u16) -> (Child, u16) {
+    let python = install::python("mcp-1.30.0", "mcp==1.30.0");
+    let mut server = Command::new(python)
+        .arg(script("http.py"))
+        .arg(port.to_string())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let port = lines.next_line().await.unwrap().unwrap().parse().unwrap();
+    (server, port)
+}

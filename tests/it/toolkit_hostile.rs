@@ -1,0 +1,190 @@
+//! Servers of toolkits that misbehave.
+
+use std::time::Duration;
+
+use codeinfo::toolkit::{State, Timing, ToolkitError};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::support::toolkit::{Toolkits, arguments, quick, scripted, text};
+
+#[tokio::test]
+async fn lines_that_are_no_messages_are_skipped_and_counted() {
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&["garbage"]));
+    let echoed = client.call("echo", arguments(json!({ "a": 1 }))).await.unwrap();
+    assert_eq!(text(&echoed), "{\"a\": 1}");
+    assert_eq!(echoed.ttl, Some(Duration::from_secs(5)));
+    // Four for each of initialize, initialized, tools/list and tools/call.
+    assert_eq!(client.status().malformed_lines, 16);
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_or_prints_noise_does_not_start_in_time() {
+    let toolkits = Toolkits::with(Timing { start: Duration::from_secs(1), ..quick() });
+    let silent = toolkits.client(&scripted(&["silent"]));
+    let began = Instant::now();
+    let error = silent.catalogue().await.unwrap_err().to_string();
+    assert_eq!(error, "toolkit kit is not running: it did not start within 1 s; go on without it");
+    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
+    let noise = toolkits.client(&scripted(&["noise"]));
+    let error = noise.catalogue().await.unwrap_err().to_string();
+    assert!(error.contains("no message"), "{error}");
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_is_an_error_at_once_and_the_server_goes_on() {
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&[]));
+    let fits = client.call("huge", arguments(json!({ "bytes": 4_000_000 }))).await.unwrap();
+    assert_eq!(text(&fits).len(), 4_000_000);
+    let began = Instant::now();
+    let huge = client.call("huge", arguments(json!({ "bytes": 100_000_000 }))).await;
+    let error = huge.unwrap_err();
+    assert!(matches!(error, ToolkitError::Refused { .. }), "{error}");
+    assert!(error.to_string().contains("its answer has more than 4194304 bytes"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    client.call("echo", arguments(json!({}))).await.unwrap();
+    assert_eq!(client.status().starts, 1);
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_that_a_server_started_outlives_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&["forks", file.to_str().unwrap()]));
+    client.call("echo", arguments(json!({}))).await.unwrap();
+    let forked: i32 = until(|| std::fs::read_to_string(&file).ok()?.parse().ok()).await;
+    client.stop().await;
+    assert!(is_gone(forked));
+
+    // One that ignores what it is asked, when the server stops.
+    let client = toolkits.client(&scripted(&["stubborn", "forks", file.to_str().unwrap()]));
+    std::fs::remove_file(&file).unwrap();
+    client.call("echo", arguments(json!({}))).await.unwrap();
+    let process = client.status().pid.unwrap().cast_signed();
+    let forked: i32 = until(|| std::fs::read_to_string(&file).ok()?.parse().ok()).await;
+    let began = Instant::now();
+    toolkits.stop().await;
+    assert!(is_gone(process) && is_gone(forked));
+    // It was given time to end by itself, twice.
+    assert!(began.elapsed() >= 2 * quick().grace, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn tools_that_change_are_published_whole() {
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&[]));
+    let before = client.catalogue().await.unwrap();
+    assert_eq!((before.generation, before.tool("added")), (1, None));
+    client.call("change", arguments(json!({}))).await.unwrap();
+    let after = until(|| client.known().filter(|known| known.generation == 2)).await;
+    assert!(after.tool("added").is_some());
+    assert_eq!(after.tools.len(), before.tools.len() + 1);
+    let added = client.call("added", arguments(json!({}))).await.unwrap();
+    assert_eq!(text(&added), "added");
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn tools_that_are_too_large_are_left_out_and_named() {
+    let toolkits = Toolkits::with(quick());
+    let large = toolkits.client(&scripted(&["large"])).catalogue().await.unwrap();
+    let names: Vec<&str> = large.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["fits"]);
+    assert_eq!(large.tools[0].description.len(), 16 * 1024 + "…".len());
+    let left_out = [
+        (format!("{}…", "n".repeat(128)), "its name has more than 128 bytes".to_owned()),
+        ("wide".to_owned(), "its schema has more than 65536 bytes".to_owned()),
+        ("fits".to_owned(), "another tool has its name".to_owned()),
+    ];
+    assert_eq!(large.left_out, left_out);
+    let many = toolkits.client(&scripted(&["many"])).catalogue().await.unwrap();
+    assert_eq!(many.tools.len(), 512);
+    assert_eq!(many.tools[511].name, "t511");
+    assert_eq!(many.left_out[0].0, "t512");
+    assert_eq!(many.left_out.len(), 88);
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn standard_error_without_end_holds_nothing_up() {
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&["errs"]));
+    for number in 0..20 {
+        client.call("echo", arguments(json!({ "number": number }))).await.unwrap();
+    }
+    assert_eq!(client.status().starts, 1);
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_server_asks_of_us_is_declined() {
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&[]));
+    let asked = client.call("asks", arguments(json!({}))).await.unwrap();
+    let answers: Value = serde_json::from_str(text(&asked)).unwrap();
+    assert_eq!(answers[0]["error"]["code"], -32601);
+    assert_eq!(answers[1]["error"]["code"], -32601);
+    assert_eq!(answers[2]["result"]["action"], "decline");
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_or_takes_too_long_is_cancelled() {
+    let toolkits = Toolkits::with(quick());
+    let mut spec = scripted(&[]);
+    spec.timeout = Duration::from_millis(500);
+    let client = toolkits.client(&spec);
+    client.catalogue().await.unwrap();
+    let long = || client.call("sleep", arguments(json!({ "seconds": 60 })));
+    let error = long().await.unwrap_err().to_string();
+    assert!(error.contains("tool sleep of toolkit kit did not answer within 0.5 s"), "{error}");
+    tokio::select! {
+        _ = long() => unreachable!(),
+        () = sleep(Duration::from_millis(100)) => {}
+    }
+    let cancelled = client.call("cancelled", arguments(json!({}))).await.unwrap();
+    let cancelled: Vec<u64> = serde_json::from_str(text(&cancelled)).unwrap();
+    assert_eq!(cancelled.len(), 2);
+    assert_eq!(client.status().state, State::Ready);
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn eight_calls_run_at_a_time_and_others_wait() {
+    let toolkits = Toolkits::with(quick());
+    let client = toolkits.client(&scripted(&[]));
+    client.catalogue().await.unwrap();
+    let began = Instant::now();
+    let calls = (0..9).map(|_| client.call("sleep", arguments(json!({ "seconds": 0.5 }))));
+    for called in futures_util::future::join_all(calls).await {
+        assert_eq!(text(&called.unwrap()), "slept");
+    }
+    let took = began.elapsed();
+    assert!((1000..1900).contains(&took.as_millis()), "{took:?}");
+    toolkits.stop().await;
+}
+
+/// Waits for what others do.
+async fn until<T>(found: impl Fn() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "it takes too long");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+fn is_gone(process: i32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    // One that nobody waits for is gone, too.
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.contains(") Z ") || test_kill_process(Pid::from_raw(process).unwrap()).is_err()
+}
