@@ -121,6 +121,7 @@ impl Client {
         let mut phase = inner.phase.subscribe();
         // The one who starts it knows more of why it is slow, and says so first.
         let deadline = Instant::now() + inner.timing.start + inner.timing.tick;
+        let mut has_begun = false;
         loop {
             if let Some(session) = inner.ready() {
                 return Ok(session);
@@ -130,7 +131,11 @@ impl Client {
                 Phase::Ready(_) => continue,
                 Phase::Failing => return Err(inner.failing()),
                 Phase::Stopping(Some(error)) => return Err(error),
-                Phase::Stopped => self.begin()?,
+                Phase::Stopped if has_begun => return Err(inner.stopped()),
+                Phase::Stopped => {
+                    self.begin()?;
+                    has_begun = true;
+                }
                 Phase::Starting | Phase::Stopping(None) => {}
             }
             if timeout_at(deadline, phase.changed()).await.is_err() {

@@ -3,14 +3,18 @@
 //! Events are bounded as lines are; a plain JSON body is bounded by the library (16 MiB, and 64 KiB for
 //! an error).
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    error::Error,
+};
 
 use reqwest::{
     header::{HeaderName, HeaderValue},
     redirect,
 };
 use rmcp::transport::{
-    StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+    DynamicTransportError, StreamableHttpClientTransport,
+    streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
 };
 use url::{Host, Url};
 
@@ -49,6 +53,24 @@ pub(super) fn transport(
         .custom_headers(named(headers)?)
         .max_sse_event_size(MAX_MESSAGE_BYTES);
     Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Returns what is at the bottom of `error`. The layers above repeat addresses, and not each of them says
+/// what it wraps.
+pub(super) fn cause(error: &DynamicTransportError) -> String {
+    let mut innermost: &(dyn Error + 'static) = error;
+    loop {
+        let http = innermost.downcast_ref::<StreamableHttpError<reqwest::Error>>();
+        innermost = match (http, innermost.source()) {
+            (Some(StreamableHttpError::AuthRequired(_)), _) => {
+                return "it asks who you are: put a header with a token into its `headers`"
+                    .to_owned();
+            }
+            (Some(StreamableHttpError::Client(error)), _) => error,
+            (_, Some(source)) => source,
+            (_, None) => return innermost.to_string(),
+        };
+    }
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -20,7 +20,7 @@ use super::{
     handler::Handler,
     http, memory,
     process::Process,
-    session::Session,
+    session::{EXPLAINED, Session},
     state::{Inner, Next, Phase},
 };
 use crate::config::Transport;
@@ -223,7 +223,7 @@ async fn connect(
                 biased;
                 greeted = greeted => match greeted {
                     Err(Refusal::Other(reason)) => {
-                        let end = timeout(inner.timing.tick, process.ended()).await;
+                        let end = timeout(EXPLAINED, process.ended()).await;
                         return Err(Refusal::Other(end.map_or(reason, |end| inner.words.said(&end))));
                     }
                     greeted => greeted?,
@@ -247,7 +247,7 @@ async fn listed(inner: &Inner, service: Service) -> Result<(Service, Catalogue),
     match catalogue::fetch(service.peer()).await {
         Ok(found) => Ok((service, found)),
         Err(error) => {
-            let reason = inner.words.innermost(&error);
+            let reason = inner.words.fault(&error);
             Err(Refusal::Other(format!("its tools cannot be listed: {reason}")))
         }
     }
@@ -258,7 +258,10 @@ fn refusal(inner: &Inner, error: &ClientInitializeError) -> Refusal {
         ClientInitializeError::JsonRpcError(error) => {
             Refusal::Initialize(format!("it refused: {}", inner.words.said(&error.message)))
         }
-        error => Refusal::Other(inner.words.innermost(error)),
+        ClientInitializeError::TransportError { error, .. } => {
+            Refusal::Other(inner.words.said(&http::cause(error)))
+        }
+        error => Refusal::Other(inner.words.said(&error.to_string())),
     }
 }
 
@@ -305,6 +308,10 @@ async fn watch(inner: &Inner, session: &Session, changed: &Notify) -> Why {
         if (is_suspect || session.heard().elapsed() >= timing.silence)
             && let Some(reason) = session.ping(timing, &inner.words).await
         {
+            if session.process.is_some() && session.peer.is_transport_closed() {
+                // It is ending, and says more of that itself.
+                sleep(EXPLAINED).await;
+            }
             return Why::Ended(reason);
         }
     }
@@ -317,7 +324,7 @@ async fn renew(inner: &Inner, session: &Session) {
             debug!(toolkit.name = inner.name.as_str(), "toolkit changed its tools");
             return inner.publish(found);
         }
-        Ok(Err(error)) => inner.words.innermost(&error),
+        Ok(Err(error)) => inner.words.fault(&error),
         Err(_) => "it took too long".to_owned(),
     };
     session.suspect.notify_one();

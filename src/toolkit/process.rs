@@ -91,7 +91,10 @@ impl Process {
     async fn end(&self, status: Option<ExitStatus>) -> String {
         drop(timeout(STDERR_TIMEOUT, self.output.said_all.cancelled()).await);
         let how = match status {
-            None => self.output.fault().unwrap_or("it closed its standard output").to_owned(),
+            _ if self.output.fault().is_some() => {
+                self.output.fault().unwrap_or_default().to_owned()
+            }
+            None => "it closed its standard output".to_owned(),
             Some(status) => match (status.code(), signal(status)) {
                 (Some(code), _) => format!("it ended with exit status {code}"),
                 (None, Some(signal)) => format!("it was ended by signal {signal}"),
@@ -110,19 +113,23 @@ impl Process {
         drop(timeout(grace, self.child.wait()).await);
         if !self.is_gone() {
             self.signal(Urgency::Ask);
-            let gone = async {
-                while !self.is_gone() {
-                    sleep(PAUSE).await;
-                }
-            };
-            drop(timeout(grace, gone).await);
+            self.gone_within(grace).await;
         }
         if !self.is_gone() {
             self.signal(Urgency::Kill);
-            drop(timeout(grace, self.child.wait()).await);
+            self.gone_within(grace).await;
         }
         self.is_over = true;
         self.output.over.cancel();
+    }
+
+    async fn gone_within(&mut self, limit: Duration) {
+        let gone = async {
+            while !self.is_gone() {
+                sleep(PAUSE).await;
+            }
+        };
+        timeout(limit, gone).await.ok();
     }
 
     /// Whether nothing of the group is left.

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Timing, pipes::Output, words::Words};
 
 /// How long the end of a connection may take to be explained.
-const EXPLAINED: std::time::Duration = std::time::Duration::from_secs(2);
+pub(super) const EXPLAINED: std::time::Duration = std::time::Duration::from_secs(2);
 
 pub(super) struct Session {
     pub(super) peer: Peer<RoleClient>,
@@ -116,7 +116,7 @@ impl Session {
             Err(ServiceError::Timeout { timeout }) => {
                 Some(format!("it did not answer a ping within {} s", timeout.as_secs_f32()))
             }
-            Err(error) => Some(words.innermost(&error)),
+            Err(error) => Some(words.fault(&error)),
         }
     }
 
@@ -153,7 +153,7 @@ impl Session {
             }
             error @ ServiceError::TransportSend(_) => {
                 self.suspect.notify_one();
-                Err(Fault::Transport(words.innermost(&error)))
+                Err(Fault::Transport(words.fault(&error)))
             }
             _ => {
                 self.suspect.notify_one();

@@ -243,6 +243,11 @@ impl Inner {
         self.locked().last_error = Some(error);
     }
 
+    /// Returns why a start came to nothing.
+    pub(super) fn stopped(&self) -> ToolkitError {
+        self.locked().last_error.clone().unwrap_or_else(|| self.not_running("it was stopped"))
+    }
+
     /// Returns what callers hear while nothing starts by itself.
     pub(super) fn failing(&self) -> ToolkitError {
         let name = self.name.to_string();

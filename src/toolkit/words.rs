@@ -1,7 +1,8 @@
 //! What is shown of a server's own words: bounded, and without the secrets of its spec.
 
-use std::error::Error;
+use rmcp::service::ServiceError;
 
+use super::http;
 use crate::{
     config::{Spec, Transport},
     foreign::redact,
@@ -48,13 +49,12 @@ impl Words {
         }
     }
 
-    /// Returns what is at the bottom of `error`: the layers above repeat addresses.
-    pub(super) fn innermost(&self, error: &(dyn Error + 'static)) -> String {
-        let mut innermost = error;
-        while let Some(source) = innermost.source() {
-            innermost = source;
+    /// Returns what is wrong with a connection.
+    pub(super) fn fault(&self, error: &ServiceError) -> String {
+        match error {
+            ServiceError::TransportSend(error) => self.said(&http::cause(error)),
+            error => self.said(&error.to_string()),
         }
-        self.said(&innermost.to_string())
     }
 
     fn hide(&self, text: &str) -> String {

@@ -67,7 +67,7 @@ async fn a_hundred_uses_leave_one_process() {
         async move {
             client.catalogue().await.unwrap();
             let echoed = client.call("echo", arguments(json!({ "number": number }))).await.unwrap();
-            assert_eq!(text(&echoed), json!({ "number": number }).to_string());
+            assert_eq!(text(&echoed), format!("{{\"number\": {number}}}"));
             client.call("pid", arguments(json!({}))).await.unwrap()
         }
     });
@@ -127,11 +127,11 @@ async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
     toolkits.stop().await;
 }
 
-/// Starts the server in `tests/toolkits/http.py` at `port`, or at a free one.
+/// Starts the server in `tests/toolkits/greeter.py` at `port`, or at a free one.
 async fn serve(port: u16) -> (Child, u16) {
     let python = install::python("mcp-1.30.0", "mcp==1.30.0");
     let mut server = Command::new(python)
-        .arg(script("http.py"))
+        .arg(script("greeter.py"))
         .arg(port.to_string())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
