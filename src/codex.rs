@@ -13,6 +13,7 @@ mod pipes;
 mod presence;
 mod probe;
 mod protocol;
+mod sandbox;
 mod scratch;
 mod server;
 mod settings;
@@ -40,6 +41,7 @@ pub use self::{
     fence::{Readable, Unread},
     presence::{Presence, Unavailable},
     protocol::Model,
+    sandbox::{Boxed, Sandboxed},
     settings::is_search,
     thread::{Opening, Running, Thread},
     turn_error::{TurnError, TurnErrorKind},

@@ -62,6 +62,9 @@ pub enum CodexError {
         #[source]
         source: io::Error,
     },
+    /// Codex takes the path for a pattern, and grants nothing by patterns.
+    #[error("`{}` has one of `*?[` in it, and cannot be granted", .path.display())]
+    Pattern { path: PathBuf },
     /// The thread does not exist, or is not one of ours.
     #[error("Codex has no thread of ours with that id")]
     UnknownThread,
@@ -80,6 +83,7 @@ impl CodexError {
             | Self::MissingKey { .. }
             | Self::Unconfined { .. }
             | Self::NoNative
+            | Self::Pattern { .. }
             | Self::Workdir { .. } => Code::LlmUnavailable,
             Self::Stopping => Code::Cancelled,
             Self::Refused { .. } | Self::Form { .. } => Code::TurnFailed,
@@ -138,6 +142,7 @@ impl CodexError {
                 "set CODEX_BIN to the native binary: in the npm package it is \
                  `vendor/<platform>/bin/codex`",
             ),
+            Self::Pattern { .. } => (self.to_string(), "give it a path without them"),
             Self::Workdir { source, .. } => (
                 format!("the scratch folder of Codex cannot be made: {source}"),
                 "set CODEX_WORKDIR to a folder that the server may write",

@@ -170,6 +170,11 @@ impl Fence {
         }
     }
 
+    /// Grants writing into `folder`.
+    pub(super) fn write(&mut self, folder: &Path) {
+        self.0.insert(folder.to_string_lossy().into_owned(), Access::Write);
+    }
+
     /// Returns the rules as Codex takes them, with the right to write into `scratch`, if there is one.
     pub(super) fn with_scratch(&self, scratch: Option<&Path>) -> Map<String, Value> {
         let rules = self.0.iter().map(|(path, access)| (path.clone(), access.json()));

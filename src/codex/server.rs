@@ -265,7 +265,7 @@ fn base(program: Option<&[PathBuf]>, settings: &config::Codex) -> Base {
 }
 
 /// Finds the files of Codex beside `binary`.
-async fn program(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
+pub(super) async fn program(binary: &Path, tasks: &Tasks) -> Option<Vec<PathBuf>> {
     let binary = binary.to_owned();
     let found = tasks.spawn_blocking(move || vendor::files(&binary)).await;
     match found {

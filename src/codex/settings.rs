@@ -106,7 +106,7 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn toml(value: &Value) -> String {
+pub(super) fn toml(value: &Value) -> String {
     let Value::Object(members) = value else { return value.to_string() };
     let members = members.iter().map(|(name, value)| format!("{}={}", quoted(name), toml(value)));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))

@@ -1,1 +1,228 @@
 //! How a process of a toolkit is started within its fence: the sandbox of Codex.
+//!
+//! In it, a toolkit reads the indexed roots, the system's programs, its own program and its working
+//! folder. It writes a folder of its own below the data folder, which is its `HOME` (what `npx` and
+//! `uvx` fetch is kept there), and with `workspace-write` its working folder. Its variables are set
+//! inside, so that none of them steers the sandbox, and none shows in the list of processes.
+
+mod program;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use futures_util::future::BoxFuture;
+use uuid::Uuid;
+
+use crate::{
+    codex::{Codex, CodexError, Readable, Sandboxed},
+    config::{self, Fence, Secret, Spec, Transport},
+    domain::Root,
+    store::VectorStore,
+    task::Tasks,
+    toolkit::{Launch, Launcher, Start},
+};
+
+/// Folder of toolkits below the data folder.
+const FOLDER: &str = "toolkits";
+/// Names in it that no toolkit can have: of Codex, and of toolkits that requests carried.
+const CODEX_FOLDER: &str = ".codex";
+const CARRIED_FOLDER: &str = ".carried";
+/// Stands before the names of variables on their way into the sandbox.
+const PREFIX: &str = "CODEINFO_ENV_";
+/// The shell that sets them there.
+const SHELL: &str = "/bin/sh";
+/// What Codex sets for its own use.
+const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED";
+
+/// Starts toolkits in the sandbox of Codex.
+pub struct Sandboxes {
+    codex: Codex,
+    settings: config::Codex,
+    store: Arc<dyn VectorStore>,
+    tasks: Tasks,
+}
+
+/// A toolkit's own folders.
+struct Own {
+    home: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Sandboxes {
+    pub fn new(
+        codex: Codex,
+        settings: config::Codex,
+        store: Arc<dyn VectorStore>,
+        tasks: Tasks,
+    ) -> Self {
+        Self { codex, settings, store, tasks }
+    }
+
+    async fn prepare(&self, start: Start<'_>) -> Result<Launch, String> {
+        let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
+            return Err("it has no process".to_owned());
+        };
+        let own = self.own(start).await?;
+        let dir = working_dir.clone().unwrap_or_else(|| own.home.clone());
+        let search = program::Search {
+            path: self.settings.path.clone(),
+            home: self.settings.environment.get("HOME").map(PathBuf::from),
+            dir: dir.clone(),
+        };
+        let (command, args) = (command.clone(), args.clone());
+        let found = self.tasks.spawn_blocking(move || {
+            let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
+            let dir = dir.ok_or("its `workingDir` is no folder")?;
+            Ok::<_, String>((program::find(&command, args, &search)?, dir))
+        });
+        let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
+        let env = self.variables(start.spec, env, &own);
+        if start.spec.sandbox == Fence::Off {
+            return Ok(Launch { program: found.program, args: found.args, env, dir });
+        }
+        self.fenced(start.spec, found, env, (own, dir)).await
+    }
+
+    /// Returns all variables that the process has.
+    fn variables(
+        &self,
+        spec: &Spec,
+        named: &BTreeMap<String, Secret>,
+        own: &Own,
+    ) -> BTreeMap<String, String> {
+        let environment = &self.settings.environment;
+        let given = |name: &str| environment.get(name).map(str::to_owned);
+        let text = |path: &Path| Some(path.to_string_lossy().into_owned());
+        let (home, temporary) = match spec.sandbox {
+            Fence::Off => (given("HOME"), given("TMPDIR")),
+            Fence::ReadOnly | Fence::WorkspaceWrite => (text(&own.home), text(&own.temporary)),
+        };
+        let path = Some(self.settings.path.to_string_lossy().into_owned());
+        let few = [("HOME", home), ("PATH", path), ("LANG", given("LANG")), ("TMPDIR", temporary)];
+        let few = few.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        few.chain(named.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())))
+            .collect()
+    }
+
+    async fn fenced(
+        &self,
+        spec: &Spec,
+        found: program::Found,
+        env: BTreeMap<String, String>,
+        (own, dir): (Own, PathBuf),
+    ) -> Result<Launch, String> {
+        let names: Vec<&str> = env.keys().map(String::as_str).collect();
+        let mut args: Vec<OsString> = vec!["-c".into(), setting(&names)?.into()];
+        args.push(found.program.into_os_string());
+        args.extend(found.args);
+        let folder = self.settings.data_dir.join(FOLDER);
+        let (mut readable, mut writable) = (self.readable().await?, vec![own.home.clone()]);
+        if dir != own.home {
+            // Keys in it are kept from it, as they are in an indexed folder.
+            readable.push(Readable { folder: dir.clone(), private_files: Vec::new() });
+            if spec.sandbox == Fence::WorkspaceWrite {
+                writable.push(dir.clone());
+            }
+        }
+        let home = folder.join(CODEX_FOLDER);
+        private(&home).await.map_err(|error| unmade(&home, &error))?;
+        let sandboxed = Sandboxed {
+            readable,
+            programs: found.needs,
+            writable,
+            dir: dir.clone(),
+            network: spec.network,
+            hidden: others(&folder, &own.home),
+            home,
+        };
+        let boxed = self.codex.boxed(sandboxed, Path::new(SHELL), &args).await.map_err(refused)?;
+        let mut outside = boxed.env;
+        outside.insert("PATH".to_owned(), self.settings.path.to_string_lossy().into_owned());
+        outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
+        outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
+        Ok(Launch { program: boxed.program, args: boxed.args, env: outside, dir: own.home })
+    }
+
+    /// Returns the indexed roots whose secrets are known.
+    async fn readable(&self) -> Result<Vec<Readable>, String> {
+        let roots = self.store.roots().await;
+        let roots = roots.map_err(|error| format!("the indexed roots are not known: {error}"))?;
+        Ok(roots.into_iter().filter_map(given).collect())
+    }
+
+    /// Makes the toolkit's own folders. Those of a toolkit that a request carried are not those of one
+    /// that is configured, or of somebody else.
+    async fn own(&self, start: Start<'_>) -> Result<Own, String> {
+        let folder = self.settings.data_dir.join(FOLDER);
+        let home = match start.owner {
+            None => folder.join(start.name.as_str()),
+            Some(owner) => {
+                let owner = Uuid::new_v5(&Uuid::NAMESPACE_OID, owner.as_bytes());
+                folder.join(CARRIED_FOLDER).join(owner.to_string()).join(start.name.as_str())
+            }
+        };
+        let temporary = home.join("tmp");
+        private(&temporary).await.map_err(|error| unmade(&temporary, &error))?;
+        // The sandbox compares paths as they are, without links.
+        let home = tokio::fs::canonicalize(&home).await.map_err(|error| unmade(&home, &error))?;
+        Ok(Own { temporary: home.join("tmp"), home })
+    }
+}
+
+impl Launcher for Sandboxes {
+    fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
+        Box::pin(self.prepare(start))
+    }
+}
+
+fn given(root: Root) -> Option<Readable> {
+    let private_files = root.last_ingest_at.and(root.private_files)?;
+    let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
+    Some(Readable { folder: root.path, private_files })
+}
+
+/// Returns a script that gives the variables their names and runs what follows.
+fn setting(names: &[&str]) -> Result<String, String> {
+    let mut script = format!("unset {OF_CODEX}; ");
+    for name in names {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !name.chars().all(is_word) || !name.starts_with(|c: char| !c.is_ascii_digit()) {
+            return Err(format!("`{name}` in its `env` is no name of a variable"));
+        }
+        script.push_str(&format!("export {name}=\"${PREFIX}{name}\"; unset {PREFIX}{name}; "));
+    }
+    script.push_str("exec \"$0\" \"$@\"");
+    Ok(script)
+}
+
+/// Returns the folders of other toolkits, should an indexed root hold the data folder.
+fn others(folder: &Path, own: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let others = entries.map(|entry| entry.path());
+    others.filter(|path| !own.starts_with(path) && !path.ends_with(CODEX_FOLDER)).collect()
+}
+
+/// Makes a folder that only its owner reads.
+async fn private(folder: &Path) -> io::Result<()> {
+    let mut builder = tokio::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    builder.mode(0o700);
+    builder.create(folder).await
+}
+
+fn unmade(folder: &Path, error: &io::Error) -> String {
+    format!("its folder `{}` cannot be made: {error}", folder.display())
+}
+
+fn refused(error: CodexError) -> String {
+    format!(
+        "its sandbox is that of Codex, and {error}; install Codex, or set `sandbox` to `off` if it may \
+         read and write all that you may"
+    )
+}

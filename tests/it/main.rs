@@ -68,6 +68,7 @@ mod tidy;
 mod toolkit_calls;
 mod toolkit_hostile;
 mod toolkit_lives;
+mod toolkit_sandbox;
 mod toolkits_layers;
 mod toolkits_read;
 mod toolkits_trust;

@@ -131,7 +131,7 @@ pub enum Fault {
 ";
 
 /// A store that knows one repository, `repo`, with [`PARSER`].
-async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
+pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
     let repo = folder.path().join("repo");
     fs::create_dir_all(&repo).unwrap();
     let settings = config::Store { seal_chunks: 4096, background_merge: false, repairs: true };

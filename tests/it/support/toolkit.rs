@@ -54,6 +54,12 @@ impl Toolkits {
         Self { pool: Pool::with_timing(Arc::new(Plain), tasks.clone(), timing), tasks }
     }
 
+    /// Clients whose processes `launcher` starts.
+    pub(crate) fn started_by(launcher: impl Launcher + 'static, tasks: Tasks) -> Self {
+        let pool = Pool::with_timing(Arc::new(launcher), tasks.clone(), quick());
+        Self { pool, tasks }
+    }
+
     pub(crate) fn client(&self, spec: &Spec) -> Arc<Client> {
         self.pool.client(None, &name("kit"), spec)
     }

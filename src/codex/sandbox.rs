@@ -1,0 +1,96 @@
+//! One command in the sandbox of Codex, for programs of others beside the model's shell: they read
+//! what they are given, write what they are given, and see nothing else.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Codex, CodexError, Readable, cell,
+    fence::{Fence, Surroundings, is_plain},
+    files, inherit,
+    server::program,
+    settings::toml,
+};
+
+/// What a command may do.
+#[derive(Debug, Clone)]
+pub struct Sandboxed {
+    /// Indexed folders, without their secrets.
+    pub readable: Vec<Readable>,
+    /// Files and folders of the command itself, which it reads.
+    pub programs: Vec<PathBuf>,
+    /// Folders that it writes.
+    pub writable: Vec<PathBuf>,
+    /// Its working folder.
+    pub dir: PathBuf,
+    pub network: bool,
+    /// Folders that nothing of the above opens to it.
+    pub hidden: Vec<PathBuf>,
+    /// The folder of Codex for this: the user's own has settings and keys.
+    pub home: PathBuf,
+}
+
+/// What is run in place of the command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boxed {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+    /// Variables of Codex, beside those of the command.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Codex {
+    /// Returns what runs `command` with `args` in the sandbox. No variable of the command shows in it.
+    pub async fn boxed(
+        &self,
+        sandboxed: Sandboxed,
+        command: &Path,
+        args: &[OsString],
+    ) -> Result<Boxed, CodexError> {
+        let inner = &self.0;
+        let binary = files::binary(&inner.settings).await?;
+        let codex = program(&binary, &inner.tasks).await.ok_or(CodexError::NoNative)?;
+        let Sandboxed { readable, programs, writable, dir, network, hidden, home } = sandboxed;
+        let paths = programs.iter().chain(&writable).chain([&dir, &home]);
+        if let Some(path) = paths.into_iter().find(|path| !is_plain(path)) {
+            return Err(CodexError::Pattern { path: path.clone() });
+        }
+        // What is written is outside of what is denied around it.
+        let own = codex.iter().chain(&programs).chain(&writable).chain([&home]).cloned();
+        let private = [inherit::home(&inner.settings), Some(inner.settings.data_dir.clone())];
+        let surroundings = Surroundings {
+            program: own.collect(),
+            hidden: private.into_iter().flatten().chain(hidden).collect(),
+            home: inner.settings.environment.get("HOME").map(PathBuf::from),
+        };
+        let (readable, _) = inner.sight.of(readable, &inner.tasks).await;
+        let built = inner.tasks.spawn_blocking(move || {
+            let (mut fence, _) = Fence::around(&readable, &surroundings);
+            writable.iter().for_each(|path| fence.write(path));
+            fence
+        });
+        let fence = built.await.map_err(|_| CodexError::Stopping)?;
+        let name = cell::profile_name();
+        let profile = format!("permissions.{name}");
+        let filesystem = Value::Object(fence.with_scratch(None));
+        let network = json!({ "enabled": network });
+        let settings = [("filesystem", filesystem), ("network", network)];
+        let mut boxed: Vec<OsString> = ["sandbox", "-P", &name, "-C"].map(OsString::from).into();
+        boxed.push(dir.into_os_string());
+        for (key, value) in settings {
+            boxed.push("-c".into());
+            boxed.push(format!("{profile}.{key}={}", toml(&value)).into());
+        }
+        boxed.push("--".into());
+        boxed.push(command.as_os_str().to_owned());
+        boxed.extend(args.iter().cloned());
+        let home = home.to_string_lossy().into_owned();
+        let env = BTreeMap::from([("CODEX_HOME".to_owned(), home)]);
+        Ok(Boxed { program: binary, args: boxed, env })
+    }
+}

@@ -1,0 +1,162 @@
+//! Finds the program of a toolkit, and what must be readable for it to run.
+//!
+//! The system's folders are readable anyway. Of a program elsewhere, such as in the user's home folder,
+//! its installation is: the outermost `node_modules` that it lies in; else the folder above `bin` or
+//! `shims` (a virtual environment, a version of Node or Python), unless that is a home folder or
+//! `.local`; else the file alone. The same holds for each link on the way to it, and for the
+//! interpreter that its first line names. The script that an interpreter is given is readable with the
+//! nearest folder above it that is a project, else with its own folder.
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+/// Where programs are looked for.
+#[derive(Debug, Clone)]
+pub(super) struct Search {
+    pub(super) path: OsString,
+    pub(super) home: Option<PathBuf>,
+    /// What paths in the command are relative to.
+    pub(super) dir: PathBuf,
+}
+
+/// A program that is there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) program: PathBuf,
+    pub(super) args: Vec<OsString>,
+    /// What must be readable, beside the system's folders.
+    pub(super) needs: Vec<PathBuf>,
+}
+
+/// Links and interpreters that are followed; more lead nowhere.
+const MAX_STEPS: usize = 16;
+const MAX_FIRST_LINE_BYTES: u64 = 512;
+/// What is readable for every command in the sandbox.
+const SYSTEM: [&str; 7] = ["/bin", "/sbin", "/lib", "/lib64", "/usr", "/etc", "/opt"];
+/// What starts the names of programs that run the file they are given.
+const INTERPRETERS: [&str; 10] =
+    ["node", "deno", "bun", "python", "pypy", "ruby", "php", "java", "bash", "sh"];
+/// What the folder of a project has.
+const PROJECT: [&str; 3] = ["package.json", "pyproject.toml", "node_modules"];
+
+/// Finds `command`, or says what to do.
+pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<Found, String> {
+    let missing = || format!("`{command}` not found: install it, or put its folder on PATH");
+    let program = search.program(command).ok_or_else(missing)?;
+    let mut needs = Vec::new();
+    search.installation(&program, &mut needs);
+    if is_interpreter(&program) {
+        let mut files = args.iter().filter(|arg| !arg.starts_with('-'));
+        let script = files.next().map(|file| search.dir.join(file));
+        if let Some(script) = script.filter(|script| script.is_file()) {
+            search.script(&script, &mut needs);
+        }
+    }
+    needs.retain(|path| !is_of_system(path));
+    needs.sort_unstable();
+    needs.dedup();
+    Ok(Found { program, args: args.into_iter().map(OsString::from).collect(), needs })
+}
+
+impl Search {
+    fn program(&self, command: &str) -> Option<PathBuf> {
+        if command.contains(std::path::is_separator) {
+            return Some(self.dir.join(command)).filter(|path| is_program(path));
+        }
+        let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(command)).find(|path| is_program(path))
+    }
+
+    /// Adds the installations of `program`, of what it links to, and of its interpreter.
+    fn installation(&self, program: &Path, needs: &mut Vec<PathBuf>) {
+        let mut next = Some(program.to_owned());
+        for _ in 0..MAX_STEPS {
+            let Some(file) = next.take() else { return };
+            // The folder itself may be reached over a link.
+            let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+            let file = match (folder, file.file_name()) {
+                (Some(folder), Some(name)) => folder.join(name),
+                _ => return,
+            };
+            needs.push(self.around(&file));
+            next = match fs::read_link(&file) {
+                Ok(target) => file.parent().map(|folder| folder.join(target)),
+                Err(_) => self.interpreter(&file),
+            };
+        }
+    }
+
+    /// Returns what belongs to a program, or the program alone.
+    fn around(&self, file: &Path) -> PathBuf {
+        let modules = file.ancestors().filter(|folder| folder.ends_with("node_modules")).last();
+        if let Some(modules) = modules {
+            return modules.to_owned();
+        }
+        let folder = file
+            .parent()
+            .filter(|folder| ["bin", "shims"].iter().any(|name| folder.ends_with(name)));
+        match folder.and_then(Path::parent) {
+            Some(above) if self.is_own(above) => above.to_owned(),
+            _ => file.to_owned(),
+        }
+    }
+
+    fn script(&self, script: &Path, needs: &mut Vec<PathBuf>) {
+        let Ok(script) = script.canonicalize() else { return };
+        let around = self.around(&script);
+        if around != script {
+            needs.push(around);
+            return;
+        }
+        let mut folders = script.ancestors().skip(1).filter(|folder| self.is_own(folder));
+        let own = folders.clone().next();
+        let project = folders.find(|folder| {
+            PROJECT.iter().any(|name| folder.join(name).try_exists().unwrap_or(false))
+        });
+        needs.push(project.or(own).unwrap_or(&script).to_owned());
+    }
+
+    /// Whether `folder` holds one thing, and is not where a user, or the system, has everything.
+    fn is_own(&self, folder: &Path) -> bool {
+        let holds_home = self.home.as_ref().is_some_and(|home| home.starts_with(folder));
+        let is_local = folder.ends_with(".local");
+        !holds_home && !is_local && folder.components().count() > 2
+    }
+
+    /// Returns the program that a script's first line names.
+    fn interpreter(&self, file: &Path) -> Option<PathBuf> {
+        let mut start = Vec::new();
+        fs::File::open(file).ok()?.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).ok()?;
+        let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+        let line = String::from_utf8_lossy(line).into_owned();
+        let mut words = line.split_whitespace();
+        let program = words.next()?;
+        if program.ends_with("/env") {
+            return self.program(words.find(|word| !word.starts_with('-'))?);
+        }
+        Some(PathBuf::from(program))
+    }
+}
+
+fn is_interpreter(program: &Path) -> bool {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name)
+}
+
+fn is_of_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|folder| path.starts_with(folder))
+}
+
+fn is_program(path: &Path) -> bool {
+    let Ok(metadata) = fs::metadata(path) else { return false };
+    #[cfg(unix)]
+    let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = true;
+    metadata.is_file() && may_run
+}

@@ -1,0 +1,258 @@
+//! What a process of a toolkit can do within its fence, the sandbox of the real Codex.
+
+use std::{fs, path::Path, sync::Arc};
+
+use codeinfo::{
+    codex::Codex,
+    config::{self, Environment, Fence, Secret, Spec, Transport},
+    gateway::launch::Sandboxes,
+    task::Tasks,
+    toolkit::{Client, State},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{
+    harness,
+    toolkit::{Toolkits, arguments, name, published, scripted, text},
+};
+
+/// A folder with an indexed repository, `repo`, a folder to work in, `work`, and the user's own folder,
+/// `user`, with a key.
+struct Place {
+    folder: TempDir,
+    toolkits: Toolkits,
+}
+
+impl Place {
+    async fn new() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    async fn with(change: impl FnOnce(&mut config::Codex)) -> Self {
+        let folder = harness::folder();
+        let at = |name: &str| folder.path().join(name);
+        for made in ["work", "user/.ssh", "user/.codex", "data"] {
+            fs::create_dir_all(at(made)).unwrap();
+        }
+        fs::write(at("user/.ssh/id_rsa"), "k3y").unwrap();
+        fs::write(at("user/.codex/auth.json"), "k3y").unwrap();
+        fs::write(at("data/secret.key"), "k3y").unwrap();
+        fs::write(at("work/notes.txt"), "a note").unwrap();
+        let mut settings = harness::settings(&folder);
+        let user = ("HOME".to_owned(), at("user").display().to_string());
+        settings.environment = Environment::new([user, ("OTHER_KEY".to_owned(), "k3y".to_owned())]);
+        change(&mut settings);
+        let tasks = Tasks::default();
+        let codex = Codex::new(settings.clone(), tasks.clone());
+        let store = harness::store(&folder).await;
+        let launcher = Sandboxes::new(codex, settings, store, tasks.clone());
+        Self { toolkits: Toolkits::started_by(launcher, tasks), folder }
+    }
+
+    fn at(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The scripted server in a fence, with `work` as its working folder.
+    fn spec(&self, sandbox: Fence) -> Spec {
+        let mut spec = Spec { sandbox, network: false, ..scripted(&[]) };
+        let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
+        *working_dir = Some(self.at("work"));
+        spec
+    }
+
+    fn client(&self, spec: &Spec) -> Arc<Client> {
+        self.toolkits.client(spec)
+    }
+}
+
+async fn does(client: &Client, tool: &str, asked: Value) -> Result<String, String> {
+    let called = client.call(tool, arguments(asked)).await.unwrap();
+    let said = text(&called).to_owned();
+    if called.is_error { Err(said) } else { Ok(said) }
+}
+
+async fn reads(client: &Client, path: &Path) -> Result<String, String> {
+    does(client, "read", json!({ "path": path })).await
+}
+
+async fn writes(client: &Client, path: &Path) -> bool {
+    does(client, "write", json!({ "path": path })).await.is_ok()
+}
+
+#[tokio::test]
+async fn a_toolkit_reads_what_is_indexed_and_its_own_and_nothing_else() {
+    let place = Place::new().await;
+    let client = place.client(&place.spec(Fence::ReadOnly));
+    assert!(reads(&client, &place.at("repo/src/parse.rs")).await.is_ok());
+    assert_eq!(reads(&client, Path::new("notes.txt")).await.as_deref(), Ok("a note"));
+    for secret in ["user/.ssh/id_rsa", "user/.codex/auth.json", "data/secret.key", "data/store"] {
+        let read = reads(&client, &place.at(secret)).await.unwrap_err();
+        assert!(read.starts_with("FileNotFoundError"), "{secret}: {read}");
+    }
+    let passwords = reads(&client, Path::new("/etc/shadow")).await.unwrap_err();
+    assert!(!passwords.starts_with("FileNotFound"), "{passwords}");
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_writes_its_own_folder_and_its_working_folder_only_if_it_may() {
+    let place = Place::new().await;
+    let reader = place.client(&place.spec(Fence::ReadOnly));
+    let worker = place.client(&place.spec(Fence::WorkspaceWrite));
+    for client in [&reader, &worker] {
+        assert!(!writes(client, &place.at("repo/new.rs")).await);
+        assert!(!writes(client, &place.at("user/new")).await);
+        assert!(!writes(client, &place.at("data/secret.key")).await);
+        let env: Value =
+            serde_json::from_str(&does(client, "env", json!({})).await.unwrap()).unwrap();
+        for own in ["HOME", "TMPDIR"] {
+            let folder = Path::new(env[own].as_str().unwrap());
+            assert!(folder.starts_with(place.at("data/toolkits/kit").canonicalize().unwrap()));
+            assert!(writes(client, &folder.join("new")).await);
+        }
+    }
+    assert!(!writes(&reader, &place.at("work/new")).await);
+    assert!(writes(&worker, &place.at("work/new")).await);
+    assert_eq!(fs::read_to_string(place.at("work/new")).unwrap(), "written");
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_without_network_reaches_not_even_this_machine() {
+    let place = Place::new().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = json!({ "port": listener.local_addr().unwrap().port() });
+    let off = place.client(&place.spec(Fence::ReadOnly));
+    assert!(does(&off, "connect", port.clone()).await.is_err());
+    let on = place.client(&Spec { network: true, ..place.spec(Fence::ReadOnly) });
+    assert_eq!(does(&on, "connect", port).await.as_deref(), Ok("connected"));
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
+    let place = Place::new().await;
+    let mut spec = place.spec(Fence::ReadOnly);
+    let Transport::Stdio { env, .. } = &mut spec.transport else { unreachable!() };
+    // What would have a program of the toolkit's choice run outside the sandbox.
+    let path = format!("{}:/usr/bin:/bin", place.at("work").display());
+    env.insert("PATH".to_owned(), Secret::new(path.clone()));
+    env.insert("CODEX_HOME".to_owned(), Secret::new("/nowhere".to_owned()));
+    plant(&place.at("work/bwrap"), &place.at("work/ran"));
+    let Transport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
+    *command = "/usr/bin/env".to_owned();
+    let Transport::Stdio { args, .. } = &mut spec.transport else { unreachable!() };
+    args.insert(0, system_python());
+    let client = place.client(&spec);
+    let env: Value = serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
+    let mut names: Vec<&String> = env.as_object().unwrap().keys().collect();
+    names.retain(|name| {
+        !["PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LANG"].contains(&name.as_str())
+    });
+    assert_eq!(names, ["CODEX_HOME", "HOME", "KEY", "PATH", "TMPDIR"]);
+    assert_eq!((&env["KEY"], &env["PATH"]), (&json!("k3y-of-tests"), &json!(path)));
+    assert!(!place.at("work/ran").exists());
+    for process in fs::read_dir("/proc").unwrap().flatten() {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&line).contains("k3y-of-tests"), "{process:?}");
+    }
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn published_servers_run_in_the_sandbox_from_where_they_are_installed() {
+    let place = Place::new().await;
+    let repo = place.at("repo").canonicalize().unwrap();
+    let mut spec = published("server-filesystem", &[repo.to_str().unwrap()]);
+    spec.sandbox = Fence::ReadOnly;
+    let client = place.client(&spec);
+    let file = repo.join("src/parse.rs");
+    let found = client.call("read_text_file", arguments(json!({ "path": file }))).await.unwrap();
+    assert!(text(&found).contains("pub fn parse"));
+    let written = json!({ "path": repo.join("new.rs"), "content": "x" });
+    assert!(client.call("write_file", arguments(written)).await.unwrap().is_error);
+    let process = client.status().pid.unwrap();
+    client.stop().await;
+    assert!(!Path::new(&format!("/proc/{process}")).exists());
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
+    // Without Codex, too.
+    let place = Place::with(|settings| settings.bin = Some("/nowhere/codex".into())).await;
+    let off = place.client(&place.spec(Fence::Off));
+    assert!(reads(&off, &place.at("user/.ssh/id_rsa")).await.is_ok());
+    let env: Value = serde_json::from_str(&does(&off, "env", json!({})).await.unwrap()).unwrap();
+    assert_eq!(env["HOME"], json!(place.at("user")));
+    assert_eq!(env.get("OTHER_KEY"), None);
+
+    let fenced = place.client(&place.spec(Fence::ReadOnly));
+    let error = fenced.catalogue().await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "toolkit kit is not running: its sandbox is that of Codex, and no Codex binary: CODEX_BIN does \
+         not name a program; install Codex, or set `sandbox` to `off` if it may read and write all \
+         that you may; go on without it"
+    );
+    assert_eq!(fenced.status().state, State::Stopped);
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured() {
+    let place = Place::new().await;
+    let spec = place.spec(Fence::ReadOnly);
+    let mut homes = Vec::new();
+    for owner in [None, Some("ada"), Some("bob")] {
+        let client = place.toolkits.pool.client(owner, &name("kit"), &spec);
+        let env: Value =
+            serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
+        homes.push(env["HOME"].as_str().unwrap().to_owned());
+        let kept = Path::new(homes.last().unwrap()).join("token");
+        assert!(writes(&client, &kept).await);
+    }
+    for (one, other) in [(0, 1), (1, 2), (2, 0)] {
+        assert_ne!(homes[one], homes[other]);
+    }
+    let bob = place.toolkits.pool.client(Some("bob"), &name("kit"), &spec);
+    let theirs = reads(&bob, &Path::new(&homes[1]).join("token")).await.unwrap_err();
+    assert!(theirs.starts_with("FileNotFoundError"), "{theirs}");
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    let place = Place::new().await;
+    let mut spec = place.spec(Fence::ReadOnly);
+    let Transport::Stdio { command, .. } = &mut spec.transport else { unreachable!() };
+    *command = "no-such-program".to_owned();
+    let error = place.client(&spec).catalogue().await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "toolkit kit is not running: `no-such-program` not found: install it, or put its folder on \
+         PATH; go on without it"
+    );
+    let mut spec = place.spec(Fence::ReadOnly);
+    let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
+    *working_dir = Some(place.at("nowhere"));
+    let error = place.client(&spec).catalogue().await.unwrap_err().to_string();
+    assert!(error.contains("its `workingDir` is no folder"), "{error}");
+    place.toolkits.stop().await;
+}
+
+/// Writes a program that notes that it ran.
+fn plant(program: &Path, mark: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(program, format!("#!/bin/sh\ntouch {}\nexit 1\n", mark.display())).unwrap();
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A Python that needs nothing from outside the system's folders.
+fn system_python() -> String {
+    let candidates = ["/usr/bin/python3", "/usr/local/bin/python3"];
+    let found = candidates.into_iter().find(|python| Path::new(python).is_file());
+    found.expect("no Python in the system's folders").to_owned()
+}
