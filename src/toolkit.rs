@@ -49,6 +49,8 @@ const MAX_CLIENTS: usize = 256;
 
 /// The name of a principal.
 type Owner = String;
+/// What equal clients have in common.
+type Key = (Option<Owner>, Spec);
 
 /// Connections to toolkits. Clones share them. Its processes end with `tasks`.
 #[derive(Clone)]
@@ -59,7 +61,7 @@ struct Shared {
     tasks: Tasks,
     timing: Timing,
     processes: Arc<Semaphore>,
-    clients: Mutex<HashMap<(Option<Owner>, Spec), Arc<Client>>>,
+    clients: Mutex<HashMap<Key, Arc<Client>>>,
 }
 
 /// Says how the process of a toolkit is started within its fence.

@@ -71,7 +71,9 @@ impl Codex {
         let (readable, _) = inner.sight.of(readable, &inner.tasks).await;
         let built = inner.tasks.spawn_blocking(move || {
             let (mut fence, _) = Fence::around(&readable, &surroundings);
-            writable.iter().for_each(|path| fence.write(path));
+            for path in &writable {
+                fence.write(path);
+            }
             fence
         });
         let fence = built.await.map_err(|_| CodexError::Stopping)?;

@@ -140,7 +140,11 @@ impl Sandboxes {
             hidden: others(&folder, &own.home),
             home,
         };
-        let boxed = self.codex.boxed(sandboxed, Path::new(SHELL), &args).await.map_err(refused)?;
+        let boxed = self
+            .codex
+            .boxed(sandboxed, Path::new(SHELL), &args)
+            .await
+            .map_err(|error| refused(&error))?;
         let mut outside = boxed.env;
         outside.insert("PATH".to_owned(), self.settings.path.to_string_lossy().into_owned());
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
@@ -188,16 +192,16 @@ fn given(root: Root) -> Option<Readable> {
 
 /// Returns a script that gives the variables their names and runs what follows.
 fn setting(names: &[&str]) -> Result<String, String> {
-    let mut script = format!("unset {OF_CODEX}; ");
+    let mut script = vec![format!("unset {OF_CODEX}; ")];
     for name in names {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !name.chars().all(is_word) || !name.starts_with(|c: char| !c.is_ascii_digit()) {
             return Err(format!("`{name}` in its `env` is no name of a variable"));
         }
-        script.push_str(&format!("export {name}=\"${PREFIX}{name}\"; unset {PREFIX}{name}; "));
+        script.push(format!("export {name}=\"${PREFIX}{name}\"; unset {PREFIX}{name}; "));
     }
-    script.push_str("exec \"$0\" \"$@\"");
-    Ok(script)
+    script.push("exec \"$0\" \"$@\"".to_owned());
+    Ok(script.concat())
 }
 
 /// Returns the folders of other toolkits, should an indexed root hold the data folder.
@@ -220,7 +224,7 @@ fn unmade(folder: &Path, error: &io::Error) -> String {
     format!("its folder `{}` cannot be made: {error}", folder.display())
 }
 
-fn refused(error: CodexError) -> String {
+fn refused(error: &CodexError) -> String {
     format!(
         "its sandbox is that of Codex, and {error}; install Codex, or set `sandbox` to `off` if it may \
          read and write all that you may"

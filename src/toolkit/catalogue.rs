@@ -108,12 +108,11 @@ impl Listed {
         } else {
             None
         };
-        match fault {
-            Some(fault) => self.leave_out(&tool.name, fault),
-            None => {
-                self.names.insert(tool.name.clone().into_owned());
-                self.tools.push(Tool::from(tool));
-            }
+        if let Some(fault) = fault {
+            self.leave_out(&tool.name, fault);
+        } else {
+            self.names.insert(tool.name.clone().into_owned());
+            self.tools.push(Tool::from(tool));
         }
     }
 

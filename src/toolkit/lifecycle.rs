@@ -149,17 +149,18 @@ fn room(inner: &Inner) -> Result<Option<OwnedSemaphorePermit>, ToolkitError> {
 }
 
 fn slow(inner: &Inner, process: Option<&Process>) -> ToolkitError {
-    let mut reason = format!("it did not start within {} s", inner.timing.start.as_secs_f32());
+    let seconds = inner.timing.start.as_secs_f32();
+    let mut reason = vec![format!("it did not start within {seconds} s")];
     if let Some(process) = process {
         let lines = process.output.malformed_lines();
         if lines > 0 {
-            reason.push_str(&format!(", and printed {lines} lines that are no messages of MCP"));
+            reason.push(format!(", and printed {lines} lines that are no messages of MCP"));
         }
         if let Some(words) = process.output.last_words() {
-            reason.push_str(&format!(", saying: {}", inner.words.said(&words)));
+            reason.push(format!(", saying: {}", inner.words.said(&words)));
         }
     }
-    inner.not_running(reason)
+    inner.not_running(reason.concat())
 }
 
 /// Starts the server and asks for its tools. A server that does not know `initialize` is of the later

@@ -112,11 +112,10 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output)
             Line::TooLong { start, end } => too_long(&start, &end),
         };
         match message {
-            Some(message) => {
-                if to.write_all(&message).await.is_err() {
-                    break;
-                }
-            }
+            Some(message) => match to.write_all(&message).await {
+                Ok(()) => {}
+                Err(_) => break,
+            },
             None if output.is_too_malformed() => {
                 output.fault.get_or_init(|| "it prints what is no message of MCP without end");
                 break;

@@ -151,7 +151,8 @@ impl Session {
             ServiceError::UnexpectedResponse => {
                 Err(Fault::Unsuitable("its answer is no result of a tool"))
             }
-            error @ ServiceError::TransportSend(_) => {
+            // A process says itself why it ended.
+            error @ ServiceError::TransportSend(_) if self.process.is_none() => {
                 self.suspect.notify_one();
                 Err(Fault::Transport(words.fault(&error)))
             }

@@ -4,7 +4,7 @@ use rmcp::service::ServiceError;
 
 use super::http;
 use crate::{
-    config::{Spec, Transport},
+    config::{Secret, Spec, Transport},
     foreign::redact,
 };
 
@@ -23,7 +23,7 @@ impl Words {
     pub(super) fn of(spec: &Spec) -> Self {
         let (Transport::Stdio { env: values, .. } | Transport::Http { headers: values, .. }) =
             &spec.transport;
-        let values = values.values().map(|value| value.expose());
+        let values = values.values().map(Secret::expose);
         // Of `Bearer KEY` a message may show the key alone.
         let mut secrets: Vec<String> = values
             .flat_map(|value| value.split_whitespace().chain([value]))

@@ -81,6 +81,12 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     ("src/cli/print.rs", &["s"], "the end of a plural"),
     ("src/codex/confinement.rs", &["sh"], "a program"),
+    ("src/codex/sandbox.rs", &["--"], "the end of options"),
+    (
+        "src/gateway/launch/program.rs",
+        &["bash", "java", "php", "python", "ruby", "sh"],
+        "programs that run the file they are given",
+    ),
     ("src/secret/address.rs", &["//"], "a part of addresses"),
     ("src/secret/assigned/name.rs", &["--"], "the start of options"),
     ("src/secret/judge.rs", &["conf"], "settings in no language, whose values may be secrets"),

@@ -86,9 +86,9 @@ async fn a_server_over_http_is_listed_called_and_given_its_headers() {
     let catalogue = greeter.catalogue().await.unwrap();
     assert!(catalogue.tool("greet").unwrap().read_only);
     assert!(!catalogue.tool("wait").unwrap().read_only);
-    let greeted = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
-    assert_eq!(text(&greeted), "hello Ada");
-    assert_eq!(greeted.structured, Some(json!({ "result": "hello Ada" })));
+    let said = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
+    assert_eq!(text(&said), "hello Ada");
+    assert_eq!(said.structured, Some(json!({ "result": "hello Ada" })));
     let key = greeter.call("key", arguments(json!({}))).await.unwrap();
     assert_eq!(text(&key), "k3y-of-tests");
     let wait = || greeter.call("wait", arguments(json!({ "seconds": 2 })));
@@ -98,8 +98,8 @@ async fn a_server_over_http_is_listed_called_and_given_its_headers() {
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
     let huge = greeter.call("huge", arguments(json!({ "size": 100_000_000 }))).await;
     assert!(matches!(huge, Err(ToolkitError::Ended { .. } | ToolkitError::Refused { .. })));
-    let greeted = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
-    assert_eq!(text(&greeted), "hello Ada");
+    let said = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap();
+    assert_eq!(text(&said), "hello Ada");
     toolkits.stop().await;
 }
 
@@ -115,15 +115,15 @@ async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
     let away = greeter.call("greet", arguments(json!({ "name": "Ada" }))).await.unwrap_err();
     assert!(away.to_string().contains("onnection refused"), "{away}");
     let (_server, _) = serve(port).await;
-    let greeted = loop {
+    let said = loop {
         match greeter.call("greet", arguments(json!({ "name": "Ada" }))).await {
-            Ok(greeted) => break greeted,
+            Ok(said) => break said,
             // It is not tried again at once.
             Err(error) => assert!(error.to_string().contains("onnection refused"), "{error}"),
         }
         tokio::task::yield_now().await;
     };
-    assert_eq!(text(&greeted), "hello Ada");
+    assert_eq!(text(&said), "hello Ada");
     toolkits.stop().await;
 }
 

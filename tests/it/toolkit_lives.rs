@@ -247,10 +247,7 @@ async fn until(holds: impl Fn() -> bool) {
 
 fn kill(process: u32) {
     use rustix::process::{Pid, Signal, kill_process};
-    kill_process(pid(process), Signal::KILL).unwrap();
-    fn pid(process: u32) -> Pid {
-        Pid::from_raw(process.cast_signed()).unwrap()
-    }
+    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), Signal::KILL).unwrap();
 }
 
 fn is_there(process: u32) -> bool {

@@ -27,7 +27,8 @@ impl Launcher for Plain {
         let Transport::Stdio { command, args, env, working_dir } = &start.spec.transport else {
             panic!("nothing to be started");
         };
-        let mut variables = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+        let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
+        let mut variables = BTreeMap::from([("PATH".to_owned(), path)]);
         variables.extend(env.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())));
         Box::pin(ready(Ok(Launch {
             program: command.into(),
