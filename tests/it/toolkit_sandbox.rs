@@ -149,6 +149,7 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     let client = place.client(&spec);
     let env: Value = serde_json::from_str(&does(&client, "env", json!({})).await.unwrap()).unwrap();
     let mut names: Vec<&String> = env.as_object().unwrap().keys().collect();
+    names.sort_unstable();
     names.retain(|name| {
         !["PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LANG"].contains(&name.as_str())
     });
