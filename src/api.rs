@@ -11,6 +11,7 @@ mod route;
 mod stored;
 mod tokens;
 mod tools;
+mod ws;
 
 use std::{sync::Arc, time::Instant};
 
@@ -70,6 +71,7 @@ struct Parts {
     chat_schema: Schema,
     create_token_schema: Schema,
     specs: SpecReader,
+    ws: ws::Schemas,
     mcp: RawSearch,
 }
 
@@ -85,6 +87,7 @@ impl Api {
             chat_schema: Schema::new(chat::schema())?,
             create_token_schema: Schema::new(tokens::create_schema())?,
             specs: SpecReader::new()?,
+            ws: ws::Schemas::new()?,
             mcp: RawSearch::new(Arc::clone(&services))?,
             services,
         };
@@ -115,7 +118,7 @@ impl Parts {
         }
     }
 
-    async fn answer(&self, request: &mut Request) -> Result<Response, ApiError> {
+    async fn answer(self: &Arc<Self>, request: &mut Request) -> Result<Response, ApiError> {
         let path = net::segments(request.path())?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let services = &*self.services;
@@ -151,6 +154,10 @@ impl Parts {
                 let arguments = arguments(request, &self.chat_schema).await?;
                 let turn = chat::ask(services, arguments).await?;
                 Ok(chat::streamed(turn, self.http.keep_alive))
+            }
+            Route::WebSocket => {
+                let parts = Arc::clone(self);
+                Ok(net::websocket(request, |socket| ws::talk(parts, socket))?)
             }
             Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,

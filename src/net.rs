@@ -1,7 +1,8 @@
 //! HTTP/1.1 on a bound listener: connections, limits, guards and replies.
 //!
-//! Deliberately absent: routes and JSON-RPC. A handler gets a [`Request`] that passed the guard and
-//! returns a [`Response`]; everything a stranger can do to a socket is dealt with here.
+//! Deliberately absent: routes, JSON-RPC and what a WebSocket carries. A handler gets a [`Request`]
+//! that passed the guard and returns a [`Response`]; everything a stranger can do to a socket is dealt
+//! with here.
 
 mod body;
 mod delayed_json;
@@ -17,6 +18,7 @@ mod serve;
 mod slots;
 mod socket;
 pub mod sse;
+mod websocket;
 
 use std::{convert::Infallible, future::Future};
 
@@ -30,6 +32,7 @@ pub use path::segments;
 pub use record::Quiet;
 pub use request::{Request, RequestId};
 pub use serve::{Listener, serve};
+pub use websocket::{Happened, WebSocket, websocket};
 
 /// The one body type of replies.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;

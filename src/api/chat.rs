@@ -18,11 +18,13 @@ use crate::{
     },
 };
 
-/// The body of `POST /chat`.
+/// What a question over `POST /chat` or `/ws` carries.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Arguments {
+    #[serde(alias = "content")]
     question: String,
+    #[serde(alias = "conversation_id")]
     conversation_id: Option<String>,
     model: Option<String>,
     effort: Option<String>,
@@ -43,6 +45,26 @@ pub(super) fn schema() -> Value {
             // A path, perhaps; its bound is that of the system.
             "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
         },
+    })
+}
+
+/// Returns the schema of a message over `/ws`: the same members, as far as a message has them, under
+/// its names.
+pub(super) fn message_schema() -> Value {
+    let named =
+        [("question", "content"), ("conversationId", "conversation_id"), ("toolkits", "toolkits")];
+    let (schema, mut properties) = (schema(), json!({ "type": { "type": "string" } }));
+    for (name, over_ws) in named {
+        let property = schema.pointer(&format!("/properties/{name}")).cloned();
+        if let (Some(property), Some(properties)) = (property, properties.as_object_mut()) {
+            properties.insert(over_ws.to_owned(), property);
+        }
+    }
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["type", "content"],
+        "properties": properties,
     })
 }
 

@@ -36,6 +36,21 @@ impl ApiError {
         Self::Refused(net::HttpError::Unauthorized(needed))
     }
 
+    /// Returns the code and the message of it, where there are neither a status nor details.
+    pub(super) fn in_words(self) -> (&'static str, String) {
+        match self {
+            Self::Refused(error) => (error.code(), error.to_string()),
+            Self::Arguments(faults) => (Code::ValidationFailed.as_str(), faults.join("; ")),
+            Self::Unavailable(Unavailable { reason, hint }) => {
+                (Code::LlmUnavailable.as_str(), format!("{reason}; {hint}"))
+            }
+            Self::Failed { code: Code::Internal, .. } => {
+                Self::Refused(net::HttpError::Internal).in_words()
+            }
+            Self::Failed { code, message } => (code.as_str(), message),
+        }
+    }
+
     /// Takes over a failure of a service and logs its chain of causes where it is ours.
     fn failed(code: Code, failure: &dyn Error) -> Self {
         match code {

@@ -18,6 +18,7 @@ pub(super) enum Route<'a> {
     IngestedRepos,
     VectorSearch,
     Chat,
+    WebSocket,
     ChatProviders,
     ChatModels,
     Mcp,
@@ -49,6 +50,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::POST, ["chat"]) => Route::Chat,
         (&Method::GET | &Method::HEAD, ["chat", "providers"]) => Route::ChatProviders,
         (&Method::GET | &Method::HEAD, ["chat", "models"]) => Route::ChatModels,
+        (&Method::GET, ["ws"]) => Route::WebSocket,
         (&Method::POST, ["mcp"]) => Route::Mcp,
         (&Method::POST, ["auth", "mcp-tokens"]) => Route::CreateToken,
         (&Method::GET | &Method::HEAD, ["auth", "mcp-tokens"]) => Route::Tokens,
@@ -75,6 +77,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (_, ["auth", "mcp-tokens"] | ["mcp", "config"]) => {
             Route::NotAllowed { allow: "GET, HEAD, POST" }
         }
+        (_, ["ws"]) => Route::NotAllowed { allow: "GET" },
         (_, ["auth", "mcp-tokens", _]) => Route::NotAllowed { allow: "DELETE" },
         _ => Route::NotFound,
     }
@@ -103,6 +106,7 @@ mod tests {
             route(&Method::GET, &["auth", "mcp-tokens", "x"]),
             Route::NotAllowed { allow: "DELETE" }
         );
+        assert_eq!(route(&Method::HEAD, &["ws"]), Route::NotAllowed { allow: "GET" });
         assert_eq!(route(&Method::GET, &[]), Route::NotFound);
         assert_eq!(route(&Method::POST, &["ingest", "remove"]), Route::NotFound);
         assert_eq!(route(&Method::POST, &["ingest", "remove", "a", "b"]), Route::NotFound);

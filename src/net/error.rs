@@ -9,6 +9,8 @@ pub enum HttpError {
     RouteNotFound,
     #[error("this path answers {allow} only")]
     MethodNotAllowed { allow: &'static str },
+    #[error("this path answers WebSocket handshakes only, of version 13")]
+    UpgradeRequired,
     #[error("{0}")]
     BadRequest(&'static str),
     #[error("the body is not JSON: {0}")]
@@ -34,6 +36,7 @@ impl HttpError {
         match self {
             Self::RouteNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
+            Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::BadRequest(_) | Self::InvalidJson(_) | Self::Incomplete => {
                 StatusCode::BAD_REQUEST
             }
@@ -46,10 +49,12 @@ impl HttpError {
         }
     }
 
-    pub(super) fn code(&self) -> &'static str {
+    /// Returns the wire form of what it is.
+    pub fn code(&self) -> &'static str {
         match self {
             Self::RouteNotFound => "ROUTE_NOT_FOUND",
             Self::MethodNotAllowed { .. } => "METHOD_NOT_ALLOWED",
+            Self::UpgradeRequired => "UPGRADE_REQUIRED",
             Self::BadRequest(_) => "BAD_REQUEST",
             Self::InvalidJson(_) | Self::Incomplete => "INVALID_JSON",
             Self::BodyTooLarge { .. } => "BODY_TOO_LARGE",

@@ -49,6 +49,11 @@ impl Framing {
         Self { part: Part::Head(Head::default()), heads: 0, unclear: None }
     }
 
+    /// Follows nothing: the bytes are of another protocol.
+    pub(super) fn none() -> Self {
+        Self { part: Part::Rest, ..Self::new() }
+    }
+
     /// Returns how many bytes may be read now.
     pub(super) fn room(&self) -> usize {
         match &self.part {

@@ -8,7 +8,10 @@ use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::{
     StatusCode,
     body::Frame,
-    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE},
+    header::{
+        ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, SEC_WEBSOCKET_VERSION,
+        UPGRADE, WWW_AUTHENTICATE,
+    },
 };
 use serde::{Deserialize, Serialize};
 use tracing::error;
@@ -63,12 +66,22 @@ pub fn error(status: StatusCode, code: &str, message: &str, details: &[String]) 
 impl From<HttpError> for Response {
     fn from(refusal: HttpError) -> Self {
         let mut response = error(refusal.status(), refusal.code(), &refusal.to_string(), &[]);
-        let header = match refusal {
-            HttpError::MethodNotAllowed { allow } => (ALLOW, allow),
-            HttpError::Unauthorized(_) => (WWW_AUTHENTICATE, "Bearer"),
-            _ => return response,
-        };
-        response.headers_mut().insert(header.0, HeaderValue::from_static(header.1));
+        match refusal {
+            HttpError::MethodNotAllowed { allow } => {
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+            }
+            HttpError::UpgradeRequired => {
+                let headers = response.headers_mut();
+                headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+                headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+                headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            }
+            HttpError::Unauthorized(_) => {
+                let headers = response.headers_mut();
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            _ => {}
+        }
         response
     }
 }

@@ -12,7 +12,7 @@ use hyper::{
 use uuid::Uuid;
 
 use super::{HttpError, body, gate, slots::Slot};
-use crate::{config::Secret, domain::Principal};
+use crate::{config::Secret, domain::Principal, task::Tasks};
 
 /// The longest id taken over from a client.
 const MAX_ID_BYTES: usize = 128;
@@ -64,6 +64,10 @@ pub struct Request {
     pub(super) slot: Arc<Slot>,
     /// Who asks, where that is proved.
     pub(super) principal: Option<Principal>,
+    /// How often a silent upgraded connection is pinged.
+    pub(super) keep_alive: Duration,
+    /// Own what goes on after the reply.
+    pub(super) tasks: Tasks,
 }
 
 impl Request {

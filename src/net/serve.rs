@@ -175,7 +175,8 @@ async fn exchange<H: Handler>(
         .header_read_timeout(timeout)
         .max_buf_size(MAX_HEAD_BYTES)
         .half_close(false)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     let mut exchange = Box::pin(exchange);
     tokio::select! {
         ended = exchange.as_mut() => ended?,
@@ -250,6 +251,8 @@ impl<H: Handler> Server<H> {
             read_timeout: self.http.read_timeout,
             slot,
             principal: None,
+            keep_alive: self.http.keep_alive,
+            tasks: self.tasks.clone(),
         };
         let mut response = match checked {
             Ok(principal) => {

@@ -138,6 +138,11 @@ impl Slot {
         }
     }
 
+    /// The connection speaks another protocol from here on, and says itself when it waits.
+    pub(super) fn upgraded(&self) {
+        self.answered.store(false, Ordering::Relaxed);
+    }
+
     /// Returns once the connection has to go.
     pub(super) async fn gives_way(&self) {
         self.gives_way.cancelled().await;

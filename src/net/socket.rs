@@ -57,6 +57,11 @@ impl Socket {
         self.unclear.clone()
     }
 
+    /// No more requests come: the connection speaks another protocol.
+    pub(super) fn upgraded(&mut self) {
+        self.framing = Framing::none();
+    }
+
     /// Gives up a write that has waited too long; the timer wakes the writer for that.
     fn timed<T>(
         &mut self,

@@ -76,3 +76,5 @@ mod unseen;
 mod vault;
 mod watch;
 mod wire;
+mod ws;
+mod ws_socket;

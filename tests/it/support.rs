@@ -12,3 +12,4 @@ pub(crate) mod process;
 pub(crate) mod qdrant;
 pub(crate) mod search;
 pub(crate) mod toolkit;
+pub(crate) mod websocket;

@@ -41,7 +41,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("sysinfo::", &["store", "toolkit"]),
     ("rustls::", &["tls"]),
     ("tokio::process", &["codex", "toolkit"]),
-    ("tokio_tungstenite::", &["api"]),
+    ("tokio_tungstenite::", &["net"]),
     ("tonic::", &["store"]),
 ];
 /// What the crates below the product may not name: they do no I/O.

@@ -1,0 +1,190 @@
+//! The frames of `/ws`.
+
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::{
+    chat::{Event, Failure, Outcome},
+    domain::ConversationId,
+    replies::Origin,
+};
+
+/// Most bytes of the result of a tool in a frame.
+const MAX_RESULT_BYTES: usize = 64 * 1024;
+/// What ends one that was longer.
+const CUT: &str = "[cut: more than 64 KiB]";
+
+/// One frame to a client. Names and order of members are a wire promise.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Frame {
+    ToolStart {
+        tool_name: String,
+        /// The arguments as JSON.
+        tool_input: String,
+        #[serde(flatten)]
+        origin: Origin,
+        timestamp: String,
+    },
+    ToolComplete {
+        tool_name: String,
+        /// What the model was given, or why there is nothing.
+        tool_result: String,
+        #[serde(flatten)]
+        origin: Origin,
+        timestamp: String,
+    },
+    Thinking {
+        content: String,
+    },
+    /// A whole message of the model.
+    Token {
+        content: String,
+    },
+    /// The end of a turn that did not fail.
+    Complete {
+        message_id: Uuid,
+        conversation_id: ConversationId,
+    },
+    /// A message is refused, or the turn failed or was stopped.
+    Error {
+        message: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'static str>,
+    },
+}
+
+impl Frame {
+    /// Returns what `type` is.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::ToolStart { .. } => "tool_start",
+            Self::ToolComplete { .. } => "tool_complete",
+            Self::Thinking { .. } => "thinking",
+            Self::Token { .. } => "token",
+            Self::Complete { .. } => "complete",
+            Self::Error { .. } => "error",
+        }
+    }
+
+    pub(super) fn error(code: &'static str, message: impl Into<String>) -> Self {
+        Self::Error { message: message.into(), code: Some(code) }
+    }
+
+    /// Returns the frame of an event, if it has one.
+    pub(super) fn of(event: Event) -> Option<Self> {
+        match event {
+            Event::Thinking { text } => Some(Self::Thinking { content: text }),
+            Event::Answer { text } => Some(Self::Token { content: text }),
+            Event::ToolRequest { name, source, timestamp, parameters, .. } => {
+                Some(Self::ToolStart {
+                    tool_name: name,
+                    tool_input: parameters.to_string(),
+                    origin: Origin::from(&source),
+                    timestamp: timestamp.to_string(),
+                })
+            }
+            Event::ToolResult { name, source, timestamp, result, error, .. } => {
+                Some(Self::ToolComplete {
+                    tool_name: name,
+                    tool_result: bounded(error.unwrap_or_else(|| given(result.as_ref()))),
+                    origin: Origin::from(&source),
+                    timestamp: timestamp.to_string(),
+                })
+            }
+            Event::Ended(outcome) => Some(Self::end(outcome)),
+            Event::Thread { .. } | Event::VectorSummary { .. } => None,
+        }
+    }
+
+    fn end(outcome: Outcome) -> Self {
+        match outcome.failure {
+            None => {
+                Self::Complete { message_id: Uuid::new_v4(), conversation_id: outcome.conversation }
+            }
+            Some(Failure { code, message, hint }) => {
+                Self::error(code.as_str(), format!("{message}; {hint}"))
+            }
+        }
+    }
+}
+
+/// Returns a result as the model was given it: the texts of an MCP tool, and JSON of all others.
+fn given(result: Option<&Value>) -> String {
+    let Some(result) = result.filter(|result| !result.is_null()) else { return String::new() };
+    let Some(content) = result.get("content").and_then(Value::as_array) else {
+        return result.to_string();
+    };
+    let texts = content.iter().map(|item| {
+        let member = |name: &str| item.get(name).and_then(Value::as_str);
+        match (member("text"), member("type")) {
+            (Some(text), _) => text.to_owned(),
+            (None, kind) => format!("[{}]", kind.unwrap_or("unknown")),
+        }
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_RESULT_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES - CUT.len()));
+        text.push_str(CUT);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        chat::{Source, Stage},
+        domain::Timestamp,
+    };
+
+    fn result(result: Value, error: Option<&str>) -> String {
+        let event = Event::ToolResult {
+            call_id: "c".to_owned(),
+            name: "log".to_owned(),
+            source: Source::Mcp("git".parse().unwrap()),
+            timestamp: Timestamp::EPOCH,
+            stage: Stage::Success,
+            result: Some(result),
+            error: error.map(str::to_owned),
+        };
+        serde_json::to_string(&Frame::of(event).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn members_stand_in_their_order() {
+        let event = Event::ToolRequest {
+            call_id: "c".to_owned(),
+            name: "log".to_owned(),
+            source: Source::Mcp("git".parse().unwrap()),
+            timestamp: Timestamp::EPOCH,
+            parameters: json!({ "n": "1" }),
+        };
+        assert_eq!(
+            serde_json::to_string(&Frame::of(event).unwrap()).unwrap(),
+            r#"{"type":"tool_start","tool_name":"log","tool_input":"{\"n\":\"1\"}","source":"mcp","toolkit":"git","timestamp":"1970-01-01T00:00:00.000Z"}"#
+        );
+        let texts = [json!({ "type": "text", "text": "a" }), json!({ "type": "image" })];
+        assert_eq!(
+            result(json!({ "content": texts }), None),
+            r#"{"type":"tool_complete","tool_name":"log","tool_result":"a\n[image]","source":"mcp","toolkit":"git","timestamp":"1970-01-01T00:00:00.000Z"}"#
+        );
+        assert!(result(json!({}), Some("gone")).contains(r#""tool_result":"gone","source""#));
+        assert!(result(Value::Null, None).contains(r#""tool_result":"","source""#));
+        assert!(result(json!({ "exitCode": 0 }), None).contains(r#"{\"exitCode\":0}"#));
+    }
+
+    #[test]
+    fn a_long_result_is_cut_between_two_characters() {
+        let long = bounded("ü".repeat(MAX_RESULT_BYTES));
+        assert!(long.len() <= MAX_RESULT_BYTES && long.ends_with(CUT));
+        let whole = "x".repeat(MAX_RESULT_BYTES);
+        assert_eq!(bounded(whole.clone()), whole);
+    }
+}

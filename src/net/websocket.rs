@@ -1,0 +1,322 @@
+//! The handshake of a WebSocket, and an upgraded connection with its bounds.
+
+use std::{
+    collections::VecDeque,
+    future::{Future, poll_fn},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::{SinkExt, StreamExt};
+use hyper::{
+    StatusCode,
+    body::Body as _,
+    header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_ACCEPT, UPGRADE},
+    upgrade::{OnUpgrade, Upgraded},
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncWriteExt, copy, sink},
+    time::{Interval, MissedTickBehavior, interval, timeout},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        Error, Message,
+        handshake::derive_accept_key,
+        protocol::{CloseFrame, Role, WebSocketConfig, frame::coding::CloseCode},
+    },
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, debug, error};
+
+use super::{HttpError, Request, Response, reply, slots::Slot, socket::Socket};
+
+/// The protocol that a handshake asks for.
+const PROTOCOL: &str = "websocket";
+/// Its only version.
+const VERSION: &str = "13";
+/// Characters of a key: 16 bytes in Base64.
+const KEY_CHARS: usize = 24;
+/// Most messages that may wait to be sent; with more nothing is read.
+const MAX_QUEUED: usize = 8;
+/// How many pings may be without any sign of life of the client.
+const MAX_UNANSWERED: u32 = 2;
+/// Bytes of the buffer of a connection, which may be idle for hours.
+const BUFFER_BYTES: usize = 4 * 1024;
+/// How long a client may take to take its last message and to agree that the connection ends.
+const CLOSE_GRACE: Duration = Duration::from_secs(2);
+/// The same where another client waits for its slot.
+const HURRIED_GRACE: Duration = Duration::from_millis(100);
+
+/// What is there to know of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happened {
+    /// The client sent a text.
+    Text(String),
+    /// The client sent something else.
+    Binary,
+    /// The client sends more than it may. Nothing further can be read.
+    TooLarge,
+    /// All that was sent has left.
+    Sent,
+    /// The server stops. Reported once.
+    Stopping,
+    /// The client left, broke the protocol or is silent, or the connection has to go.
+    Over,
+}
+
+/// An upgraded connection. It is read and written by [`WebSocket::next`] only.
+pub struct WebSocket {
+    stream: WebSocketStream<Socket>,
+    slot: Arc<Slot>,
+    stopping: CancellationToken,
+    is_stopping: bool,
+    /// What waits to be written.
+    queue: VecDeque<Message>,
+    /// Whether something was written that may still be in a buffer.
+    unflushed: bool,
+    pings: Interval,
+    /// Pings since the last sign of life.
+    unanswered: u32,
+    /// Why it will be closed, and whether there may be bytes that cannot be read as messages.
+    code: CloseCode,
+    is_broken: bool,
+}
+
+/// Answers a handshake. The connection, once upgraded, is for `session`, a task of the listener.
+pub fn websocket<F>(
+    request: &mut Request,
+    session: impl FnOnce(WebSocket) -> F + Send + 'static,
+) -> Result<Response, HttpError>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let accepted = accepted(request)?;
+    // A request of HTTP/1.0 has none.
+    let upgrade = request.head.extensions.remove::<OnUpgrade>();
+    let upgrade = upgrade.ok_or(HttpError::UpgradeRequired)?;
+    let (slot, tasks) = (Arc::clone(&request.slot), request.tasks.clone());
+    let (stopping, keep_alive) = (tasks.stopping().clone(), request.keep_alive);
+    let max_bytes = request.max_body_bytes;
+    let opening = async move {
+        // It fails where the client has left already.
+        let Ok(upgraded) = upgrade.await else { return };
+        slot.upgraded();
+        let Some(stream) = stream(upgraded, max_bytes).await else { return };
+        let mut pings = interval(keep_alive);
+        pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        pings.reset();
+        session(WebSocket {
+            stream,
+            slot,
+            stopping,
+            is_stopping: false,
+            queue: VecDeque::new(),
+            unflushed: false,
+            pings,
+            unanswered: 0,
+            code: CloseCode::Normal,
+            is_broken: false,
+        })
+        .await;
+    };
+    tasks.spawn(opening.instrument(Span::current()));
+    let mut response = reply::empty(StatusCode::SWITCHING_PROTOCOLS);
+    let headers = response.headers_mut();
+    headers.insert(UPGRADE, HeaderValue::from_static(PROTOCOL));
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accepted);
+    Ok(response)
+}
+
+/// Returns what answers the key of a handshake.
+fn accepted(request: &Request) -> Result<HeaderValue, HttpError> {
+    let lists = |name, token: &str| {
+        let header = request.header(name).unwrap_or_default();
+        header.split(',').any(|part| part.trim().eq_ignore_ascii_case(token))
+    };
+    let is_handshake = lists("upgrade", PROTOCOL)
+        && lists("connection", "upgrade")
+        && request.header("sec-websocket-version").is_some_and(|version| version == VERSION);
+    if !is_handshake {
+        return Err(HttpError::UpgradeRequired);
+    }
+    if !request.body.is_end_stream() {
+        return Err(HttpError::BadRequest("a WebSocket handshake has no body"));
+    }
+    let key = request.header("sec-websocket-key").unwrap_or_default();
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    if key.len() != KEY_CHARS || !key.bytes().all(is_digit) {
+        return Err(HttpError::BadRequest("`Sec-WebSocket-Key` must be 16 bytes in Base64, once"));
+    }
+    HeaderValue::try_from(derive_accept_key(key.as_bytes())).map_err(|_| HttpError::Internal)
+}
+
+/// Takes over the socket of a connection, with what was read of it too early.
+async fn stream(upgraded: Upgraded, max_bytes: usize) -> Option<WebSocketStream<Socket>> {
+    let Ok(parts) = upgraded.downcast::<TokioIo<Socket>>() else {
+        error!("an upgraded connection is not over a socket of ours");
+        return None;
+    };
+    let mut socket = parts.io.into_inner();
+    socket.upgraded();
+    let config = WebSocketConfig::default()
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(Some(max_bytes))
+        .max_frame_size(Some(max_bytes));
+    let read = parts.read_buf.to_vec();
+    Some(WebSocketStream::from_partially_read(socket, read, Role::Server, Some(config)).await)
+}
+
+impl WebSocket {
+    /// Sends a text, in the order of calls.
+    pub fn send(&mut self, text: String) {
+        self.queue.push_back(Message::text(text));
+    }
+
+    /// Returns whether all that was sent has left.
+    pub fn is_sent(&self) -> bool {
+        self.queue.is_empty() && !self.unflushed
+    }
+
+    /// The connection waits for its client: it gives way to a new one where all are taken.
+    pub fn rests(&self) {
+        self.slot.waits();
+    }
+
+    /// Work for the client begins. Returns whether it may: not where the connection has to go.
+    pub async fn works(&self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.slot.gives_way() => false,
+            () = self.slot.works() => true,
+        }
+    }
+
+    /// Sends and pings, and waits for what happens next. Nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> Happened {
+        let Self { stream, queue, unflushed, .. } = self;
+        loop {
+            let read = tokio::select! {
+                biased;
+                () = self.slot.gives_way() => {
+                    self.code = CloseCode::Again;
+                    return Happened::Over;
+                }
+                () = self.stopping.cancelled(), if !self.is_stopping => {
+                    self.code = CloseCode::Away;
+                    self.is_stopping = true;
+                    return Happened::Stopping;
+                }
+                _ = self.pings.tick() => {
+                    if self.unanswered >= MAX_UNANSWERED {
+                        debug!("the client answers no pings");
+                        return Happened::Over;
+                    }
+                    self.unanswered += 1;
+                    queue.push_front(Message::Ping(bytes::Bytes::new()));
+                    continue;
+                }
+                exchanged = poll_fn(|context| exchange(stream, queue, unflushed, context)) => {
+                    match exchanged {
+                        Exchanged::Sent => return Happened::Sent,
+                        Exchanged::Lost => return Happened::Over,
+                        Exchanged::Read(message) => message,
+                    }
+                }
+            };
+            self.unanswered = 0;
+            match read {
+                Ok(Message::Text(text)) => return Happened::Text(text.as_str().to_owned()),
+                Ok(Message::Binary(_)) => return Happened::Binary,
+                // Pings are answered by the protocol.
+                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
+                Ok(Message::Close(_)) => return Happened::Over,
+                Err(Error::Capacity(_)) => {
+                    (self.code, self.is_broken) = (CloseCode::Size, true);
+                    return Happened::TooLarge;
+                }
+                Err(error) => {
+                    debug!(%error, "a message cannot be read");
+                    self.is_broken = true;
+                    self.code = match error {
+                        Error::Utf8(_) => CloseCode::Invalid,
+                        _ => CloseCode::Protocol,
+                    };
+                    return Happened::Over;
+                }
+            }
+        }
+    }
+
+    /// Sends what waits, and ends the connection; its client is given a moment for that.
+    pub async fn close(mut self) {
+        let hurried = self.code == CloseCode::Again;
+        let grace = if hurried { HURRIED_GRACE } else { CLOSE_GRACE };
+        // A client that is gone, or takes nothing, misses nothing any more.
+        drop(timeout(grace, self.closed()).await);
+    }
+
+    async fn closed(&mut self) -> Result<(), Error> {
+        for message in self.queue.drain(..) {
+            self.stream.feed(message).await?;
+        }
+        let frame = CloseFrame { code: self.code, reason: "".into() };
+        // Refused where the client began to close: it is answered below.
+        drop(self.stream.close(Some(frame)).await);
+        // Until the client agrees: closed earlier, it might never see what was sent.
+        while let Some(Ok(_)) = self.stream.next().await {}
+        if self.is_broken {
+            let socket = self.stream.get_mut();
+            socket.shutdown().await?;
+            copy(socket, &mut sink()).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What came of reading and writing.
+enum Exchanged {
+    Sent,
+    Read(Result<Message, Error>),
+    Lost,
+}
+
+/// Writes what waits, and reads unless too much waits.
+fn exchange(
+    stream: &mut WebSocketStream<Socket>,
+    queue: &mut VecDeque<Message>,
+    unflushed: &mut bool,
+    context: &mut Context<'_>,
+) -> Poll<Exchanged> {
+    while !queue.is_empty() {
+        match stream.poll_ready_unpin(context) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(_)) => return Poll::Ready(Exchanged::Lost),
+            Poll::Pending => break,
+        }
+        if let Some(message) = queue.pop_front() {
+            if stream.start_send_unpin(message).is_err() {
+                return Poll::Ready(Exchanged::Lost);
+            }
+            *unflushed = true;
+        }
+    }
+    if queue.is_empty() && *unflushed {
+        match stream.poll_flush_unpin(context) {
+            Poll::Ready(Ok(())) => {
+                *unflushed = false;
+                return Poll::Ready(Exchanged::Sent);
+            }
+            Poll::Ready(Err(_)) => return Poll::Ready(Exchanged::Lost),
+            Poll::Pending => {}
+        }
+    }
+    if queue.len() >= MAX_QUEUED {
+        return Poll::Pending;
+    }
+    stream.poll_next_unpin(context).map(|read| read.map_or(Exchanged::Lost, Exchanged::Read))
+}
