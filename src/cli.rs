@@ -15,7 +15,7 @@ mod print;
 mod serve;
 mod token;
 
-pub use args::{Arguments, Check, Command};
+pub use args::{Arguments, Check, Command, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
@@ -43,7 +43,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Remove { name } => print::remove(client, &name).await,
         Command::Token(asked) => token::token(client, asked).await,
         Command::Doctor => doctor::server(client).await,
-        // It needs no server, so that it runs before there is one.
-        Command::Check(_) => Ok(()),
+        // These need no server, so that they run before there is one.
+        Command::Check(_) | Command::Completions { .. } => Ok(()),
     }
 }

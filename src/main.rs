@@ -10,7 +10,7 @@ use std::{
 
 use clap::Parser;
 use codeinfo::{
-    cli::{Arguments, Command, Verdict, citations, harmless},
+    cli::{Arguments, Command, Verdict, citations, completions, harmless},
     config,
     error::chain,
     run, task, telemetry,
@@ -53,6 +53,13 @@ fn main() -> ExitCode {
             Ok(Verdict::Failed) => ExitCode::from(USAGE),
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
             Err(error) => fail(&error, USAGE),
+        };
+    }
+    if let Command::Completions { shell } = arguments.command {
+        return match io::stdout().write_all(&completions(shell)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+            Err(error) => fail(&error, 1),
         };
     }
     let mut config = match config::from_environment() {

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::{Shell, generate};
 
 /// Answers questions about your repositories, grounded in an index of their code.
 ///
@@ -103,6 +104,19 @@ pub enum Command {
     Token(Token),
     /// Check Codex, the store, the embedder and the ports, and say what to do
     Doctor,
+    /// Print a script that completes commands in a shell
+    #[command(after_help = "For bash, in ~/.bashrc:\n\n  source <(codeinfo completions bash)")]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// Returns the script that completes commands in `shell`.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    generate(shell, &mut Arguments::command(), "codeinfo", &mut script);
+    script
 }
 
 /// What to do with tokens.

@@ -46,6 +46,29 @@ async fn codeinfo(data: &Path, arguments: &[&str]) -> (Option<i32>, String, Stri
 }
 
 #[tokio::test]
+async fn completions_of_every_shell_name_every_command() {
+    let data = fresh();
+    let (_, help, _) = codeinfo(data.path(), &["help"]).await;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands: Vec<&str> = commands
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert!(commands.contains(&"serve") && commands.contains(&"completions"), "{help}");
+    // With a setting that no other command would start with.
+    let bad = vec![("MAX_BATCH".to_owned(), "many".to_owned())];
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = run(data.path(), &bad, &["completions", shell]).await;
+        let (code, script, said) = text(&script);
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{shell}");
+        for command in &commands {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+    }
+    assert_eq!(codeinfo(data.path(), &["completions", "tcsh"]).await.0, Some(2));
+}
+
+#[tokio::test]
 async fn wrong_usage_and_bad_settings_exit_with_2() {
     let data = fresh();
     let (code, _, said) = codeinfo(data.path(), &["serv"]).await;
