@@ -73,7 +73,10 @@ pub(super) fn open(root: &Path) -> Result<Beneath, IngestError> {
         io::ErrorKind::PermissionDenied => {
             IngestError::Path { path: root.to_owned(), reason: "cannot be read" }
         }
-        _ => IngestError::Path { path: root.to_owned(), reason: "is no longer a folder" },
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            IngestError::Path { path: root.to_owned(), reason: "is no longer a folder" }
+        }
+        _ => IngestError::Open { path: root.to_owned(), source: error },
     })
 }
 

@@ -10,6 +10,13 @@ pub enum IngestError {
     /// The path does not name a folder that can be indexed.
     #[error("`path` `{}` {reason}", .path.display())]
     Path { path: PathBuf, reason: &'static str },
+    /// The system does not let it be opened now.
+    #[error("cannot open `{}`: {source}; see what the system is short of and ingest it again", .path.display())]
+    Open {
+        path: PathBuf,
+        #[source]
+        source: std::io::Error,
+    },
     /// Clients would see two roots at one path.
     #[error(
         "`path` `{}` is indexed as `{name}`, from before `INGEST_DIR` changed; run `codeinfo remove {name}` first",
@@ -77,6 +84,7 @@ impl IngestError {
             Self::RunNotFound(_) => Code::RunNotFound,
             Self::QueueFull(_)
             | Self::RootBusy { .. }
+            | Self::Open { .. }
             | Self::Stalled { .. }
             | Self::Crowded { .. } => Code::Busy,
             Self::Store(error) => error.code(),

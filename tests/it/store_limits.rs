@@ -66,12 +66,14 @@ async fn too_few_open_files_are_no_damage() {
     let data = indexed(repository.path()).await;
     let path = repository.path().to_str().unwrap();
     let mut refusals = Vec::new();
-    for limit in ["-n 14", "-n 18", "-n 22", "-n 26", "-n 32"] {
-        let (environment, arguments) = (without_codex(), ["ingest", path]);
-        let running = run_within(limit, data.path(), &environment, &arguments);
-        let output = timeout(TIMEOUT, running).await.expect(limit);
+    for limit in (14..40).step_by(2) {
+        let (limit, environment) = (format!("-n {limit}"), without_codex());
+        let arguments = ["ingest", path];
+        let running = run_within(&limit, data.path(), &environment, &arguments);
+        let output = timeout(TIMEOUT, running).await.expect(&limit);
         let said = reported(&output);
         assert!(!said.contains("repairs it"), "{limit}: {said}");
+        assert!(!said.contains("no longer a folder"), "{limit}: {said}");
         refusals.extend((!output.status.success()).then_some(said));
         assert_eq!(aside(data.path()), [""; 0], "{limit}");
     }
