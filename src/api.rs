@@ -10,6 +10,7 @@ mod repos;
 mod route;
 mod stored;
 mod tokens;
+mod toolkits;
 mod tools;
 mod ws;
 
@@ -26,6 +27,7 @@ use crate::{
     config::{Http, PathMap, SpecReader},
     embed::Embedder,
     evidence::Evidence,
+    gateway::Gateway,
     ingest::Ingest,
     mcp_http,
     net::{self, Handler, Request, Response, reply},
@@ -52,6 +54,7 @@ pub struct Services {
     pub mcp_port: u16,
     pub metrics: Metrics,
     pub vault: Vault,
+    pub gateway: Gateway,
     /// Whether who does not say who asks sees nothing but how it goes.
     pub auth_required: bool,
 }
@@ -70,6 +73,8 @@ struct Parts {
     search_schema: Schema,
     chat_schema: Schema,
     create_token_schema: Schema,
+    call_tool_schema: Schema,
+    allow_schema: Schema,
     specs: SpecReader,
     ws: ws::Schemas,
     mcp: RawSearch,
@@ -86,6 +91,8 @@ impl Api {
             search_schema: Schema::new(tools::search_schema(DEFAULT_LIMIT))?,
             chat_schema: Schema::new(chat::schema())?,
             create_token_schema: Schema::new(tokens::create_schema())?,
+            call_tool_schema: Schema::new(toolkits::call_schema())?,
+            allow_schema: Schema::new(toolkits::allow_schema())?,
             specs: SpecReader::new()?,
             ws: ws::Schemas::new()?,
             mcp: RawSearch::new(Arc::clone(&services))?,
@@ -122,7 +129,8 @@ impl Parts {
         let path = net::segments(request.path())?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let services = &*self.services;
-        match route(request.method(), &path) {
+        let of = route(request.method(), &path);
+        match of {
             Route::Health => Ok(quiet(self.health(self.detail(request)).await)),
             Route::Ready => Ok(quiet(health::ready(services, self.detail(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),
@@ -152,12 +160,14 @@ impl Parts {
             }
             Route::Chat => {
                 let arguments = arguments(request, &self.chat_schema).await?;
-                let turn = chat::ask(services, arguments).await?;
+                let principal = request.principal().cloned();
+                let turn = chat::ask(services, arguments, principal).await?;
                 Ok(chat::streamed(turn, self.http.keep_alive))
             }
             Route::WebSocket => {
-                let parts = Arc::clone(self);
-                Ok(net::websocket(request, |socket| ws::talk(parts, socket))?)
+                let (parts, who) = (Arc::clone(self), request.principal().cloned());
+                let asked_by = who.zip(request.bearer());
+                Ok(net::websocket(request, |socket| ws::talk(parts, asked_by, socket))?)
             }
             Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,
@@ -166,6 +176,54 @@ impl Parts {
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
                 Ok(mcp_http::post(&endpoint, request, &self.http).await?)
             }
+            Route::ToolkitMcp { .. }
+            | Route::Tools
+            | Route::Toolkit { .. }
+            | Route::CallTool { .. }
+            | Route::AllowToolkits => self.toolkits(request, of).await,
+            Route::CreateToken
+            | Route::Tokens
+            | Route::RevokeToken { .. }
+            | Route::RevokeTokens
+            | Route::StoreConfig
+            | Route::StoredConfig => self.kept(request, of).await,
+            Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
+            Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
+        }
+    }
+
+    /// Answers what is about toolkits.
+    async fn toolkits(&self, request: &mut Request, of: Route<'_>) -> Result<Response, ApiError> {
+        let services = &*self.services;
+        match of {
+            Route::ToolkitMcp { name } => {
+                let bearer = request.bearer();
+                let bearer = bearer.as_ref().map(crate::config::Secret::expose);
+                let turn = mcp::toolkits::Toolkits::of(&services.gateway, bearer, name).await?;
+                let endpoint: Arc<dyn Endpoint> = Arc::new(turn);
+                Ok(mcp_http::post(&endpoint, request, &self.http).await?)
+            }
+            Route::Tools => toolkits::list(services, &self.mcp.about().tools, request).await,
+            Route::Toolkit { name, action } => {
+                request.refuse_other_than_json()?;
+                toolkits::act(services, request, (name, action)).await
+            }
+            Route::CallTool { toolkit } => {
+                let call = arguments(request, &self.call_tool_schema).await?;
+                toolkits::call(services, request, (toolkit, call)).await
+            }
+            Route::AllowToolkits => {
+                let allow = arguments(request, &self.allow_schema).await?;
+                toolkits::allow(services, request, allow).await
+            }
+            _ => Err(net::HttpError::RouteNotFound.into()),
+        }
+    }
+
+    /// Answers what is about tokens, and what they keep.
+    async fn kept(&self, request: &mut Request, of: Route<'_>) -> Result<Response, ApiError> {
+        let services = &*self.services;
+        match of {
             Route::CreateToken => {
                 let by = tokens::bearer(request)?;
                 let create = arguments(request, &self.create_token_schema).await?;
@@ -182,12 +240,11 @@ impl Parts {
             }
             Route::StoreConfig => {
                 let who = stored::principal(request)?;
-                let config = stored::checked(&self.specs, body(request).await?)?;
+                let config = stored::checked(&self.specs, &who, body(request).await?)?;
                 stored::write(services, who, config).await
             }
             Route::StoredConfig => stored::read(services, stored::principal(request)?).await,
-            Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
-            Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
+            _ => Err(net::HttpError::RouteNotFound.into()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod gate;
 mod open;
+mod toolkits;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -20,7 +21,7 @@ use crate::{
     chat::Chat,
     codex::Codex,
     config::Config,
-    embed::{EmbedError, Embedder},
+    embed::{EmbedError, Embedder, StaticModel},
     evidence::Evidence,
     ingest::Ingest,
     mcp::Mcp,
@@ -115,7 +116,7 @@ impl Server {
         let search = ProcessKey::fresh()?;
         let store = open(config, on_mismatch, visibility, &groups).await?;
         let opened = (&store, &vault);
-        let mut services = services(config, opened, (main_address, mcp_address), &groups);
+        let mut services = services(config, opened, (main_address, mcp_address), &groups)?;
         if config.auth_required {
             services.chat = services.chat.searching_with(search.secret().clone());
         }
@@ -126,7 +127,9 @@ impl Server {
             drop(services.codex.presence());
         }
         let tokens = vault.tokens.clone();
-        let bearers = Bearers { tokens, search, are_required: config.auth_required };
+        let gateway = services.gateway.clone();
+        let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
+        let bearers = Bearers { tokens, search, is_grant, are_required: config.auth_required };
         serve(config, services, (main, mcp), bearers, &groups)?;
         if config.store.repairs && visibility == Visibility::Announced {
             drop(ingest.repair());
@@ -214,15 +217,20 @@ fn services(
     ((store, embedder), vault): (&Opened, &Vault),
     (main, mcp): (SocketAddr, SocketAddr),
     groups: &Groups,
-) -> api::Services {
+) -> Result<api::Services, StartError> {
     let codex = Codex::new(config.codex.clone(), groups.adapters.clone());
     let search_url = format!("{}/mcp", url(main));
     let work = groups.services.clone();
     let metrics = Metrics::default();
-    api::Services {
+    let model = StaticModel::load()?;
+    let below = toolkits::Below { codex: &codex, store, vault, model, metrics: &metrics };
+    let owners = (work.clone(), groups.adapters.clone());
+    let gateway = toolkits::gateway(config, below, url(main), owners)?;
+    Ok(api::Services {
         chat: Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
             .mapped(config.path_map.clone())
-            .counted(metrics.turns.clone()),
+            .counted(metrics.turns.clone())
+            .with_toolkits(gateway.clone()),
         ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work)
             .shown_as(config.path_map.clone())
             .without(own_folders(config)),
@@ -235,8 +243,9 @@ fn services(
         mcp_port: mcp.port(),
         metrics,
         vault: vault.clone(),
+        gateway,
         auth_required: config.auth_required,
-    }
+    })
 }
 
 /// The folders that no run may index. Where the setting does not name it, Codex's is its default.

@@ -4,6 +4,7 @@ mod assemble;
 mod conversations;
 mod error;
 mod event;
+mod heard;
 mod mention;
 mod prompt;
 mod proof;
@@ -21,6 +22,7 @@ use std::{
 };
 
 use futures_util::{Stream, StreamExt};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::{Instrument, Span};
@@ -34,8 +36,9 @@ pub use self::{
 use crate::{
     cite::Checker,
     codex::{Codex, CodexError, Model, Presence},
-    config::{self, PathMap},
-    domain::{ConversationId, Question},
+    config::{self, PathMap, Requested},
+    domain::{ConversationId, Principal, Question},
+    gateway::{Gateway, RequestError},
     store::VectorStore,
     task::Tasks,
     telemetry::{self, Timed},
@@ -54,6 +57,8 @@ pub struct Chat {
     checker: Checker,
     turn_timeout: Duration,
     has_shell: bool,
+    /// `None` has no toolkits.
+    gateway: Option<Gateway>,
     conversations: Conversations,
     turns: Timed<telemetry::Outcome>,
     tasks: Tasks,
@@ -79,6 +84,19 @@ pub struct Ask {
     /// The repository that the question is confined to: a name, an id or a path; `None` asks about
     /// all that are indexed.
     pub repository: Option<String>,
+    /// What the request says of toolkits; `None` takes those that are configured.
+    pub toolkits: Option<Requested>,
+    /// Who asks, where the request says so.
+    pub principal: Option<Principal>,
+}
+
+impl Ask {
+    /// Asks `question` about everything, as the settings say.
+    pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
+        let (model, effort, repository) = (None, None, None);
+        let (toolkits, principal) = (None, None);
+        Self { question, conversation, model, effort, repository, toolkits, principal }
+    }
 }
 
 impl Chat {
@@ -100,6 +118,7 @@ impl Chat {
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
             has_shell: settings.shell,
+            gateway: None,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
             turns: Timed::default(),
             tasks,
@@ -111,6 +130,12 @@ impl Chat {
     pub fn mapped(self, paths: PathMap) -> Self {
         let checker = Checker::new(Arc::clone(&self.store), paths.clone());
         Self { paths, checker, ..self }
+    }
+
+    /// Lets turns use the toolkits of `gateway`.
+    #[must_use]
+    pub fn with_toolkits(self, gateway: Gateway) -> Self {
+        Self { gateway: Some(gateway), ..self }
     }
 
     /// Has Codex prove itself to the search with `key`.
@@ -139,6 +164,18 @@ impl Chat {
         self.tasks.spawn(running.instrument(Span::current()));
         // A task that ends without a word was dropped by the runtime's end.
         turn.await.unwrap_or(Err(ChatError::Stopping))
+    }
+
+    /// Reads what a request of `principal` says of toolkits.
+    pub fn requested(
+        &self,
+        toolkits: Value,
+        principal: Option<&Principal>,
+    ) -> Result<Requested, RequestError> {
+        match &self.gateway {
+            Some(gateway) => gateway.requested(toolkits, principal),
+            None => Ok(Requested::default()),
+        }
     }
 
     /// Returns how many questions are being answered.

@@ -14,8 +14,9 @@ mod ingest;
 mod print;
 mod serve;
 mod token;
+mod toolkits;
 
-pub use args::{Arguments, Check, Command, completions};
+pub use args::{Arguments, Check, Command, Toolkits, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
@@ -23,6 +24,7 @@ pub use error::CliError;
 pub use ingest::reembed;
 pub use print::harmless;
 pub use serve::{banner, damaged, stopping};
+pub use toolkits::init;
 
 /// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.
 pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
@@ -41,6 +43,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         }
         Command::Repos { json } => print::repos(client, json).await,
         Command::Remove { name } => print::remove(client, &name).await,
+        Command::Mcp(asked) => toolkits::toolkits(client, asked).await,
         Command::Token(asked) => token::token(client, asked).await,
         Command::Doctor => doctor::server(client).await,
         // These need no server, so that they run before there is one.

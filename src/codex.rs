@@ -38,7 +38,7 @@ pub use self::{
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     extra::Extra,
-    fence::{Readable, Unread},
+    fence::{HOME_SECRETS, Readable, Unread},
     presence::{Presence, Unavailable},
     protocol::Model,
     sandbox::{Boxed, Sandboxed},

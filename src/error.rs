@@ -37,6 +37,10 @@ pub enum Code {
     StoreUnavailable,
     /// Codex cannot be used: not found, signed out, gone, or its model service is away.
     LlmUnavailable,
+    /// No toolkit has that name.
+    ToolkitNotFound,
+    /// The toolkit does not run, or cannot be believed.
+    ToolkitUnavailable,
     /// Codex ran the turn and it failed.
     TurnFailed,
     /// The conversation no longer fits the model's context window.
@@ -68,6 +72,8 @@ impl Code {
             Self::EmbedModelMismatch => "EMBED_MODEL_MISMATCH",
             Self::StoreUnavailable => "STORE_UNAVAILABLE",
             Self::LlmUnavailable => "CODE_INFO_LLM_UNAVAILABLE",
+            Self::ToolkitNotFound => "TOOLKIT_NOT_FOUND",
+            Self::ToolkitUnavailable => "TOOLKIT_UNAVAILABLE",
             Self::TurnFailed => "TURN_FAILED",
             Self::ContextWindowExceeded => "CONTEXT_WINDOW_EXCEEDED",
             Self::TurnTimedOut => "TURN_TIMED_OUT",

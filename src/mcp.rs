@@ -21,14 +21,14 @@ use protocol::Questions;
 /// The handler of the MCP listener.
 #[derive(Clone)]
 pub struct Mcp {
-    endpoint: Arc<dyn Endpoint>,
+    questions: Questions,
     http: Http,
 }
 
 impl Mcp {
     /// Builds the handler; fails only when the tool's schema is invalid.
     pub fn new(chat: Chat, http: &Http) -> Result<Self, SchemaError> {
-        Ok(Self { endpoint: Arc::new(Questions::new(chat)?), http: http.clone() })
+        Ok(Self { questions: Questions::new(chat)?, http: http.clone() })
     }
 
     async fn post(&self, request: &mut Request) -> Result<Response, net::HttpError> {
@@ -37,7 +37,9 @@ impl Mcp {
             (_, "/" | "/mcp") => return Err(net::HttpError::MethodNotAllowed { allow: "POST" }),
             _ => return Err(net::HttpError::RouteNotFound),
         }
-        mcp_http::post(&self.endpoint, request, &self.http).await
+        let questions = self.questions.asked_by(request.principal().cloned());
+        let endpoint: Arc<dyn Endpoint> = Arc::new(questions);
+        mcp_http::post(&endpoint, request, &self.http).await
     }
 }
 

@@ -4,13 +4,16 @@ mod chat;
 mod health;
 mod roots;
 mod tokens;
+mod toolkits;
 
+pub use crate::gateway::Source;
 pub use chat::{
-    Answered, Begun, FilesFound, Frame, Origin, Source, Text, ToolRequest, ToolResult, Unanswered,
+    Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered, Warned,
 };
 pub use health::{
-    CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, UnreadRepo,
-    WholeHealth,
+    CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
+    UnreadRepo, WholeHealth,
 };
 pub use roots::{ListedRoot, Removed, RemovedRoot, Repo, Repos, Roots, Started};
 pub use tokens::{ConfigStored, ListedToken, Revoked, TokenList, TokenMade};
+pub use toolkits::{AllowedFile, ProposedToolkit, ToolAnswer};

@@ -6,7 +6,7 @@ use tracing::warn;
 
 use crate::{
     app::{Server, StartError, Visibility},
-    cli::{self, CliError, Client, Command},
+    cli::{self, CliError, Client, Command, Toolkits},
     config::Config,
     error::chain,
     store::{self, Holder, OnMismatch, StoreError},
@@ -33,6 +33,10 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         let mut config = Config { watch: watch || config.watch, ..config };
         config.store.repairs = !no_repair;
         return Box::pin(serve(command, &config, reembed)).await;
+    }
+    if let Command::Mcp(Toolkits::Init { path }) = &command {
+        // It needs no server.
+        return Ok(cli::init(path)?);
     }
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
     let visibility = match command {

@@ -11,7 +11,10 @@ use std::{
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{Log, LogFormat};
-pub use metrics::{Metrics, Outcome, Request, Timed};
+pub use metrics::{
+    Counted, Metrics, Outcome, REQUEST, Request, Timed, ToolCall, ToolkitLabel, ToolkitStart,
+    ToolkitUse,
+};
 pub use panics::{TOO_MANY, report_panics};
 
 /// The log could not be started.

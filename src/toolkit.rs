@@ -24,7 +24,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::Semaphore;
 
 use self::state::Inner;
@@ -37,11 +37,13 @@ pub use self::{
 };
 use crate::{
     config::{Spec, ToolkitName},
+    domain::Principal,
     task::Tasks,
 };
 
-/// Most processes of toolkits at a time.
+/// Most processes of toolkits at a time, and most of one token.
 const MAX_PROCESSES: usize = 32;
+const MAX_SHARE: usize = 8;
 /// Longest message of a server; one that is longer is not read.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Most clients that are kept without being used.
@@ -61,6 +63,8 @@ struct Shared {
     tasks: Tasks,
     timing: Timing,
     processes: Arc<Semaphore>,
+    /// What each principal but the owner may have of them.
+    shares: Mutex<HashMap<Owner, Arc<Semaphore>>>,
     clients: Mutex<HashMap<Key, Arc<Client>>>,
 }
 
@@ -97,7 +101,8 @@ impl Pool {
     /// Does the same where less time passes than in earnest.
     pub fn with_timing(launcher: Arc<dyn Launcher>, tasks: Tasks, timing: Timing) -> Self {
         let processes = Arc::new(Semaphore::new(MAX_PROCESSES));
-        Self(Arc::new(Shared { launcher, tasks, timing, processes, clients: Mutex::default() }))
+        let (shares, clients) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Shared { launcher, tasks, timing, processes, shares, clients }))
     }
 
     /// Returns the client of `spec` for `owner`: `None` for those that are configured, which all share,
@@ -113,7 +118,7 @@ impl Pool {
             let Shared { launcher, tasks, timing, processes, .. } = &*self.0;
             let of = (key.0.clone(), name.clone(), spec.clone());
             let with = (Arc::clone(launcher), tasks.clone(), timing.clone());
-            Arc::new(Client::new(Inner::new(of, with, Arc::clone(processes))))
+            Arc::new(Client::new(Inner::new(of, with, (Arc::clone(processes), self.share(owner)))))
         };
         if let Some(client) = clients.get(&key) {
             return Arc::clone(client);
@@ -121,6 +126,26 @@ impl Pool {
         let client = made();
         clients.insert(key, Arc::clone(&client));
         client
+    }
+
+    /// Returns what a token may have of the processes; the owner may have all.
+    fn share(&self, owner: Option<&str>) -> Option<Arc<Semaphore>> {
+        let owner = owner.filter(|owner| *owner != Principal::owner().as_str())?;
+        let mut shares = self.0.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.retain(|_, share| Arc::strong_count(share) > 1);
+        let made = || Arc::new(Semaphore::new(MAX_SHARE));
+        Some(Arc::clone(shares.entry(owner.to_owned()).or_insert_with(made)))
+    }
+
+    /// Stops what `owner` has, and forgets it.
+    pub async fn stop_of(&self, owner: &str) {
+        let clients = {
+            let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+            let theirs =
+                |(of, _): &(Option<Owner>, Spec), _: &mut Arc<Client>| of.as_deref() == Some(owner);
+            clients.extract_if(theirs).map(|(_, client)| client).collect::<Vec<_>>()
+        };
+        join_all(clients.iter().map(|client| client.stop())).await;
     }
 
     /// Returns all clients, ordered by name.

@@ -11,10 +11,11 @@ use crate::{
     chat::{Ask, Event, Failure, Outcome, Turn},
     codex::Presence,
     config::EFFORTS,
-    domain::{ConversationId, MAX_QUESTION_BYTES, Question},
+    domain::{ConversationId, MAX_QUESTION_BYTES, Principal, Question},
     net::{Response, reply, sse},
     replies::{
         Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered,
+        Warned,
     },
 };
 
@@ -29,6 +30,7 @@ pub(super) struct Arguments {
     model: Option<String>,
     effort: Option<String>,
     repository: Option<String>,
+    toolkits: Option<Value>,
 }
 
 pub(super) fn schema() -> Value {
@@ -44,6 +46,8 @@ pub(super) fn schema() -> Value {
             "effort": { "type": "string", "enum": EFFORTS },
             // A path, perhaps; its bound is that of the system.
             "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
+            // What is in it has a schema of its own.
+            "toolkits": { "type": ["object", "array"] },
         },
     })
 }
@@ -69,7 +73,11 @@ pub(super) fn message_schema() -> Value {
 }
 
 /// Asks, and returns the turn that has begun. Whatever keeps it from beginning is a plain reply.
-pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Turn, ApiError> {
+pub(super) async fn ask(
+    services: &Services,
+    arguments: Arguments,
+    principal: Option<Principal>,
+) -> Result<Turn, ApiError> {
     // Known to be away, Codex comes before the arguments, as it does over MCP.
     if let Presence::Unavailable(why) = services.chat.presence().await {
         return Err(ApiError::Unavailable(why));
@@ -77,8 +85,11 @@ pub(super) async fn ask(services: &Services, arguments: Arguments) -> Result<Tur
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
-    let Arguments { model, effort, repository, .. } = arguments;
-    Ok(services.chat.ask(Ask { question, conversation, model, effort, repository }).await?)
+    let Arguments { model, effort, repository, toolkits, .. } = arguments;
+    let requested = |toolkits| services.chat.requested(toolkits, principal.as_ref());
+    let toolkits = toolkits.map(requested).transpose()?;
+    let ask = Ask { question, conversation, model, effort, repository, toolkits, principal };
+    Ok(services.chat.ask(ask).await?)
 }
 
 /// Streams a turn. Dropping the reply drops the turn, which interrupts Codex.
@@ -119,6 +130,7 @@ fn frame(event: Event) -> Frame {
         Event::Thread { conversation, model_id } => {
             Frame::Thread(Begun { conversation_id: conversation, model_id })
         }
+        Event::Warning { text } => Frame::Warning(Warned { message: text }),
         Event::Thinking { text } => Frame::Thinking(Text { text }),
         Event::ToolRequest { call_id, name, source, timestamp, parameters } => {
             let (origin, timestamp) = (Origin::from(&source), timestamp.to_string());

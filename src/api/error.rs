@@ -10,6 +10,7 @@ use crate::{
     codex::{CodexError, Unavailable},
     domain::{InvalidId, InvalidPrincipal, InvalidQuestion},
     error::{Code, chain},
+    gateway::RequestError,
     ingest::IngestError,
     net::{self, Response, reply},
     search::SearchError,
@@ -58,12 +59,14 @@ impl ApiError {
             Code::EmbedModelMissing
             | Code::EmbedModelMismatch
             | Code::StoreUnavailable
+            | Code::ToolkitUnavailable
             | Code::VaultUnavailable
             | Code::LlmUnavailable => warn!(error = %chain(failure), "service unavailable"),
             Code::ValidationFailed
             | Code::RepoNotFound
             | Code::RunNotFound
             | Code::ConversationNotFound
+            | Code::ToolkitNotFound
             | Code::Unauthorized
             | Code::Forbidden
             | Code::TokenExists
@@ -102,6 +105,17 @@ impl From<ChatError> for ApiError {
         match failure {
             ChatError::Unavailable(why, _) => Self::Unavailable(why),
             failure => Self::failed(failure.code(), &failure),
+        }
+    }
+}
+
+impl From<RequestError> for ApiError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Invalid(faults) => {
+                Self::Arguments(faults.iter().map(|fault| format!("`toolkits`: {fault}")).collect())
+            }
+            RequestError::Nobody => Self::nobody(),
         }
     }
 }
@@ -173,6 +187,7 @@ fn status(code: Code) -> StatusCode {
         Code::RepoNotFound
         | Code::RunNotFound
         | Code::ConversationNotFound
+        | Code::ToolkitNotFound
         | Code::TokenNotFound => StatusCode::NOT_FOUND,
         Code::IngestRequired
         | Code::EmbedModelMismatch
@@ -182,6 +197,7 @@ fn status(code: Code) -> StatusCode {
         Code::EmbedModelMissing
         | Code::StoreUnavailable
         | Code::VaultUnavailable
+        | Code::ToolkitUnavailable
         | Code::LlmUnavailable
         | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
         Code::TurnFailed => StatusCode::BAD_GATEWAY,

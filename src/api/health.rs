@@ -12,8 +12,8 @@ use crate::{
     error::{Code, chain},
     net::{Response, reply},
     replies::{
-        CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, UnreadRepo,
-        WholeHealth,
+        CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
+        UnreadRepo, WholeHealth,
     },
     store::{self, StoreError},
 };
@@ -41,6 +41,10 @@ impl Parts {
             store,
             embedder,
             mcp: McpHealth { port: services.mcp_port },
+            toolkits: services.gateway.is_enabled().then(|| {
+                let (ready, failing) = services.gateway.health();
+                ToolkitHealth { ready, failing }
+            }),
         };
         reply::json(StatusCode::OK, &health)
     }

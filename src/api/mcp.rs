@@ -4,9 +4,10 @@ mod evidence;
 mod lines;
 mod outline;
 mod shown;
+pub(super) mod toolkits;
 mod uses;
 
-use std::{fmt::Write, sync::Arc};
+use std::{fmt::Write, sync::Arc, time::Instant};
 
 use codeinfo_mcp::{
     About, Call, CallError, Endpoint, Error, Idempotence, SchemaError, Tool, ToolResult,
@@ -22,6 +23,7 @@ use crate::{
     error::{Code, chain},
     replies::Repo,
     search::{self, SearchError},
+    telemetry::ToolCall,
 };
 
 const LIST: &str = "ListIngestedRepositories";
@@ -183,28 +185,49 @@ impl Endpoint for RawSearch {
     fn call<'a>(
         &'a self,
         tool: &'a Tool,
-        mut arguments: Value,
+        arguments: Value,
         meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, CallError>> {
         async move {
-            let result = if tool.name() == SEARCH_TOOL {
-                tools::clamp_limit(&mut arguments);
-                let arguments: tools::SearchArguments =
-                    tool.arguments().read(arguments).map_err(CallError::Arguments)?;
-                let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
-                match self.at_path(&arguments).await? {
-                    Some(found) => found,
-                    None => self.search(arguments, conversation).await?,
-                }
-            } else if let Some(given) = self.evidence(tool, &arguments).await {
-                given?
-            } else {
-                tool.arguments().read::<Value>(arguments).map_err(CallError::Arguments)?;
-                self.list().await?
+            let began = Instant::now();
+            let called = self.called(tool, arguments, &meta).await;
+            let outcome = match &called {
+                Ok(result) if result.is_error() => "error",
+                Ok(_) => "ok",
+                Err(CallError::Arguments(_)) => "invalid",
+                Err(CallError::Error(_)) => "failed",
             };
-            Ok(Call::Done(result))
+            let label = ToolCall { source: "local", toolkit: String::new(), outcome };
+            self.services.metrics.tool_calls.ended(&label, began.elapsed());
+            called.map(Call::Done)
         }
         .boxed()
+    }
+}
+
+impl RawSearch {
+    /// Calls a tool.
+    async fn called(
+        &self,
+        tool: &Tool,
+        mut arguments: Value,
+        meta: &Map<String, Value>,
+    ) -> Result<ToolResult, CallError> {
+        if tool.name() == SEARCH_TOOL {
+            tools::clamp_limit(&mut arguments);
+            let arguments: tools::SearchArguments =
+                tool.arguments().read(arguments).map_err(CallError::Arguments)?;
+            let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
+            return match self.at_path(&arguments).await? {
+                Some(found) => Ok(found),
+                None => self.search(arguments, conversation).await,
+            };
+        }
+        if let Some(given) = self.evidence(tool, &arguments).await {
+            return given;
+        }
+        tool.arguments().read::<Value>(arguments).map_err(CallError::Arguments)?;
+        self.list().await
     }
 }
 

@@ -4,7 +4,11 @@ use std::sync::atomic::AtomicU64;
 
 use prometheus_client::{
     encoding::text::encode,
-    metrics::{counter::ConstCounter, gauge::Gauge},
+    metrics::{
+        counter::{ConstCounter, Counter},
+        family::Family,
+        gauge::Gauge,
+    },
     registry::Registry,
 };
 
@@ -12,6 +16,7 @@ use super::{Parts, error::ApiError};
 use crate::{
     codex::Presence,
     net::{self, Response, reply},
+    telemetry::{ToolkitLabel, ToolkitStart},
 };
 
 /// The open standard that grew out of Prometheus' own format.
@@ -24,6 +29,7 @@ impl Parts {
         self.measured(&mut registry);
         self.held(&mut registry).await;
         self.codex_counts(&mut registry);
+        self.toolkit_counts(&mut registry);
         let mut text = String::new();
         encode(&mut text, &registry).map_err(|_| net::HttpError::Internal)?;
         Ok(reply::text(FORMAT, text))
@@ -34,6 +40,9 @@ impl Parts {
         metrics.requests.register(registry, "http_requests", "http_request", "HTTP requests");
         metrics.turns.register(registry, "turns", "turn", "Turns of Codex");
         metrics.searches.register(registry, "searches", "search", "Searches");
+        metrics.tool_calls.register(registry, "tool_calls", "tool_call", "Calls of tools");
+        metrics.tool_cache.register(registry, "tool_cache", "Results that were there or not");
+        metrics.toolkits_used.register(registry, "toolkits_used", "Turns that had a toolkit");
     }
 
     async fn held(&self, registry: &mut Registry) {
@@ -49,6 +58,24 @@ impl Parts {
             gauge(registry, "files", "Indexed files", files);
             gauge(registry, "ingest_runs_active", "Ingest runs that wait or work", count(active));
         }
+    }
+
+    fn toolkit_counts(&self, registry: &mut Registry) {
+        let (starts, tools) = (Family::default(), Family::default());
+        for (toolkit, status) in self.services.gateway.statuses() {
+            let start = |outcome| ToolkitStart { toolkit: toolkit.clone(), outcome };
+            let counted: [(&'static str, u64); 2] =
+                [("ok", status.starts), ("failed", status.failed_starts)];
+            for (outcome, count) in counted {
+                let ended: Counter = starts.get_or_create_owned(&start(outcome));
+                ended.inc_by(count);
+            }
+            let listed: Gauge<u64, AtomicU64> =
+                tools.get_or_create_owned(&ToolkitLabel { toolkit: toolkit.clone() });
+            listed.set(count(status.tools));
+        }
+        registry.register("toolkit_starts", "Starts of toolkits", starts);
+        registry.register("toolkit_tools", "Tools that a toolkit lists", tools);
     }
 
     fn codex_counts(&self, registry: &mut Registry) {

@@ -2,6 +2,8 @@
 
 use hyper::Method;
 
+use super::toolkits::Action;
+
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route<'a> {
@@ -10,10 +12,18 @@ pub(super) enum Route<'a> {
     Version,
     Metrics,
     StartIngest,
-    IngestStatus { run: &'a str },
-    CancelIngest { run: &'a str },
-    Reembed { root: &'a str },
-    Remove { root: &'a str },
+    IngestStatus {
+        run: &'a str,
+    },
+    CancelIngest {
+        run: &'a str,
+    },
+    Reembed {
+        root: &'a str,
+    },
+    Remove {
+        root: &'a str,
+    },
     Roots,
     IngestedRepos,
     VectorSearch,
@@ -22,13 +32,30 @@ pub(super) enum Route<'a> {
     ChatProviders,
     ChatModels,
     Mcp,
+    /// The endpoint of a toolkit of a turn, or of all that it has.
+    ToolkitMcp {
+        name: Option<&'a str>,
+    },
+    Tools,
+    Toolkit {
+        name: &'a str,
+        action: Action,
+    },
+    CallTool {
+        toolkit: &'a str,
+    },
+    AllowToolkits,
     CreateToken,
     Tokens,
-    RevokeToken { name: &'a str },
+    RevokeToken {
+        name: &'a str,
+    },
     RevokeTokens,
     StoreConfig,
     StoredConfig,
-    NotAllowed { allow: &'static str },
+    NotAllowed {
+        allow: &'static str,
+    },
     NotFound,
 }
 
@@ -52,6 +79,15 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["chat", "models"]) => Route::ChatModels,
         (&Method::GET, ["ws"]) => Route::WebSocket,
         (&Method::POST, ["mcp"]) => Route::Mcp,
+        (&Method::POST, ["mcp", "toolkits"]) => Route::ToolkitMcp { name: None },
+        (&Method::POST, ["mcp", "toolkits", name]) => Route::ToolkitMcp { name: Some(name) },
+        (&Method::GET | &Method::HEAD, ["tools"]) => Route::Tools,
+        (&Method::POST, ["toolkits", "allow"]) => Route::AllowToolkits,
+        (&Method::POST, ["toolkits", name, "call"]) => Route::CallTool { toolkit: name },
+        (&Method::POST, ["toolkits", name, action]) => match Action::of(action) {
+            Some(action) => Route::Toolkit { name, action },
+            None => Route::NotFound,
+        },
         (&Method::POST, ["auth", "mcp-tokens"]) => Route::CreateToken,
         (&Method::GET | &Method::HEAD, ["auth", "mcp-tokens"]) => Route::Tokens,
         (&Method::DELETE, ["auth", "mcp-tokens", name]) => Route::RevokeToken { name },
@@ -60,7 +96,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["mcp", "config"]) => Route::StoredConfig,
         (
             _,
-            ["health" | "ready" | "version" | "metrics"]
+            ["health" | "ready" | "version" | "metrics" | "tools"]
             | ["ingest", "status", _]
             | ["ingest", "roots"]
             | ["tools", "ingested-repos"]
@@ -72,6 +108,10 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
             | ["ingest", "cancel" | "reembed" | "remove", _]
             | ["tools", "vector-search"]
             | ["auth", "logout-all"]
+            | ["toolkits", "allow"]
+            | ["toolkits", _, "start" | "stop" | "restart" | "trust" | "call"]
+            | ["mcp", "toolkits"]
+            | ["mcp", "toolkits", _]
             | ["chat" | "mcp"],
         ) => Route::NotAllowed { allow: "POST" },
         (_, ["auth", "mcp-tokens"] | ["mcp", "config"]) => {

@@ -1,11 +1,14 @@
 //! `GET` and `POST /mcp/config`: the configuration of toolkits that a principal keeps here, encrypted.
 
+use std::net::Ipv4Addr;
+
 use hyper::StatusCode;
 use serde_json::{Value, json};
+use url::{Host, Url};
 
 use super::{Services, error::ApiError};
 use crate::{
-    config::SpecReader,
+    config::{Entry, Fence, SpecReader, ToolkitName, Transport},
     domain::Principal,
     net::{Request, Response, reply},
     replies::ConfigStored,
@@ -24,9 +27,21 @@ pub(super) async fn read(services: &Services, who: Principal) -> Result<Response
     Ok(reply::json(StatusCode::OK, &config))
 }
 
-/// Returns a configuration that can be stored, as it was sent.
-pub(super) fn checked(specs: &SpecReader, config: Value) -> Result<Value, ApiError> {
-    specs.stored(config.clone()).map_err(ApiError::Arguments)?;
+/// Returns a configuration that `who` can store, as it was sent. Only the owner has programs run outside the
+/// sandbox, or in a folder of this machine: a token need not be allowed what the owner is.
+pub(super) fn checked(
+    specs: &SpecReader,
+    who: &Principal,
+    config: Value,
+) -> Result<Value, ApiError> {
+    let document = specs.stored(config.clone()).map_err(ApiError::Arguments)?;
+    let faults: Vec<String> = match &document.toolkits {
+        Some(toolkits) if !who.is_owner() => toolkits.iter().filter_map(beyond).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    if !faults.is_empty() {
+        return Err(ApiError::Arguments(faults));
+    }
     let mut config = config;
     if let Some(members) = config.as_object_mut() {
         members.entry("mcpServers").or_insert_with(|| json!({}));
@@ -34,12 +49,64 @@ pub(super) fn checked(specs: &SpecReader, config: Value) -> Result<Value, ApiErr
     Ok(config)
 }
 
+/// Says what of a toolkit only the owner may store.
+fn beyond((name, entry): &(ToolkitName, Entry)) -> Option<String> {
+    let Entry::Is(spec) = entry else { return None };
+    let refused = |member| {
+        Some(format!("`mcpServers/{name}/{member}`: only the owner of the server may say that"))
+    };
+    let working_dir = match &spec.transport {
+        Transport::Stdio { working_dir, .. } => working_dir,
+        Transport::Http { url, .. } if is_near(url) => return refused("url"),
+        Transport::Http { headers, .. } => {
+            let names_host = headers.keys().any(|name| name.eq_ignore_ascii_case("host"));
+            return if names_host { refused("headers/host") } else { None };
+        }
+    };
+    let member = match (spec.sandbox, working_dir) {
+        (Fence::Off, _) => "sandbox",
+        (_, Some(_)) => "workingDir",
+        (Fence::ReadOnly | Fence::WorkspaceWrite, None) => return None,
+    };
+    refused(member)
+}
+
+/// Whether an address is one of this machine or of its surroundings, as it is written.
+fn is_near(address: &str) -> bool {
+    let Ok(url) = Url::parse(address) else { return true };
+    match url.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
+        }
+        Some(Host::Ipv4(ip)) => is_near_ip(ip),
+        Some(Host::Ipv6(ip)) => {
+            let mapped = ip.to_ipv4_mapped().is_some_and(is_near_ip);
+            mapped
+                || ip.is_loopback()
+                || ip.is_unspecified()
+                || ip.is_unique_local()
+                || ip.is_unicast_link_local()
+        }
+        None => true,
+    }
+}
+
+fn is_near_ip(ip: Ipv4Addr) -> bool {
+    ip.is_loopback()
+        || ip.is_private()
+        || ip.is_link_local()
+        || ip.is_unspecified()
+        || ip.is_broadcast()
+}
+
 pub(super) async fn write(
     services: &Services,
     who: Principal,
     config: Value,
 ) -> Result<Response, ApiError> {
-    let kept = services.vault.configs.write(Slot::toolkits(who), config).await?;
+    let kept = services.vault.configs.write(Slot::toolkits(who.clone()), config).await?;
+    services.gateway.stop_of(&who).await;
     let reply = ConfigStored {
         success: true,
         id: kept.id.to_string(),
@@ -47,4 +114,30 @@ pub(super) async fn write(
         created_at: kept.created_at.to_string(),
     };
     Ok(reply::json(StatusCode::OK, &reply))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_near;
+
+    #[test]
+    fn addresses_of_this_machine_and_around_it_are_near() {
+        for near in [
+            "http://127.0.0.1:5011/mcp",
+            "http://2130706433/",
+            "http://localhost:1",
+            "http://x.localhost./",
+            "http://[::1]/",
+            "http://[::ffff:10.0.0.1]/",
+            "http://169.254.169.254/",
+            "http://192.168.1.1/",
+            "http://printer/",
+            "http://0.0.0.0/",
+            "http://[fd00::1]/",
+        ] {
+            assert!(is_near(near), "{near}");
+        }
+        assert!(!is_near("https://mcp.example.com/mcp"));
+        assert!(!is_near("https://93.184.216.34/"));
+    }
 }

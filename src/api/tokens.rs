@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Services, error::ApiError};
 use crate::{
     config::Secret,
+    domain::Principal,
     net::{Request, Response, reply},
     replies::{ListedToken, Revoked, TokenList, TokenMade},
     vault::OnLiving,
@@ -67,12 +68,17 @@ pub(super) async fn revoke(
     by: Secret,
     name: &str,
 ) -> Result<Response, ApiError> {
-    services.vault.tokens.revoke(by, name.parse()?).await?;
+    let principal: Principal = name.parse()?;
+    services.vault.tokens.revoke(by, principal.clone()).await?;
+    services.gateway.stop_of(&principal).await;
     Ok(reply::json(StatusCode::OK, &Revoked { revoked: vec![name.to_owned()] }))
 }
 
 pub(super) async fn revoke_all(services: &Services, by: Secret) -> Result<Response, ApiError> {
     let revoked = services.vault.tokens.revoke_all(by).await?;
+    for principal in &revoked {
+        services.gateway.stop_of(principal).await;
+    }
     let revoked = revoked.iter().map(ToString::to_string).collect();
     Ok(reply::json(StatusCode::OK, &Revoked { revoked }))
 }

@@ -17,6 +17,8 @@ use super::{
 };
 use crate::{
     chat::Event,
+    config::Secret,
+    domain::Principal,
     error::Code,
     net::{Happened, HttpError, WebSocket},
     telemetry,
@@ -69,15 +71,21 @@ type Turn = BoxStream<'static, Result<Event, ApiError>>;
 
 struct Session {
     parts: Arc<Parts>,
+    /// Who asks, where the upgrade proved it, and by what.
+    asked_by: Option<(Principal, Secret)>,
     socket: WebSocket,
     turn: Option<Turn>,
     is_stopping: bool,
 }
 
 /// Answers a client until it leaves or the server stops.
-pub(super) async fn talk(parts: Arc<Parts>, socket: WebSocket) {
+pub(super) async fn talk(
+    parts: Arc<Parts>,
+    asked_by: Option<(Principal, Secret)>,
+    socket: WebSocket,
+) {
     let opened = Instant::now();
-    let mut session = Session { parts, socket, turn: None, is_stopping: false };
+    let mut session = Session { parts, asked_by, socket, turn: None, is_stopping: false };
     session.socket.rests();
     session.run().await;
     let Session { socket, turn, .. } = session;
@@ -140,11 +148,17 @@ impl Session {
             Ok(Asked::Message(_)) if self.is_stopping => {
                 self.send(&Frame::error(Code::Cancelled.as_str(), "the server is stopping"));
             }
+            Ok(Asked::Message(_)) if self.is_revoked() => {
+                let message = "the token that opened this connection is not known any more";
+                self.send(&Frame::error(Code::Unauthorized.as_str(), message));
+                return false;
+            }
             Ok(Asked::Message(arguments)) => {
                 if !self.socket.works().await {
                     return false;
                 }
-                self.turn = Some(begun(Arc::clone(&self.parts), arguments));
+                let principal = self.asked_by.as_ref().map(|(principal, _)| principal.clone());
+                self.turn = Some(begun(Arc::clone(&self.parts), arguments, principal));
             }
             // A turn that has just ended is not there to be stopped.
             Ok(Asked::Stop) => {
@@ -155,6 +169,14 @@ impl Session {
             Err(refusal) => self.send(&refusal),
         }
         true
+    }
+
+    /// Whether the token that opened the connection was revoked since.
+    fn is_revoked(&self) -> bool {
+        self.asked_by.as_ref().is_some_and(|(principal, bearer)| {
+            let now = self.parts.services.vault.tokens.principal(bearer.expose());
+            now.as_ref() != Some(principal)
+        })
     }
 
     /// Reports what came of the turn.
@@ -199,9 +221,10 @@ impl Session {
 }
 
 /// Asks, and returns what comes of it.
-fn begun(parts: Arc<Parts>, arguments: Arguments) -> Turn {
-    let asking =
-        async move { chat::ask(&parts.services, arguments).await.map_err(in_words_of_messages) };
+fn begun(parts: Arc<Parts>, arguments: Arguments, principal: Option<Principal>) -> Turn {
+    let asking = async move {
+        chat::ask(&parts.services, arguments, principal).await.map_err(in_words_of_messages)
+    };
     stream::once(asking).map_ok(|turn| turn.map(Ok)).try_flatten().boxed()
 }
 

@@ -16,6 +16,8 @@ use crate::{
 pub enum Event {
     /// The conversation exists.
     Thread { conversation: ConversationId, model_id: String },
+    /// Something that the turn has to do without.
+    Warning { text: String },
     /// A reasoning summary.
     Thinking { text: String },
     /// A tool call began.

@@ -10,6 +10,12 @@ pub(super) fn prompt(has_shell: bool) -> String {
     PROMPT.replace(SHELL, if has_shell { OF_SHELL } else { "" })
 }
 
+/// Joins paragraphs that are there.
+pub(super) fn joined<const N: usize>(texts: [Option<String>; N]) -> Option<String> {
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
+}
+
 const PROMPT: &str = "\
 You answer questions about source code repositories that have been indexed on this machine. Somebody \
 relies on your answer to work with that code, often another agent that sees nothing but your answer. \

@@ -3,6 +3,8 @@
 //! A confined question gives its thread another address to search at, `/mcp?repository=ID`, which
 //! has nothing else: the bound holds whatever the model asks for, also for concurrent turns.
 
+use std::path::Path;
+
 use super::{ChatError, mention::has_name, reach};
 use crate::{
     codex::Readable,
@@ -64,6 +66,13 @@ impl Scope {
     /// Returns the only repository that the question is about.
     pub(super) fn only(&self) -> Option<RootId> {
         self.only.as_ref().map(|root| root.id)
+    }
+
+    /// Returns the folder of the one repository that the question is about: the only one of `roots`, all that
+    /// are there, if none is named.
+    pub(super) fn folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
+        let alone = || if let [only] = roots { Some(only) } else { None };
+        self.only.as_ref().or_else(alone).map(|root| root.path.as_path())
     }
 
     /// Returns the address of the search of this scope, from the address that searches everything.

@@ -41,6 +41,16 @@ pub enum Server {
 /// The servers of a thread by Codex's names.
 pub type Servers = BTreeMap<String, Server>;
 
+/// Returns the servers of a thread, from what Codex calls each and the name that was asked for: that of one
+/// of `toolkits`, or of the endpoint with meta-tools.
+pub(super) fn servers(extras: &BTreeMap<String, String>, toolkits: &[ToolkitName]) -> Servers {
+    let server = |asked: &String| match toolkits.iter().find(|name| name.as_str() == asked) {
+        Some(name) => Server::Toolkit(name.clone()),
+        None => Server::Meta(toolkits.to_vec()),
+    };
+    extras.iter().map(|(name, asked)| (name.clone(), server(asked))).collect()
+}
+
 /// A tool as a turn reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {

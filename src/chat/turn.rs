@@ -13,15 +13,17 @@ use super::{
     assemble::{Assembly, Bound},
     conversations::Place,
     event::{Event, Failure, Outcome},
-    prompt::prompt,
+    heard::Heard,
+    prompt::{joined, prompt},
     proof::Proof,
     scope::Scope,
-    source::Servers,
+    source::servers,
 };
 use crate::{
     codex::{CodexError, Ending, Opening, Running, Thread, TurnError, TurnErrorKind},
-    domain::{ConversationId, RootId, Segment, Timestamp},
+    domain::{ConversationId, RootId, Segment},
     error::Code,
+    gateway::{TurnToolkits, Wanted},
     telemetry,
 };
 
@@ -37,7 +39,7 @@ pub(super) async fn run(
     chat: Chat,
     (ask, scope): (Ask, Scope),
     mut place: Place,
-    opened: oneshot::Sender<Result<Turn, ChatError>>,
+    mut opened: oneshot::Sender<Result<Turn, ChatError>>,
 ) {
     let roots = match chat.store.roots().await {
         Ok(roots) => roots,
@@ -46,14 +48,27 @@ pub(super) async fn run(
             return;
         }
     };
+    let wanted = Wanted {
+        requested: ask.toolkits,
+        principal: ask.principal,
+        folder: scope.folder(&roots),
+        conversation: ask.conversation,
+    };
+    let toolkits = match &chat.gateway {
+        Some(gateway) => tokio::select! {
+            () = opened.closed() => return,
+            toolkits = gateway.prepare(wanted) => toolkits,
+        },
+        None => TurnToolkits::default(),
+    };
     let opening = Opening {
         thread: ask.conversation,
         model: ask.model,
-        prompt: prompt(chat.has_shell),
+        prompt: joined([Some(prompt(chat.has_shell)), toolkits.prompt.clone()]).unwrap_or_default(),
         search_url: scope.search_url(&chat.search_url),
         search_key: chat.search_key.clone(),
-        extras: Vec::new(),
-        note: scope.note(),
+        extras: toolkits.extras.clone(),
+        note: joined([scope.note(), toolkits.note.clone()]),
         readable: scope.readable(roots, ask.question.as_str()),
     };
     let thread = match chat.codex.open(opening.clone()).await {
@@ -67,6 +82,7 @@ pub(super) async fn run(
     };
     let conversation = thread.id();
     chat.conversations.claim(&mut place, conversation);
+    toolkits.claim(conversation);
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, receiver))).is_err() {
         debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
@@ -82,9 +98,11 @@ pub(super) async fn run(
         // The model has read the note.
         reopening: Opening { thread: Some(conversation), note: None, ..opening },
         within: scope.only(),
+        toolkits,
         events,
     };
     let ended = turn.run(thread, ask.question.as_str()).await;
+    turn.toolkits.end();
     // The place is free before the caller hears the end, so that its follow-up need not wait.
     drop(place);
     turn.report_end(ended).await;
@@ -112,27 +130,9 @@ struct Runner<'a> {
     reopening: Opening,
     /// The only repository that the question is about.
     within: Option<RootId>,
+    /// Held until the turn ends.
+    toolkits: TurnToolkits,
     events: mpsc::Sender<Event>,
-}
-
-/// What was heard of a turn.
-struct Heard {
-    assembly: Assembly,
-    /// A message of the model after which nothing else came: it may be the final one, and be put right.
-    held: Option<Event>,
-}
-
-impl Heard {
-    /// Takes one event of Codex; returns what is to be reported now.
-    fn take(&mut self, event: crate::codex::Event) -> Vec<Event> {
-        let mut events = self.assembly.take(event, Timestamp::now());
-        if events.is_empty() {
-            return events;
-        }
-        events.splice(..0, self.held.take());
-        self.held = events.pop_if(|last| matches!(last, Event::Answer { .. }));
-        events
-    }
 }
 
 /// A final answer that was checked.
@@ -163,10 +163,12 @@ impl Runner<'_> {
         let began = Instant::now();
         let deadline = began + self.chat.turn_timeout;
         info!(conversation.id = %self.conversation, model.id = self.model_id, "turn started");
-        let mut heard =
-            Heard { assembly: Assembly::new(Servers::new(), thread.tokens()), held: None };
+        let servers = servers(thread.extras(), &self.toolkits.names);
+        let mut heard = Heard { assembly: Assembly::new(servers, thread.tokens()), held: None };
         let model_id = self.model_id.clone();
-        self.report(vec![Event::Thread { conversation: self.conversation, model_id }]).await;
+        let first = [Event::Thread { conversation: self.conversation, model_id }];
+        let warnings = self.toolkits.warnings.iter().cloned().map(|text| Event::Warning { text });
+        self.report(first.into_iter().chain(warnings).collect()).await;
         let failure = match thread.run(question, self.effort.clone()).await {
             Ok(running) => self.follow(running, &mut heard, deadline).await,
             Err(error) => Some(self.not_started(&error).await),

@@ -8,7 +8,7 @@ use super::{CliError, Client, print};
 use crate::{
     cite::{Checked, State},
     domain::{CitationCounts, FileSummary, Segment},
-    replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered},
+    replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered, Warned},
 };
 
 /// Most bytes of a whole reply: far more than the texts of the longest turn and all that its tools return.
@@ -61,6 +61,9 @@ pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<
 fn show(frame: &Frame) -> Result<(), CliError> {
     match frame {
         Frame::Thinking(Text { text }) => print::note(&format!("{text}\n")),
+        Frame::Warning(Warned { message }) => {
+            print::note(&format!("warning: {}", print::name(message)))
+        }
         Frame::Answer(Text { text }) => print::line(text),
         Frame::ToolRequest(request) => {
             let parameter = |name: &str| request.parameters.get(name)?.as_str();

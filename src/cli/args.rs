@@ -86,6 +86,11 @@ pub enum Command {
         /// Name, id or path
         name: String,
     },
+    /// Use other MCP servers beside the code: list, start, try, allow and store toolkits
+    ///
+    /// docs/toolkits.md says what a toolkit is, and what it may do.
+    #[command(subcommand)]
+    Mcp(Toolkits),
     /// Check the citations and links of documents against the files of their repository
     ///
     /// Every `path:12-40`, link and `path` in backticks of a Markdown document is checked, without a
@@ -117,6 +122,126 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "codeinfo", &mut script);
     script
+}
+
+/// What to do with toolkits.
+#[derive(Debug, Subcommand)]
+pub enum Toolkits {
+    /// List the toolkits that are configured, as they are now
+    List {
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start the toolkits that are not running, and say how each is; fails if one is not ready
+    Status {
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start a toolkit, also one that failed too often
+    Start {
+        name: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop a toolkit until it is needed again
+    Stop {
+        name: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Stop a toolkit and start it again
+    Restart {
+        name: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the tools of all toolkits, those that fit QUERY best first
+    Tools {
+        /// What a tool should do
+        query: Option<String>,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call a tool as an answer would, and print what the model would read
+    Call {
+        /// The tool, as TOOLKIT:TOOL
+        tool: String,
+        /// Its arguments, a JSON object
+        #[arg(default_value = "{}", value_name = "JSON")]
+        arguments: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Allow the toolkits of a repository, after showing what they run, until their file changes
+    Allow {
+        /// A path in the repository
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Accept what the tools of a toolkit say of themselves now
+    Trust {
+        name: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Store a toolkit, encrypted, for every question of yours: `add NAME -- COMMAND ARGS…`, or `--url`
+    Add {
+        /// 1 to 48 of `a-z`, `0-9`, `_` and `-`
+        name: String,
+        /// The command that starts its server, with its arguments
+        #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
+        command: Vec<String>,
+        /// The address of a server that runs, instead of a command
+        #[arg(long, conflicts_with = "command")]
+        url: Option<String>,
+        /// A variable for the command, or a header for the address
+        #[arg(long, short, value_name = "NAME=VALUE")]
+        env: Vec<String>,
+        /// Let it run outside the sandbox, as you
+        #[arg(long)]
+        no_sandbox: bool,
+        /// Also offer tools that may change things
+        #[arg(long)]
+        allow_all: bool,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Forget a toolkit that is stored
+    Remove {
+        name: String,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Store the toolkits of a file, encrypted, for every question of yours
+    Import {
+        /// A file with `mcpServers`, as Claude Code, Cursor or Gemini CLI have it
+        file: PathBuf,
+        /// Print the API's JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a first file of toolkits into a repository
+    Init {
+        /// A path in the repository
+        #[arg(default_value = ".")]
+        path: PathBuf,
+    },
 }
 
 /// What to do with tokens.

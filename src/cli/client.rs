@@ -47,6 +47,17 @@ impl Client {
         self.json(self.request(Method::GET, path).timeout(TIMEOUT)).await
     }
 
+    /// Reads `path` with these parameters.
+    pub async fn get_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        parameters: &[(&str, &str)],
+    ) -> Result<T, CliError> {
+        let mut url = self.at(path);
+        url.query_pairs_mut().extend_pairs(parameters);
+        self.json(self.to(Method::GET, url).timeout(TIMEOUT)).await
+    }
+
     /// Sends `body` to `path`.
     pub async fn post<T: DeserializeOwned>(
         &self,
@@ -74,11 +85,19 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
+        self.to(method, self.at(path))
+    }
+
+    fn at(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();
         // An `http` URL always has segments, so there is no other case to speak of.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.clear().extend(path);
         }
+        url
+    }
+
+    fn to(&self, method: Method, url: Url) -> reqwest::RequestBuilder {
         let request = self.http.request(method, url);
         match &self.key {
             Some(key) => request.bearer_auth(key.expose()),

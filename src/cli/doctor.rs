@@ -8,7 +8,9 @@ use super::{CliError, Client, print};
 use crate::{
     codex::Network,
     config::Sandbox,
+    gateway::Directory,
     replies::{Health, SandboxHealth, UnreadRepo},
+    toolkit::State,
 };
 
 /// How long parts may take to answer: a service loads its model when it is first asked.
@@ -52,10 +54,36 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     if let Some(confined) = &codex.sandbox {
         well &= sandbox(confined)?;
     }
+    well &= toolkits(client).await?;
     if chunks == 0 && store.ok {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
+}
+
+/// Prints how the toolkits are. One that is not running starts when it is needed.
+async fn toolkits(client: &Client) -> Result<bool, CliError> {
+    let Directory { toolkits, warnings, .. } = client.get(&["tools"]).await?;
+    for warning in warnings {
+        print::line(&format!("note  toolkits: {}", print::name(&warning)))?;
+    }
+    let mut well = true;
+    for toolkit in toolkits {
+        let state = match toolkit.state {
+            State::Ready => print::counted(toolkit.tools as u64, "tool"),
+            State::Disabled => "switched off".to_owned(),
+            State::Stopped => "not running; it starts when it is needed".to_owned(),
+            State::Starting => "starting".to_owned(),
+            State::Failing => String::new(),
+        };
+        let error = print::name(toolkit.last_error.as_deref().unwrap_or_default());
+        let problem = format!("{error}; `codeinfo mcp start {}` starts it again", toolkit.name);
+        let detail = format!("{}, {state}", toolkit.transport);
+        let did_not_start = toolkit.state == State::Stopped && toolkit.last_error.is_some();
+        let is_well = toolkit.state != State::Failing && !did_not_start;
+        well &= check(&format!("toolkit {}", toolkit.name), is_well, &detail, &problem)?;
+    }
+    Ok(well)
 }
 
 /// Prints how the model's shell is confined.

@@ -33,6 +33,12 @@ pub enum CliError {
     /// A path cannot be checked.
     #[error("cannot check `{path}`: {reason}")]
     Unreadable { path: String, reason: String },
+    /// What was typed makes no sense.
+    #[error("{0}")]
+    Usage(String),
+    /// A reply is not as it should be.
+    #[error("the server replied something else than expected: {0}")]
+    Reply(#[from] serde_json::Error),
     /// A document cannot be read or written.
     #[error(transparent)]
     Document(#[from] DocumentError),

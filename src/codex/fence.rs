@@ -84,7 +84,7 @@ const SYSTEM_SECRETS: [&str; 8] = [
     "/etc/codex",
 ];
 /// Places in a home folder that programs keep keys in, for where the home folder itself is indexed.
-const HOME_SECRETS: [&str; 20] = [
+pub const HOME_SECRETS: [&str; 20] = [
     ".ssh",
     ".gnupg",
     ".aws",

@@ -237,11 +237,16 @@ impl Given {
     /// Returns the further endpoints with their names in this thread: Codex would merge one of a name
     /// of the user's own configuration with what that says.
     fn extras(&self) -> impl Iterator<Item = (String, &Extra)> {
-        let is_taken = |name: &String| self.theirs.contains(name) || name == self.search.0;
+        // To Codex `a-b` and `a_b` are the same.
+        let plain = |name: &str| name.replace('-', "_");
+        let mut taken: Vec<String> = self.theirs.iter().map(|name| plain(name)).collect();
+        taken.push(plain(self.search.0));
         self.extras.iter().map(move |extra| {
             let others = (2..).map(|number| format!("{}_{number}", extra.name));
             let mut names = std::iter::once(extra.name.clone()).chain(others);
-            (names.find(|name| !is_taken(name)).unwrap_or_default(), extra)
+            let name = names.find(|name| !taken.contains(&plain(name))).unwrap_or_default();
+            taken.push(plain(&name));
+            (name, extra)
         })
     }
 

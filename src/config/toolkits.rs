@@ -27,7 +27,7 @@ pub struct Toolkits {
     pub direct_max: usize,
     /// Most calls of toolkits in one turn.
     pub max_steps: usize,
-    /// What the model is told of toolkits, in place of our own words.
+    /// What the instructions say of toolkits, in place of our own words.
     pub prompt: Option<String>,
 }
 
@@ -130,7 +130,9 @@ impl std::str::FromStr for ToolkitName {
         let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
         let is_name =
             !text.is_empty() && text.len() <= MAX_NAME_BYTES && text.bytes().all(is_plain);
-        if is_name && !RESERVED.contains(&text) {
+        // Codex takes them for the same.
+        let plain = text.replace('-', "_");
+        if is_name && !RESERVED.contains(&plain.trim_matches('_')) {
             return Ok(Self(text.to_owned()));
         }
         Err(InvalidName(text.chars().take(80).collect()))

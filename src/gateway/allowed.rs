@@ -14,7 +14,7 @@ use super::{
     layers::{Found, REPOSITORY_FILE, find_repository},
 };
 use crate::{
-    config::{Entry, SpecReader, ToolkitName, Transport},
+    config::{Allow, Entry, Fence, Secret, Spec, SpecReader, ToolkitName, Transport},
     domain::plain_line,
     error::Code,
 };
@@ -60,8 +60,10 @@ pub struct Proposed {
     pub enabled: bool,
     /// The command with its arguments as they are written, without what the environment puts in; or the address. One line.
     pub runs: String,
-    /// The names of the variables or the headers that it is given.
+    /// The variables or the headers that it is given, as `NAME=VALUE`, as they are written.
     pub given: Vec<String>,
+    /// What it may do beyond what a toolkit may by default, each in a few words.
+    pub beyond: Vec<String>,
 }
 
 /// A repository's file cannot be allowed.
@@ -85,6 +87,13 @@ impl AllowError {
             }
             Self::Kept(cause) => cause.code(),
         }
+    }
+}
+
+impl Proposal {
+    /// Returns the SHA-256 of the file as it was read.
+    pub fn digest(&self) -> String {
+        self.found.digest()
     }
 }
 
@@ -143,18 +152,55 @@ fn key(found: &Found) -> String {
 }
 
 fn proposed(name: ToolkitName, entry: &Entry) -> Proposed {
+    let beyond = match entry {
+        Entry::Is(spec) => beyond(spec),
+        Entry::Off | Entry::Broken(_) => Vec::new(),
+    };
     let (enabled, runs, given) = match entry {
         Entry::Is(spec) => match &spec.transport {
             Transport::Stdio { command, args, env, working_dir: _ } => {
-                (spec.enabled, line(command, args), env.keys().cloned().collect())
+                (spec.enabled, line(command, args), env.iter().map(said).collect())
             }
             Transport::Http { url, headers } => {
-                (spec.enabled, plain_line(url), headers.keys().cloned().collect())
+                (spec.enabled, plain_line(url), headers.iter().map(said).collect())
             }
         },
         Entry::Off | Entry::Broken(_) => (false, String::new(), Vec::new()),
     };
-    Proposed { name, enabled, runs, given }
+    Proposed { name, enabled, runs, given, beyond }
+}
+
+/// A variable as the file has it: a value may name a program, too.
+fn said((name, value): (&String, &Secret)) -> String {
+    plain_line(&format!("{name}={}", value.expose()))
+}
+
+/// Says what a toolkit may do that others may not by default.
+fn beyond(spec: &Spec) -> Vec<String> {
+    let mut beyond = Vec::new();
+    if let Transport::Stdio { working_dir, .. } = &spec.transport {
+        match spec.sandbox {
+            Fence::ReadOnly => {}
+            Fence::WorkspaceWrite => beyond.push("writes its working folder".to_owned()),
+            Fence::Off => {
+                beyond.push("runs OUTSIDE the sandbox: it may do all that you may".to_owned());
+            }
+        }
+        if let Some(folder) = working_dir {
+            beyond.push(format!("works in {}", plain_line(&folder.display().to_string())));
+        }
+    }
+    match &spec.allow {
+        Allow::ReadOnly => {}
+        Allow::All => {
+            beyond.push("all its tools may be called, also those that change things".to_owned());
+        }
+        Allow::Named(tools) => {
+            let tools: Vec<String> = tools.iter().map(|tool| plain_line(tool)).collect();
+            beyond.push(format!("these tools may be called: {}", tools.join(", ")));
+        }
+    }
+    beyond
 }
 
 /// Returns a command as a shell would take it, so that what is one argument is seen as one.

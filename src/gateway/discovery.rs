@@ -91,6 +91,11 @@ pub struct Tool {
     toolkit: Sparse,
 }
 
+/// Returns the names spelled most like `name`, up to three, best first.
+pub fn nearest_names<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    nearest::first_distinct(nearest::names_by_spelling(name, names).into_iter())
+}
+
 impl Tool {
     pub fn entry(&self) -> &Entry {
         &self.entry

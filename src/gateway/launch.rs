@@ -19,9 +19,9 @@ use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use crate::{
-    codex::{Codex, CodexError, Readable, Sandboxed},
+    codex::{Codex, CodexError, HOME_SECRETS, Readable, Sandboxed},
     config::{self, Fence, Secret, Spec, Transport},
-    domain::Root,
+    domain::{Principal, Root},
     store::VectorStore,
     task::Tasks,
     toolkit::{Launch, Launcher, Start},
@@ -73,11 +73,20 @@ impl Sandboxes {
             path: self.settings.path.clone(),
             home: self.settings.environment.get("HOME").map(PathBuf::from),
             dir: dir.clone(),
+            reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
+            hidden: self.hidden(start.spec.sandbox).await,
         };
         let (command, args) = (command.clone(), args.clone());
+        let (own_home, hidden) = (own.home.clone(), search.hidden.clone());
         let found = self.tasks.spawn_blocking(move || {
             let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
             let dir = dir.ok_or("its `workingDir` is no folder")?;
+            let holds = |hidden: &PathBuf| dir.starts_with(hidden) || hidden.starts_with(&dir);
+            if !dir.starts_with(&own_home) && hidden.iter().any(holds) {
+                return Err(
+                    "its `workingDir` lies in, or around, the data of CodeInfo or Codex".to_owned()
+                );
+            }
             Ok::<_, String>((program::find(&command, args, &search)?, dir))
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
@@ -86,6 +95,22 @@ impl Sandboxes {
             return Ok(Launch { program: found.program, args: found.args, env, dir });
         }
         self.fenced(start.spec, found, env, (own, dir)).await
+    }
+
+    /// Returns the folders of ours, of Codex and of the user's keys, without links: no toolkit in a sandbox works
+    /// there, or has its program there.
+    async fn hidden(&self, sandbox: Fence) -> Vec<PathBuf> {
+        if sandbox == Fence::Off {
+            return Vec::new();
+        }
+        let home = self.settings.environment.get("HOME").map(PathBuf::from);
+        let keys = home.iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
+        let codex = self.settings.home.clone();
+        let mut hidden = Vec::new();
+        for folder in keys.chain(codex).chain([self.settings.data_dir.clone()]) {
+            hidden.extend(tokio::fs::canonicalize(folder).await);
+        }
+        hidden
     }
 
     /// Returns all variables that the process has.
@@ -163,11 +188,14 @@ impl Sandboxes {
     /// that is configured, or of somebody else.
     async fn own(&self, start: Start<'_>) -> Result<Own, String> {
         let folder = self.settings.data_dir.join(FOLDER);
+        // Another program of the same name is another toolkit, which must find nothing of the first.
+        let program: String = start.spec.program().chars().take(8).collect();
+        let name = format!("{}-{program}", start.name);
         let home = match start.owner {
-            None => folder.join(start.name.as_str()),
+            None => folder.join(name),
             Some(owner) => {
                 let owner = Uuid::new_v5(&Uuid::NAMESPACE_OID, owner.as_bytes());
-                folder.join(CARRIED_FOLDER).join(owner.to_string()).join(start.name.as_str())
+                folder.join(CARRIED_FOLDER).join(owner.to_string()).join(name)
             }
         };
         let temporary = home.join("tmp");

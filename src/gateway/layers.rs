@@ -16,7 +16,7 @@ use std::{
 };
 
 use lru::LruCache;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use find::{Found, REPOSITORY_FILE, find_repository};
@@ -25,8 +25,8 @@ use merge::Section;
 use super::allowed::{Allowed, Standing};
 use crate::{
     config::{
-        AgentTools, Config, Document, Environment, PathMap, Requested, Spec, SpecReader,
-        ToolkitName,
+        AgentTools, Config, Document, Entry, Environment, PathMap, Requested, Spec, SpecReader,
+        ToolkitName, Transport,
     },
     domain::{hash::sha256, plain_line},
 };
@@ -68,6 +68,8 @@ pub struct Asked<'a> {
 pub struct Resolved {
     /// No more than may be, those of the request first, then by layer, each in the order of its document.
     pub toolkits: Vec<Chosen>,
+    /// Those that are switched off where they are configured.
+    pub off: Vec<Chosen>,
     /// What was left out and why, for people.
     pub warnings: Vec<String>,
     /// What the stored document says of the agent.
@@ -83,7 +85,7 @@ pub struct Chosen {
 }
 
 /// Which layer a toolkit comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     Request,
@@ -101,6 +103,20 @@ impl Origin {
             Self::User => "user",
         }
     }
+}
+
+/// Refuses a toolkit of a repository that works elsewhere, over a link or otherwise.
+fn within(root: &Path, entry: Entry) -> Entry {
+    let Entry::Is(spec) = &entry else { return entry };
+    let Transport::Stdio { working_dir: Some(folder), .. } = &spec.transport else { return entry };
+    let is_within = match (folder.canonicalize(), root.canonicalize()) {
+        (Ok(folder), Ok(root)) => folder.starts_with(root),
+        _ => false,
+    };
+    if is_within {
+        return entry;
+    }
+    Entry::Broken(vec!["its `workingDir` is no folder of the repository".to_owned()])
 }
 
 impl Layers {
@@ -122,7 +138,7 @@ impl Layers {
         let mut agent = AgentTools::default();
         let mut sections = Vec::new();
         let repository = asked.folder.and_then(|folder| self.repository(folder, &mut warnings));
-        // The stored document says how the agent works, whoever's toolkits it has.
+        // The stored document says how the agent works, also where a repository has the toolkits.
         let stored = asked.stored.and_then(|value| self.stored(value, &mut agent, &mut warnings));
         match repository {
             Some(section) => sections.push(section),
@@ -130,7 +146,7 @@ impl Layers {
         }
         let merged = merge::merge(asked.requested, &sections, self.max);
         warnings.extend(merged.warnings);
-        Resolved { toolkits: merged.toolkits, warnings, agent }
+        Resolved { toolkits: merged.toolkits, off: merged.off, warnings, agent }
     }
 
     /// Returns the section of the repository that `folder` is in, if it has one that counts.
@@ -172,7 +188,8 @@ impl Layers {
                 Vec::new()
             }
         };
-        Some(Section { origin: Origin::Repository, place: path, toolkits })
+        let toolkits = toolkits.into_iter().map(|(name, entry)| (name, within(&found.root, entry)));
+        Some(Section { origin: Origin::Repository, place: path, toolkits: toolkits.collect() })
     }
 
     fn stored(

@@ -6,7 +6,7 @@
 
 mod render;
 
-use codeinfo_mcp::{Schema, SchemaError};
+use codeinfo_mcp::{Hints, Schema, SchemaError, Tool};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -24,15 +24,6 @@ pub const SCHEMA: &str = "get_tool_schema";
 pub const EXECUTE: &str = "execute_tool";
 pub const DOMAINS: &str = "list_tool_domains";
 pub const BROWSE: &str = "browse_tool_domain";
-
-/// One of the five tools.
-#[derive(Debug, Clone)]
-pub struct Definition {
-    pub name: &'static str,
-    /// The entry of `tools/list`.
-    pub listed: Value,
-    pub arguments: Schema,
-}
 
 /// What a call asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,7 +66,7 @@ impl Reply {
 }
 
 /// Returns the five tools, in the order in which they are used.
-pub fn tools() -> Result<Vec<Definition>, SchemaError> {
+pub fn tools() -> Result<Vec<Tool>, SchemaError> {
     let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_NAME_CHARS);
     let query = text_of(
         "What the tool must do, in a few words, such as `list open issues`; with the product's name if you know it.",
@@ -132,13 +123,14 @@ const BROWSE_DESCRIPTION: &str = "\
 Lists the signatures of all tools of one domain by name. If there are more, the reply says with which cursor to go on.";
 
 /// Reads a call of one of the five tools, or returns every fault.
-pub fn read(definition: &Definition, arguments: Value) -> Result<Call, Vec<String>> {
-    let Sent { query, domain, limit, tool, arguments, cursor } =
-        definition.arguments.read(arguments)?;
-    Ok(match definition.name {
+pub fn read(tool: &Tool, arguments: Value) -> Result<Call, Vec<String>> {
+    let name = tool.name();
+    let Arguments { query, domain, limit, tool: id, inner, cursor } =
+        tool.arguments().read(arguments)?;
+    Ok(match name {
         DISCOVER => Call::Discover { query, domain, limit: limit.unwrap_or(DEFAULT_LIMIT) },
-        SCHEMA => Call::Schema { tool },
-        EXECUTE => Call::Execute { tool, arguments },
+        SCHEMA => Call::Schema { tool: id },
+        EXECUTE => Call::Execute { tool: id, arguments: inner },
         BROWSE => Call::Browse { domain: domain.unwrap_or_default(), cursor },
         _ => Call::Domains,
     })
@@ -147,12 +139,13 @@ pub fn read(definition: &Definition, arguments: Value) -> Result<Call, Vec<Strin
 /// What any of the five tools takes; the schema of each says what it must have.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Sent {
+struct Arguments {
     query: String,
     domain: Option<String>,
     limit: Option<usize>,
     tool: String,
-    arguments: Map<String, Value>,
+    #[serde(rename = "arguments")]
+    inner: Map<String, Value>,
     cursor: Option<String>,
 }
 
@@ -207,23 +200,14 @@ fn definition(
     name: &'static str,
     [title, description]: [&str; 2],
     arguments: Value,
-) -> Result<Definition, SchemaError> {
-    let runs = name == EXECUTE;
-    let listed = json!({
-        "name": name,
-        "title": title,
-        "description": description,
-        "inputSchema": arguments,
-        // What a tool does that is called through here, nobody knows beforehand.
-        "annotations": {
-            "title": title,
-            "readOnlyHint": !runs,
-            "destructiveHint": runs,
-            "idempotentHint": !runs,
-            "openWorldHint": runs,
-        },
-    });
-    Ok(Definition { name, listed, arguments: Schema::new(arguments)? })
+) -> Result<Tool, SchemaError> {
+    // What a tool does that is called through here, nobody knows beforehand.
+    let hints = if name == EXECUTE {
+        Hints::default()
+    } else {
+        Hints { read_only: true, destructive: false, idempotent: true, open_world: false }
+    };
+    Ok(Tool::hinted((name, title), description, Schema::new(arguments)?, hints))
 }
 
 fn schema(required: &[&str], properties: &Value) -> Value {

@@ -1,24 +1,26 @@
 //! Pins what the tools of a toolkit say of themselves when it is first used, so that a server cannot later put
 //! other words before the model, or turn a tool that reads into one that writes, without a person agreeing.
 //!
-//! Pins are kept by the toolkit's name and its program: command, arguments and folder, or the address. Another
+//! Pins are kept by the toolkit's name, with whose it is, and its program: command, arguments and folder, or the address. Another
 //! program under the same name is another toolkit, with pins of its own; a new key or a longer timeout is not.
 //! A tool that was not there before is pinned when it is first seen, for servers may add tools while they run.
-//! Toolkits that a request carries are not kept: whoever holds their connection holds their [`Pins`].
+//! Toolkits that a request carries are not kept: what holds their connection holds their [`Pins`].
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, fmt::Display, path::Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::kept::{Kept, KeptError};
 use crate::{
-    config::{Spec, ToolkitName},
-    domain::hash::sha256,
+    config::Spec,
+    domain::{Principal, hash::sha256},
 };
 
 /// Most toolkits that are kept, and most tools of one, twice those that it may have at a time.
 const MAX_TOOLKITS: usize = 256;
+/// Most of those that one token stored.
+const MAX_OF_ONE: usize = 32;
 const MAX_TOOLS: usize = 1024;
 const MAX_NAME_BYTES: usize = 512;
 
@@ -86,22 +88,22 @@ impl Trusted {
     /// cannot be read or kept, no tool is to be offered.
     pub fn check(
         &self,
-        name: &ToolkitName,
+        name: impl Display,
         spec: &Spec,
         tools: &[Tool<'_>],
     ) -> Result<Vec<Verdict>, KeptError> {
-        self.kept.change(|kept| Ok(self.pins(kept, name, spec)?.check(tools)))
+        self.kept.change(|kept| Ok(self.pins(kept, &name, spec)?.check(tools)))
     }
 
     /// Pins the tools of a toolkit as they are now, after a person has agreed.
     pub fn trust(
         &self,
-        name: &ToolkitName,
+        name: impl Display,
         spec: &Spec,
         tools: &[Tool<'_>],
     ) -> Result<(), KeptError> {
         self.kept.change(|kept| {
-            let pins = self.pins(kept, name, spec)?;
+            let pins = self.pins(kept, &name, spec)?;
             *pins = Pins::default();
             pins.check(tools);
             Ok(())
@@ -111,15 +113,22 @@ impl Trusted {
     fn pins<'a>(
         &self,
         kept: &'a mut Toolkits,
-        name: &ToolkitName,
+        name: &impl Display,
         spec: &Spec,
     ) -> Result<&'a mut Pins, KeptError> {
         let program = spec.program();
-        let programs: usize = kept.toolkits.values().map(BTreeMap::len).sum();
-        let named = kept.toolkits.entry(name.to_string()).or_default();
-        if !named.contains_key(&program) && programs >= MAX_TOOLKITS {
+        let name = name.to_string();
+        // What a token stores must not fill the place of the others.
+        let owner = |name: &str| name.split_once('/').map(|(owner, _)| owner.to_owned());
+        let whose = owner(&name);
+        let is_token = whose.as_deref().is_some_and(|of| of != Principal::owner().as_str());
+        let max = if is_token { MAX_OF_ONE } else { MAX_TOOLKITS };
+        let counted = kept.toolkits.iter().filter(|(name, _)| owner(name) == whose);
+        let programs: usize = counted.map(|(_, programs)| programs.len()).sum();
+        let named = kept.toolkits.entry(name).or_default();
+        if !named.contains_key(&program) && programs >= max {
             let path = self.kept.path().to_owned();
-            return Err(KeptError::Full { path, max: MAX_TOOLKITS, what: "toolkits" });
+            return Err(KeptError::Full { path, max, what: "toolkits" });
         }
         Ok(named.entry(program).or_default())
     }

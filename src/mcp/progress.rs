@@ -17,21 +17,22 @@ const MAX_CHARS: usize = 2000;
 
 /// Where a call is.
 enum Step {
-    Asking(Chat, Box<Ask>),
+    Asking(Box<(Chat, Ask)>),
     Running { turn: Turn, queries: Queries },
     Over,
 }
 
 /// Asks, and returns progress until the end. Dropping the stream drops the turn.
 pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send + 'static {
-    let first = Step::Asking(chat, Box::new(ask));
+    let first = Step::Asking(Box::new((chat, ask)));
     stream::unfold(first, |mut step| async move {
         loop {
             step = match step {
                 Step::Over => return None,
-                Step::Asking(chat, ask) => {
+                Step::Asking(asking) => {
+                    let (chat, ask) = *asking;
                     let conversation = ask.conversation;
-                    match chat.ask(*ask).await {
+                    match chat.ask(ask).await {
                         Ok(turn) => Step::Running { turn, queries: Queries::default() },
                         Err(failure) => {
                             let end = error::refused(&failure, conversation);
@@ -64,6 +65,7 @@ pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send
 fn logged(event: Event) -> Event {
     match &event {
         Event::Thread { .. } => debug!("thread known"),
+        Event::Warning { text } => info!(warning = %text, "warning"),
         Event::Thinking { text } => {
             info!(segment.kind = "thinking", segment.bytes = text.len(), "segment");
             debug!(segment.text = %text, "segment text");
@@ -99,7 +101,9 @@ struct Queries {
 /// Says in words what happened, if it is worth a line.
 fn message(event: Event, queries: &mut Queries) -> Option<String> {
     match event {
-        Event::Thinking { text } | Event::Answer { text } => Some(shortened(&text)),
+        Event::Thinking { text } | Event::Answer { text } | Event::Warning { text } => {
+            Some(shortened(&text))
+        }
         Event::VectorSummary { files } => {
             let found = match files.len() {
                 1 => "1 file".to_owned(),

@@ -1,5 +1,7 @@
 //! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
 
+use std::sync::Arc;
+
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture};
 use serde_json::{Map, Value};
@@ -8,6 +10,7 @@ use super::{error, progress, tool};
 use crate::{
     chat::{Ask, Chat},
     codex::Presence,
+    domain::Principal,
 };
 
 const INSTRUCTIONS: &str = "\
@@ -15,10 +18,13 @@ Ask questions about the indexed repositories in plain words: call codebase_quest
 Use it before searching or reading files yourself. The answer names files and lines to look at. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.";
 
-/// The endpoint with `codebase_question`.
+/// The endpoint with `codebase_question`. Clones share all but who asks.
+#[derive(Clone)]
 pub(super) struct Questions {
     chat: Chat,
-    about: About,
+    about: Arc<About>,
+    /// Who asks, where the request says so.
+    principal: Option<Principal>,
 }
 
 impl Questions {
@@ -30,7 +36,36 @@ impl Questions {
             tools,
             shared: true,
         };
-        Ok(Self { chat, about })
+        Ok(Self { chat, about: Arc::new(about), principal: None })
+    }
+
+    /// Returns the endpoint as `principal` has it.
+    pub(super) fn asked_by(&self, principal: Option<Principal>) -> Self {
+        Self { principal, ..self.clone() }
+    }
+
+    /// Reads a call, or names what is wrong with it.
+    fn ask(
+        &self,
+        tool: &Tool,
+        arguments: Value,
+        mut meta: Map<String, Value>,
+    ) -> Result<Ask, Vec<String>> {
+        let toolkits = tool::toolkits(&mut meta);
+        let toolkits =
+            toolkits.map(|toolkits| self.chat.requested(toolkits, self.principal.as_ref()));
+        match (tool::asked(tool, arguments), tool::repository(&meta), toolkits.transpose()) {
+            (Ok((question, conversation)), Ok(repository), Ok(toolkits)) => {
+                let principal = self.principal.clone();
+                Ok(Ask { repository, toolkits, principal, ..Ask::new(question, conversation) })
+            }
+            (asked, repository, toolkits) => {
+                let toolkits =
+                    toolkits.err().map(|error| format!("`_meta.{}`: {error}", tool::TOOLKITS_META));
+                let faults = asked.err().into_iter().flatten();
+                Err(faults.chain(repository.err()).chain(toolkits).collect())
+            }
+        }
     }
 }
 
@@ -56,15 +91,9 @@ impl Endpoint for Questions {
         arguments: Value,
         meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, CallError>> {
-        let call = match (tool::asked(tool, arguments), tool::repository(&meta)) {
-            (Ok((question, conversation)), Ok(repository)) => {
-                let ask = Ask { question, conversation, model: None, effort: None, repository };
-                Ok(Call::Running(progress::updates(self.chat.clone(), ask).boxed()))
-            }
-            (asked, repository) => {
-                let faults = asked.err().into_iter().flatten().chain(repository.err());
-                Err(CallError::Arguments(faults.collect()))
-            }
+        let call = match self.ask(tool, arguments, meta) {
+            Ok(ask) => Ok(Call::Running(progress::updates(self.chat.clone(), ask).boxed())),
+            Err(faults) => Err(CallError::Arguments(faults)),
         };
         future::ready(call).boxed()
     }

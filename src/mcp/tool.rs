@@ -17,6 +17,8 @@ For a follow-up pass the conversationId back. It may take minutes.";
 
 /// Where a call names the only repository that its question is about, within `params._meta`.
 const REPOSITORY_META: &str = "codeinfo/repository";
+/// What a call says of toolkits.
+pub(super) const TOOLKITS_META: &str = "codeinfo/toolkits";
 
 /// What a client asks, as sent.
 #[derive(Debug, Deserialize)]
@@ -78,6 +80,11 @@ pub(super) fn repository(meta: &Map<String, Value>) -> Result<Option<String>, St
         }
         Some(_) => Err(format!("`_meta.{REPOSITORY_META}` must be a name, an id or a path")),
     }
+}
+
+/// Returns what a call says of toolkits, as it was sent.
+pub(super) fn toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
+    meta.remove(TOOLKITS_META)
 }
 
 /// The text of a result. Field names are a wire promise.

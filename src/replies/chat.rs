@@ -7,6 +7,7 @@ use crate::{
     chat::{self, Stage, Usage},
     cite::Checked,
     domain::{ConversationId, FileSummary, Segment},
+    gateway::Source,
 };
 
 /// One frame: a server-sent event with a name and JSON.
@@ -14,6 +15,8 @@ use crate::{
 #[serde(untagged)]
 pub enum Frame {
     Thread(Begun),
+    /// Something that the turn has to do without.
+    Warning(Warned),
     Thinking(Text),
     ToolRequest(ToolRequest),
     ToolResult(ToolResult),
@@ -30,6 +33,7 @@ impl Frame {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Thread(_) => "thread",
+            Self::Warning(_) => "warning",
             Self::Thinking(_) => "thinking",
             Self::ToolRequest(_) => "tool-request",
             Self::ToolResult(_) => "tool-result",
@@ -44,6 +48,7 @@ impl Frame {
     pub fn read(name: &str, data: &str) -> serde_json::Result<Option<Self>> {
         Ok(Some(match name {
             "thread" => Self::Thread(serde_json::from_str(data)?),
+            "warning" => Self::Warning(serde_json::from_str(data)?),
             "thinking" => Self::Thinking(serde_json::from_str(data)?),
             "tool-request" => Self::ToolRequest(serde_json::from_str(data)?),
             "tool-result" => Self::ToolResult(serde_json::from_str(data)?),
@@ -64,6 +69,11 @@ pub struct Begun {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+pub struct Warned {
+    pub message: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Text {
     pub text: String,
 }
@@ -75,14 +85,6 @@ pub struct Origin {
     /// The name of the toolkit, if it is one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolkit: Option<String>,
-}
-
-/// Who has a tool: this program and Codex, or a toolkit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Source {
-    Local,
-    Mcp,
 }
 
 impl From<&chat::Source> for Origin {

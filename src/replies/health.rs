@@ -15,6 +15,16 @@ pub struct Health {
     pub store: StoreHealth,
     pub embedder: EmbedderHealth,
     pub mcp: McpHealth,
+    /// Where turns may have toolkits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolkits: Option<ToolkitHealth>,
+}
+
+/// How many of the toolkits that were used are ready, and how many fail.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ToolkitHealth {
+    pub ready: usize,
+    pub failing: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

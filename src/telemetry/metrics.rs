@@ -21,6 +21,12 @@ pub struct Metrics {
     pub turns: Timed<Outcome>,
     /// Searches, over HTTP and MCP.
     pub searches: Timed<Outcome>,
+    /// Calls of tools, ours over MCP and those of toolkits.
+    pub tool_calls: Timed<ToolCall>,
+    /// Whether the result of a tool that only reads was there already.
+    pub tool_cache: Counted<Outcome>,
+    /// Turns that had a toolkit.
+    pub toolkits_used: Counted<ToolkitUse>,
 }
 
 /// One HTTP request.
@@ -37,6 +43,67 @@ pub struct Request {
 pub struct Outcome {
     /// `ok` or an error code such as `BUSY`.
     pub outcome: &'static str,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ToolCall {
+    /// `local` or `mcp`.
+    pub source: &'static str,
+    /// The toolkit, or nothing for a tool of ours. See [`REQUEST`].
+    pub toolkit: String,
+    /// `ok`, or why there is no result.
+    pub outcome: &'static str,
+}
+
+/// A turn that had a toolkit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ToolkitUse {
+    /// See [`REQUEST`].
+    pub toolkit: String,
+    /// Which layer of the configuration named it.
+    pub origin: &'static str,
+}
+
+/// Starts of a toolkit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ToolkitStart {
+    /// See [`REQUEST`].
+    pub toolkit: String,
+    /// `ok` or `failed`.
+    pub outcome: &'static str,
+}
+
+/// A toolkit by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ToolkitLabel {
+    /// See [`REQUEST`].
+    pub toolkit: String,
+}
+
+/// Stands for the names of toolkits that requests carry: callers choose those, and each name is a series.
+pub const REQUEST: &str = "(request)";
+
+/// A count by label. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Counted<L>(Family<L, Counter>);
+
+impl<L: Clone + Hash + Eq + fmt::Debug + EncodeLabelSet + Send + Sync + 'static> Counted<L> {
+    /// Counts one.
+    pub fn add(&self, label: &L) {
+        self.0.get_or_create(label).inc();
+    }
+
+    /// Registers the count as `<name>_total`.
+    pub fn register(&self, registry: &mut Registry, name: &str, help: &str) {
+        registry.register(name, help, self.0.clone());
+    }
+}
+
+impl<L: Clone + Hash + Eq> Default for Counted<L> {
+    fn default() -> Self {
+        Self(Family::default())
+    }
 }
 
 /// A count by label and a histogram of durations. Clones share them.

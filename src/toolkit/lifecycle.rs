@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use super::{
-    Catalogue, MAX_MESSAGE_BYTES, MAX_PROCESSES, Start, ToolkitError, catalogue,
+    Catalogue, MAX_MESSAGE_BYTES, MAX_PROCESSES, MAX_SHARE, Start, ToolkitError, catalogue,
     handler::Handler,
     http, memory,
     process::Process,
@@ -136,16 +136,17 @@ fn leave(inner: &Inner, session: &Session, why: Why) -> Option<Next> {
 }
 
 /// Takes room for a process.
-fn room(inner: &Inner) -> Result<Option<OwnedSemaphorePermit>, ToolkitError> {
-    match inner.spec.transport {
-        Transport::Http { .. } => Ok(None),
-        Transport::Stdio { .. } => match Arc::clone(&inner.processes).try_acquire_owned() {
-            Ok(room) => Ok(Some(room)),
-            Err(_) => {
-                Err(ToolkitError::TooMany { name: inner.name.to_string(), most: MAX_PROCESSES })
-            }
-        },
+fn room(inner: &Inner) -> Result<Vec<OwnedSemaphorePermit>, ToolkitError> {
+    let Transport::Stdio { .. } = inner.spec.transport else { return Ok(Vec::new()) };
+    let bounds = [(inner.share.as_ref(), MAX_SHARE), (Some(&inner.processes), MAX_PROCESSES)];
+    let mut room = Vec::new();
+    for (bound, most) in bounds {
+        let Some(bound) = bound else { continue };
+        let taken = Arc::clone(bound).try_acquire_owned();
+        let full = |_| ToolkitError::TooMany { name: inner.name.to_string(), most };
+        room.push(taken.map_err(full)?);
     }
+    Ok(room)
 }
 
 fn slow(inner: &Inner, process: Option<&Process>) -> ToolkitError {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{Semaphore, watch},
     time::Instant,
@@ -33,7 +33,7 @@ const MAX_ENDS: usize = 5;
 pub(super) const MAX_CALLS: usize = 8;
 
 /// Where a client is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Its spec says so.
@@ -90,6 +90,8 @@ pub(super) struct Inner {
     pub(super) words: Words,
     /// Room for processes, shared by all clients.
     pub(super) processes: Arc<Semaphore>,
+    /// What its owner may have of it, where that is bounded.
+    pub(super) share: Option<Arc<Semaphore>>,
     pub(super) calls: Semaphore,
     pub(super) phase: watch::Sender<Phase>,
     known: Mutex<Known>,
@@ -125,7 +127,7 @@ impl Inner {
     pub(super) fn new(
         (owner, name, spec): (Option<Owner>, ToolkitName, Spec),
         (launcher, tasks, timing): (Arc<dyn Launcher>, Tasks, Timing),
-        processes: Arc<Semaphore>,
+        (processes, share): (Arc<Semaphore>, Option<Arc<Semaphore>>),
     ) -> Self {
         Self {
             words: Words::of(&spec),
@@ -136,6 +138,7 @@ impl Inner {
             tasks,
             timing,
             processes,
+            share,
             calls: Semaphore::new(MAX_CALLS),
             phase: watch::Sender::new(Phase::Stopped),
             known: Mutex::new(Known {

@@ -5,7 +5,9 @@ use rmcp::service::ServiceError;
 use super::http;
 use crate::{
     config::{Secret, Spec, Transport},
+    domain::plain_line,
     foreign::redact,
+    secret,
 };
 
 /// Most characters of a refusal, which the model reads and which may name paths and tools.
@@ -42,7 +44,7 @@ impl Words {
 
     /// Returns what a server answered to the model.
     pub(super) fn refusal(&self, text: &str) -> String {
-        let text = self.hide(text);
+        let text = plain_line(&secret::redact("", None, &self.hide(text)).text);
         match text.char_indices().nth(MAX_REFUSAL_CHARS) {
             None => text,
             Some((end, _)) => format!("{}…", text.split_at(end).0),

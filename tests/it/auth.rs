@@ -229,8 +229,8 @@ async fn the_key_of_codex_is_good_for_the_search_of_the_main_listener_only() {
     let frames = frames.text().await.unwrap();
     assert!(frames.contains("Done."), "{frames}");
     let written = fs::read_to_string(&written).unwrap();
-    let at = written.find("Bearer codeinfo_key_").unwrap() + "Bearer ".len();
-    let key = written[at..].split('"').next().unwrap();
+    let rest = written.split("Bearer codeinfo_key_").nth(1).unwrap();
+    let key = &format!("codeinfo_key_{}", rest.split('"').next().unwrap());
     let status = async |url: String| {
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
         http().post(url).bearer_auth(key).json(&ping).send().await.unwrap().status().as_u16()

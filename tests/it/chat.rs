@@ -56,6 +56,7 @@ async fn the_stream_tells_tool_calls_too() {
     let reported: Vec<String> = turn
         .map(|event| match event {
             Event::Thread { model_id, .. } => format!("thread {model_id}"),
+            Event::Warning { text } => format!("warning {text}"),
             Event::Thinking { text } => format!("thinking {text}"),
             Event::ToolRequest { name, source, parameters, .. } => {
                 format!("request {source:?} {name} {parameters}")

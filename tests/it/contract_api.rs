@@ -40,6 +40,10 @@ async fn health_says_which_part_fails_and_stays_200() {
       },
       "mcp": {
         "port": "…"
+      },
+      "toolkits": {
+        "ready": 0,
+        "failing": 0
       }
     }
     "#);
@@ -103,6 +107,7 @@ async fn metrics_count_what_happened_and_what_is_there() {
     codeinfo_search_seconds_count 2
     codeinfo_searches_total{outcome="REPO_NOT_FOUND"} 1
     codeinfo_searches_total{outcome="ok"} 1
+    codeinfo_tool_call_seconds_count 0
     codeinfo_turn_seconds_count 0
     "#);
     assert!(

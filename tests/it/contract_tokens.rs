@@ -235,7 +235,7 @@ async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
         assert_eq!(nobody.json(), json!({ "error": "UNAUTHORIZED", "message": message }));
     }
     // Also where nobody needs to be somebody, and on both listeners.
-    let cut = &token[..token.len() - 1];
+    let cut = token.split_at(token.len() - 1).0;
     for to in [main, server.listeners.mcp] {
         for wrong in [cut, "", "x", &format!("{token}x"), &token.to_uppercase()] {
             let bearer = format!("Bearer {wrong}");
@@ -344,7 +344,7 @@ async fn a_faulty_configuration_is_refused_and_changes_nothing() {
         json!({ "mcpServers": { "Bad Name": { "command": "x" } } }),
         json!({ "mcpServers": { "both": { "command": "x", "url": "http://x.example" } } }),
         json!({ "mcpServers": { "git": { "command": "x", "env": { "A": ["hunter2"] } } } }),
-        json!({ "mcpServers": { "git": { "command": "x", "args": vec![&large[..9000]; 10] } } }),
+        json!({ "mcpServers": { "git": { "command": "x", "args": vec![large.split_at(9000).0; 10] } } }),
     ] {
         let refused = server.ask(&ann, "POST", "/mcp/config", &faulty).await;
         assert_eq!(refused.status, 400, "{refused:?}");

@@ -14,17 +14,17 @@ use crate::support::{
 };
 
 /// A model, a repository, a Codex home and a data folder.
-struct World {
-    model: Model,
-    folder: TempDir,
+pub(crate) struct World {
+    pub(crate) model: Model,
+    pub(crate) folder: TempDir,
 }
 
 impl World {
-    async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub(crate) async fn replay(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::of(Model::replay(replies).await)
     }
 
-    fn of(model: Model) -> Self {
+    pub(crate) fn of(model: Model) -> Self {
         let folder = fresh();
         let source = folder.path().join("boiler/src");
         fs::create_dir_all(&source).unwrap();
@@ -37,7 +37,7 @@ impl World {
         Self { model, folder }
     }
 
-    fn environment(&self) -> Environment {
+    pub(crate) fn environment(&self) -> Environment {
         let binary = codex::binary().display().to_string();
         let home = self.folder.path().join("codex-home").display().to_string();
         [("CODEX_BIN", binary), ("CODEX_HOME", home), ("CODEX_PRESENCE_SECS", "600".to_owned())]
@@ -49,7 +49,7 @@ impl World {
         self.serve_with(&[]).await
     }
 
-    async fn serve_with(&self, more: &[(&str, &str)]) -> Program {
+    pub(crate) async fn serve_with(&self, more: &[(&str, &str)]) -> Program {
         let mut environment = self.environment();
         environment.retain(|(name, _)| more.iter().all(|(other, _)| name != other));
         environment
@@ -66,14 +66,14 @@ impl World {
 }
 
 /// Returns the JSON in the one content item of a result.
-fn result(reply: &Value) -> Value {
+pub(crate) fn result(reply: &Value) -> Value {
     let content = reply["result"]["content"].as_array().unwrap_or_else(|| panic!("{reply:#}"));
     assert_eq!(content.len(), 1, "{reply:#}");
     assert_eq!(content[0]["type"], "text");
     serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap()
 }
 
-fn conversation(reply: &Value) -> String {
+pub(crate) fn conversation(reply: &Value) -> String {
     result(reply)["conversationId"].as_str().unwrap().to_owned()
 }
 

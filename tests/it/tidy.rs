@@ -87,6 +87,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["bash", "java", "php", "python", "ruby", "sh"],
         "programs that run the file they are given",
     ),
+    ("src/gateway/quote.rs", &["const"], "a word of JSON schema"),
     ("src/secret/address.rs", &["//"], "a part of addresses"),
     ("src/secret/assigned/name.rs", &["--"], "the start of options"),
     ("src/secret/judge.rs", &["conf"], "settings in no language, whose values may be secrets"),

@@ -112,7 +112,9 @@ async fn a_toolkit_writes_its_own_folder_and_its_working_folder_only_if_it_may()
             serde_json::from_str(&does(client, "env", json!({})).await.unwrap()).unwrap();
         for own in ["HOME", "TMPDIR"] {
             let folder = Path::new(env[own].as_str().unwrap());
-            assert!(folder.starts_with(place.at("data/toolkits/kit").canonicalize().unwrap()));
+            let toolkits = place.at("data/toolkits").canonicalize().unwrap();
+            let own = folder.strip_prefix(toolkits).unwrap();
+            assert!(own.to_str().unwrap().starts_with("kit-"), "{own:?}");
             assert!(writes(client, &folder.join("new")).await);
         }
     }
@@ -206,7 +208,14 @@ async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
 #[tokio::test]
 async fn what_a_request_carries_does_not_share_the_folder_of_what_is_configured() {
     let place = Place::new().await;
-    let spec = place.spec(Fence::ReadOnly);
+    let mut spec = place.spec(Fence::ReadOnly);
+    // A token has a script read only where it may read anyway.
+    let elsewhere = place.toolkits.pool.client(Some("ada"), &name("kit"), &spec);
+    assert!(elsewhere.catalogue().await.is_err());
+    let script = place.at("repo/server.py");
+    fs::copy(crate::support::toolkit::script("server.py"), &script).unwrap();
+    let Transport::Stdio { args, .. } = &mut spec.transport else { unreachable!() };
+    args[0] = script.canonicalize().unwrap().display().to_string();
     let mut homes = Vec::new();
     for owner in [None, Some("ada"), Some("bob")] {
         let client = place.toolkits.pool.client(owner, &name("kit"), &spec);

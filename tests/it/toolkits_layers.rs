@@ -233,8 +233,8 @@ fn what_is_seen_is_what_is_allowed() {
     assert_eq!(
         shown,
         [
-            ("a", true, r"sh -c 'rm -rf '\''~'\'' [2K' '${HOME}'", "KEY".to_owned()),
-            ("b", false, "https://b.example/", "X".to_owned()),
+            ("a", true, r"sh -c 'rm -rf '\''~'\'' [2K' '${HOME}'", "KEY=${KEY}".to_owned()),
+            ("b", false, "https://b.example/", "X=y".to_owned()),
             ("c", false, "", String::new()),
         ]
     );
@@ -340,7 +340,9 @@ fn a_request_chooses_by_name_and_hears_of_unknown_ones() {
     let resolved = place.resolve(Some(&json!(["off"])), None);
     assert_eq!(names(&resolved), [""; 0]);
     assert_eq!(place.warnings(&resolved), ["toolkit `off` is switched off in /user.json"]);
-    assert_eq!(place.resolve(Some(&json!([])), None), Resolved::default());
+    let resolved = place.resolve(Some(&json!([])), None);
+    assert_eq!((names(&resolved), resolved.warnings), (Vec::<String>::new(), Vec::new()));
+    assert_eq!(resolved.off[0].name.as_str(), "off");
     place.user(&json!({}));
     let resolved = place.resolve(Some(&json!(["x"])), None);
     assert_eq!(resolved.warnings, ["unknown toolkits were asked for: `x`; there is none"]);

@@ -444,7 +444,9 @@ fn digests_tell_programs_and_specs_apart() {
 
 #[test]
 fn the_first_file_is_read_and_has_two_examples_that_are_off() {
-    let document = file(first_file()).unwrap();
+    let none = Environment::default();
+    let folder = Some(Path::new("/repo"));
+    let document = reader().file(first_file().as_bytes(), &none, folder).unwrap();
     let toolkits = document.toolkits.unwrap();
     let kinds: Vec<_> = toolkits
         .iter()
@@ -457,7 +459,8 @@ fn the_first_file_is_read_and_has_two_examples_that_are_off() {
     // With the variable that it names, and switched on, it is whole.
     let pairs = [("ISSUES_TOKEN".to_owned(), "t".to_owned())];
     let on = first_file().replace(r#""enabled": false"#, r#""enabled": true"#);
-    let document = reader().file(on.as_bytes(), &Environment::new(pairs), None).unwrap();
+    let folder = Some(Path::new("/repo"));
+    let document = reader().file(on.as_bytes(), &Environment::new(pairs), folder).unwrap();
     for (_, entry) in document.toolkits.unwrap() {
         assert!(matches!(entry, Entry::Is(spec) if spec.enabled));
     }

@@ -31,7 +31,7 @@ fn tool<'a>(name: &'a str, description: &'a str, input_schema: &'a Value) -> Too
 
 fn check(data: &Path, toolkit: &str, spec: &Spec, tools: &[Tool<'_>]) -> Vec<Verdict> {
     // Each time as another process would.
-    Trusted::new(data).check(&name(toolkit), spec, tools).unwrap()
+    Trusted::new(data).check(name(toolkit), spec, tools).unwrap()
 }
 
 use Verdict::{Changed, Ok as Fine};
@@ -53,7 +53,7 @@ fn a_tool_that_says_other_things_is_refused_until_it_is_trusted() {
     assert_eq!(check(data.path(), "git", &program(), &evil), [Fine, Changed]);
     assert_eq!(check(data.path(), "git", &program(), &first), [Fine, Fine], "as it was pinned");
 
-    Trusted::new(data.path()).trust(&name("git"), &program(), &evil).unwrap();
+    Trusted::new(data.path()).trust(name("git"), &program(), &evil).unwrap();
     assert_eq!(check(data.path(), "git", &program(), &evil), [Fine, Fine]);
     assert_eq!(check(data.path(), "git", &program(), &first), [Changed, Fine]);
 }
@@ -100,7 +100,7 @@ fn pins_are_those_of_a_name_and_its_program() {
     let rekeyed = spec(&json!({"command": "git-mcp", "env": {"K": "2"}, "timeout": 3}));
     assert_eq!(check(data.path(), "git", &rekeyed, &new), [Changed]);
     // To trust one is to trust no other.
-    Trusted::new(data.path()).trust(&name("git"), &other, &old).unwrap();
+    Trusted::new(data.path()).trust(name("git"), &other, &old).unwrap();
     assert_eq!(check(data.path(), "git", &program(), &new), [Changed]);
     assert_eq!(check(data.path(), "git", &other, &new), [Changed]);
 }
@@ -126,8 +126,8 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
         fs::write(&file, damaged).unwrap();
         let trusted = Trusted::new(data.path());
         let errors = [
-            trusted.check(&name("git"), &program(), &tools).unwrap_err().to_string(),
-            trusted.trust(&name("git"), &program(), &tools).unwrap_err().to_string(),
+            trusted.check(name("git"), &program(), &tools).unwrap_err().to_string(),
+            trusted.trust(name("git"), &program(), &tools).unwrap_err().to_string(),
         ];
         for error in errors {
             assert!(error.contains("trusted.json"), "{error}");
@@ -140,7 +140,7 @@ fn damaged_pins_refuse_everything_and_are_left_as_they_are() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(data.path().join("elsewhere"), &file).unwrap();
-        assert!(Trusted::new(data.path()).check(&name("git"), &program(), &tools).is_err());
+        assert!(Trusted::new(data.path()).check(name("git"), &program(), &tools).is_err());
     }
 }
 
@@ -160,11 +160,17 @@ fn pins_are_bounded_and_what_has_no_room_is_refused() {
     let trusted = Trusted::new(data.path());
     let tools = [tool("log", "a", &schema)];
     for n in 0..256 {
-        trusted.check(&name(&format!("t{n}")), &program(), &tools).unwrap();
+        trusted.check(name(&format!("t{n}")), &program(), &tools).unwrap();
     }
-    let error = trusted.check(&name("more"), &program(), &tools).unwrap_err();
+    for n in 0..32 {
+        trusted.check(format!("ada/t{n}"), &program(), &tools).unwrap();
+    }
+    assert!(trusted.check("ada/more", &program(), &tools).is_err(), "a token has less room");
+    trusted.check("bob/t0", &program(), &tools).unwrap();
+    trusted.check("owner/t0", &program(), &tools).unwrap();
+    let error = trusted.check(name("more"), &program(), &tools).unwrap_err();
     assert!(error.to_string().contains("already keeps 256 toolkits"), "{error}");
-    assert_eq!(trusted.check(&name("t0"), &program(), &tools).unwrap(), [Fine]);
+    assert_eq!(trusted.check(name("t0"), &program(), &tools).unwrap(), [Fine]);
 }
 
 #[test]

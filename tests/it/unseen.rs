@@ -92,7 +92,7 @@ async fn no_model_has_a_tool_that_starts_work_of_its_own() {
     for name in models {
         let model = Some(name.clone());
         let question = "Which?".parse().unwrap();
-        let ask = Ask { question, conversation: None, model, effort: None, repository: None };
+        let ask = Ask { model, ..Ask::new(question, None) };
         let outcome = collect(harness.chat.ask(ask).await.unwrap()).await;
         assert_eq!(outcome.failure, None, "{name}");
         let requests = harness.model.requests();

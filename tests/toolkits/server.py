@@ -31,6 +31,10 @@ class Tools:
     def pid(self):
         return str(os.getpid())
 
+    def count(self):
+        Tools.counted = getattr(Tools, "counted", 0) + 1
+        return str(Tools.counted)
+
     def env(self):
         return json.dumps(dict(os.environ))
 
@@ -80,15 +84,22 @@ class Tools:
         return "connected"
 
 
-READS = ["echo", "pid", "env", "die_once", "read"]
+READS = ["echo", "pid", "count", "env", "die_once", "read"]
 
 
 def listed(params):
-    names = [name for name in dir(Tools) if not name.startswith("_")]
+    names = [name for name in dir(Tools) if callable(getattr(Tools, name)) and not name.startswith("_")]
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in names]
     for tool in tools:
         if tool["name"] in READS:
             tool["annotations"] = {"readOnlyHint": True, "title": "Reads"}
+            if "repeatable" in WORDS:
+                tool["annotations"]["idempotentHint"] = True
+    if "describes" in WORDS:
+        file = WORDS[WORDS.index("describes") + 1]
+        for tool in tools:
+            if tool["name"] == "echo":
+                tool["description"] = open(file).read()
     if "large" in WORDS:
         large = {"type": "object", "description": "x" * 70_000}
         tools = [

@@ -7,6 +7,7 @@ mod accept;
 mod answer;
 mod endpoint;
 mod era;
+mod foreign;
 mod message;
 mod method;
 mod modern;

@@ -5,9 +5,14 @@ use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::foreign::Recursion;
+
 /// Most faults reported of one value, and most characters of a name in them.
 const MAX_FAULTS: usize = 20;
 const MAX_NAME_CHARS: usize = 80;
+
+/// Most memory of one pattern of a schema of somebody else.
+const MAX_PATTERN_BYTES: usize = 256 * 1024;
 
 /// A schema is none: where it is ours a bug, found when the server starts.
 #[derive(Debug, thiserror::Error)]
@@ -19,21 +24,25 @@ pub struct SchemaError(String);
 pub struct Schema {
     value: Value,
     validator: Validator,
+    /// Of a schema of somebody else.
+    recursion: Recursion,
 }
 
 impl Schema {
     pub fn new(value: Value) -> Result<Self, SchemaError> {
         let validator =
             jsonschema::validator_for(&value).map_err(|error| SchemaError(error.to_string()))?;
-        Ok(Self { value, validator })
+        Ok(Self { value, validator, recursion: Recursion::default() })
     }
 
     /// Takes over a schema of somebody else. Its patterns are matched in linear time, and what it refers to
     /// elsewhere is not fetched.
     pub fn foreign(value: Value) -> Result<Self, SchemaError> {
-        let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+        let recursion = Recursion::of(&value).map_err(SchemaError)?;
+        let patterns = PatternOptions::regex().size_limit(MAX_PATTERN_BYTES);
+        let options = jsonschema::options().with_pattern_options(patterns);
         let validator = options.build(&value).map_err(|error| SchemaError(error.to_string()))?;
-        Ok(Self { value, validator })
+        Ok(Self { value, validator, recursion })
     }
 
     /// Returns the schema as it is published.
@@ -44,9 +53,11 @@ impl Schema {
     /// Validates and reads `instance`. Each fault is a sentence that names the offending member;
     /// none repeats the value, which may be long or private.
     pub fn read<T: DeserializeOwned>(&self, instance: Value) -> Result<T, Vec<String>> {
-        let mut faults: Vec<String> =
-            self.validator.iter_errors(&instance).flat_map(|error| sentences(&error)).collect();
-        faults.truncate(MAX_FAULTS);
+        if !self.recursion.allows(&instance) {
+            return Err(vec!["the value is nested too deep for its schema".to_owned()]);
+        }
+        let faults = self.validator.iter_errors(&instance).flat_map(|error| sentences(&error));
+        let faults: Vec<String> = faults.take(MAX_FAULTS).collect();
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -100,6 +111,26 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Schema;
+
+    #[test]
+    fn a_schema_of_somebody_else_fetches_nothing_and_backtracks_nowhere() {
+        let fetched = json!({ "$ref": "http://127.0.0.1:9/schema.json" });
+        assert!(Schema::foreign(fetched).is_err());
+        let slow = json!({ "type": "string", "pattern": "^(a+)+$" });
+        let slow = Schema::foreign(slow).unwrap();
+        let text = format!("{}b", "a".repeat(100_000));
+        assert!(slow.read::<Value>(json!(text)).is_err());
+        assert!(Schema::foreign(json!({ "pattern": "(a{900}){900}" })).is_err());
+        // What refers to itself without going into a value ends.
+        for endless in [
+            json!({ "allOf": [{ "$ref": "#" }] }),
+            json!({ "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } }, "$ref": "#/$defs/a" }),
+        ] {
+            if let Ok(endless) = Schema::foreign(endless) {
+                drop(endless.read::<Value>(json!({ "a": 1 })));
+            }
+        }
+    }
 
     #[test]
     fn every_fault_is_named_without_its_value() {

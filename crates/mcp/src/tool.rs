@@ -78,6 +78,15 @@ impl Tool {
         Self { name: name.to_owned(), arguments, listed }
     }
 
+    /// Lists another schema than the one that validates: what clients take of it.
+    #[must_use]
+    pub fn with_listed_schema(mut self, schema: Value) -> Self {
+        if let Some(listed) = self.listed.get_mut("inputSchema") {
+            *listed = schema;
+        }
+        self
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -115,6 +124,11 @@ impl ToolResult {
     pub fn with_meta(mut self, key: &str, value: Value) -> Self {
         self.meta.get_or_insert_default().insert(key.to_owned(), value);
         self
+    }
+
+    /// Whether it reports a failure.
+    pub fn is_error(&self) -> bool {
+        self.is_error
     }
 
     pub(super) fn into_members(self) -> Map<String, Value> {

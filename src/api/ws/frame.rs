@@ -35,6 +35,10 @@ pub(super) enum Frame {
         origin: Origin,
         timestamp: String,
     },
+    /// Something that the turn has to do without.
+    Warning {
+        message: String,
+    },
     Thinking {
         content: String,
     },
@@ -61,6 +65,7 @@ impl Frame {
         match self {
             Self::ToolStart { .. } => "tool_start",
             Self::ToolComplete { .. } => "tool_complete",
+            Self::Warning { .. } => "warning",
             Self::Thinking { .. } => "thinking",
             Self::Token { .. } => "token",
             Self::Complete { .. } => "complete",
@@ -75,6 +80,7 @@ impl Frame {
     /// Returns the frame of an event, if it has one.
     pub(super) fn of(event: Event) -> Option<Self> {
         match event {
+            Event::Warning { text } => Some(Self::Warning { message: text }),
             Event::Thinking { text } => Some(Self::Thinking { content: text }),
             Event::Answer { text } => Some(Self::Token { content: text }),
             Event::ToolRequest { name, source, timestamp, parameters, .. } => {

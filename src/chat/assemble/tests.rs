@@ -18,7 +18,7 @@ fn play_on(mut assembly: Assembly, events: impl IntoIterator<Item = Heard>) -> V
     let reported =
         events.into_iter().flat_map(|event| assembly.take(event, AT)).collect::<Vec<_>>();
     let lines = reported.into_iter().map(|event| match event {
-        Event::Thread { .. } | Event::Ended(_) => "?".to_owned(),
+        Event::Thread { .. } | Event::Warning { .. } | Event::Ended(_) => "?".to_owned(),
         Event::Thinking { text } => format!("thinking {text}"),
         Event::ToolRequest { call_id, name, .. } => format!("request {call_id} {name}"),
         Event::ToolResult { call_id, stage, error, .. } => {

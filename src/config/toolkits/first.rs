@@ -21,7 +21,8 @@ pub fn first_file() -> &'static str {
       "name": "Git history",
       "description": "Log, blame, diffs and branches of the repository",
       "command": "uvx",
-      "args": ["mcp-server-git", "--repository", "${REPOSITORY:-.}"],
+      "args": ["mcp-server-git", "--repository", "."],
+      "workingDir": ".",
       "env": {"GIT_PAGER": "cat"},
       "allow": ["git_log", "git_show", "git_diff", "git_status"],
       "timeout": 30

@@ -1,6 +1,6 @@
 //! One tool as it is discovered, and its signature.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     config::ToolkitName,
@@ -27,7 +27,7 @@ pub struct Entry {
 }
 
 /// One parameter of a tool; `PARENT.NAME` is one of an object that a parameter takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parameter {
     pub name: String,
     #[serde(rename = "type")]

@@ -21,6 +21,11 @@ pub(super) struct Search {
     pub(super) home: Option<PathBuf>,
     /// What paths in the command are relative to.
     pub(super) dir: PathBuf,
+    /// Whether the command may be a path, and read the script that it is given: not where it was chosen by
+    /// a token, which would read what it names.
+    pub(super) reads_scripts: bool,
+    /// Folders that no program is in, without links.
+    pub(super) hidden: Vec<PathBuf>,
 }
 
 /// A program that is there.
@@ -45,11 +50,17 @@ const PROJECT: [&str; 3] = ["package.json", "pyproject.toml", "node_modules"];
 
 /// Finds `command`, or says what to do.
 pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<Found, String> {
+    if !search.reads_scripts && command.contains(std::path::is_separator) {
+        return Err(
+            "its `command` must be a name on PATH: only the owner of the server gives paths"
+                .to_owned(),
+        );
+    }
     let missing = || format!("`{command}` not found: install it, or put its folder on PATH");
     let program = search.program(command).ok_or_else(missing)?;
     let mut needs = Vec::new();
     search.installation(&program, &mut needs);
-    if is_interpreter(&program) {
+    if search.reads_scripts && is_interpreter(&program) {
         let mut files = args.iter().filter(|arg| !arg.starts_with('-'));
         let script = files.next().map(|file| search.dir.join(file));
         if let Some(script) = script.filter(|script| script.is_file()) {
@@ -57,6 +68,12 @@ pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<
         }
     }
     needs.retain(|path| !is_of_system(path));
+    let is_hidden = |need: &&PathBuf| {
+        search.hidden.iter().any(|hidden| need.starts_with(hidden) || hidden.starts_with(need))
+    };
+    if let Some(need) = needs.iter().find(is_hidden) {
+        return Err(format!("it would read `{}`, where keys lie", need.display()));
+    }
     needs.sort_unstable();
     needs.dedup();
     Ok(Found { program, args: args.into_iter().map(OsString::from).collect(), needs })

@@ -17,6 +17,8 @@ pub(super) struct Section {
 pub(super) struct Merged {
     pub(super) toolkits: Vec<Chosen>,
     pub(super) warnings: Vec<String>,
+    /// Those that are switched off where they are configured.
+    pub(super) off: Vec<Chosen>,
 }
 
 /// What the first section that has a name says of it.
@@ -57,6 +59,7 @@ pub(super) fn merge(requested: Option<&Requested>, sections: &[Section], max: us
         }
         order = names.iter().collect();
     }
+    let off = sections.iter().flat_map(switched_off).collect();
     let mut toolkits = Vec::new();
     for name in order {
         match said.remove(name) {
@@ -74,7 +77,18 @@ pub(super) fn merge(requested: Option<&Requested>, sections: &[Section], max: us
             list(&rest.iter().collect::<Vec<_>>())
         ));
     }
-    Merged { toolkits, warnings }
+    Merged { toolkits, warnings, off }
+}
+
+/// Returns what a section has and does not use.
+fn switched_off(section: &Section) -> Vec<Chosen> {
+    let entries = section.toolkits.iter().filter_map(|(name, entry)| match entry {
+        Entry::Is(spec) if !spec.enabled => {
+            Some(Chosen { name: name.clone(), spec: (**spec).clone(), origin: section.origin })
+        }
+        Entry::Is(_) | Entry::Off | Entry::Broken(_) => None,
+    });
+    entries.collect()
 }
 
 fn of(section: &Section, name: &ToolkitName, entry: &Entry) -> Said {

@@ -48,17 +48,17 @@ fn small() -> Index {
 #[test]
 fn discovery_only_reads_and_a_called_tool_may_do_anything() {
     let definitions = tools().unwrap();
-    let names: Vec<&str> = definitions.iter().map(|one| one.name).collect();
+    let names: Vec<&str> = definitions.iter().map(Tool::name).collect();
     assert_eq!(names, [DISCOVER, SCHEMA, EXECUTE, DOMAINS, BROWSE]);
     for one in &definitions {
-        let runs = one.name == EXECUTE;
-        let hints = &one.listed["annotations"];
-        assert_eq!(hints["readOnlyHint"], !runs, "{}", one.name);
-        assert_eq!(hints["idempotentHint"], !runs, "{}", one.name);
-        assert_eq!(hints["openWorldHint"], runs, "{}", one.name);
-        assert_eq!(hints["destructiveHint"], runs, "{}", one.name);
-        assert_eq!(&one.listed["inputSchema"], one.arguments.value());
-        assert_eq!(one.listed["name"], one.name);
+        let runs = one.name() == EXECUTE;
+        let hints = &one.listed()["annotations"];
+        assert_eq!(hints["readOnlyHint"], !runs, "{}", one.name());
+        assert_eq!(hints["idempotentHint"], !runs, "{}", one.name());
+        assert_eq!(hints["openWorldHint"], runs, "{}", one.name());
+        assert_eq!(hints["destructiveHint"], runs, "{}", one.name());
+        assert_eq!(&one.listed()["inputSchema"], one.arguments().value());
+        assert_eq!(one.listed()["name"], one.name());
     }
 }
 
@@ -66,7 +66,7 @@ fn discovery_only_reads_and_a_called_tool_may_do_anything() {
 fn calls_are_read_by_the_schema_that_is_listed() {
     let definitions = tools().unwrap();
     let call = |name: &str, arguments: Value| {
-        read(definitions.iter().find(|one| one.name == name).unwrap(), arguments)
+        read(definitions.iter().find(|one| one.name() == name).unwrap(), arguments)
     };
     assert_eq!(
         call(DISCOVER, json!({"query": "log"})),

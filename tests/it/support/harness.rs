@@ -92,8 +92,7 @@ impl Harness {
             return Err(ChatError::Unavailable(why, conversation));
         }
         let question = question.parse().unwrap();
-        let (model, effort, repository) = (None, None, None);
-        self.chat.ask(Ask { question, conversation, model, effort, repository }).await
+        self.chat.ask(Ask::new(question, conversation)).await
     }
 
     /// Asks in a new conversation and waits for the outcome.

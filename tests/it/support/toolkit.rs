@@ -97,6 +97,12 @@ pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/toolkits").join(name)
 }
 
+/// Returns all files below a folder.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
 /// A published server, which runs on Node.
 pub(crate) fn published(server: &str, arguments: &[&str]) -> Spec {
     let package = format!("@modelcontextprotocol/{server}");

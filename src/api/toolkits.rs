@@ -1,0 +1,253 @@
+//! Toolkits for people: what is there, starting and stopping, trusting, allowing, and trying a tool.
+//!
+//! Listing is for everybody who is answered, and starts nothing. What starts a program, or has one believed,
+//! needs a bearer: an address of this machine is reached by all its users.
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Services, error::ApiError};
+use crate::{
+    config::PathMap,
+    domain::{Principal, Root},
+    error::{Code, chain},
+    gateway::{Directory, Filter, Gateway, Member, Proposal, Source, Wanted},
+    net::{Request, Response, reply},
+    replies::{AllowedFile, ProposedToolkit, ToolAnswer},
+};
+
+/// What is done to a toolkit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    Start,
+    Stop,
+    Restart,
+    Trust,
+}
+
+impl Action {
+    /// Returns the action that a path names.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        match name {
+            "start" => Some(Self::Start),
+            "stop" => Some(Self::Stop),
+            "restart" => Some(Self::Restart),
+            "trust" => Some(Self::Trust),
+            _ => None,
+        }
+    }
+}
+
+/// The body of `POST /toolkits/NAME/call`.
+#[derive(Debug, Deserialize)]
+pub(super) struct CallTool {
+    tool: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+pub(super) fn call_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["tool"],
+        "properties": {
+            "tool": { "type": "string", "minLength": 1, "maxLength": 512 },
+            "arguments": { "type": "object" },
+        },
+    })
+}
+
+/// The body of `POST /toolkits/allow`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Allow {
+    path: String,
+    /// The digest that was shown; without it nothing is allowed.
+    sha256: Option<String>,
+}
+
+pub(super) fn allow_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["path"],
+        "properties": {
+            "path": { "type": "string", "minLength": 1, "maxLength": 4096 },
+            "sha256": { "type": "string", "minLength": 64, "maxLength": 64 },
+        },
+    })
+}
+
+/// The parameters of the addresses below.
+#[derive(Debug, Default)]
+struct Parameters {
+    filter: Filter,
+    repository: Option<String>,
+}
+
+/// Reads the query of an address.
+fn parameters(query: Option<&str>) -> Result<Parameters, ApiError> {
+    let mut read = Parameters::default();
+    for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let value = value.trim().to_owned();
+        let place = match &*name {
+            "source" => {
+                read.filter.source = Some(match value.as_str() {
+                    "local" => Source::Local,
+                    "mcp" => Source::Mcp,
+                    _ => return Err(fault("`source` must be `local` or `mcp`")),
+                });
+                continue;
+            }
+            "toolkit" => &mut read.filter.toolkit,
+            "q" => &mut read.filter.query,
+            "repository" => &mut read.repository,
+            _ => {
+                let name: String = name.chars().take(80).collect();
+                return Err(fault(&format!("`{name}` is not known here")));
+            }
+        };
+        if value.is_empty() {
+            return Err(fault(&format!("`{name}` is blank")));
+        }
+        *place = Some(value);
+    }
+    Ok(read)
+}
+
+fn fault(sentence: &str) -> ApiError {
+    ApiError::Arguments(vec![sentence.to_owned()])
+}
+
+/// Lists tools and toolkits.
+pub(super) async fn list(
+    services: &Services,
+    local: &[codeinfo_mcp::Tool],
+    request: &Request,
+) -> Result<Response, ApiError> {
+    let Parameters { filter, repository } = parameters(request.query())?;
+    let (roots, fault) = match services.search.roots().await {
+        Ok(roots) => (roots, None),
+        // What is there besides is listed all the same.
+        Err(error) => (Vec::new(), Some(format!("no toolkit of a repository: {}", chain(&error)))),
+    };
+    let folder = folder(&roots, repository.as_deref(), &services.path_map)?;
+    let principal = request.principal().cloned();
+    let wanted = Wanted { principal, folder, ..Wanted::default() };
+    let mut directory: Directory = services.gateway.directory(local, wanted, &filter).await;
+    directory.warnings.extend(fault);
+    Ok(reply::json(StatusCode::OK, &directory))
+}
+
+/// Does `action` to a toolkit, and returns how it is then.
+pub(super) async fn act(
+    services: &Services,
+    request: &Request,
+    (name, action): (&str, Action),
+) -> Result<Response, ApiError> {
+    let member = member(services, request, name).await?;
+    if !request.principal().is_some_and(|who| member.is_of(who)) {
+        let message =
+            "this toolkit is not yours: only the owner of the server starts, stops and trusts it";
+        return Err(ApiError::Failed { code: Code::Forbidden, message: message.to_owned() });
+    }
+    let done = match action {
+        Action::Start => member.start().await.map_err(|error| error.to_string()),
+        Action::Stop => {
+            member.stop().await;
+            Ok(())
+        }
+        Action::Restart => member.restart().await.map_err(|error| error.to_string()),
+        Action::Trust => member.trust().await.map(drop),
+    };
+    done.map_err(|message| ApiError::Failed { code: Code::ToolkitUnavailable, message })?;
+    Ok(reply::json(StatusCode::OK, &Gateway::entry(&member).await))
+}
+
+/// Calls a tool as a turn would.
+pub(super) async fn call(
+    services: &Services,
+    request: &Request,
+    (name, CallTool { tool, arguments }): (&str, CallTool),
+) -> Result<Response, ApiError> {
+    let member = member(services, request, name).await?;
+    let called = services.gateway.try_call(&member, &tool, Value::Object(arguments)).await;
+    let (is_error, text) = match called {
+        Ok(text) => (false, text),
+        Err(text) => (true, text),
+    };
+    Ok(reply::json(StatusCode::OK, &ToolAnswer { is_error, text }))
+}
+
+/// Shows what the file of a repository wants to have allowed, and allows it if it is what was shown.
+pub(super) async fn allow(
+    services: &Services,
+    request: &Request,
+    Allow { path, sha256 }: Allow,
+) -> Result<Response, ApiError> {
+    let who = request.principal().ok_or_else(ApiError::nobody)?;
+    if !who.is_owner() {
+        let message = "only the owner of the server allows the toolkits of a repository";
+        return Err(ApiError::Failed { code: Code::Forbidden, message: message.to_owned() });
+    }
+    let path = services.path_map.meant(std::path::Path::new(&path));
+    let proposal = services.gateway.propose(path, sha256).await;
+    let (proposal, is_allowed) = proposal
+        .map_err(|error| ApiError::Failed { code: error.code(), message: chain(&error) })?;
+    Ok(reply::json(StatusCode::OK, &shown(&proposal, is_allowed, &services.path_map)))
+}
+
+fn shown(proposal: &Proposal, allowed: bool, paths: &PathMap) -> AllowedFile {
+    let toolkits = proposal.toolkits.iter().map(|toolkit| ProposedToolkit {
+        name: toolkit.name.to_string(),
+        enabled: toolkit.enabled,
+        runs: toolkit.runs.clone(),
+        given: toolkit.given.clone(),
+        beyond: toolkit.beyond.clone(),
+    });
+    AllowedFile {
+        file: paths.shown(&proposal.file).display().to_string(),
+        sha256: proposal.digest(),
+        allowed,
+        toolkits: toolkits.collect(),
+    }
+}
+
+/// Returns a toolkit for somebody who says who it is.
+async fn member(services: &Services, request: &Request, name: &str) -> Result<Member, ApiError> {
+    let who: Principal = request.principal().cloned().ok_or_else(ApiError::nobody)?;
+    let Parameters { repository, .. } = parameters(request.query())?;
+    let roots = services.search.roots().await?;
+    let folder = folder(&roots, repository.as_deref(), &services.path_map)?;
+    let wanted = Wanted { principal: Some(who), folder, ..Wanted::default() };
+    let member = services.gateway.find(&wanted, name).await;
+    let name: String = name.chars().take(80).collect();
+    let message =
+        format!("there is no toolkit `{name}`; `codeinfo mcp list` shows those that there are");
+    member.ok_or(ApiError::Failed { code: Code::ToolkitNotFound, message })
+}
+
+/// Returns the folder whose toolkits count, as turns have it: of the repository that is named, else of the only
+/// one.
+fn folder<'a>(
+    roots: &'a [Root],
+    repository: Option<&str>,
+    paths: &PathMap,
+) -> Result<Option<&'a std::path::Path>, ApiError> {
+    let root = match repository {
+        Some(reference) => {
+            let root = paths.root(roots, reference);
+            let unknown = || {
+                let error = crate::domain::UnknownRoot::new(reference, roots);
+                ApiError::Failed { code: Code::RepoNotFound, message: error.to_string() }
+            };
+            Some(root.ok_or_else(unknown)?)
+        }
+        None => match roots {
+            [only] => Some(only),
+            _ => None,
+        },
+    };
+    Ok(root.map(|root| root.path.as_path()))
+}

@@ -1,0 +1,55 @@
+//! Puts together what turns need for toolkits.
+
+use std::sync::Arc;
+
+use codeinfo_mcp::SchemaError;
+
+use crate::{
+    codex::Codex,
+    config::{Config, SpecReader},
+    embed::StaticModel,
+    gateway::{Allowed, Gateway, Parts, launch::Sandboxes, layers::Layers, trusted::Trusted},
+    store::VectorStore,
+    task::Tasks,
+    telemetry::Metrics,
+    toolkit::Pool,
+    vault::Vault,
+};
+
+/// What toolkits stand on.
+pub(super) struct Below<'a> {
+    pub(super) codex: &'a Codex,
+    pub(super) store: &'a Arc<dyn VectorStore>,
+    pub(super) vault: &'a Vault,
+    pub(super) model: StaticModel,
+    pub(super) metrics: &'a Metrics,
+}
+
+/// Makes the gateway. `base_url` is the main listener as Codex reaches it; `services` own its work, and
+/// `adapters` the processes of toolkits, which end after the turns.
+pub(super) fn gateway(
+    config: &Config,
+    below: Below<'_>,
+    base_url: String,
+    (services, adapters): (Tasks, Tasks),
+) -> Result<Gateway, SchemaError> {
+    let Below { codex, store, vault, model, metrics } = below;
+    let reader = Arc::new(SpecReader::new()?);
+    let allowed = Arc::new(Allowed::new(&config.data_dir));
+    let sandboxes =
+        Sandboxes::new(codex.clone(), config.codex.clone(), Arc::clone(store), adapters.clone());
+    let parts = Parts {
+        settings: config.toolkits.clone(),
+        layers: Arc::new(Layers::new(Arc::clone(&reader), Arc::clone(&allowed), config)),
+        allowed,
+        reader,
+        trusted: Arc::new(Trusted::new(&config.data_dir)),
+        pool: Pool::new(Arc::new(sandboxes), adapters),
+        vault: vault.clone(),
+        store: Arc::clone(store),
+        base_url,
+        metrics: metrics.clone(),
+        tasks: services,
+    };
+    Gateway::new(parts, model)
+}

@@ -1,0 +1,355 @@
+//! Lists and tries toolkits, starts and stops them, and has them allowed, trusted and stored.
+
+use std::{
+    fs, io,
+    io::{IsTerminal, Write},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{CliError, Client, args::Toolkits, print};
+use crate::{
+    config::first_file,
+    gateway::{Directory, ToolState, ToolkitEntry},
+    replies::{AllowedFile, ConfigStored, ToolAnswer},
+    toolkit::State,
+};
+
+/// Where a repository has its toolkits.
+const REPOSITORY_FILE: &str = ".codeinfo/toolkits.json";
+const TOOLS: [&str; 1] = ["tools"];
+const CONFIG: [&str; 2] = ["mcp", "config"];
+/// What other programs call the transports that there are, in `type`.
+const KNOWN_TYPES: [&str; 4] = ["stdio", "http", "streamable-http", "streamableHttp"];
+/// Largest file that is imported.
+const MAX_IMPORT: u64 = 64 * 1024;
+
+pub(super) async fn toolkits(client: &Client, asked: Toolkits) -> Result<(), CliError> {
+    match asked {
+        Toolkits::List { json } => list(client, json).await,
+        Toolkits::Status { json } => status(client, json).await,
+        Toolkits::Start { name, json } => act(client, (&name, "start"), json).await,
+        Toolkits::Stop { name, json } => act(client, (&name, "stop"), json).await,
+        Toolkits::Restart { name, json } => act(client, (&name, "restart"), json).await,
+        Toolkits::Trust { name, json } => act(client, (&name, "trust"), json).await,
+        Toolkits::Tools { query, json } => tools(client, query, json).await,
+        Toolkits::Call { tool, arguments, json } => call(client, &tool, &arguments, json).await,
+        Toolkits::Allow { path, yes, json } => allow(client, &path, yes, json).await,
+        Toolkits::Add { name, command, url, env, no_sandbox, allow_all, json } => {
+            let mut toolkit = added(command, url, &env)?;
+            if no_sandbox {
+                toolkit.insert("sandbox".to_owned(), "off".into());
+            }
+            if allow_all {
+                toolkit.insert("allow".to_owned(), "all".into());
+            }
+            store(client, Map::from_iter([(name, Value::Object(toolkit))]), json).await
+        }
+        Toolkits::Remove { name, json } => remove(client, &name, json).await,
+        Toolkits::Import { file, json } => import(client, &file, json).await,
+        // It was done before there was a server.
+        Toolkits::Init { .. } => Ok(()),
+    }
+}
+
+/// Prints each toolkit in a line.
+async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
+    if as_json {
+        let listed: Value = client.get(&TOOLS).await?;
+        return print::json(&json!({
+            "toolkits": listed.get("toolkits"),
+            "warnings": listed.get("warnings").cloned().unwrap_or_else(|| json!([])),
+        }));
+    }
+    let Directory { toolkits, warnings, .. } = client.get(&TOOLS).await?;
+    warn(&warnings)?;
+    if toolkits.is_empty() {
+        return print::note(
+            "there are no toolkits: `codeinfo mcp add NAME -- COMMAND` adds one; see docs/toolkits.md",
+        );
+    }
+    for toolkit in toolkits {
+        print::line(&line(&toolkit))?;
+    }
+    Ok(())
+}
+
+/// Starts every toolkit that is not switched off, and prints how each is; fails if one is not ready.
+async fn status(client: &Client, as_json: bool) -> Result<(), CliError> {
+    start_all(client).await?;
+    let listed: Value = client.get(&TOOLS).await?;
+    let directory: Directory = serde_json::from_value(listed.clone())?;
+    let well = directory.toolkits.iter().all(|toolkit| toolkit.state == State::Ready);
+    if as_json {
+        print::json(
+            &json!({ "toolkits": listed.get("toolkits"), "warnings": directory.warnings }),
+        )?;
+    } else {
+        warn(&directory.warnings)?;
+        for toolkit in &directory.toolkits {
+            print::line(&line(toolkit))?;
+            if let Some(error) = &toolkit.last_error {
+                print::line(&format!("    {}", print::name(error)))?;
+            }
+        }
+    }
+    if well { Ok(()) } else { Err(CliError::Checks) }
+}
+
+fn line(toolkit: &ToolkitEntry) -> String {
+    let tools = print::counted(toolkit.tools as u64, "tool");
+    let state = serde_json::to_value(toolkit.state).unwrap_or_default();
+    let restarts = match toolkit.restarts {
+        0 => String::new(),
+        number => format!(", {}", print::counted(number, "restart")),
+    };
+    format!(
+        "{}  {}  {}, {tools}{restarts}, from {}",
+        toolkit.name,
+        state.as_str().unwrap_or_default(),
+        toolkit.transport,
+        toolkit.origin.as_str()
+    )
+}
+
+fn warn(warnings: &[String]) -> Result<(), CliError> {
+    warnings.iter().try_for_each(|warning| print::note(warning))
+}
+
+async fn act(client: &Client, (name, action): (&str, &str), as_json: bool) -> Result<(), CliError> {
+    let toolkit: Value = client.post(&["toolkits", name, action], &json!({})).await?;
+    if as_json {
+        return print::json(&toolkit);
+    }
+    print::line(&line(&serde_json::from_value(toolkit)?))
+}
+
+/// Starts what is not running, so that its tools are known. What does not start says so in the list.
+async fn start_all(client: &Client) -> Result<(), CliError> {
+    let Directory { toolkits, .. } = client.get(&TOOLS).await?;
+    let waits =
+        toolkits.iter().filter(|toolkit| matches!(toolkit.state, State::Stopped | State::Starting));
+    let starts = waits.map(|toolkit| async {
+        let path = ["toolkits", toolkit.name.as_str(), "start"];
+        client.post::<Value>(&path, &json!({})).await
+    });
+    for started in futures_util::future::join_all(starts).await {
+        match started {
+            Ok(_) => {}
+            Err(CliError::Refused { message, .. }) => print::note(&message)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Prints the tools, those that fit `query` first.
+async fn tools(client: &Client, query: Option<String>, as_json: bool) -> Result<(), CliError> {
+    start_all(client).await?;
+    let query: Vec<(&str, &str)> = query.iter().map(|query| ("q", query.as_str())).collect();
+    if as_json {
+        return print::json(&client.get_with(&TOOLS, &query).await?);
+    }
+    let Directory { tools, warnings, .. } = client.get_with(&TOOLS, &query).await?;
+    warn(&warnings)?;
+    for tool in tools {
+        let state = match (tool.state, tool.reason) {
+            (ToolState::Ready, _) => String::new(),
+            (_, Some(reason)) => format!("  (not called: {})", print::name(&reason)),
+            (_, None) => "  (its toolkit is not ready)".to_owned(),
+        };
+        print::line(&format!("{}{state}", print::name(&tool.id)))?;
+        let about: String = print::name(&tool.description).chars().take(200).collect();
+        print::line(&format!("    {about}"))?;
+    }
+    Ok(())
+}
+
+/// Calls `TOOLKIT:TOOL` or `mcp:TOOLKIT:TOOL`, and prints the result as the model would read it.
+async fn call(client: &Client, tool: &str, arguments: &str, as_json: bool) -> Result<(), CliError> {
+    let id = tool.strip_prefix("mcp:").unwrap_or(tool);
+    let Some((toolkit, tool)) = id.split_once(':') else {
+        return Err(CliError::Usage(format!("`{tool}` is no tool: name it as TOOLKIT:TOOL")));
+    };
+    let arguments: Map<String, Value> = serde_json::from_str(arguments)
+        .map_err(|error| CliError::Usage(format!("the arguments are no JSON object: {error}")))?;
+    let body = json!({ "tool": tool, "arguments": arguments });
+    let answer: Value = client.post(&["toolkits", toolkit, "call"], &body).await?;
+    if as_json {
+        return print::json(&answer);
+    }
+    let ToolAnswer { is_error, text } = serde_json::from_value(answer)?;
+    if is_error {
+        return Err(CliError::Refused { code: "TOOL_FAILED".to_owned(), message: text });
+    }
+    print::line(&text)
+}
+
+/// Shows what the file of a repository would run, and allows it if the person agrees.
+async fn allow(client: &Client, path: &Path, yes: bool, as_json: bool) -> Result<(), CliError> {
+    let path = fs::canonicalize(path)?.to_string_lossy().into_owned();
+    let shown: AllowedFile = client.post(&["toolkits", "allow"], &json!({ "path": path })).await?;
+    if !as_json {
+        print::line(&format!("{} (SHA-256 {})", print::name(&shown.file), shown.sha256))?;
+        for toolkit in &shown.toolkits {
+            let off = if toolkit.enabled { "" } else { " (switched off)" };
+            print::line(&format!("  {}{off}: {}", toolkit.name, print::name(&toolkit.runs)))?;
+            for more in &toolkit.beyond {
+                print::line(&format!("    {}", print::name(more)))?;
+            }
+            if !toolkit.given.is_empty() {
+                print::line(&format!("    is given: {}", print::name(&toolkit.given.join(", "))))?;
+            }
+        }
+    }
+    if shown.allowed {
+        return if as_json {
+            print::json(&serde_json::to_value(shown)?)
+        } else {
+            print::note("allowed already")
+        };
+    }
+    if !yes
+        && !agreed(
+            "Allow these programs to be run for questions about this repository? Their own files may change \
+             without your being asked.",
+        )?
+    {
+        return Err(CliError::Usage(
+            "nothing is allowed; `--yes` allows without asking".to_owned(),
+        ));
+    }
+    let body = json!({ "path": path, "sha256": shown.sha256 });
+    let allowed: Value = client.post(&["toolkits", "allow"], &body).await?;
+    if as_json { print::json(&allowed) } else { print::note("allowed, until the file changes") }
+}
+
+/// Asks on the terminal; without one nobody agrees.
+fn agreed(question: &str) -> Result<bool, CliError> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    write!(io::stderr().lock(), "{question} [y/N] ")?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Adds the toolkits of a file to those that are stored; of one name, that of the file counts.
+async fn import(client: &Client, file: &Path, as_json: bool) -> Result<(), CliError> {
+    if fs::metadata(file)?.len() > MAX_IMPORT {
+        return Err(CliError::Usage(format!(
+            "`{}` is larger than {MAX_IMPORT} bytes",
+            file.display()
+        )));
+    }
+    let read: Value = serde_json::from_slice(&fs::read(file)?)
+        .map_err(|error| CliError::Usage(format!("`{}` is no JSON: {error}", file.display())))?;
+    let Some(Value::Object(mut servers)) = read.get("mcpServers").cloned() else {
+        return Err(CliError::Usage(format!("`{}` has no `mcpServers`", file.display())));
+    };
+    if serde_json::to_string(&servers)?.contains("${") {
+        return Err(CliError::Usage(
+            "variables such as ${NAME} are read in files only: put the values in, or use the file as TOOLKITS_FILE"
+                .to_owned(),
+        ));
+    }
+    for server in servers.values_mut().filter_map(Value::as_object_mut) {
+        // Other programs say it beside what says it already.
+        let kind = server.get("type").and_then(Value::as_str).map(str::to_owned);
+        if kind.is_some_and(|kind| KNOWN_TYPES.contains(&kind.as_str())) {
+            server.shift_remove("type");
+        }
+    }
+    store(client, servers, as_json).await
+}
+
+/// Adds toolkits to those that are stored.
+async fn store(
+    client: &Client,
+    servers: Map<String, Value>,
+    as_json: bool,
+) -> Result<(), CliError> {
+    let mut config: Map<String, Value> = client.get(&CONFIG).await?;
+    let mut names: Vec<String> = servers.keys().map(|name| print::name(name)).collect();
+    names.sort();
+    match config.entry("mcpServers").or_insert_with(|| json!({})) {
+        Value::Object(stored) => stored.extend(servers),
+        stored => *stored = Value::Object(servers),
+    }
+    let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
+    kept(stored, &format!("stored {}", names.join(", ")), as_json)
+}
+
+/// Takes a toolkit out of those that are stored.
+async fn remove(client: &Client, name: &str, as_json: bool) -> Result<(), CliError> {
+    let mut config: Map<String, Value> = client.get(&CONFIG).await?;
+    let servers = config.get_mut("mcpServers").and_then(Value::as_object_mut);
+    if servers.and_then(|servers| servers.shift_remove(name)).is_none() {
+        let name = print::name(name);
+        return Err(CliError::Usage(format!(
+            "no toolkit `{name}` is stored: `codeinfo mcp list` says where each is from"
+        )));
+    }
+    let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
+    kept(stored, &format!("removed {}", print::name(name)), as_json)
+}
+
+fn kept(stored: Value, what: &str, as_json: bool) -> Result<(), CliError> {
+    if as_json {
+        return print::json(&stored);
+    }
+    let ConfigStored { version, .. } = serde_json::from_value(stored)?;
+    print::line(&format!("{what} (version {version})"))
+}
+
+/// Returns a toolkit as a file has it.
+fn added(
+    command: Vec<String>,
+    url: Option<String>,
+    given: &[String],
+) -> Result<Map<String, Value>, CliError> {
+    let mut values = Map::new();
+    for pair in given {
+        let Some((name, value)) = pair.split_once('=') else {
+            return Err(CliError::Usage(format!("`{}` is not NAME=VALUE", print::name(pair))));
+        };
+        values.insert(name.to_owned(), value.into());
+    }
+    let toolkit = if let Some(url) = url {
+        json!({ "url": url, "headers": values })
+    } else {
+        let mut words = command.into_iter();
+        json!({ "command": words.next(), "args": words.collect::<Vec<_>>(), "env": values })
+    };
+    Ok(if let Value::Object(toolkit) = toolkit { toolkit } else { Map::new() })
+}
+
+/// Writes a first file of toolkits into the repository around `path`. One that is there stays.
+pub fn init(path: &Path) -> Result<(), CliError> {
+    let path = &fs::canonicalize(path)?;
+    let root = path.ancestors().find(|folder| is_repository(folder)).unwrap_or(path);
+    let file: PathBuf = root.join(REPOSITORY_FILE);
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let written =
+        fs::File::create_new(&file).and_then(|mut made| made.write_all(first_file().as_bytes()));
+    match written {
+        Ok(()) => {
+            print::line(&format!("wrote {}", file.display()))?;
+            print::note(
+                "its toolkits are examples and switched off; after editing, `codeinfo mcp allow .`",
+            )
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(CliError::Usage(format!("`{}` is there already", file.display())))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_repository(folder: &Path) -> bool {
+    folder.join(".git").try_exists().unwrap_or(false)
+}

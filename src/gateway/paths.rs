@@ -1,0 +1,141 @@
+//! Checks that paths in the arguments of a call stay where the toolkit may read.
+//!
+//! The sandbox keeps a process of ours out of the rest of the disk; this check refuses before, in words that
+//! the model can act on, and also where a toolkit would only pass a path on. What is a path cannot be
+//! known for certain: a text counts as one when it is written like an absolute path or one of the user's
+//! home and either its parameter is called like one or its first folder is there, and when it has `..` in
+//! it. Relative paths lie in the folder that the toolkit works in.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+/// Words that names of parameters for paths have in them.
+const NAMES: [&str; 8] = ["path", "file", "dir", "folder", "cwd", "root", "repo", "workspace"];
+/// How deep arguments are read; they were validated, and the parser bounds their depth.
+const MAX_DEPTH: usize = 128;
+
+/// Returns why a call with `arguments` is refused: a path in them lies below none of `folders`, which are
+/// canonical. Touches the disk.
+pub(super) fn outside(arguments: &Map<String, Value>, folders: &[PathBuf]) -> Option<String> {
+    arguments.iter().find_map(|(name, value)| in_value(name, value, folders, 0))
+}
+
+fn in_value(name: &str, value: &Value, folders: &[PathBuf], depth: usize) -> Option<String> {
+    if depth > MAX_DEPTH {
+        return Some(format!("`{name}` is nested too deep"));
+    }
+    match value {
+        Value::String(text) => in_text(name, text, folders),
+        Value::Array(values) => {
+            values.iter().find_map(|value| in_value(name, value, folders, depth + 1))
+        }
+        Value::Object(members) => members.iter().find_map(|(name, value)| {
+            let in_name = in_text("a name", name, folders);
+            in_name.or_else(|| in_value(name, value, folders, depth + 1))
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
+    let text = text.trim();
+    // As options have them: `--file=PATH`.
+    let option = text.strip_prefix('-').and_then(|option| option.split_once('='));
+    if let Some((option, value)) = option {
+        return in_text(option, value, folders);
+    }
+    let is_file_url = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("file:"));
+    let refused = |why: &str| {
+        Some(format!("`{name}` {why}; give a path below an indexed repository, or leave it out"))
+    };
+    if is_file_url {
+        let path = url::Url::parse(text).ok().and_then(|url| url.to_file_path().ok());
+        return match path {
+            Some(path) if is_below(&path, folders) => None,
+            Some(_) | None => refused("is the address of a file outside the indexed repositories"),
+        };
+    }
+    let path = Path::new(text);
+    if path.components().any(|component| component == Component::ParentDir) {
+        return refused("has `..` in it");
+    }
+    if text.starts_with('~') && is_name_of_path(name) {
+        return refused("is a path of the user's home");
+    }
+    let is_path = path.is_absolute() && (is_name_of_path(name) || starts_at_a_folder(path));
+    if is_path && !is_below(path, folders) {
+        return refused("is a path outside the indexed repositories");
+    }
+    None
+}
+
+fn is_name_of_path(name: &str) -> bool {
+    let name = name.to_lowercase();
+    NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Whether the first folder of an absolute path is there, so that it may well be one.
+fn starts_at_a_folder(path: &Path) -> bool {
+    let first: PathBuf = path.components().take(2).collect();
+    first.parent().is_some() && first.is_dir()
+}
+
+/// Whether `path`, with links resolved as far as it is there, lies below one of `folders`.
+fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
+    let there = path.ancestors().find_map(|ancestor| {
+        let rest = path.strip_prefix(ancestor).ok()?;
+        Some(ancestor.canonicalize().ok()?.join(rest))
+    });
+    there.is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_paths_below_the_folders_are_let_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("repo").canonicalize().unwrap_or_else(|_| {
+            fs::create_dir(folder.path().join("repo")).unwrap();
+            folder.path().join("repo").canonicalize().unwrap()
+        });
+        let outside_folder = folder.path().join("other");
+        fs::create_dir(&outside_folder).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&outside_folder, inside.join("link")).unwrap();
+        let folders = [inside.clone()];
+        let refused =
+            |arguments: Value| outside(arguments.as_object().unwrap(), &folders).is_some();
+        let below = |path: &str| inside.join(path).display().to_string();
+
+        assert!(!refused(json!({ "path": inside, "n": 1, "x": null })));
+        assert!(!refused(json!({ "path": below("not/there/yet.rs") })));
+        assert!(!refused(json!({ "path": "src/lib.rs", "query": "a / b", "glob": "**/*.rs" })));
+        assert!(!refused(json!({ "url": "/api/users", "text": "~ about ~", "ratio": "/" })));
+        assert!(!refused(json!({ "uri": format!("file://{}", below("a.rs")) })));
+
+        assert!(refused(json!({ "path": outside_folder })));
+        assert!(
+            refused(json!({ "path": folder.path().join("repository") })),
+            "a name that only begins alike"
+        );
+        assert!(refused(json!({ "repo_path": "/nowhere/at/all" })));
+        assert!(refused(json!({ "query": "/etc/passwd" })), "whatever the parameter is called");
+        assert!(refused(json!({ "file": "~/.ssh/id_rsa" })));
+        assert!(refused(json!({ "name": "../../secret" })));
+        assert!(refused(json!({ "list": [{ "deep": ["/etc/shadow"] }] })));
+        assert!(refused(json!({ "uri": "FILE:///etc/passwd" })));
+        assert!(refused(json!({ "uri": "file:etc" })));
+        assert!(refused(json!({ "uri": "\t file:///etc/passwd" })));
+        assert!(refused(json!({ "options": { "/etc/passwd": true } })));
+        assert!(refused(json!({ "args": ["--file=/etc/passwd"] })));
+        #[cfg(unix)]
+        assert!(refused(json!({ "path": below("link/a.rs") })), "a link leads out");
+    }
+}

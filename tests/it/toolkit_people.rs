@@ -1,0 +1,148 @@
+//! Toolkits for people and for programs with a token: on the command line, and what each may do.
+
+use std::fs;
+
+use codeinfo::config::{Fence, Spec};
+use serde_json::{Value, json};
+use tokio::time::Duration;
+
+use crate::{
+    end_to_end::World,
+    support::{
+        process::{http, run},
+        toolkit::scripted,
+    },
+    toolkit_turns::git,
+};
+
+#[tokio::test]
+async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twice() {
+    let world = World::replay([]).await;
+    let kit = scripted(&["repeatable"]);
+    let kit = Spec { sandbox: Fence::ReadOnly, cache: Duration::from_mins(5), ..kit };
+    let server = world.serve_toolkits(&[("kit", &kit)], &[]).await;
+    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let call = async |tool: &str, arguments: &Value| {
+        let arguments = arguments.to_string();
+        let ended = run(&data, &environment, &["mcp", "call", tool, &arguments]).await;
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (ended.status.success(), text(ended.stdout) + &text(ended.stderr))
+    };
+    let secret = world.folder.path().join("codex-home/config.toml");
+    let (ok, said) = call("kit:read", &json!({ "path": secret })).await;
+    assert!(!ok && said.contains("outside the indexed repositories"), "{said}");
+    let (ok, said) = call("kit:read", &json!({ "path": "../../etc/passwd" })).await;
+    assert!(!ok && said.contains("has `..` in it"), "{said}");
+    let valve = world.folder.path().join("boiler/src/valve.rs");
+    let (ok, said) = call("kit:read", &json!({ "path": valve })).await;
+    assert!(ok && said.contains("relieve_pressure"), "{said}");
+
+    let (_, first) = call("kit:count", &json!({})).await;
+    let (_, again) = call("mcp:kit:count", &json!({})).await;
+    assert_eq!((first.as_str(), again.as_str()), ("1\n", "1\n"), "the second is the first");
+    assert!(run(&data, &environment, &["mcp", "restart", "kit"]).await.status.success());
+    assert_eq!(call("kit:sleep", &json!({ "seconds": 0 })).await.1, "slept\n");
+    assert_eq!(call("kit:count", &json!({})).await.1, "1\n", "a new process counts anew");
+    let metrics = http().get(format!("{}/metrics", server.main)).send().await.unwrap();
+    let metrics = metrics.text().await.unwrap();
+    assert!(metrics.contains("codeinfo_tool_cache_total{outcome=\"hit\"} 1\n"), "{metrics}");
+    let refused =
+        "codeinfo_tool_calls_total{source=\"mcp\",toolkit=\"kit\",outcome=\"refused\"} 2\n";
+    assert!(metrics.contains(refused), "{metrics}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
+    let world = World::replay([]).await;
+    let off = Spec { enabled: false, ..scripted(&["off"]) };
+    let server = world.serve_toolkits(&[("kit", &scripted(&[])), ("off", &off)], &[]).await;
+    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let command = async |arguments: &[&str]| {
+        let ended = run(&data, &environment, arguments).await;
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (ended.status.success(), text(ended.stdout), text(ended.stderr))
+    };
+    let script = crate::support::toolkit::script("server.py").display().to_string();
+    let add =
+        ["mcp", "add", "mine", "--env", "KEY=s3cret", "--no-sandbox", "--", "python3", &script];
+    let (ok, said, _) = command(&add).await;
+    assert!(ok && said == "stored mine (version 1)\n", "{said}");
+    let (_, listed, _) = command(&["mcp", "list"]).await;
+    assert_eq!(
+        listed,
+        "mine  stopped  stdio, 0 tools, from stored\nkit  stopped  stdio, 0 tools, from user\n\
+         off  disabled  stdio, 0 tools, from user\n"
+    );
+    let (ok, tools, _) = command(&["mcp", "tools", "repeats what it is given"]).await;
+    assert!(ok && tools.contains("mcp:mine:echo\n") && tools.contains("mcp:kit:echo\n"), "{tools}");
+    let (_, tools, _) = command(&["mcp", "tools", "--json"]).await;
+    let tools: Value = serde_json::from_str(&tools).unwrap();
+    let all = tools["tools"].as_array().unwrap();
+    let of = |id: &str| all.iter().find(|tool| tool["id"] == id).unwrap();
+    assert_eq!(
+        (&of("VectorSearch")["source"], &of("VectorSearch")["state"]),
+        (&json!("local"), &json!("ready"))
+    );
+    assert_eq!(of("mcp:kit:die")["state"], "ready", "`allow` of the kit is \"all\"");
+    assert_eq!(of("mcp:mine:die")["state"], "refused");
+    let url = format!("{}/tools?source=mcp&toolkit=mine", server.main);
+    let some: Value = http().get(url).send().await.unwrap().json().await.unwrap();
+    let some = some["tools"].as_array().unwrap();
+    assert!(some.iter().all(|tool| tool["toolkit"] == "mine"), "{some:#?}");
+
+    let file = world.folder.path().join("clients.json");
+    let shared = json!({ "mcpServers": { "more": { "type": "stdio", "command": "python3" } } });
+    fs::write(&file, shared.to_string()).unwrap();
+    let (ok, said, _) = command(&["mcp", "import", file.to_str().unwrap()]).await;
+    assert!(ok && said == "stored more (version 2)\n", "{said}");
+    fs::write(&file, shared.to_string().replace("python3", "${PYTHON}")).unwrap();
+    let (ok, _, said) = command(&["mcp", "import", file.to_str().unwrap()]).await;
+    assert!(!ok && said.contains("are read in files only"), "{said}");
+    let (ok, said, _) = command(&["mcp", "remove", "mine"]).await;
+    assert!(ok && said == "removed mine (version 3)\n", "{said}");
+    let (ok, _, said) = command(&["mcp", "remove", "mine"]).await;
+    assert!(!ok && said.contains("no toolkit `mine` is stored"), "{said}");
+    for stored in crate::support::toolkit::files(&data.join("vault")) {
+        assert!(!String::from_utf8_lossy(&fs::read(stored).unwrap()).contains("s3cret"));
+    }
+
+    let repository = world.folder.path().join("boiler");
+    git(&repository, &["init", "--quiet"]);
+    let below = repository.join("src");
+    let (ok, said, _) = command(&["mcp", "init", below.to_str().unwrap()]).await;
+    assert!(ok && said.contains("boiler/.codeinfo/toolkits.json"), "{said}");
+    let (ok, _, said) = command(&["mcp", "init", below.to_str().unwrap()]).await;
+    assert!(!ok && said.contains("is there already"), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn a_token_is_not_the_owner() {
+    let world = World::replay([]).await;
+    let server = world.serve_toolkits(&[("kit", &scripted(&[]))], &[]).await;
+    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let made = run(&data, &environment, &["token", "create", "bob"]).await;
+    let token = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let post = async |path: &str, body: &Value| {
+        let url = format!("{}{path}", server.main);
+        let reply = http().post(url).bearer_auth(&token).json(body).send().await.unwrap();
+        (reply.status().as_u16(), reply.text().await.unwrap())
+    };
+    for (member, value) in [("sandbox", json!("off")), ("workingDir", json!("/etc"))] {
+        let mut spec = json!({ "command": "python3" });
+        spec[member] = value;
+        let config = json!({ "mcpServers": { "mine": spec } });
+        let (status, said) = post("/mcp/config", &config).await;
+        assert!(status == 400 && said.contains(member), "{status} {said}");
+    }
+    for action in ["start", "stop", "restart", "trust"] {
+        let (status, said) = post(&format!("/toolkits/kit/{action}"), &json!({})).await;
+        assert!(status == 403 && said.contains("FORBIDDEN"), "{action}: {status} {said}");
+    }
+    let path = world.folder.path().join("boiler");
+    assert_eq!(post("/toolkits/allow", &json!({ "path": path })).await.0, 403);
+    let nobody = http().post(format!("{}/toolkits/kit/start", server.main)).json(&json!({}));
+    assert_eq!(nobody.send().await.unwrap().status(), 401);
+    server.terminate().await;
+}
