@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command, time::Instant};
 
 use codeinfo::config::Spec;
 use serde_json::{Map, Value, json};
-use tokio::time::Duration;
+use tokio::time::{Duration, sleep};
 
 use crate::{
     end_to_end::{World, result},
@@ -319,9 +319,18 @@ async fn a_turn_that_is_given_up_leaves_no_call_running() {
     while !seen.contains("tool-request") {
         seen.push_str(std::str::from_utf8(&reply.chunk().await.unwrap().unwrap()).unwrap());
     }
+    // A call that Codex announces has still to reach the toolkit.
+    let (folders, began) = (world.folder.path().join("data/toolkits"), Instant::now());
+    let sleeps = || {
+        let own = fs::read_dir(&folders).unwrap().map(|entry| entry.unwrap().path());
+        own.map(|folder| folder.join("sleeping")).any(|file| file.exists())
+    };
+    while !sleeps() {
+        assert!(began.elapsed() < Duration::from_mins(1), "the toolkit is not called");
+        sleep(Duration::from_millis(20)).await;
+    }
     drop(reply);
     // The end of the first turn and the next one meet.
-    let began = Instant::now();
     loop {
         let frames = chat(&server, &body).await;
         let cancelled = named(&frames, "tool-result")[0]["result"]["content"][0]["text"].clone();

@@ -39,6 +39,11 @@ class Tools:
         return json.dumps(dict(os.environ))
 
     def sleep(self, seconds):
+        # Where the working folder is its own, tests see that it began.
+        try:
+            open("sleeping", "w").close()
+        except OSError:
+            pass
         time.sleep(seconds)
         return "slept"
 
