@@ -16,7 +16,7 @@ mod ws;
 
 use std::{sync::Arc, time::Instant};
 
-use codeinfo_mcp::{Endpoint, Schema, SchemaError};
+use codeinfo_mcp::{Bounds, Endpoint, Schema, SchemaError};
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -68,6 +68,7 @@ pub struct Api {
 struct Parts {
     services: Arc<Services>,
     http: Http,
+    rpc: Bounds,
     started: Instant,
     start_schema: Schema,
     search_schema: Schema,
@@ -86,6 +87,7 @@ impl Api {
         let services = Arc::new(services);
         let parts = Parts {
             http: http.clone(),
+            rpc: mcp_http::bounds(http),
             started: Instant::now(),
             start_schema: Schema::new(ingest::start_schema())?,
             search_schema: Schema::new(tools::search_schema(DEFAULT_LIMIT))?,
@@ -174,7 +176,7 @@ impl Parts {
             Route::Mcp => {
                 let search = self.mcp.confined(request.query())?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
-                Ok(mcp_http::post(&endpoint, request, &self.http).await?)
+                Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)
             }
             Route::ToolkitMcp { .. }
             | Route::Tools
@@ -201,7 +203,7 @@ impl Parts {
                 let bearer = bearer.as_ref().map(crate::config::Secret::expose);
                 let turn = mcp::toolkits::Toolkits::of(&services.gateway, bearer, name).await?;
                 let endpoint: Arc<dyn Endpoint> = Arc::new(turn);
-                Ok(mcp_http::post(&endpoint, request, &self.http).await?)
+                Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)
             }
             Route::Tools => toolkits::list(services, &self.mcp.about().tools, request).await,
             Route::Toolkit { name, action } => {

@@ -7,7 +7,7 @@ mod tool;
 
 use std::sync::Arc;
 
-use codeinfo_mcp::{Endpoint, SchemaError};
+use codeinfo_mcp::{Bounds, Endpoint, SchemaError};
 use hyper::Method;
 
 use crate::{
@@ -22,13 +22,13 @@ use protocol::Questions;
 #[derive(Clone)]
 pub struct Mcp {
     questions: Questions,
-    http: Http,
+    bounds: Bounds,
 }
 
 impl Mcp {
     /// Builds the handler; fails only when the tool's schema is invalid.
     pub fn new(chat: Chat, http: &Http) -> Result<Self, SchemaError> {
-        Ok(Self { questions: Questions::new(chat)?, http: http.clone() })
+        Ok(Self { questions: Questions::new(chat)?, bounds: mcp_http::bounds(http) })
     }
 
     async fn post(&self, request: &mut Request) -> Result<Response, net::HttpError> {
@@ -39,7 +39,7 @@ impl Mcp {
         }
         let questions = self.questions.asked_by(request.principal().cloned());
         let endpoint: Arc<dyn Endpoint> = Arc::new(questions);
-        mcp_http::post(&endpoint, request, &self.http).await
+        mcp_http::post(&endpoint, request, &self.bounds).await
     }
 }
 

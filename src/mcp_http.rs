@@ -2,13 +2,25 @@
 
 use std::sync::Arc;
 
-use codeinfo_mcp::{Bounds, Endpoint, Post, Reply};
-use hyper::StatusCode;
+use codeinfo_mcp::{Bounds, Calls, Endpoint, Post, Reply};
+use hyper::{StatusCode, header::HeaderValue};
+use uuid::Uuid;
 
 use crate::{
     config::Http,
+    domain::Principal,
     net::{self, Request, Response, reply, sse},
 };
+
+/// Where a client is given the id of a session, and repeats it. It only distinguishes the calls of one
+/// client from those of another: any id is accepted, and a restart loses nothing.
+const SESSION: &str = "mcp-session-id";
+
+/// Returns what holds for all messages to an edge.
+pub fn bounds(http: &Http) -> Bounds {
+    let Http { max_batch, keep_alive, .. } = *http;
+    Bounds { max_batch, keep_alive, calls: Calls::default() }
+}
 
 /// Answers a POST to `endpoint`.
 ///
@@ -17,15 +29,23 @@ use crate::{
 pub async fn post(
     endpoint: &Arc<dyn Endpoint>,
     request: &mut Request,
-    http: &Http,
+    bounds: &Bounds,
 ) -> Result<Response, net::HttpError> {
     let body = request.json().await?;
     let post = Post::new(|name| request.header(name), &body);
-    let bounds = Bounds { max_batch: http.max_batch, keep_alive: http.keep_alive };
-    Ok(match codeinfo_mcp::answer(endpoint, post, &bounds).await {
+    let post = post.sent_by(request.peer(), request.principal().map(Principal::as_str));
+    Ok(match codeinfo_mcp::answer(endpoint, post, bounds).await {
         Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
+        Reply::Greeting(text) => with_session(reply::json_text(200, text)),
         Reply::Json { status, text } => reply::json_text(status, text),
-        Reply::Deferred(text) => net::delayed_json(text, http.keep_alive).await,
-        Reply::Events(messages) => sse::messages(messages, http.keep_alive),
+        Reply::Deferred(text) => net::delayed_json(text, bounds.keep_alive).await,
+        Reply::Events(messages) => sse::messages(messages, bounds.keep_alive),
     })
+}
+
+fn with_session(mut greeting: Response) -> Response {
+    if let Ok(id) = HeaderValue::from_str(&Uuid::new_v4().to_string()) {
+        greeting.headers_mut().insert(SESSION, id);
+    }
+    greeting
 }

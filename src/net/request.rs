@@ -1,6 +1,6 @@
 //! A request that passed the guard, with its id and its body still to be read.
 
-use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
+use std::{borrow::Cow, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use hyper::{
@@ -51,6 +51,10 @@ impl fmt::Display for RequestId {
     }
 }
 
+/// The address that a connection comes from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
+
 /// A request whose origin and host were checked.
 #[derive(Debug)]
 pub struct Request {
@@ -95,6 +99,11 @@ impl Request {
             [only] => Some(Cow::Borrowed(only)),
             [..] => Some(Cow::Owned(texts.join(", "))),
         }
+    }
+
+    /// Returns the address that the request comes from: of a client, or of a proxy.
+    pub fn peer(&self) -> Option<IpAddr> {
+        self.head.extensions.get::<Peer>().map(|peer| peer.0)
     }
 
     /// Returns who asks: `None` where nobody was named, and for a program of ours.

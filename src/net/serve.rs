@@ -32,6 +32,7 @@ use super::{
     gate,
     guard::Guard,
     record::{Counts, Record, Recorded},
+    request::Peer,
     slots::{Slot, Slots},
     socket::Socket,
 };
@@ -147,6 +148,7 @@ async fn exchange<H: Handler>(
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     // One that is reset already must not count as a failure of the listener.
     stream.set_nodelay(true)?;
+    let peer = Peer(stream.peer_addr()?.ip());
     let (silence, timeout) = (server.http.first_byte_timeout, server.http.read_timeout);
     let mut first = [0];
     tokio::select! {
@@ -158,7 +160,8 @@ async fn exchange<H: Handler>(
     }
     let stream = Socket::new(stream, Arc::clone(&slot), server.http.write_timeout);
     let (unclear, count) = (stream.unclear(), AtomicU64::new(0));
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
         let number = count.fetch_add(1, Ordering::Relaxed);
         let (server, slot) = (Arc::clone(&server), Arc::clone(&slot));
         let length = Length::of(&request, unclear.is(number));

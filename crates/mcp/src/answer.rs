@@ -12,28 +12,33 @@ use tracing::Span;
 
 use super::{
     accept::Accepts,
+    calls::{Calls, Sender},
     endpoint::Endpoint,
     era::{self, Era},
-    message::{Error, Message, Payload, Request, answered, failed, message, read},
+    message::{self, Error, Message, Payload, Request, failed, read},
     method::{self, Answer},
     modern,
     post::Post,
-    progress,
+    progress::{self, Caller},
 };
 
-/// Bounds of what one POST may take.
+/// What holds for all messages to an edge.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// Most messages in one batch.
     pub max_batch: usize,
     /// How often a call that takes long reports that it goes on.
     pub keep_alive: Duration,
+    /// The calls under way, each of which its client may cancel.
+    pub calls: Calls,
 }
 
 /// What to send back.
 pub enum Reply {
     /// 202 without a body.
     Accepted,
+    /// JSON, status 200: the answer to `initialize`, where an edge may hand out the id of a session.
+    Greeting(String),
     /// JSON that is there.
     Json { status: u16, text: String },
     /// JSON that will be there, status 200.
@@ -55,7 +60,7 @@ impl Reply {
 /// Answers a POST. Faults of shape and of headers have a status of their own; whatever a
 /// well-formed legacy request leads to travels on 200, which its clients rely on.
 pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Bounds) -> Reply {
-    let accepts = Accepts::read(post.accept.as_deref());
+    let accepts = post.accepts();
     if accepts == Accepts::Neither {
         let reason = "`Accept` must allow application/json or text/event-stream";
         return Reply::refused(406, &Error::invalid_request(reason));
@@ -66,7 +71,9 @@ pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Bound
         Ok(Payload::One(message)) => one(endpoint, message, &post, (accepts, bounds)).await,
     };
     match reply {
-        Reply::Json { status: 200, text } if accepts == Accepts::EventsOnly => {
+        Reply::Json { status: 200, text } | Reply::Greeting(text)
+            if accepts == Accepts::EventsOnly =>
+        {
             Reply::Events(stream::once(future::ready(text)).boxed())
         }
         Reply::Deferred(text) if accepts == Accepts::EventsOnly => {
@@ -84,22 +91,30 @@ async fn one(
 ) -> Reply {
     match message {
         Message::Invalid(id, error) => Reply::json(400, &failed(id.as_ref(), &error)),
-        Message::Notification => match post.protocol_version.as_deref() {
-            Some(version) if era::is_modern(version) => Reply::Accepted,
-            version => match era::check_header(version) {
-                Ok(()) => Reply::Accepted,
-                Err(error) => Reply::refused(400, &error),
-            },
-        },
-        Message::Response => match post.protocol_version.as_deref() {
+        Message::Cancelled(id) => {
+            form.1.calls.cancel(&post.sender, &id);
+            notified(post)
+        }
+        Message::Notification => notified(post),
+        Message::Response => match post.version() {
             Some(version) if era::is_modern(version) => {
                 Reply::refused(400, &Error::invalid_request("the server sends no requests"))
             }
             Some(_) | None => Reply::Accepted,
         },
-        Message::Request(request) => match Era::of(&request, post.protocol_version.as_deref()) {
+        Message::Request(request) => match Era::of(&request, post.version()) {
             Err(error) => Reply::json(400, &failed(Some(&request.id), &error)),
             Ok(era) => requested(endpoint, (era, request), post, form).await,
+        },
+    }
+}
+
+fn notified(post: &Post<'_>) -> Reply {
+    match post.version() {
+        Some(version) if era::is_modern(version) => Reply::Accepted,
+        version => match era::check_header(version) {
+            Ok(()) => Reply::Accepted,
+            Err(error) => Reply::refused(400, &error),
         },
     }
 }
@@ -117,24 +132,45 @@ async fn requested(
     }
     let operation: String = request.method.chars().take(64).collect();
     Span::current().record("operation", operation.as_str());
-    let caller = progress::Caller::of(&request, era);
-    match method::answer(&**endpoint, era, request).await {
+    let is_greeting = era == Era::Legacy && operation == "initialize";
+    let caller = Caller::of(&request, era);
+    let underway = bounds.calls.begin(post.sender.clone(), request.id.clone());
+    let answer = tokio::select! {
+        biased;
+        answer = method::answer(&**endpoint, era, request) => answer,
+        () = underway.cancelled() => return cancelled(&caller, accepts),
+    };
+    match answer {
+        Answer::Now(Ok(greeting)) if is_greeting => {
+            Reply::Greeting(message::answered(&caller.id, Ok(greeting)).to_string())
+        }
         Answer::Now(outcome) => {
             let status = match &outcome {
                 Err(error) if era == Era::Modern && error.code == -32601 => 404,
                 Ok(_) | Err(_) => 200,
             };
-            Reply::json(status, &answered(&caller.id, outcome))
+            Reply::json(status, &message::answered(&caller.id, outcome))
         }
         Answer::Later(updates) => match accepts {
             Accepts::JsonAndEvents | Accepts::EventsOnly => {
-                Reply::Events(progress::messages(caller, updates, bounds.keep_alive).boxed())
+                let call = (updates, underway);
+                Reply::Events(progress::messages(caller, call, bounds.keep_alive).boxed())
             }
             Accepts::Json | Accepts::Neither => {
-                let ended = progress::ended(caller, updates);
+                let ended = progress::ended(caller, (updates, underway));
                 Reply::Deferred(ended.map(|message| message.to_string()).boxed())
             }
         },
+    }
+}
+
+/// Ends a call that its client has cancelled. It expects no answer, but HTTP does where there is no stream.
+fn cancelled(caller: &Caller, accepts: Accepts) -> Reply {
+    match accepts {
+        Accepts::JsonAndEvents | Accepts::EventsOnly => Reply::Events(stream::empty().boxed()),
+        Accepts::Json | Accepts::Neither => {
+            Reply::json(200, &failed(Some(&caller.id), &Error::cancelled()))
+        }
     }
 }
 
@@ -144,7 +180,7 @@ fn batch(
     post: &Post<'_>,
     bounds: &Bounds,
 ) -> Reply {
-    if let Err(error) = era::check_batch(post.protocol_version.as_deref()) {
+    if let Err(error) = era::check_batch(post.version()) {
         return Reply::refused(400, &error);
     }
     if elements.is_empty() {
@@ -154,18 +190,25 @@ fn batch(
         let reason = format!("the batch has more than {} messages", bounds.max_batch);
         return Reply::refused(400, &Error::invalid_request(&reason));
     }
-    let messages: Vec<Message> = elements.into_iter().map(message).collect();
-    let is_silent =
-        |message: &Message| matches!(message, Message::Notification | Message::Response);
+    let messages: Vec<Message> = elements.into_iter().map(message::message).collect();
+    for message in &messages {
+        if let Message::Cancelled(id) = message {
+            bounds.calls.cancel(&post.sender, id);
+        }
+    }
+    let is_silent = |message: &Message| {
+        matches!(message, Message::Notification | Message::Cancelled(_) | Message::Response)
+    };
     if messages.iter().all(is_silent) {
         return Reply::Accepted;
     }
-    let endpoint = Arc::clone(endpoint);
+    let (endpoint, sender) = (Arc::clone(endpoint), post.sender.clone());
+    let calls = bounds.calls.clone();
     Reply::Deferred(
         async move {
             let mut answers = Vec::new();
             for message in messages {
-                answers.extend(element(&*endpoint, message).await);
+                answers.extend(element(&*endpoint, message, (&calls, &sender)).await);
             }
             Value::Array(answers).to_string()
         }
@@ -175,9 +218,13 @@ fn batch(
 
 /// Answers one message of a batch, one after the other so that a batch is no more work at a time
 /// than a request.
-async fn element(endpoint: &dyn Endpoint, message: Message) -> Option<Value> {
+async fn element(
+    endpoint: &dyn Endpoint,
+    message: Message,
+    (calls, sender): (&Calls, &Sender),
+) -> Option<Value> {
     let request = match message {
-        Message::Notification | Message::Response => return None,
+        Message::Notification | Message::Cancelled(_) | Message::Response => return None,
         Message::Invalid(id, error) => return Some(failed(id.as_ref(), &error)),
         Message::Request(request) => request,
     };
@@ -186,9 +233,15 @@ async fn element(endpoint: &dyn Endpoint, message: Message) -> Option<Value> {
         let error = Error::invalid_request("this request cannot be part of a batch");
         return Some(failed(Some(&request.id), &error));
     }
-    let caller = progress::Caller::of(&request, Era::Legacy);
-    Some(match method::answer(endpoint, Era::Legacy, request).await {
-        Answer::Now(outcome) => answered(&caller.id, outcome),
-        Answer::Later(updates) => progress::ended(caller, updates).await,
+    let caller = Caller::of(&request, Era::Legacy);
+    let underway = calls.begin(sender.clone(), request.id.clone());
+    let answer = tokio::select! {
+        biased;
+        answer = method::answer(endpoint, Era::Legacy, request) => answer,
+        () = underway.cancelled() => Answer::Now(Err(Error::cancelled())),
+    };
+    Some(match answer {
+        Answer::Now(outcome) => message::answered(&caller.id, outcome),
+        Answer::Later(updates) => progress::ended(caller, (updates, underway)).await,
     })
 }

@@ -5,6 +5,7 @@
 
 mod accept;
 mod answer;
+mod calls;
 mod endpoint;
 mod era;
 mod foreign;
@@ -17,6 +18,7 @@ mod schema;
 mod tool;
 
 pub use answer::{Bounds, Reply, answer};
+pub use calls::Calls;
 pub use endpoint::{About, Call, CallError, Endpoint, Update};
 pub use message::Error;
 pub use post::Post;

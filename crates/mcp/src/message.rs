@@ -12,7 +12,7 @@ pub(super) enum Id {
 }
 
 impl Id {
-    fn read(value: &Value) -> Option<Self> {
+    pub(super) fn read(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(Self::Text(text.clone())),
             // A fraction, or a number too large to echo exactly, is kept as a float by the parser.
@@ -66,6 +66,11 @@ impl Error {
         Self::new(-32602, "Invalid params").with(json!({ "faults": faults }))
     }
 
+    /// Answers a call that its client has cancelled, where something has to be answered.
+    pub(super) fn cancelled() -> Self {
+        Self::new(-32800, "Request cancelled")
+    }
+
     /// Hides a bug of ours; the log has the details.
     pub fn internal() -> Self {
         Self::new(-32603, "Internal error")
@@ -91,6 +96,8 @@ impl Request {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Message {
     Request(Request),
+    /// The client does not wait for the answer to this request any more.
+    Cancelled(Id),
     /// Never answered, not even when it makes no sense.
     Notification,
     /// An answer to a request that we never send.
@@ -133,13 +140,21 @@ pub(super) fn message(value: Value) -> Message {
         None => return invalid(id, "`method` is missing"),
     };
     match (given, members.remove("params")) {
-        (None, _) => Message::Notification,
+        (None, params) => notification(&method, params.as_ref()),
         (Some(None), _) => invalid(None, "`id` must be a string or a whole number of 64 bits"),
         (Some(Some(id)), None) => Message::Request(Request { id, method, params: Map::new() }),
         (Some(Some(id)), Some(Value::Object(params))) => {
             Message::Request(Request { id, method, params })
         }
         (Some(Some(id)), Some(_)) => invalid(Some(id), "`params` must be an object"),
+    }
+}
+
+fn notification(method: &str, params: Option<&Value>) -> Message {
+    let cancelled = || Id::read(params?.get("requestId")?);
+    match method {
+        "notifications/cancelled" => cancelled().map_or(Message::Notification, Message::Cancelled),
+        _ => Message::Notification,
     }
 }
 
@@ -166,7 +181,7 @@ pub(super) fn failed(id: Option<&Id>, error: &Error) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, Payload, answered, read};
+    use super::{Id, Message, Payload, answered, read};
 
     fn echoed(id: &str) -> String {
         let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#);
@@ -195,6 +210,16 @@ mod tests {
         let notification = Payload::One(Message::Notification);
         assert_eq!(read(r#"{"jsonrpc":"2.0","method":"x"}"#), notification);
         assert_eq!(read(r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#), notification);
+        let cancelled = |id| {
+            read(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{id}}}"#
+            ))
+        };
+        for nothing in ["{}", "[]", r#"{"requestId":null}"#, r#"{"requestId":1.5}"#] {
+            assert_eq!(cancelled(nothing), notification, "{nothing}");
+        }
+        let meant = Id::Text("a".to_owned());
+        assert_eq!(cancelled(r#"{"requestId":"a"}"#), Payload::One(Message::Cancelled(meant)));
         let response = Payload::One(Message::Response);
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), response);
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     era::{self, MODERN, VERSION_KEY},
     message::{Error, Request},
-    post::Post,
+    post::{Headers, Post},
 };
 
 /// How both endpoints introduce themselves.
@@ -45,7 +45,7 @@ pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
         Some(Value::String(version)) => version.as_str(),
         Some(_) | None => return Err(missing(VERSION_KEY, "string")),
     };
-    if post.protocol_version.as_deref() != Some(version) {
+    if post.headers.is_some() && post.version() != Some(version) {
         return Err(mismatch("MCP-Protocol-Version", VERSION_KEY));
     }
     if version != MODERN {
@@ -54,7 +54,11 @@ pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
     if !request.meta(CAPABILITIES_KEY).is_some_and(Value::is_object) {
         return Err(missing(CAPABILITIES_KEY, "object"));
     }
-    if post.method.as_deref().and_then(decoded).as_deref() != Some(request.method.as_str()) {
+    post.headers.as_ref().map_or(Ok(()), |headers| check_headers(request, headers))
+}
+
+fn check_headers(request: &Request, headers: &Headers<'_>) -> Result<(), Error> {
+    if headers.method.as_deref().and_then(decoded).as_deref() != Some(request.method.as_str()) {
         return Err(mismatch("Mcp-Method", "method"));
     }
     let named = match request.method.as_str() {
@@ -63,7 +67,7 @@ pub(super) fn check(request: &Request, post: &Post<'_>) -> Result<(), Error> {
         _ => return Ok(()),
     };
     let name = request.params.get(named).and_then(Value::as_str);
-    if post.name.as_deref().and_then(decoded).as_deref() != name {
+    if headers.name.as_deref().and_then(decoded).as_deref() != name {
         return Err(mismatch("Mcp-Name", named));
     }
     Ok(())

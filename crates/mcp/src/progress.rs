@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::{
+    calls::Underway,
     endpoint::{CallError, Update},
     era::Era,
     message::{Error, Id, Request, answered},
@@ -48,29 +49,37 @@ impl Caller {
     }
 }
 
+/// What a call does, and whether its client still waits for it.
+pub(super) type Call = (BoxStream<'static, Update>, Underway);
+
 /// Waits for the end and returns the answer.
-pub(super) async fn ended(caller: Caller, mut updates: BoxStream<'static, Update>) -> Value {
-    while let Some(update) = updates.next().await {
+pub(super) async fn ended(caller: Caller, (mut updates, underway): Call) -> Value {
+    loop {
+        let update = tokio::select! {
+            biased;
+            () = underway.cancelled() => return answered(&caller.id, Err(Error::cancelled())),
+            update = updates.next() => update,
+        };
         match update {
-            Update::Progress(_) => {}
-            Update::Done(end) => return answered(&caller.id, finished(caller.era, end)),
+            Some(Update::Progress(_)) => {}
+            Some(Update::Done(end)) => return answered(&caller.id, finished(caller.era, end)),
+            None => return answered(&caller.id, Err(Error::internal())),
         }
     }
-    answered(&caller.id, Err(Error::internal()))
 }
 
 /// Returns the messages of a running call: progress if it is wanted, with a sign of life every
-/// `keep_alive`, and the answer as the last one. Many clients give up on a call after a minute
+/// `keep_alive`, and the answer as the last one, unless the client cancels the call. Many clients give up on a call after a minute
 /// without progress, whatever else they receive.
 pub(super) fn messages(
     caller: Caller,
-    updates: BoxStream<'static, Update>,
+    call: Call,
     keep_alive: Duration,
 ) -> impl Stream<Item = String> + Send + 'static {
     let mut ticks = interval_at(Instant::now() + keep_alive, keep_alive);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let started = Instant::now();
-    let running = Running { caller, updates, ticks, started, sent: 0, over: false };
+    let running = Running { caller, call, ticks, started, sent: 0, over: false };
     stream::unfold(running, |mut running| async move {
         let message = running.next().await?;
         Some((message, running))
@@ -79,7 +88,7 @@ pub(super) fn messages(
 
 struct Running {
     caller: Caller,
-    updates: BoxStream<'static, Update>,
+    call: Call,
     ticks: Interval,
     started: Instant,
     /// Progress notifications so far; their numbers must rise.
@@ -92,7 +101,8 @@ impl Running {
         while !self.over {
             let text = tokio::select! {
                 biased;
-                update = self.updates.next() => match update {
+                () = self.call.1.cancelled() => return None,
+                update = self.call.0.next() => match update {
                     Some(Update::Progress(text)) => text,
                     Some(Update::Done(end)) => return Some(self.end(end)),
                     None => return Some(self.end(Err(CallError::Error(Error::internal())))),

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use codeinfo_mcp::{
-    About, Bounds, Call, CallError, Endpoint, Error, Idempotence, Post, Reply, Tool, ToolResult,
-    Update, answer,
+    About, Bounds, Call, CallError, Calls, Endpoint, Error, Idempotence, Post, Reply, Tool,
+    ToolResult, Update, answer,
 };
 use futures_util::{
     FutureExt, StreamExt,
@@ -58,7 +58,7 @@ impl Judge {
     pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let wait = Duration::from_mins(1);
-        let bounds = Bounds { max_batch: MAX_BATCH, keep_alive: wait };
+        let bounds = Bounds { max_batch: MAX_BATCH, keep_alive: wait, calls: Calls::default() };
         Self {
             runtime: runtime.unwrap(),
             open: Arc::new(Tools::new(true)),
@@ -82,6 +82,7 @@ impl Judge {
             match answer(endpoint, post, &self.bounds).await {
                 Reply::Accepted => Heard::Nothing,
                 Reply::Json { status, text } => Heard::Json(status, text),
+                Reply::Greeting(text) => Heard::Json(200, text),
                 Reply::Deferred(text) => Heard::Json(200, text.await),
                 Reply::Events(messages) => Heard::Events(messages.collect().await),
             }

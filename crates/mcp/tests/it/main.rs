@@ -1,5 +1,6 @@
 //! The JSON-RPC layer, judged from outside.
 #![cfg(test)]
 
+mod frames;
 mod judge;
 mod properties;

@@ -1,0 +1,165 @@
+//! Messages that are frames of a stream: no headers, events wanted, and calls that a later frame cancels.
+
+use std::{sync::Arc, time::Duration};
+
+use codeinfo_mcp::{
+    About, Bounds, Call, CallError, Calls, Endpoint, Error, Idempotence, Post, Reply, Tool,
+    ToolResult, Update, answer,
+};
+use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream};
+use serde_json::{Map, Value, json};
+use tokio::sync::Notify;
+
+/// One tool that never ends, and rings when it is dropped.
+struct Endless {
+    about: About,
+    dropped: Arc<Notify>,
+}
+
+struct Rings(Arc<Notify>);
+
+impl Drop for Rings {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+impl Endless {
+    fn new() -> (Arc<dyn Endpoint>, Arc<Notify>) {
+        let schema = json!({ "type": "object" });
+        let tool = Tool::new("endless", "title", "text", schema, Idempotence::Changing).unwrap();
+        let about = About {
+            title: "Test".to_owned(),
+            instructions: "Ask.".to_owned(),
+            tools: vec![tool],
+            shared: true,
+        };
+        let dropped = Arc::new(Notify::new());
+        (Arc::new(Self { about, dropped: Arc::clone(&dropped) }), dropped)
+    }
+}
+
+impl Endpoint for Endless {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {
+        future::ready(Ok(())).boxed()
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a Tool,
+        _: Value,
+        _: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Call, CallError>> {
+        let rings = Rings(Arc::clone(&self.dropped));
+        let never = stream::once(async move {
+            let _rings = rings;
+            future::pending::<()>().await;
+            Update::Done(Ok(ToolResult::text(String::new())))
+        });
+        future::ready(Ok(Call::Running(never.boxed()))).boxed()
+    }
+}
+
+fn bounds() -> Bounds {
+    Bounds { max_batch: 8, keep_alive: Duration::from_millis(5), calls: Calls::default() }
+}
+
+fn call(id: u64, version: Option<&str>) -> String {
+    let mut meta = json!({ "progressToken": 1 });
+    if let Some(version) = version {
+        meta["io.modelcontextprotocol/protocolVersion"] = json!(version);
+        meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+    }
+    let params = json!({ "name": "endless", "arguments": {}, "_meta": meta });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
+}
+
+fn cancel(id: u64) -> String {
+    let params = json!({ "requestId": id });
+    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }).to_string()
+}
+
+#[tokio::test]
+async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
+    for version in [None, Some("2026-07-28")] {
+        let ((endpoint, dropped), bounds) = (Endless::new(), bounds());
+        let frame = async |session, text: &str| {
+            answer(&endpoint, Post::frame(session, text.as_bytes()), &bounds).await
+        };
+        let Reply::Events(mut events) = frame("a", &call(7, version)).await else {
+            panic!("no events")
+        };
+        // What it is answered with meanwhile comes with its progress.
+        let news: Value = serde_json::from_str(&events.next().await.unwrap()).unwrap();
+        assert_eq!(news["method"], "notifications/progress");
+        for not_meant in [("b", 7), ("a", 8)] {
+            assert!(matches!(frame(not_meant.0, &cancel(not_meant.1)).await, Reply::Accepted));
+        }
+        assert!(events.next().await.is_some());
+        assert!(matches!(frame("a", &cancel(7)).await, Reply::Accepted));
+        assert_eq!(events.next().await, None);
+        dropped.notified().now_or_never().expect("the call goes on");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
+    let ((endpoint, dropped), bounds) = (Endless::new(), bounds());
+    fn post(text: &[u8]) -> Post<'_> {
+        Post::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
+    }
+    let (one, batch) = (call(1, None), format!("[{}]", call(2, None)));
+    for (text, id) in [(&one, 1), (&batch, 2)] {
+        let Reply::Deferred(reply) = answer(&endpoint, post(text.as_bytes()), &bounds).await else {
+            panic!("not deferred")
+        };
+        let mut reply = reply;
+        assert_eq!((&mut reply).now_or_never(), None);
+        let cancelled = format!("[{}]", cancel(id));
+        assert!(matches!(
+            answer(&endpoint, post(cancelled.as_bytes()), &bounds).await,
+            Reply::Accepted
+        ));
+        let reply: Value = serde_json::from_str(&reply.await).unwrap();
+        let reply = if id == 2 { &reply[0] } else { &reply };
+        let error = json!({ "code": -32800, "message": "Request cancelled" });
+        assert_eq!((&reply["id"], &reply["error"]), (&json!(id), &error));
+        dropped.notified().now_or_never().expect("the call goes on");
+    }
+}
+
+#[tokio::test]
+async fn a_frame_needs_no_headers_and_its_metadata_is_checked() {
+    let ((endpoint, _), bounds) = (Endless::new(), bounds());
+    let heard =
+        async |text: String| match answer(&endpoint, Post::frame("a", text.as_bytes()), &bounds)
+            .await
+        {
+            Reply::Json { text, .. } => serde_json::from_str::<Value>(&text).unwrap(),
+            Reply::Greeting(text) => json!({ "greeting": text.contains("serverInfo") }),
+            Reply::Accepted | Reply::Deferred(_) | Reply::Events(_) => json!("other"),
+        };
+    let version = "io.modelcontextprotocol/protocolVersion";
+    let request = |method: &str, meta: Value| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } })
+            .to_string()
+    };
+    let capable =
+        |named: &str| json!({ version: named, "io.modelcontextprotocol/clientCapabilities": {} });
+    let list = heard(request("tools/list", capable("2026-07-28"))).await;
+    assert_eq!(
+        (&list["result"]["resultType"], list["error"].is_null()),
+        (&json!("complete"), true)
+    );
+    let unknown = heard(request("tools/list", capable("2099-01-01"))).await;
+    assert_eq!(unknown["error"]["code"], -32022);
+    let incapable = heard(request("tools/list", json!({ version: "2026-07-28" }))).await;
+    assert_eq!(incapable["error"]["code"], -32602);
+    let legacy = heard(request("tools/list", json!({}))).await;
+    assert_eq!(legacy["result"]["resultType"], Value::Null);
+    assert_eq!(heard(request("initialize", json!({}))).await, json!({ "greeting": true }));
+}
