@@ -29,7 +29,7 @@ use crate::{
     evidence::Evidence,
     gateway::Gateway,
     ingest::Ingest,
-    mcp_http,
+    mcp_http::{self, Form, Relays},
     net::{self, Handler, Request, Response, reply},
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
@@ -55,6 +55,7 @@ pub struct Services {
     pub metrics: Metrics,
     pub vault: Vault,
     pub gateway: Gateway,
+    pub relays: Relays,
     /// Whether who does not say who asks sees nothing but how it goes.
     pub auth_required: bool,
 }
@@ -178,6 +179,7 @@ impl Parts {
                 let endpoint: Arc<dyn Endpoint> = Arc::new(search);
                 Ok(mcp_http::post(&endpoint, request, &self.rpc).await?)
             }
+            Route::Relay => self.relay(request),
             Route::ToolkitMcp { .. }
             | Route::Tools
             | Route::Toolkit { .. }
@@ -192,6 +194,13 @@ impl Parts {
             Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
             Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
         }
+    }
+
+    /// Answers the handshake of a relay of raw search.
+    fn relay(&self, request: &mut Request) -> Result<Response, ApiError> {
+        let search = Arc::new(self.mcp.clone());
+        let parts = (&self.services.relays, &self.rpc);
+        Ok(mcp_http::relay(search, Form::Lines, request, parts)?)
     }
 
     /// Answers what is about toolkits.

@@ -13,6 +13,7 @@ use std::{
 
 use codeinfo_mcp::SchemaError;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use self::{gate::Bearers, open::open};
@@ -25,7 +26,8 @@ use crate::{
     evidence::Evidence,
     ingest::Ingest,
     mcp::Mcp,
-    net::{self, Listener},
+    mcp_http::Relays,
+    net::{self, Activity, Listener},
     search::Search,
     store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
@@ -81,6 +83,7 @@ pub struct Server {
     chat: Chat,
     ingest: Ingest,
     groups: Groups,
+    activity: Activity,
     grace: Duration,
     /// Held until the store is closed, so that no second process opens it too early.
     _lock: Lock,
@@ -92,6 +95,8 @@ struct Groups {
     edges: Tasks,
     services: Tasks,
     adapters: Tasks,
+    /// Cancelled when the server is to make room for a newer one.
+    gives_way: CancellationToken,
 }
 
 impl Server {
@@ -121,6 +126,7 @@ impl Server {
             services.chat = services.chat.searching_with(search.secret().clone());
         }
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
+        let activity = Activity::default();
         if visibility == Visibility::Announced {
             // Begins the first probe, so that its result is known when somebody asks. A server of
             // one command looks when the command does: most have no use for Codex.
@@ -130,7 +136,7 @@ impl Server {
         let gateway = services.gateway.clone();
         let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
         let bearers = Bearers { tokens, search, is_grant, are_required: config.auth_required };
-        serve(config, services, (main, mcp), bearers, &groups)?;
+        serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
         if config.store.repairs && visibility == Visibility::Announced {
             drop(ingest.repair());
         }
@@ -139,9 +145,10 @@ impl Server {
         }
         if visibility == Visibility::Announced {
             lock.announce(&Holder {
-                pid: std::process::id(),
                 main_url: Some(url(main_address)),
                 mcp_url: Some(url(mcp_address)),
+                until_idle: config.relays.until_idle,
+                ..Holder::silent()
             })?;
         }
         info!(main.address = %bound.0, mcp.address = %bound.1, "listening");
@@ -152,6 +159,7 @@ impl Server {
             chat,
             ingest,
             groups,
+            activity,
             grace: config.shutdown_grace,
             _lock: lock,
         })
@@ -170,6 +178,25 @@ impl Server {
     /// Returns how many questions are being answered, and how many runs wait or work.
     pub fn underway(&self) -> (usize, usize) {
         (self.chat.running(), self.ingest.running())
+    }
+
+    /// Waits until nobody has used the server for `limit`, or a newer one is to take its place.
+    pub async fn unused(&self, limit: Duration) {
+        let steps = (limit / 4).min(Duration::from_secs(5));
+        let idle = async {
+            loop {
+                tokio::time::sleep(steps).await;
+                let is_working = self.underway() != (0, 0);
+                if !is_working && self.activity.idle().is_some_and(|idle| idle >= limit) {
+                    info!("nobody has used the server for {} s", limit.as_secs());
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = idle => {}
+            () = self.groups.gives_way.cancelled() => {}
+        }
     }
 
     /// Says what is damaged in the index, if anything is.
@@ -226,14 +253,19 @@ fn services(
     let below = toolkits::Below { codex: &codex, store, vault, model, metrics: &metrics };
     let owners = (work.clone(), groups.adapters.clone());
     let gateway = toolkits::gateway(config, below, url(main), owners)?;
+    let chat = Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
+        .mapped(config.path_map.clone())
+        .counted(metrics.turns.clone())
+        .with_toolkits(gateway.clone());
+    let ingest = Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work.clone())
+        .shown_as(config.path_map.clone())
+        .without(own_folders(config));
+    let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
+    let place = (config.path_map.clone(), work);
     Ok(api::Services {
-        chat: Chat::new(codex.clone(), &config.codex, search_url, Arc::clone(store), work.clone())
-            .mapped(config.path_map.clone())
-            .counted(metrics.turns.clone())
-            .with_toolkits(gateway.clone()),
-        ingest: Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work)
-            .shown_as(config.path_map.clone())
-            .without(own_folders(config)),
+        relays: Relays::new(chat.clone(), ingest.clone(), place, gives_way),
+        chat,
+        ingest,
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         evidence: Evidence::new(Arc::clone(store), config.path_map.clone()),
         store: Arc::clone(store),
@@ -259,16 +291,20 @@ fn serve(
     config: &Config,
     services: api::Services,
     (main, mcp): (TcpListener, TcpListener),
-    bearers: Bearers,
+    (bearers, activity): (Bearers, &Activity),
     groups: &Groups,
 ) -> Result<(), StartError> {
     let http = &config.http;
-    let mcp_handler = Mcp::new(services.chat.clone(), http)?;
+    let mcp_handler = Mcp::new(services.chat.clone(), http, services.relays.clone())?;
     let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
     let gate = gate::mcp(bearers.clone());
-    let mcp = Listener { socket: mcp, name: "mcp", requests: requests.clone(), gate };
-    let main = Listener { socket: main, name: "main", requests, gate: gate::main(bearers) };
+    let listener = |socket, name, gate| {
+        let (requests, activity) = (requests.clone(), activity.clone());
+        Listener { socket, name, requests, gate, activity }
+    };
+    let mcp = listener(mcp, "mcp", gate);
+    let main = listener(main, "main", gate::main(bearers));
     net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
     net::serve(main, main_handler, http, &config.guard, groups.edges.clone());
     Ok(())

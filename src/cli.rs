@@ -16,7 +16,7 @@ mod serve;
 mod token;
 mod toolkits;
 
-pub use args::{Arguments, Check, Command, Toolkits, completions};
+pub use args::{Arguments, Check, Command, Stdio, Toolkits, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
@@ -47,6 +47,6 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Token(asked) => token::token(client, asked).await,
         Command::Doctor => doctor::server(client).await,
         // These need no server, so that they run before there is one.
-        Command::Check(_) | Command::Completions { .. } => Ok(()),
+        Command::Check(_) | Command::Completions { .. } | Command::Stdio(_) => Ok(()),
     }
 }

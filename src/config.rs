@@ -14,7 +14,7 @@ use std::{
 };
 
 pub use embedding::Embedding;
-pub use env::{ConfigError, from_environment, from_pairs, hide_keys};
+pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys};
 pub use environment::Environment;
 pub use http::Http;
 pub use secret_key::{InvalidKey, SecretKey};
@@ -43,6 +43,9 @@ pub struct Config {
     pub ingest: Ingest,
     /// Whether a server keeps roots as their folders are.
     pub watch: bool,
+    pub relays: Relays,
+    /// Variables that were taken out of the environment, for a server that this process starts.
+    pub handed: Vec<(String, Secret)>,
     pub store: Store,
     /// The server that keeps the index; `None` is the embedded store.
     pub qdrant: Option<Qdrant>,
@@ -67,6 +70,17 @@ impl Config {
     pub fn mcp_address(&self) -> SocketAddr {
         SocketAddr::new(self.host, self.mcp_port)
     }
+}
+
+/// What relays of standard streams do, and servers that they start.
+#[derive(Debug, Clone, Copy)]
+pub struct Relays {
+    /// Whether the repository that a relay is started in is indexed where it is not.
+    pub auto_index: bool,
+    /// How long a server that was started for relays outlives the last of them.
+    pub idle_exit: Duration,
+    /// Whether this server is such a one.
+    pub until_idle: bool,
 }
 
 /// How the server's paths look to clients. The default leaves them as they are.

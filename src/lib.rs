@@ -21,6 +21,7 @@ pub mod ingest;
 pub mod mcp;
 pub mod mcp_http;
 pub mod net;
+pub mod relay;
 pub mod replies;
 pub mod run;
 pub mod search;

@@ -66,8 +66,9 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return fail(&error, USAGE),
     };
-    if !matches!(arguments.command, Command::Serve { .. }) && !config.log.chosen {
-        // A command for a person says what matters itself.
+    if !matches!(arguments.command, Command::Serve { until_idle: false, .. }) && !config.log.chosen
+    {
+        // A command for a person says what matters itself, and nobody reads the log of a server for relays.
         "warn".clone_into(&mut config.log.level);
     }
     if let Err(error) = telemetry::start(&config.log) {

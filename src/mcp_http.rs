@@ -1,5 +1,9 @@
 //! An MCP endpoint on a listener: one POST of `net` answered by `codeinfo-mcp`. Both edges have one.
 
+mod frames;
+mod placed;
+mod relays;
+
 use std::sync::Arc;
 
 use codeinfo_mcp::{Bounds, Calls, Endpoint, Post, Reply};
@@ -12,6 +16,11 @@ use crate::{
     net::{self, Request, Response, reply, sse},
 };
 
+pub use self::{
+    placed::{Form, Placed},
+    relays::{HEADER, PATH, Place, Relay, Relays},
+};
+
 /// Where a client is given the id of a session, and repeats it. It only distinguishes the calls of one
 /// client from those of another: any id is accepted, and a restart loses nothing.
 const SESSION: &str = "mcp-session-id";
@@ -20,6 +29,27 @@ const SESSION: &str = "mcp-session-id";
 pub fn bounds(http: &Http) -> Bounds {
     let Http { max_batch, keep_alive, .. } = *http;
     Bounds { max_batch, keep_alive, calls: Calls::default() }
+}
+
+/// Answers the handshake of a relay, and what comes over its connection to `endpoint`.
+///
+/// # Errors
+/// What is no handshake, and one for which the server makes room.
+pub fn relay(
+    endpoint: Arc<dyn Endpoint>,
+    form: Form,
+    request: &mut Request,
+    (relays, bounds): (&Relays, &Bounds),
+) -> Result<Response, net::HttpError> {
+    let endpoint = match relays.admit(request)? {
+        Some(place) => {
+            let preparing = Arc::clone(&place);
+            relays.spawn(async move { preparing.prepare().await });
+            Arc::new(Placed::new(endpoint, place, form))
+        }
+        None => endpoint,
+    };
+    frames::frames(endpoint, request, bounds)
 }
 
 /// Answers a POST to `endpoint`.

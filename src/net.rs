@@ -4,6 +4,7 @@
 //! that passed the guard and returns a [`Response`]; everything a stranger can do to a socket is dealt
 //! with here.
 
+mod activity;
 mod body;
 mod delayed_json;
 mod error;
@@ -25,6 +26,7 @@ use std::{convert::Infallible, future::Future};
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 
+pub use activity::Activity;
 pub use delayed_json::delayed_json;
 pub use error::HttpError;
 pub use gate::{Asked, Gate};

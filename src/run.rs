@@ -1,15 +1,20 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
+mod elect;
+
 use std::{error::Error, net::Ipv4Addr, time::Duration};
 
 use tracing::warn;
 
 use crate::{
     app::{Server, StartError, Visibility},
-    cli::{self, CliError, Client, Command, Toolkits},
+    cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::Config,
     error::chain,
+    mcp_http::Relay,
+    relay::{relay, repository},
     store::{self, Holder, OnMismatch, StoreError},
+    task::Tasks,
     vault,
 };
 
@@ -29,9 +34,16 @@ pub struct EndedAtOnce;
 pub async fn command(command: Command, config: Config) -> Result<(), CommandError> {
     #[cfg(unix)]
     survive_large_files()?;
-    if let Command::Serve { reembed, watch, no_repair, .. } = command {
+    if let Command::Stdio(asked) = &command {
+        return Ok(stdio(asked, &config).await?);
+    }
+    if let Command::Serve { reembed, watch, no_repair, until_idle, .. } = command {
         let mut config = Config { watch: watch || config.watch, ..config };
         config.store.repairs = !no_repair;
+        config.relays.until_idle = until_idle;
+        if until_idle {
+            free_ports(&mut config).await;
+        }
         return Box::pin(serve(command, &config, reembed)).await;
     }
     if let Command::Mcp(Toolkits::Init { path }) = &command {
@@ -109,6 +121,10 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
             cli::reembed(&client).await?;
         }
         cli::run(command, &client).await?;
+        if config.relays.until_idle {
+            server.unused(config.relays.idle_exit).await;
+            return Ok(());
+        }
         cli::banner(&client, &mcp_url, config.watch).await?;
         std::future::pending::<Result<(), CommandError>>().await
     };
@@ -122,6 +138,28 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
         }
     };
     stop(server, &mut signals).await.and(ended)
+}
+
+/// Relays standard streams to the server of the data folder.
+async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
+    let folder = std::env::current_dir().ok();
+    let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    let folder = folder.and_then(|folder| repository(&folder, home.as_deref()));
+    let auto_index = asked.auto_index || config.relays.auto_index;
+    let own = Relay { version: env!("CARGO_PKG_VERSION").to_owned(), folder, auto_index };
+    let tasks = Tasks::default();
+    let servers = elect::Elected { config, search: asked.search, tasks: tasks.clone() };
+    relay(&servers, own, config.http.max_body_bytes, &tasks).await
+}
+
+/// Takes other ports where somebody has the configured ones: relays find the server all the same.
+async fn free_ports(config: &mut Config) {
+    if tokio::net::TcpListener::bind(config.main_address()).await.is_err() {
+        config.port = 0;
+    }
+    if tokio::net::TcpListener::bind(config.mcp_address()).await.is_err() {
+        config.mcp_port = 0;
+    }
 }
 
 /// Starts the server. One that is asked to stop meanwhile comes up first, so that nothing is left half

@@ -32,6 +32,8 @@ pub(super) enum Route<'a> {
     ChatProviders,
     ChatModels,
     Mcp,
+    /// Raw search, for a relay of standard streams.
+    Relay,
     /// The endpoint of a toolkit of a turn, or of all that it has.
     ToolkitMcp {
         name: Option<&'a str>,
@@ -79,6 +81,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["chat", "models"]) => Route::ChatModels,
         (&Method::GET, ["ws"]) => Route::WebSocket,
         (&Method::POST, ["mcp"]) => Route::Mcp,
+        (&Method::GET, ["mcp", "relay"]) => Route::Relay,
         (&Method::POST, ["mcp", "toolkits"]) => Route::ToolkitMcp { name: None },
         (&Method::POST, ["mcp", "toolkits", name]) => Route::ToolkitMcp { name: Some(name) },
         (&Method::GET | &Method::HEAD, ["tools"]) => Route::Tools,
@@ -117,7 +120,7 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (_, ["auth", "mcp-tokens"] | ["mcp", "config"]) => {
             Route::NotAllowed { allow: "GET, HEAD, POST" }
         }
-        (_, ["ws"]) => Route::NotAllowed { allow: "GET" },
+        (_, ["ws"] | ["mcp", "relay"]) => Route::NotAllowed { allow: "GET" },
         (_, ["auth", "mcp-tokens", _]) => Route::NotAllowed { allow: "DELETE" },
         _ => Route::NotFound,
     }

@@ -34,7 +34,15 @@ pub enum Command {
         /// Refuse to start with a damaged index instead of repairing it from the repositories
         #[arg(long)]
         no_repair: bool,
+        /// Stop once nobody has used the server for IDLE_EXIT_SECS; as `codeinfo stdio` starts it
+        #[arg(long, hide = true)]
+        until_idle: bool,
     },
+    /// Speak MCP over standard input and output, for clients that start their servers themselves
+    ///
+    /// Forwards to the server that runs on DATA_DIR, and starts one where none does, which stops by itself.
+    /// Its log is DATA_DIR/server.log.
+    Stdio(Stdio),
     /// Index folders, or bring their indexes up to date
     Ingest {
         /// The folders
@@ -122,6 +130,17 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "codeinfo", &mut script);
     script
+}
+
+/// What is offered over standard input and output.
+#[derive(Debug, Args)]
+pub struct Stdio {
+    /// Offer raw search (VectorSearch, ReadLines, …) instead of codebase_question
+    #[arg(long)]
+    pub search: bool,
+    /// Index the repository around the working folder if it is not indexed (as AUTO_INDEX=true does)
+    #[arg(long)]
+    pub auto_index: bool,
 }
 
 /// What to do with toolkits.

@@ -14,10 +14,10 @@ use std::{
 
 use serde::{Deserialize, de::IntoDeserializer};
 
-pub use self::handover::hide_keys;
+pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
 use super::{
     Approval, Codex, Config, EFFORTS, Environment, Guard, Http, Ingest, Log, LogFormat, PathMap,
-    Sandbox, Store, WebSearch,
+    Relays, Sandbox, Secret, Store, WebSearch,
 };
 
 /// A setting that cannot be used, in one line that names the variable.
@@ -83,6 +83,8 @@ struct Raw {
     max_file_bytes: Option<u64>,
     max_queued_runs: Option<usize>,
     watch: Option<String>,
+    auto_index: Option<String>,
+    idle_exit_secs: Option<u64>,
     hnsw_min_chunks: Option<u64>,
     shutdown_grace_secs: Option<u64>,
     no_proxy: Option<String>,
@@ -139,7 +141,10 @@ pub fn from_environment() -> Result<Config, ConfigError> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let handed =
         handover::take().map_err(|error| invalid("CODEINFO_HANDOVER", &error.to_string()))?;
-    from_pairs(pairs.chain(handed), std::env::var_os("PATH").unwrap_or_default())
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut config = from_pairs(pairs.chain(handed.iter().cloned()), path)?;
+    config.handed = handed.into_iter().map(|(name, value)| (name, Secret::new(value))).collect();
+    Ok(config)
 }
 
 /// Reads settings from `pairs` of variable name and value; blank values count as unset.
@@ -181,6 +186,12 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
+        relays: Relays {
+            auto_index: choice("AUTO_INDEX", raw.auto_index.as_ref(), Switch::Off)? == Switch::On,
+            idle_exit: seconds("IDLE_EXIT_SECS", raw.idle_exit_secs, 600)?,
+            until_idle: false,
+        },
+        handed: Vec::new(),
         store: Store { seal_chunks: 4096, background_merge: true, repairs: true },
         qdrant: qdrant::qdrant(&raw)?,
         embedding: embedding::embedding(&raw)?,

@@ -25,6 +25,8 @@ pub enum HttpError {
     Forbidden(String),
     #[error("{0}")]
     Unauthorized(&'static str),
+    #[error("the server stops and makes room for a newer version; try again in a moment")]
+    Stopping,
     #[error("the body did not arrive in time")]
     Timeout,
     #[error("an internal error happened; the log of the server says more")]
@@ -44,6 +46,7 @@ impl HttpError {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -61,6 +64,7 @@ impl HttpError {
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",
+            Self::Stopping => "BUSY",
             Self::Timeout => "REQUEST_TIMEOUT",
             Self::Internal => "INTERNAL",
         }

@@ -15,7 +15,7 @@ use hyper::{
 };
 use tracing::{Span, debug, info};
 
-use super::{Body, slots::Slot};
+use super::{Body, activity::Busy, slots::Slot};
 use crate::telemetry::{self, Timed};
 
 /// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often.
@@ -35,6 +35,8 @@ pub(super) struct Record {
     span: Span,
     counts: Counts,
     slot: Arc<Slot>,
+    /// Until the last byte of the reply.
+    _busy: Busy,
     started: Instant,
     status: Option<StatusCode>,
     sent_bytes: usize,
@@ -45,11 +47,12 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn new(span: Span, counts: Counts, slot: Arc<Slot>) -> Self {
+    pub(super) fn new(span: Span, counts: Counts, (slot, busy): (Arc<Slot>, Busy)) -> Self {
         Self {
             span,
             counts,
             slot,
+            _busy: busy,
             started: Instant::now(),
             status: None,
             sent_bytes: 0,

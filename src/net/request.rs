@@ -11,7 +11,7 @@ use hyper::{
 };
 use uuid::Uuid;
 
-use super::{HttpError, body, gate, slots::Slot};
+use super::{Activity, Asked, Gate, HttpError, body, gate, slots::Slot};
 use crate::{config::Secret, domain::Principal, task::Tasks};
 
 /// The longest id taken over from a client.
@@ -56,7 +56,6 @@ impl fmt::Display for RequestId {
 pub(super) struct Peer(pub(super) IpAddr);
 
 /// A request whose origin and host were checked.
-#[derive(Debug)]
 pub struct Request {
     pub(super) head: Parts,
     pub(super) body: Incoming,
@@ -70,8 +69,18 @@ pub struct Request {
     pub(super) principal: Option<Principal>,
     /// How often a silent upgraded connection is pinged.
     pub(super) keep_alive: Duration,
+    /// Who is answered.
+    pub(super) gate: Gate,
+    /// Where an upgraded connection is noted.
+    pub(super) activity: Activity,
     /// Own what goes on after the reply.
     pub(super) tasks: Tasks,
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Request").field("head", &self.head).finish_non_exhaustive()
+    }
 }
 
 impl Request {
@@ -115,6 +124,17 @@ impl Request {
     pub fn bearer(&self) -> Option<Secret> {
         let bearer = gate::bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))
+    }
+
+    /// Returns a question whether who asks would still be answered, for a connection that outlives its
+    /// request.
+    pub fn admission(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (gate, path) = (Arc::clone(&self.gate), self.path().to_owned());
+        let (bearer, before) = (self.bearer(), self.principal.clone());
+        move || {
+            let bearer = bearer.as_ref().map(Secret::expose);
+            gate(Asked { path: &path, bearer }).is_ok_and(|now| now == before)
+        }
     }
 
     /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    Asked, Gate, Handler, HttpError, Request, RequestId, Response, body,
+    Activity, Asked, Gate, Handler, HttpError, Request, RequestId, Response, body,
     framing::MAX_HEAD_BYTES,
     gate,
     guard::Guard,
@@ -59,6 +59,8 @@ pub struct Listener {
     pub requests: Timed<telemetry::Request>,
     /// Whom it answers.
     pub gate: Gate,
+    /// Where what is under way is noted.
+    pub activity: Activity,
 }
 
 /// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
@@ -70,12 +72,12 @@ pub fn serve<H: Handler>(
     guard: &config::Guard,
     tasks: Tasks,
 ) {
-    let Listener { socket, name, requests, gate } = listener;
+    let Listener { socket, name, requests, gate, activity } = listener;
     let counts = Counts { listener: name, requests };
     let port = socket.local_addr().map_or(0, |address| address.port());
     let guard = Guard::new(guard, port);
     let http = http.clone();
-    let server = Server { handler, http, guard, gate, counts, tasks: tasks.clone() };
+    let server = Server { handler, http, guard, gate, counts, activity, tasks: tasks.clone() };
     let owner = tasks.clone();
     owner.spawn(accept(socket, Arc::new(server), tasks));
 }
@@ -86,6 +88,7 @@ struct Server<H> {
     guard: Guard,
     gate: Gate,
     counts: Counts,
+    activity: Activity,
     /// Own what goes on after a reply.
     tasks: Tasks,
 }
@@ -227,7 +230,11 @@ impl<H: Handler> Server<H> {
             http.path = request.uri().path(),
             operation = tracing::field::Empty,
         );
-        let mut record = Record::new(span.clone(), self.counts.clone(), Arc::clone(&slot));
+        let mut record = Record::new(
+            span.clone(),
+            self.counts.clone(),
+            (Arc::clone(&slot), self.activity.begin()),
+        );
         if request.method() == Method::HEAD {
             record.ends_with_head();
         }
@@ -255,6 +262,8 @@ impl<H: Handler> Server<H> {
             slot,
             principal: None,
             keep_alive: self.http.keep_alive,
+            gate: Arc::clone(&self.gate),
+            activity: self.activity.clone(),
             tasks: self.tasks.clone(),
         };
         let mut response = match checked {

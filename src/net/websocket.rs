@@ -31,7 +31,7 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, debug, error};
 
-use super::{HttpError, Request, Response, reply, slots::Slot, socket::Socket};
+use super::{HttpError, Request, Response, activity::Busy, reply, slots::Slot, socket::Socket};
 
 /// The protocol that a handshake asks for.
 const PROTOCOL: &str = "websocket";
@@ -71,6 +71,7 @@ pub enum Happened {
 pub struct WebSocket {
     stream: WebSocketStream<Socket>,
     slot: Arc<Slot>,
+    _busy: Busy,
     stopping: CancellationToken,
     is_stopping: bool,
     /// What waits to be written.
@@ -99,7 +100,7 @@ where
     let upgrade = upgrade.ok_or(HttpError::UpgradeRequired)?;
     let (slot, tasks) = (Arc::clone(&request.slot), request.tasks.clone());
     let (stopping, keep_alive) = (tasks.stopping().clone(), request.keep_alive);
-    let max_bytes = request.max_body_bytes;
+    let (max_bytes, busy) = (request.max_body_bytes, request.activity.begin());
     let opening = async move {
         // It fails where the client has left already.
         let Ok(upgraded) = upgrade.await else { return };
@@ -111,6 +112,7 @@ where
         session(WebSocket {
             stream,
             slot,
+            _busy: busy,
             stopping,
             is_stopping: false,
             queue: VecDeque::new(),

@@ -38,6 +38,25 @@ pub struct Holder {
     pub main_url: Option<String>,
     /// Where its MCP server listens, once it does.
     pub mcp_url: Option<String>,
+    /// The version of its program; `None` is one from before versions were said.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// Whether it was started for relays, and stops once there are none.
+    #[serde(default)]
+    pub until_idle: bool,
+}
+
+impl Holder {
+    /// Returns this process, as long as nobody can ask it anything.
+    pub fn silent() -> Self {
+        Self {
+            pid: process::id(),
+            main_url: None,
+            mcp_url: None,
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            until_idle: false,
+        }
+    }
 }
 
 impl Lock {
@@ -55,7 +74,7 @@ impl Lock {
             }
             Err(TryLockError::Error(source)) => return Err(StoreError::io(&path, source)),
         }
-        write(data_dir, &Holder { pid: process::id(), main_url: None, mcp_url: None })?;
+        write(data_dir, &Holder::silent())?;
         let path = data_dir.join(ALIVE);
         let alive = open(&path)?;
         // Only somebody who asks can have this one now, and lets go of it at once.

@@ -49,6 +49,7 @@ mod sealed;
 mod search;
 mod search_names;
 mod settings;
+mod stdio;
 mod store_calls;
 mod store_crash;
 mod store_damage;

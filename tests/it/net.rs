@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
     config::{Guard, Http},
-    net::{self, Asked, Handler, Listener, Request, Response, reply, sse},
+    net::{self, Activity, Asked, Handler, Listener, Request, Response, reply, sse},
     task::Tasks,
     telemetry::Timed,
 };
@@ -106,7 +106,8 @@ impl Server {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
         let (requests, gate) = (Timed::default(), Arc::new(|_: Asked<'_>| Ok(None)));
-        let listener = Listener { socket, name: "test", requests, gate };
+        let listener =
+            Listener { socket, name: "test", requests, gate, activity: Activity::default() };
         let tasks = Tasks::default();
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();

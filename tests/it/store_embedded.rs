@@ -364,12 +364,13 @@ fn a_second_holder_learns_who_has_the_lock() {
     let data_dir = folder.path().join("data");
     assert_eq!(holder(&data_dir).unwrap(), None);
     let mut lock = Lock::acquire(&data_dir).unwrap();
-    let unannounced = Holder { pid: std::process::id(), main_url: None, mcp_url: None };
+    let unannounced = Holder::silent();
     assert_eq!(holder(&data_dir).unwrap(), Some(unannounced));
     let announced = Holder {
         pid: 4711,
         main_url: Some("http://127.0.0.1:5010".to_owned()),
         mcp_url: Some("http://127.0.0.1:5011".to_owned()),
+        ..Holder::silent()
     };
     lock.announce(&announced).unwrap();
     assert_eq!(holder(&data_dir).unwrap(), Some(announced));

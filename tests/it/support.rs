@@ -10,6 +10,7 @@ pub(crate) mod install;
 pub(crate) mod model;
 pub(crate) mod process;
 pub(crate) mod qdrant;
+pub(crate) mod relay;
 pub(crate) mod search;
 pub(crate) mod toolkit;
 pub(crate) mod websocket;

@@ -17,7 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["cite", "evidence", "gateway"],
     &["ingest", "search", "chat"],
     &["mcp_http", "replies"],
-    &["api", "mcp", "cli"],
+    &["api", "mcp", "cli", "relay"],
     &["app"],
     &["run"],
     &["lib", "main"],
@@ -41,7 +41,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("sysinfo::", &["store", "toolkit"]),
     ("rustls::", &["tls"]),
     ("tokio::process", &["codex", "toolkit"]),
-    ("tokio_tungstenite::", &["net"]),
+    ("tokio_tungstenite::", &["net", "relay"]),
     ("tonic::", &["store"]),
 ];
 /// What the crates below the product may not name: they do no I/O.

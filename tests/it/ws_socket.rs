@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
     config::{Guard, Http},
-    net::{self, Handler, Happened, Listener, Request, Response, WebSocket},
+    net::{self, Activity, Handler, Happened, Listener, Request, Response, WebSocket},
     task::Tasks,
     telemetry::Timed,
 };
@@ -77,6 +77,7 @@ impl Server {
             name: "test",
             requests: Timed::default(),
             gate: Arc::new(|_| Ok(None)),
+            activity: Activity::default(),
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());
         net::serve(listener, Echo { size, over: sender }, &http, &Guard::default(), tasks.clone());

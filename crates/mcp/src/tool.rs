@@ -119,6 +119,13 @@ impl ToolResult {
         Self { text, is_error: true, meta: None }
     }
 
+    /// Changes the text.
+    #[must_use]
+    pub fn map_text(mut self, change: impl FnOnce(String) -> String) -> Self {
+        self.text = change(self.text);
+        self
+    }
+
     /// Adds `_meta` members, which clients see and models do not.
     #[must_use]
     pub fn with_meta(mut self, key: &str, value: Value) -> Self {

@@ -3,7 +3,7 @@
 use std::io;
 
 /// Set in a process that was started again: the number of the file with its keys.
-const VARIABLE: &str = "CODEINFO_HANDOVER";
+pub const VARIABLE: &str = "CODEINFO_HANDOVER";
 
 /// Starts this program again, as the same process, if its environment holds keys: a process can
 /// change its environment, but not what `/proc` shows of it to whatever runs under the same user. The

@@ -261,7 +261,7 @@ pub(crate) fn http() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
 }
 
-fn command(data_dir: &Path, environment: &Environment) -> Command {
+pub(crate) fn command(data_dir: &Path, environment: &Environment) -> Command {
     within(Command::new(env!("CARGO_BIN_EXE_codeinfo")), data_dir, environment)
 }
 

@@ -1,0 +1,152 @@
+//! An MCP endpoint over a WebSocket, one message a frame: what a relay of standard streams forwards to.
+
+use std::sync::Arc;
+
+use codeinfo_mcp::{Bounds, Endpoint, Post, Reply};
+use futures_util::{
+    FutureExt, StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream, FuturesUnordered, SelectAll},
+};
+use tracing::{debug, info};
+use uuid::Uuid;
+
+use crate::{
+    domain::Principal,
+    net::{self, Happened, HttpError, Request, Response, WebSocket},
+};
+
+/// Most messages of one client that are answered at a time; further ones are read later.
+const MAX_UNDER_WAY: usize = 64;
+/// Most of a client that takes no answers, but sends on.
+const MAX_UNTAKEN: usize = 256;
+
+/// What comes of one message.
+enum Came {
+    Text(String),
+    /// The message takes its time from here on.
+    Later(BoxStream<'static, String>),
+}
+
+/// What a connection is for.
+struct Frames<A> {
+    endpoint: Arc<dyn Endpoint>,
+    bounds: Bounds,
+    socket: WebSocket,
+    /// Names the client in the table of calls.
+    session: String,
+    principal: Option<Principal>,
+    is_admitted: A,
+    /// Messages that are not answered yet.
+    begun: FuturesUnordered<BoxFuture<'static, Option<Came>>>,
+    /// Calls that take their time. Dropping them ends their work.
+    later: SelectAll<BoxStream<'static, String>>,
+    /// Whether nothing is taken from the client any more.
+    is_ending: bool,
+    /// Whether the client waits for no call any more.
+    has_left: bool,
+}
+
+/// Answers a handshake, and then the messages of the client until it leaves or the server stops.
+///
+/// A frame that is not text, however it looks, is the end of what the client sends: what is answered at once
+/// is still answered, what takes its time is ended.
+pub(super) fn frames(
+    endpoint: Arc<dyn Endpoint>,
+    request: &mut Request,
+    bounds: &Bounds,
+) -> Result<Response, HttpError> {
+    let (bounds, is_admitted) = (bounds.clone(), request.admission());
+    let principal = request.principal().cloned();
+    net::websocket(request, move |socket| async move {
+        let mut frames = Frames {
+            endpoint,
+            bounds,
+            socket,
+            session: Uuid::new_v4().to_string(),
+            principal,
+            is_admitted,
+            begun: FuturesUnordered::new(),
+            later: SelectAll::new(),
+            is_ending: false,
+            has_left: false,
+        };
+        frames.socket.rests();
+        frames.run().await;
+        let Frames { socket, begun, later, .. } = frames;
+        // Interrupted before the client is waited for.
+        drop((begun, later));
+        socket.close().await;
+    })
+}
+
+impl<A: Fn() -> bool> Frames<A> {
+    async fn run(&mut self) {
+        loop {
+            let (is_sent, under_way) = (self.socket.is_sent(), self.begun.len() + self.later.len());
+            if self.is_ending && under_way == 0 && is_sent {
+                return;
+            }
+            tokio::select! {
+                biased;
+                // Only when the client has taken what came before.
+                Some(came) = self.begun.next(), if is_sent => self.report(came),
+                Some(text) = self.later.next(), if is_sent => self.socket.send(text),
+                happened = self.socket.next(), if under_way < MAX_UNDER_WAY || !is_sent => {
+                    match happened {
+                        Happened::Text(_) if self.is_ending => {}
+                        Happened::Text(text) => {
+                            if under_way >= MAX_UNTAKEN || !self.take(text).await {
+                                return;
+                            }
+                        }
+                        Happened::Binary => {
+                            (self.is_ending, self.has_left) = (true, true);
+                            self.later.clear();
+                        }
+                        Happened::Stopping => self.is_ending = true,
+                        Happened::Sent => {}
+                        Happened::TooLarge | Happened::Over => return,
+                    }
+                }
+            }
+            if self.begun.is_empty() && self.later.is_empty() {
+                self.socket.rests();
+            }
+        }
+    }
+
+    /// Takes a message of the client; returns whether the connection may go on.
+    async fn take(&mut self, text: String) -> bool {
+        if !(self.is_admitted)() {
+            info!("the token that opened this connection is not known any more");
+            return false;
+        }
+        if !self.socket.works().await {
+            return false;
+        }
+        debug!(frame.bytes = text.len(), "frame received");
+        let (endpoint, bounds) = (Arc::clone(&self.endpoint), self.bounds.clone());
+        let (session, principal) = (self.session.clone(), self.principal.clone());
+        let answering = async move {
+            let post = Post::frame(&session, text.as_bytes());
+            let post = post.sent_by(None, principal.as_ref().map(Principal::as_str));
+            match codeinfo_mcp::answer(&endpoint, post, &bounds).await {
+                Reply::Accepted => None,
+                Reply::Greeting(text) | Reply::Json { text, .. } => Some(Came::Text(text)),
+                Reply::Deferred(text) => Some(Came::Later(stream::once(text).boxed())),
+                Reply::Events(messages) => Some(Came::Later(messages)),
+            }
+        };
+        self.begun.push(answering.boxed());
+        true
+    }
+
+    fn report(&mut self, came: Option<Came>) {
+        match came {
+            Some(Came::Text(text)) => self.socket.send(text),
+            Some(Came::Later(messages)) if !self.has_left => self.later.push(messages),
+            Some(Came::Later(_)) | None => {}
+        }
+    }
+}

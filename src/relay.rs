@@ -1,0 +1,190 @@
+//! `codeinfo stdio`: MCP over standard input and output, forwarded to the one server of the data folder.
+//!
+//! A message is a line here and a frame of a WebSocket there; what it says is the server's to understand. The
+//! relay knows of a message only its id, so that it can answer when the server is lost.
+
+mod frame;
+mod link;
+mod place;
+mod streams;
+
+use std::{collections::VecDeque, time::Duration};
+
+use futures_util::future::{self, BoxFuture};
+use tokio::time::{Instant, sleep_until};
+use tracing::warn;
+
+use self::{
+    link::{Link, Room},
+    streams::{Input, Line, Output},
+};
+use crate::{config::Secret, mcp_http::Relay, task::Tasks};
+
+pub use place::repository;
+
+/// How long the server may take to answer what can be answered at once, after the end of the input.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// How often a lost connection is made again for one message.
+const ATTEMPTS: usize = 3;
+
+/// A server that was reached.
+#[derive(Debug, Clone)]
+pub struct Reached {
+    /// The base URL of the listener to forward to, such as `http://127.0.0.1:5011`.
+    pub url: String,
+    /// The owner's key, where it can be read.
+    pub key: Option<Secret>,
+}
+
+/// Finds the server of the data folder, and starts one where none runs.
+pub trait Servers: Send + Sync {
+    /// Returns a server that answers, or says why there is none.
+    fn reach(&self) -> BoxFuture<'_, Result<Reached, String>>;
+}
+
+/// Forwards until the input ends, or nobody takes the output.
+pub async fn relay(
+    servers: &dyn Servers,
+    relay: Relay,
+    max_line_bytes: usize,
+    tasks: &Tasks,
+) -> std::io::Result<()> {
+    let (input, output) = streams::open(max_line_bytes)?;
+    let mut forwarding =
+        Forwarding { servers, relay, input, output, link: None, waiting: Vec::new(), tasks };
+    // The server starts while the client still says what it is.
+    forwarding.link = forwarding.connected().await.ok();
+    forwarding.run().await;
+    forwarding.output.close().await;
+    Ok(())
+}
+
+/// What happened on either side.
+enum Came {
+    Line(Option<Line>),
+    Message(Option<String>),
+}
+
+struct Forwarding<'a> {
+    servers: &'a dyn Servers,
+    relay: Relay,
+    input: Input,
+    output: Output,
+    link: Option<Link>,
+    /// Ids, as JSON, of requests that are not answered yet.
+    waiting: Vec<String>,
+    tasks: &'a Tasks,
+}
+
+impl Forwarding<'_> {
+    async fn run(&mut self) {
+        let mut ends_by: Option<Instant> = None;
+        while ends_by.is_none() || self.link.is_some() {
+            let room = self.link.as_ref().map(Link::room);
+            let came = tokio::select! {
+                biased;
+                () = self.output.is_untaken() => return,
+                () = at(ends_by) => return,
+                text = next(self.link.as_mut()) => Came::Message(text),
+                line = line(&mut self.input, room), if ends_by.is_none() => Came::Line(line),
+            };
+            match came {
+                Came::Message(Some(text)) => self.answer(&text).await,
+                // The last answers were given.
+                Came::Message(None) if ends_by.is_some() => return,
+                Came::Message(None) => self.lose().await,
+                Came::Line(Some(Line::Text(text))) => self.forward(text).await,
+                Came::Line(Some(Line::TooLong)) => {
+                    let reason = "a message is not text, or has too many bytes (`MAX_BODY_BYTES`)";
+                    self.output.write(&frame::failed("null", -32600, reason)).await;
+                }
+                Came::Line(None) => {
+                    ends_by = Some(Instant::now() + LAST_ANSWERS);
+                    self.link.iter().for_each(Link::end);
+                }
+            }
+        }
+    }
+
+    /// Forwards a message, over a new connection where the last one was lost.
+    async fn forward(&mut self, text: String) {
+        let ids = frame::requests(&text);
+        let mut failure = None;
+        if self.link.is_none() {
+            match self.connected().await {
+                Ok(link) => self.link = Some(link),
+                Err(reason) => failure = Some(reason),
+            }
+        }
+        match (&mut self.link, failure) {
+            (Some(link), _) => {
+                self.waiting.extend(ids);
+                link.send(text);
+            }
+            (None, failure) => {
+                let reason = failure.unwrap_or_default();
+                warn!(%reason, "a message is not forwarded");
+                for id in ids {
+                    let reason = format!("CodeInfo cannot be reached: {reason}");
+                    self.output.write(&frame::failed(&id, -32603, &reason)).await;
+                }
+            }
+        }
+    }
+
+    async fn answer(&mut self, text: &str) {
+        for id in frame::answers(text) {
+            if let Some(place) = self.waiting.iter().position(|waiting| *waiting == id) {
+                self.waiting.swap_remove(place);
+            }
+        }
+        self.output.write(text).await;
+    }
+
+    /// The server has ended, or was ended: what it worked on has no other answer.
+    async fn lose(&mut self) {
+        self.link = None;
+        for id in std::mem::take(&mut self.waiting) {
+            let reason = "the CodeInfo server ended while it worked on this; ask again";
+            self.output.write(&frame::failed(&id, -32603, reason)).await;
+        }
+    }
+
+    /// Connects to a server. One that is found may be about to end.
+    async fn connected(&self) -> Result<Link, String> {
+        let mut reasons = VecDeque::new();
+        for _ in 0..ATTEMPTS {
+            let reached = self.servers.reach().await?;
+            match Link::open(&reached, &self.relay, self.tasks).await {
+                Ok(link) => return Ok(link),
+                Err(reason) => reasons.push_back(reason),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Err(reasons.pop_back().unwrap_or_default())
+    }
+}
+
+/// Returns the next line of the input, once it can be forwarded: meanwhile what comes back is read.
+async fn line(input: &mut Input, room: Option<Room>) -> Option<Line> {
+    if let Some(room) = room {
+        room.wait().await;
+    }
+    input.line().await
+}
+
+/// Waits for a moment; forever where there is none.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => future::pending().await,
+    }
+}
+
+/// Waits for the next message of the server; forever where there is none.
+async fn next(link: Option<&mut Link>) -> Option<String> {
+    match link {
+        Some(link) => link.next().await,
+        None => future::pending().await,
+    }
+}

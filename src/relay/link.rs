@@ -1,0 +1,175 @@
+//! The connection of a relay to a server.
+
+use std::{fmt::Write, time::Duration};
+
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use tokio::{net::TcpStream, sync::mpsc, time::timeout};
+use tokio_tungstenite::{
+    WebSocketStream, client_async_with_config,
+    tungstenite::{
+        Message, client::IntoClientRequest, handshake::client::Request, http::HeaderValue,
+        protocol::WebSocketConfig,
+    },
+};
+use url::Url;
+
+use super::Reached;
+use crate::{
+    mcp_http::{HEADER, PATH, Relay},
+    task::Tasks,
+};
+
+/// How long a server of this machine may take to answer a handshake.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Most messages that wait to be sent.
+const MAX_WAITING: usize = 8;
+/// Bytes of each buffer.
+const BUFFER_BYTES: usize = 16 * 1024;
+
+type Socket = WebSocketStream<TcpStream>;
+
+/// A connection. Dropping it ends what the server works on.
+pub(super) struct Link {
+    /// Written by a task of its own, so that reading never waits for writing.
+    messages: mpsc::Sender<Message>,
+    stream: SplitStream<Socket>,
+}
+
+impl Link {
+    /// Connects to the server, or says why that fails.
+    pub(super) async fn open(to: &Reached, relay: &Relay, tasks: &Tasks) -> Result<Self, String> {
+        let request = request(to, relay).map_err(|error| error.to_string())?;
+        let opening = async {
+            let address = Url::parse(&to.url).ok();
+            let address = address.as_ref().and_then(|url| Some((url.host_str()?, url.port()?)));
+            let (host, port) = address.ok_or("its address cannot be read")?;
+            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let stream =
+                TcpStream::connect((host, port)).await.map_err(|error| error.to_string())?;
+            stream.set_nodelay(true).map_err(|error| error.to_string())?;
+            let config = WebSocketConfig::default()
+                .read_buffer_size(BUFFER_BYTES)
+                .write_buffer_size(0)
+                // Its own server is believed: an answer has no other bound.
+                .max_message_size(None)
+                .max_frame_size(None);
+            let opened = client_async_with_config(request, stream, Some(config)).await;
+            opened.map_err(|error| refused(&error))
+        };
+        let opened = timeout(TIMEOUT, opening).await;
+        let (socket, _) = opened.map_err(|_| format!("{} does not answer", to.url))??;
+        let (sink, stream) = socket.split();
+        let (messages, receiver) = mpsc::channel(MAX_WAITING);
+        tasks.spawn(write(sink, receiver));
+        Ok(Self { messages, stream })
+    }
+
+    /// Returns what says whether a further message can be sent.
+    pub(super) fn room(&self) -> Room {
+        Room(self.messages.clone())
+    }
+
+    /// Sends a message, in the order of calls, when there is room for it. One that is lost is noticed by
+    /// [`Link::next`].
+    pub(super) fn send(&self, text: String) {
+        drop(self.messages.try_send(Message::text(text)));
+    }
+
+    /// Says that nothing further comes, when there is room for that.
+    pub(super) fn end(&self) {
+        drop(self.messages.try_send(Message::binary(Vec::new())));
+    }
+
+    /// Returns the next message of the server; `None` when the connection is over.
+    pub(super) async fn next(&mut self) -> Option<String> {
+        loop {
+            match self.stream.next().await {
+                Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
+                Some(Ok(
+                    Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_),
+                )) => {}
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+            }
+        }
+    }
+}
+
+/// Room for a message to a server.
+pub(super) struct Room(mpsc::Sender<Message>);
+
+impl Room {
+    /// Waits until there is some, or the connection is over.
+    pub(super) async fn wait(&self) {
+        drop(self.0.reserve().await);
+    }
+}
+
+async fn write(mut sink: SplitSink<Socket, Message>, mut messages: mpsc::Receiver<Message>) {
+    while let Some(message) = messages.recv().await {
+        if sink.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn request(to: &Reached, relay: &Relay) -> Result<Request, Box<dyn std::error::Error>> {
+    let url = format!("{}{PATH}", to.url.replacen("http", "ws", 1));
+    let mut request = url.into_client_request()?;
+    let headers = request.headers_mut();
+    headers.insert(HEADER, HeaderValue::from_str(&ascii(&serde_json::to_string(relay)?))?);
+    if let Some(key) = &to.key {
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose()))?;
+        bearer.set_sensitive(true);
+        headers.insert("authorization", bearer);
+    }
+    Ok(request)
+}
+
+/// Escapes what a header cannot hold, as JSON does.
+fn ascii(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for unit in json.encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() => escaped.push(char::from(byte)),
+            // Writing to a `String` cannot fail.
+            _ => drop(write!(escaped, "\\u{unit:04x}")),
+        }
+    }
+    escaped
+}
+
+/// Says why a handshake failed.
+fn refused(error: &tokio_tungstenite::tungstenite::Error) -> String {
+    use tokio_tungstenite::tungstenite::Error;
+    match error {
+        Error::Http(reply) => {
+            let status = reply.status();
+            let said = reply.body().as_deref().and_then(|body| {
+                let value: serde_json::Value = serde_json::from_slice(body).ok()?;
+                Some(value.get("message")?.as_str()?.to_owned())
+            });
+            match said {
+                Some(said) => format!("the server refuses ({status}): {said}"),
+                None => format!("the server refuses: {status}; is it of another version?"),
+            }
+        }
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ascii;
+
+    #[test]
+    fn a_header_is_ascii_and_reads_the_same() {
+        let json = serde_json::json!({ "folder": "/häuser/🏠" }).to_string();
+        let escaped = ascii(&json);
+        assert!(escaped.is_ascii());
+        let read: serde_json::Value = serde_json::from_str(&escaped).unwrap();
+        assert_eq!(read["folder"], "/häuser/🏠");
+    }
+}

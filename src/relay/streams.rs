@@ -1,0 +1,160 @@
+//! Standard input as lines and standard output as messages, each on a thread of its own: both may block as long
+//! as the client likes.
+
+use std::{
+    io::{self, BufRead, Read, Write},
+    thread,
+    time::Duration,
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+/// Most lines and messages that wait on either side.
+const MAX_WAITING: usize = 64;
+/// How long the client may take to take what was written last.
+const LAST_GRACE: Duration = Duration::from_secs(2);
+
+/// What was read of the input.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Text(String),
+    /// Left out: it has more bytes than a message may have, or is not text.
+    TooLong,
+}
+
+/// Standard input.
+pub(super) struct Input(mpsc::Receiver<Line>);
+
+/// Standard output.
+pub(super) struct Output {
+    messages: mpsc::Sender<String>,
+    /// Resolves when the last message has been written, or none can be.
+    written: oneshot::Receiver<()>,
+}
+
+/// Begins to read, and is ready to write.
+pub(super) fn open(max_line_bytes: usize) -> io::Result<(Input, Output)> {
+    let ((lines, input), (messages, output)) =
+        (mpsc::channel(MAX_WAITING), mpsc::channel(MAX_WAITING));
+    let (over, written) = oneshot::channel();
+    thread::Builder::new()
+        .name("stdin".to_owned())
+        .spawn(move || read(io::stdin().lock(), max_line_bytes, &lines))?;
+    thread::Builder::new().name("stdout".to_owned()).spawn(move || {
+        write(io::stdout().lock(), output);
+        // Nobody waits where the relay ends for another reason.
+        let _ = over.send(());
+    })?;
+    Ok((Input(input), Output { messages, written }))
+}
+
+impl Input {
+    /// Returns the next line; `None` at the end.
+    pub(super) async fn line(&mut self) -> Option<Line> {
+        self.0.recv().await
+    }
+}
+
+impl Output {
+    /// Writes a message as a line.
+    pub(super) async fn write(&self, text: &str) {
+        // Within JSON a line break is white space; one in a string is escaped.
+        let line = text.replace(['\n', '\r'], " ");
+        // Where nobody takes it, `is_untaken` says so.
+        drop(self.messages.send(line).await);
+    }
+
+    /// Waits until nobody takes the output any more.
+    pub(super) async fn is_untaken(&self) {
+        self.messages.closed().await;
+    }
+
+    /// Waits until what was written is taken, as long as that is likely.
+    pub(super) async fn close(self) {
+        let Self { messages, written } = self;
+        drop(messages);
+        drop(tokio::time::timeout(LAST_GRACE, written).await);
+    }
+}
+
+/// Reads lines until the end; blank ones are none.
+fn read(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<Line>) {
+    let max = u64::try_from(max_bytes).unwrap_or(u64::MAX).saturating_add(1);
+    loop {
+        let mut line = Vec::new();
+        match (&mut input).take(max).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let line = match line.last() {
+            Some(b'\n') => String::from_utf8(line).ok(),
+            _ if line.len() > max_bytes => {
+                if skip(&mut input).is_err() {
+                    return;
+                }
+                None
+            }
+            // The last one, without a line break.
+            _ => String::from_utf8(line).ok(),
+        };
+        let line = match line {
+            Some(text) if text.trim().is_empty() => continue,
+            Some(text) => Line::Text(text.trim().to_owned()),
+            None => Line::TooLong,
+        };
+        if lines.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// Skips the rest of a line.
+fn skip(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let bytes = input.fill_buf()?;
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(bytes.len(), |end| end + 1);
+        let is_over = end.is_some() || taken == 0;
+        input.consume(taken);
+        if is_over {
+            return Ok(());
+        }
+    }
+}
+
+fn write(mut output: impl Write, mut messages: mpsc::Receiver<String>) {
+    while let Some(mut line) = messages.blocking_recv() {
+        line.push('\n');
+        if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_whole_and_long_ones_left_out() {
+        let (sender, mut receiver) = mpsc::channel(64);
+        let input =
+            b"{\"a\":1}\r\n\n  \n0123456789\nok\n012345678901234567890123\n\xff\nlast".as_slice();
+        read(io::BufReader::with_capacity(4, input), 10, &sender);
+        drop(sender);
+        let mut lines = Vec::new();
+        while let Some(line) = receiver.blocking_recv() {
+            lines.push(line);
+        }
+        let text = |text: &str| Line::Text(text.to_owned());
+        let wanted = [
+            text("{\"a\":1}"),
+            text("0123456789"),
+            text("ok"),
+            Line::TooLong,
+            Line::TooLong,
+            text("last"),
+        ];
+        assert_eq!(lines, wanted);
+    }
+}

@@ -1,0 +1,205 @@
+//! Finds the server of the data folder for a relay, or starts one: of many that ask at once, one starts it.
+
+use std::{
+    env,
+    fs::{self, File, TryLockError},
+    io,
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use tokio::{
+    process::{Child, Command},
+    time::{Instant, sleep},
+};
+use tracing::warn;
+
+use crate::{
+    config::{Config, HANDOVER},
+    error::chain,
+    relay::{Reached, Servers},
+    store::{self, Holder},
+    task::Tasks,
+    vault,
+};
+
+/// Locked by the relay that starts a server, until the server says where it is.
+const STARTING: &str = "lock.starting";
+/// What a server that a relay started says, from its last start and the one before.
+const LOG: &str = "server.log";
+const FORMER_LOG: &str = "server.log.1";
+/// How much of the log says why a server did not start.
+const REASON_BYTES: usize = 2000;
+/// How long a server may take to say where it is. Opening a large index takes seconds.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long another command may use the data folder until that is said.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const WAIT: Duration = Duration::from_millis(5);
+
+/// The one server of a data folder.
+pub(super) struct Elected<'a> {
+    pub(super) config: &'a Config,
+    /// Whether raw search is asked for instead of the question server.
+    pub(super) search: bool,
+    /// Owns what notices the end of a server.
+    pub(super) tasks: Tasks,
+}
+
+impl Servers for Elected<'_> {
+    fn reach(&self) -> BoxFuture<'_, Result<Reached, String>> {
+        self.reached().boxed()
+    }
+}
+
+impl Elected<'_> {
+    async fn reached(&self) -> Result<Reached, String> {
+        let folder = &self.config.data_dir;
+        fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+        let began = Instant::now();
+        loop {
+            let holder = store::holder(folder).map_err(|error| chain(&error))?;
+            if let Some(reached) = holder.as_ref().and_then(|holder| self.of(holder)) {
+                return Ok(reached);
+            }
+            match (holder, began.elapsed()) {
+                (None, _) => {
+                    if let Some(starting) = starting(folder)? {
+                        self.start().await?;
+                        drop(starting);
+                        continue;
+                    }
+                }
+                (Some(Holder { pid, .. }), waited) if waited >= BUSY_TIMEOUT => {
+                    return Err(format!(
+                        "another command (process {pid}) uses `{}`; try again when it has ended",
+                        folder.display()
+                    ));
+                }
+                (Some(_), _) => {}
+            }
+            if began.elapsed() >= START_TIMEOUT {
+                return Err("another process starts a server and does not get ready".to_owned());
+            }
+            sleep(WAIT).await;
+        }
+    }
+
+    /// Returns where a server listens, once it does.
+    fn of(&self, holder: &Holder) -> Option<Reached> {
+        let url = if self.search { &holder.main_url } else { &holder.mcp_url };
+        let url = url.clone()?;
+        let (own, version) = (env!("CARGO_PKG_VERSION"), holder.version.as_deref());
+        if version != Some(own) {
+            let version = version.unwrap_or("an older version");
+            warn!(
+                "the server at {url} is {version} and this is {own}; stop it (process {}) to use this one",
+                holder.pid
+            );
+        }
+        let key = vault::owner_key(&self.config.data_dir).unwrap_or_else(|error| {
+            warn!(error = %chain(&error), "the owner's key is not used");
+            None
+        });
+        Some(Reached { url, key })
+    }
+
+    /// Starts a server and waits until it says where it is.
+    async fn start(&self) -> Result<(), String> {
+        let folder = &self.config.data_dir;
+        // Another may have started one between the question and the lock.
+        if store::holder(folder).map_err(|error| chain(&error))?.is_some() {
+            return Ok(());
+        }
+        let mut child = self.spawn().map_err(|error| format!("cannot start a server: {error}"))?;
+        let began = Instant::now();
+        while began.elapsed() < START_TIMEOUT {
+            let holder = store::holder(folder).map_err(|error| chain(&error))?;
+            if holder.is_some_and(|holder| holder.main_url.is_some()) {
+                // It goes on when this process ends; until then its end is noticed.
+                self.tasks.spawn(async move { drop(child.wait().await) });
+                return Ok(());
+            }
+            match child.try_wait() {
+                Ok(None) => sleep(WAIT).await,
+                Ok(Some(status)) => {
+                    // Somebody else was faster.
+                    if store::holder(folder).is_ok_and(|holder| holder.is_some()) {
+                        return Ok(());
+                    }
+                    return Err(format!("the server ended ({status}): {}", reason(folder)));
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        // It may still come up, for the next message.
+        Err(format!("the server is not ready yet; see `{}`", folder.join(LOG).display()))
+    }
+
+    fn spawn(&self) -> io::Result<Child> {
+        let folder = &self.config.data_dir;
+        let log = folder.join(LOG);
+        match fs::rename(&log, folder.join(FORMER_LOG)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut command = Command::new(env::current_exe()?);
+        command
+            .args(["serve", "--until-idle"])
+            // It is about this process.
+            .env_remove(HANDOVER)
+            .envs(self.config.handed.iter().map(|(name, value)| (name, value.expose())))
+            // Not the folder of the client, which may be removed.
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(&log)?);
+        apart(&mut command);
+        command.spawn()
+    }
+}
+
+/// Has signals of the client's terminal, and of a client that ends its group, not reach the server.
+#[cfg(unix)]
+fn apart(command: &mut Command) {
+    command.process_group(0);
+}
+
+#[cfg(windows)]
+fn apart(command: &mut Command) {
+    /// `CREATE_NO_WINDOW | CREATE_NEW_PROCESS_GROUP`
+    const FLAGS: u32 = 0x0800_0000 | 0x0000_0200;
+    command.creation_flags(FLAGS);
+}
+
+#[cfg(not(any(unix, windows)))]
+fn apart(_: &mut Command) {}
+
+/// Takes the right to start a server, unless another process has it.
+fn starting(folder: &Path) -> Result<Option<File>, String> {
+    let path = folder.join(STARTING);
+    let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = opened.map_err(|error| cannot(&path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(cannot(&path, &error)),
+    }
+}
+
+/// Returns the end of what the server said.
+fn reason(folder: &Path) -> String {
+    let said = fs::read(folder.join(LOG)).unwrap_or_default();
+    let end = said.get(said.len().saturating_sub(REASON_BYTES)..).unwrap_or_default();
+    let text = String::from_utf8_lossy(end);
+    let last = text.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(
+        || "it said nothing".to_owned(),
+        |line| line.trim_start_matches("codeinfo: ").to_owned(),
+    )
+}
+
+fn cannot(path: &Path, error: &io::Error) -> String {
+    format!("cannot use `{}`: {error}", path.display())
+}

@@ -1,0 +1,396 @@
+//! `codeinfo stdio`: relays of standard streams, the server that they share, and how long it lives.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use codeinfo::store::{Holder, holder};
+use futures_util::{SinkExt, StreamExt, future::join_all};
+use serde_json::{Value, json};
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
+use tokio_tungstenite::{
+    client_async,
+    tungstenite::{Error, Message, client::IntoClientRequest, handshake::client::Request},
+};
+
+use crate::{
+    end_to_end::{World, result},
+    support::{
+        embeddings::{self, Embeddings},
+        model::{Reply, says, thinks},
+        process::{Environment, Program, fresh, run, signal},
+        relay::Relay,
+    },
+};
+
+/// Long enough that only a hanging test meets it.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+fn without_codex() -> Environment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+impl World {
+    /// Has its repository indexed, and returns the data folder.
+    async fn indexed(&self) -> PathBuf {
+        let (data, boiler) = (self.folder.path().join("data"), self.folder.path().join("boiler"));
+        let ingest = ["ingest", boiler.to_str().unwrap()];
+        assert!(run(&data, &without_codex(), &ingest).await.status.success());
+        data
+    }
+}
+
+/// A folder that looks like a repository, with one function.
+fn repository() -> tempfile::TempDir {
+    let folder = fresh();
+    fs::create_dir(folder.path().join(".git")).unwrap();
+    let code = "/// Opens the valve when the pressure is too high.\nfn relieve_pressure() {}\n";
+    fs::write(folder.path().join("valve.rs"), code).unwrap();
+    folder
+}
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < TIMEOUT, "{what}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn server(data: &Path) -> Holder {
+    holder(data).unwrap().unwrap()
+}
+
+async fn gone(data: &Path) {
+    until("the server stays", || holder(data).unwrap().is_none()).await;
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer:#}"))
+}
+
+#[tokio::test]
+async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
+    let data = fresh();
+    let (data, folder) = (data.path().join("data"), fresh());
+    let relays = (0..10).map(|_| async {
+        let mut relay = Relay::start(&data, folder.path(), &without_codex(), &["--search"]);
+        relay.send(1, "tools/list", json!({})).await;
+        let answer = relay.answer(1).await;
+        assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 5, "{answer:#}");
+        (server(&data), relay)
+    });
+    let answered = join_all(relays).await;
+    let first = answered[0].0.clone();
+    assert!(first.until_idle && first.version.as_deref() == Some(env!("CARGO_PKG_VERSION")));
+    assert!(answered.iter().all(|(holder, _)| *holder == first), "one server");
+    assert!(!data.join("server.log.1").try_exists().unwrap(), "it was started once");
+    // As long as one relay is there, nobody has left.
+    let mut relays: Vec<Relay> = answered.into_iter().map(|(_, relay)| relay).collect();
+    relays.truncate(1);
+    sleep(Duration::from_millis(2500)).await;
+    assert_eq!(server(&data).pid, first.pid);
+    relays[0].close();
+    assert!(relays[0].child.wait().await.unwrap().success());
+    gone(&data).await;
+}
+
+#[tokio::test]
+async fn what_is_asked_before_the_input_ends_is_answered() {
+    let (data, repository) = (fresh(), repository());
+    let mut relay = Relay::start(data.path(), repository.path(), &without_codex(), &["--search"]);
+    relay.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
+    relay.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    relay.say("").await;
+    relay.say("{ no JSON").await;
+    relay.say(&"x".repeat(2 * 1024 * 1024)).await;
+    relay.call(2, "VectorSearch", json!({ "query": "valve" })).await;
+    relay.close();
+    let mut messages = Vec::new();
+    while let Some(message) = relay.read().await {
+        messages.push(message);
+    }
+    let with = |id: Value| messages.iter().filter(move |message| message["id"] == id);
+    assert_eq!(messages.len(), 4, "{messages:#?}");
+    assert_eq!(with(json!(1)).next().unwrap()["result"]["protocolVersion"], "2025-06-18");
+    let codes: Vec<&Value> = with(Value::Null).map(|message| &message["error"]["code"]).collect();
+    assert!(codes.contains(&&json!(-32700)) && codes.contains(&&json!(-32600)), "{messages:#?}");
+    let found = text(with(json!(2)).next().unwrap());
+    let hint = format!("`codeinfo ingest {}`", repository.path().canonicalize().unwrap().display());
+    assert!(found.starts_with("INGEST_REQUIRED") && found.contains(&hint), "{found}");
+    assert!(relay.child.wait().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
+    let (data, repository) = (fresh(), repository());
+    let below = repository.path().join("docs/deep");
+    fs::create_dir_all(&below).unwrap();
+    let wanted = [without_codex(), vec![("AUTO_INDEX".to_owned(), "true".to_owned())]].concat();
+    let mut relay = Relay::start(data.path(), &below, &wanted, &["--search"]);
+    let began = Instant::now();
+    for id in 1.. {
+        relay.call(id, "VectorSearch", json!({ "query": "relieve pressure" })).await;
+        let answer = relay.answer(id).await;
+        let found = text(&answer);
+        if found.contains("fn relieve_pressure") {
+            assert!(!found.contains("being indexed") && !found.contains("not indexed"), "{found}");
+            break;
+        }
+        assert!(found.contains("is being indexed") || found.contains("is not indexed"), "{found}");
+        assert!(began.elapsed() < TIMEOUT, "{found}");
+        sleep(Duration::from_millis(20)).await;
+    }
+    // Another one, without asking: nothing is indexed, and it is said.
+    let other = self::repository();
+    let mut relay = Relay::start(data.path(), other.path(), &without_codex(), &["--search"]);
+    relay.call(1, "ListIngestedRepositories", json!({})).await;
+    let answer = relay.answer(1).await;
+    let (listed, path) = (text(&answer), other.path().canonicalize().unwrap());
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(listed.ends_with(&format!("`codeinfo ingest {}`", path.display())), "{listed}");
+}
+
+#[tokio::test]
+async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
+    let world = World::replay([Reply::Items(vec![thinks("hm"), says("Nothing.")])]).await;
+    let (data, repository) = (world.indexed().await, repository());
+    let mut relay = Relay::start(&data, repository.path(), &world.environment(), &[]);
+    let arguments = json!({ "question": "What is there?" });
+    let meta = json!({ "progressToken": 7 });
+    let params = json!({ "name": "codebase_question", "arguments": arguments, "_meta": meta });
+    relay.send(1, "tools/call", params).await;
+    let progress = relay.read().await.unwrap();
+    assert_eq!(progress["params"]["progressToken"], 7, "{progress:#}");
+    let answer = result(&relay.answer(1).await);
+    assert_eq!(answer["segments"][1]["text"], "Nothing.", "{answer:#}");
+    let notice = answer["notice"].as_str().unwrap();
+    assert!(notice.contains("is not indexed"), "{notice}");
+}
+
+#[tokio::test]
+async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
+    let silent = || Reply::Silent(vec![thinks("hm")]);
+    let world = World::replay([silent(), silent(), silent()]).await;
+    let data = world.indexed().await;
+    let ask = json!({ "question": "What is there?" });
+    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.call(1, "codebase_question", ask.clone()).await;
+    world.model.asked(1).await;
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    relay.say(cancelled).await;
+    let began = Instant::now();
+    world.model.left(1).await;
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // It has no answer, and the connection goes on.
+    relay.send(2, "ping", json!({})).await;
+    assert_eq!(relay.read().await.unwrap()["id"], 2);
+    relay.call(3, "codebase_question", ask.clone()).await;
+    world.model.asked(2).await;
+    let began = Instant::now();
+    relay.close();
+    world.model.left(2).await;
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    assert_eq!(relay.read().await, None);
+    assert!(relay.child.wait().await.unwrap().success());
+    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.call(4, "codebase_question", ask).await;
+    world.model.asked(3).await;
+    relay.child.kill().await.unwrap();
+    world.model.left(3).await;
+    gone(&data).await;
+}
+
+#[tokio::test]
+async fn when_the_server_is_killed_what_it_worked_on_fails_and_the_next_call_works() {
+    let silent = Reply::Silent(vec![thinks("hm")]);
+    let world = World::replay([silent, Reply::Items(vec![says("Here.")])]).await;
+    let data = world.indexed().await;
+    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
+    let ask = json!({ "question": "What is there?" });
+    relay.call(1, "codebase_question", ask.clone()).await;
+    world.model.asked(1).await;
+    let first = server(&data).pid;
+    signal("KILL", first).await;
+    let failed = relay.read().await.unwrap();
+    assert_eq!(failed["id"], 1, "{failed:#}");
+    let message = failed["error"]["message"].as_str().unwrap();
+    assert!(message.contains("ended while it worked on this"), "{message}");
+    relay.call(2, "codebase_question", ask).await;
+    let answer = result(&relay.answer(2).await);
+    assert_eq!(answer["segments"][0]["text"], "Here.", "{answer:#}");
+    assert_ne!(server(&data).pid, first);
+}
+
+#[tokio::test]
+async fn a_server_of_somebody_else_is_used_and_left_running() {
+    let (data, folder) = (fresh(), fresh());
+    let program = Program::serve(data.path(), &[], &without_codex()).await;
+    let required = [without_codex(), vec![("AUTH".to_owned(), "required".to_owned())]].concat();
+    let mut relay = Relay::start(data.path(), folder.path(), &without_codex(), &["--search"]);
+    relay.send(1, "ping", json!({})).await;
+    assert_eq!(relay.answer(1).await["result"], json!({}));
+    assert_eq!(server(data.path()).pid, program.pid());
+    // Nor is it stopped by a newer relay.
+    assert_eq!(handshake(data.path(), "99.0.0").await, Ok(101));
+    relay.close();
+    relay.child.wait().await.unwrap();
+    program.terminate().await;
+    // Where everybody has to say who asks, a relay shows the key of the owner.
+    let program = Program::serve(data.path(), &[], &required).await;
+    assert_eq!(handshake(data.path(), "0.1.0").await.unwrap_err().0, 401);
+    let mut relay = Relay::start(data.path(), folder.path(), &required, &["--search"]);
+    relay.send(1, "ping", json!({})).await;
+    assert_eq!(relay.answer(1).await["result"], json!({}));
+    program.terminate().await;
+}
+
+#[tokio::test]
+async fn a_server_for_relays_makes_room_for_a_newer_one() {
+    let (data, folder) = (fresh(), fresh());
+    let mut relay = Relay::start(data.path(), folder.path(), &without_codex(), &["--search"]);
+    relay.send(1, "ping", json!({})).await;
+    relay.answer(1).await;
+    let first = server(data.path()).pid;
+    assert_eq!(handshake(data.path(), "0.0.1").await, Ok(101));
+    let (status, said) = handshake(data.path(), "99.0.0").await.unwrap_err();
+    assert_eq!(status, 503);
+    assert!(said.contains("makes room for a newer version"), "{said}");
+    until("it stays", || holder(data.path()).unwrap().is_none_or(|now| now.pid != first)).await;
+    relay.send(2, "ping", json!({})).await;
+    assert_eq!(relay.answer(2).await["result"], json!({}));
+    assert_ne!(server(data.path()).pid, first);
+}
+
+#[tokio::test]
+async fn a_relay_says_why_there_is_no_server() {
+    let (data, folder) = (fresh(), fresh());
+    // An address of no machine.
+    let elsewhere = [("HOST", "203.0.113.1"), ("AUTH", "optional")];
+    let elsewhere = elsewhere.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let environment = [without_codex(), elsewhere.to_vec()].concat();
+    let mut relay = Relay::start(data.path(), folder.path(), &environment, &[]);
+    relay.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    relay.send(1, "tools/list", json!({})).await;
+    let failed = relay.read().await.unwrap();
+    assert_eq!(failed["id"], 1);
+    let message = failed["error"]["message"].as_str().unwrap();
+    assert!(message.contains("CodeInfo cannot be reached"), "{message}");
+    assert!(message.contains("cannot listen on 203.0.113.1"), "{message}");
+}
+
+#[tokio::test]
+async fn a_server_for_relays_outlives_its_group_has_their_keys_and_ends_no_run() {
+    let (data, repository) = (fresh(), repository());
+    // Slower than the server is patient.
+    let service =
+        Embeddings::answer(|_| embeddings::Reply::Late(Duration::from_millis(2500))).await;
+    let settings = [
+        ("EMBEDDING_URL", service.url.as_str()),
+        ("EMBEDDING_MODEL", "small"),
+        ("EMBEDDING_API_KEY", "k3y"),
+        ("EMBEDDING_DIMENSIONS", "64"),
+        ("AUTO_INDEX", "true"),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let environment = [without_codex(), settings.to_vec()].concat();
+    let mut relay = Relay::start(data.path(), repository.path(), &environment, &["--search"]);
+    relay.send(1, "ping", json!({})).await;
+    relay.answer(1).await;
+    service.asked(1).await;
+    let pid = server(data.path()).pid;
+    // As some clients end their servers: all of a group at once.
+    let group = format!("-{}", relay.child.id().unwrap());
+    let ended = Command::new("kill").args(["-TERM", "--", &group]).status().await.unwrap();
+    assert!(ended.success());
+    relay.child.wait().await.unwrap();
+    gone(data.path()).await;
+    assert!(service.keys().iter().all(|key| key.as_deref() == Some("Bearer k3y")));
+    // What it was indexing when everybody had left is there.
+    let mut relay = Relay::start(data.path(), repository.path(), &environment, &["--search"]);
+    assert_ne!(wait_for_server(data.path()).await, pid);
+    relay.call(2, "ListIngestedRepositories", json!({})).await;
+    let answer = relay.answer(2).await;
+    assert!(text(&answer).contains("(1 files, 1 chunks)"), "{answer:#}");
+}
+
+async fn wait_for_server(data: &Path) -> u32 {
+    let listens = || holder(data).unwrap().is_some_and(|holder| holder.main_url.is_some());
+    until("no server", listens).await;
+    server(data).pid
+}
+
+#[tokio::test]
+async fn a_newer_relay_interrupts_no_turn() {
+    let world = World::replay([Reply::Silent(vec![thinks("hm")])]).await;
+    let data = world.indexed().await;
+    let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
+    relay.call(1, "codebase_question", json!({ "question": "What is there?" })).await;
+    world.model.asked(1).await;
+    assert_eq!(handshake(&data, "99.0.0").await, Ok(101));
+    relay.child.kill().await.unwrap();
+    world.model.left(1).await;
+}
+
+#[tokio::test]
+async fn where_the_ports_are_taken_the_server_finds_others() {
+    let (data, folder) = (fresh(), fresh());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let environment = [without_codex(), vec![("PORT".to_owned(), port.clone())]].concat();
+    let mut relay = Relay::start(data.path(), folder.path(), &environment, &["--search"]);
+    relay.send(1, "ping", json!({})).await;
+    assert_eq!(relay.answer(1).await["result"], json!({}));
+    assert!(!server(data.path()).main_url.unwrap().ends_with(&format!(":{port}")));
+}
+
+#[tokio::test]
+async fn a_revoked_token_ends_a_connection_with_its_next_message() {
+    let data = fresh();
+    let program = Program::serve(data.path(), &[], &without_codex()).await;
+    let token = run(data.path(), &without_codex(), &["token", "create", "ada"]).await;
+    let token = String::from_utf8(token.stdout).unwrap();
+    let mut request = relay_request(data.path(), "0.0.1");
+    let bearer = format!("Bearer {}", token.trim());
+    request.headers_mut().insert("authorization", bearer.parse().unwrap());
+    let address = request.uri().authority().unwrap().to_string();
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    let (mut socket, _) = client_async(request, stream).await.unwrap();
+    let ping = || Message::text(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    socket.send(ping()).await.unwrap();
+    assert!(matches!(socket.next().await, Some(Ok(Message::Text(_)))));
+    let revoked = run(data.path(), &without_codex(), &["token", "revoke", "ada"]).await;
+    assert!(revoked.status.success());
+    socket.send(ping()).await.unwrap();
+    assert!(matches!(socket.next().await, Some(Ok(Message::Close(_)))));
+    program.terminate().await;
+}
+
+/// Returns the status of the handshake of a relay of this version; a refusal with what it says.
+async fn handshake(data: &Path, version: &str) -> Result<u16, (u16, String)> {
+    let request = relay_request(data, version);
+    let address = request.uri().authority().unwrap().to_string();
+    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    match client_async(request, stream).await {
+        Ok((_, reply)) => Ok(reply.status().as_u16()),
+        Err(Error::Http(reply)) => {
+            let said = String::from_utf8(reply.body().clone().unwrap_or_default()).unwrap();
+            Err((reply.status().as_u16(), said))
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn relay_request(data: &Path, version: &str) -> Request {
+    let url = server(data).main_url.unwrap().replacen("http", "ws", 1);
+    let mut request = format!("{url}/mcp/relay").into_client_request().unwrap();
+    let relay = json!({ "version": version }).to_string();
+    request.headers_mut().insert("codeinfo-relay", relay.parse().unwrap());
+    request
+}

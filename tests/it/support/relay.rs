@@ -1,0 +1,83 @@
+//! A client that starts `codeinfo stdio` and speaks over its standard streams.
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout},
+    time::timeout,
+};
+
+use super::process::{Environment, command};
+
+/// Long enough that only a hanging test meets it.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+pub(crate) struct Relay {
+    pub(crate) child: Child,
+    input: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Relay {
+    /// Starts one in `folder`. A server that it starts stops a second after the last relay.
+    pub(crate) fn start(
+        data_dir: &Path,
+        folder: &Path,
+        environment: &Environment,
+        arguments: &[&str],
+    ) -> Self {
+        let mut command = command(data_dir, &vec![("IDLE_EXIT_SECS".to_owned(), "1".to_owned())]);
+        let mut child = command
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .arg("stdio")
+            .args(arguments)
+            .current_dir(folder)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, input, lines }
+    }
+
+    pub(crate) async fn say(&mut self, line: &str) {
+        let line = format!("{line}\n");
+        self.input.as_mut().unwrap().write_all(line.as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn send(&mut self, id: u64, method: &str, params: Value) {
+        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.say(&message.to_string()).await;
+    }
+
+    /// Sends a call of the only tool that fits.
+    pub(crate) async fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        self.send(id, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
+    }
+
+    /// Ends its input.
+    pub(crate) fn close(&mut self) {
+        self.input = None;
+    }
+
+    /// Returns the next message; `None` when the output ends.
+    pub(crate) async fn read(&mut self) -> Option<Value> {
+        let line = timeout(TIMEOUT, self.lines.next_line()).await.unwrap().unwrap();
+        line.map(|line| serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}")))
+    }
+
+    /// Returns the answer to `id`, past everything before it.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.read().await.unwrap();
+            if message["id"] == json!(id) {
+                return message;
+            }
+        }
+    }
+}
