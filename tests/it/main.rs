@@ -44,6 +44,7 @@ mod ingest_secrets;
 mod keys;
 mod listeners;
 mod net;
+mod packages;
 mod real_source;
 mod sealed;
 mod search;

@@ -265,7 +265,8 @@ pub(crate) fn command(data_dir: &Path, environment: &Environment) -> Command {
     within(Command::new(env!("CARGO_BIN_EXE_codeinfo")), data_dir, environment)
 }
 
-fn within(mut command: Command, data_dir: &Path, environment: &Environment) -> Command {
+/// Gives a command the environment of a program under test.
+pub(crate) fn within(mut command: Command, data_dir: &Path, environment: &Environment) -> Command {
     command
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
