@@ -9,6 +9,9 @@ use std::{
 
 /// The most that is read of a file: many times what the largest list of ours takes.
 const MAX_BYTES: u64 = 64 << 20;
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
+#[cfg(windows)]
+const NO_FOLLOW: u32 = 0x0020_0000;
 
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,16 +33,25 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result
     })?;
     let mut options = File::options();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    if readers == Readers::Owner {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
+    restrict(&mut options, readers);
     let mut file = options.open(&temporary)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
     path.parent().map_or(Ok(()), sync_folder)
 }
+
+/// Has a new file be for `readers`.
+#[cfg(unix)]
+fn restrict(options: &mut OpenOptions, readers: Readers) {
+    if readers == Readers::Owner {
+        std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    }
+}
+
+/// A new file has the rights of its folder, which lies in the user's profile.
+#[cfg(not(unix))]
+fn restrict(_: &mut OpenOptions, _: Readers) {}
 
 /// Puts on disk which files a folder has. Only Unix lets a folder be synced.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
@@ -95,6 +107,8 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
     }
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(options, NO_FOLLOW);
     let file = match options.open(path) {
         Ok(file) => file,
         // Links, folders and sockets fail in ways of their own.

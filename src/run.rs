@@ -251,12 +251,19 @@ fn survive_large_files() -> std::io::Result<()> {
     signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map(drop)
 }
 
-/// Ctrl-C and, where there is one, SIGTERM.
+/// Ctrl-C and what else asks a process to end: SIGTERM; on Windows Ctrl-Break, which alone reaches a group
+/// of its own, and the closing of its window.
 struct Signals {
     #[cfg(unix)]
     terminated: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupted: tokio::signal::unix::Signal,
+    #[cfg(windows)]
+    interrupted: tokio::signal::windows::CtrlC,
+    #[cfg(windows)]
+    broken: tokio::signal::windows::CtrlBreak,
+    #[cfg(windows)]
+    closed: tokio::signal::windows::CtrlClose,
 }
 
 impl Signals {
@@ -268,8 +275,11 @@ impl Signals {
             let terminated = signal(SignalKind::terminate())?;
             Ok(Self { terminated, interrupted: signal(SignalKind::interrupt())? })
         }
-        #[cfg(not(unix))]
-        Ok(Self {})
+        #[cfg(windows)]
+        {
+            use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+            Ok(Self { interrupted: ctrl_c()?, broken: ctrl_break()?, closed: ctrl_close()? })
+        }
     }
 
     /// Waits for the next one.
@@ -279,7 +289,11 @@ impl Signals {
             _ = self.terminated.recv() => Ok(()),
             _ = self.interrupted.recv() => Ok(()),
         }
-        #[cfg(not(unix))]
-        tokio::signal::ctrl_c().await
+        #[cfg(windows)]
+        tokio::select! {
+            _ = self.interrupted.recv() => Ok(()),
+            _ = self.broken.recv() => Ok(()),
+            _ = self.closed.recv() => Ok(()),
+        }
     }
 }

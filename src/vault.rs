@@ -64,6 +64,7 @@ fn private_folder(above: &Path, name: &str) -> Result<PathBuf, VaultError> {
     use std::{fs, io};
     let path = above.join(name);
     let mut builder = fs::DirBuilder::new();
+    builder.recursive(false);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     let made = match builder.create(&path) {

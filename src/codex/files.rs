@@ -52,14 +52,19 @@ pub(super) async fn binary(settings: &config::Codex) -> Result<PathBuf, CodexErr
     }
 }
 
+/// What names of programs end with where a name says nothing: on Windows npm installs scripts.
+const EXTENSIONS: &[&str] = if cfg!(windows) { &["exe", "cmd"] } else { &[""] };
+
 async fn on_path(settings: &config::Codex, name: &Path) -> Option<PathBuf> {
     for folder in std::env::split_paths(&settings.path) {
-        let mut candidate = folder.join(name);
-        if candidate.extension().is_none() {
-            candidate.set_extension(std::env::consts::EXE_EXTENSION);
-        }
-        if is_program(&candidate).await {
-            return Some(candidate);
+        for extension in EXTENSIONS {
+            let mut candidate = folder.join(name);
+            if candidate.extension().is_none() {
+                candidate.set_extension(extension);
+            }
+            if is_program(&candidate).await {
+                return Some(candidate);
+            }
         }
     }
     None

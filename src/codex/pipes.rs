@@ -27,6 +27,9 @@ const MAX_WORDS_BYTES: usize = 16 * 1024;
 const GRACE: Duration = Duration::from_secs(3);
 /// How long what it said last may take to be read.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
+#[cfg(windows)]
+const OWN_GROUP: u32 = 0x200;
 
 /// The queue of lines to write: a handle for replies that does not keep the process alive, and the
 /// queue's end.
@@ -62,6 +65,8 @@ pub(super) fn start(
     // Ctrl-C in a terminal must reach us only: we interrupt turns first, then close the input.
     #[cfg(unix)]
     command.process_group(0);
+    #[cfg(windows)]
+    command.creation_flags(OWN_GROUP);
     if let Some(home) = &settings.home {
         command.env("CODEX_HOME", home);
     }

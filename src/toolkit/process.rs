@@ -25,6 +25,9 @@ const BUFFER_BYTES: usize = 64 * 1024;
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long what it said last may take to be read.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+/// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
+#[cfg(windows)]
+const OWN_GROUP: u32 = 0x200;
 
 /// The protocol's ends of the process's standard output and input.
 pub(super) type Streams = (DuplexStream, DuplexStream);
@@ -55,6 +58,8 @@ impl Process {
         // Ctrl-C in a terminal must not reach it, and its children are ended with it.
         #[cfg(unix)]
         command.process_group(0);
+        #[cfg(windows)]
+        command.creation_flags(OWN_GROUP);
         let shown = launch.program.file_name().unwrap_or_default().to_string_lossy();
         let failed = |error: std::io::Error| format!("`{shown}` cannot be started: {error}");
         let mut child = command.spawn().map_err(failed)?;

@@ -80,6 +80,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         "names in capitals that stand for no others",
     ),
     ("src/cli/print.rs", &["s"], "the end of a plural"),
+    ("src/codex/files.rs", &["cmd"], "what npm's scripts end with on Windows"),
     ("src/codex/confinement.rs", &["sh"], "a program"),
     ("src/codex/sandbox.rs", &["--"], "the end of options"),
     (
@@ -101,6 +102,54 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["json", "markdown", "xml", "yaml"],
         "words that ask for such files",
     ),
+];
+/// What says or uses that a system is of one kind.
+const OF_ONE_SYSTEM: &[&str] = &[
+    "os::unix",
+    "os::windows",
+    "os::fd",
+    "rustix::",
+    "nix::",
+    "signal::unix",
+    "signal::windows",
+    "cfg(unix)",
+    "cfg(not(unix))",
+    "cfg(windows)",
+    "cfg!(unix)",
+    "cfg!(windows)",
+    "target_os",
+];
+/// The files where systems differ, each with the reason. All others are the same everywhere.
+const SYSTEMS_DIFFER: &[(&str, &str)] = &[
+    ("src/app.rs", "the data folder is for its owner; a profile's folder on Windows is anyway"),
+    (
+        "src/atomic.rs",
+        "files for their owner, links that are not followed, folders that are synced",
+    ),
+    ("src/beneath.rs", "handles of folders where there are such"),
+    ("src/beneath/handles.rs", "the half of `beneath` with handles"),
+    ("src/codex/fence/git.rs", "links are not followed"),
+    ("src/codex/files.rs", "what a program is: a mode, or a name's end"),
+    ("src/codex/pipes.rs", "Codex is a process group of its own"),
+    ("src/codex/scratch.rs", "folders for their owner"),
+    ("src/config/env/handover.rs", "the environment is shown to others on Linux alone"),
+    ("src/domain/chunk.rs", "when anything of a file changed, where that is known"),
+    ("src/gateway/kept.rs", "a folder for its owner"),
+    ("src/gateway/launch.rs", "a folder for its owner"),
+    ("src/gateway/launch/program.rs", "what a program is"),
+    ("src/ingest/watch/events.rs", "whole trees are watched at once, except on Linux"),
+    (
+        "src/ingest/watch/folders.rs",
+        "numbers of folders, or when they were made; cheap whole trees",
+    ),
+    ("src/main.rs", "the allocator, which Windows' compilers do not build"),
+    ("src/run.rs", "signals"),
+    ("src/store/embedded/held.rs", "numbers of files, or when they were made"),
+    ("src/store/embedded/source.rs", "reading at a place"),
+    ("src/store/embedded/system.rs", "error numbers, or what the standard library makes of them"),
+    ("src/store/embedded/writer.rs", "free room on disks"),
+    ("src/toolkit/process.rs", "process groups and signals"),
+    ("src/vault.rs", "a folder for its owner"),
 ];
 /// The extensions that `src/secret/names.rs` judges by.
 const CODE: &[&str] = &[
@@ -203,6 +252,21 @@ fn languages_are_described_once() {
             assert!(used, "{path} no longer says \"{word}\"");
         }
     }
+}
+
+/// What only Unix, or only Windows, has is used where both are thought of, and nowhere else.
+#[test]
+fn systems_differ_only_where_that_is_said() {
+    let differ = |text: &str| OF_ONE_SYSTEM.iter().any(|name| names(text, name));
+    let found: HashSet<String> = sources()
+        .filter(|(_, text)| differ(untested(text)))
+        .map(|(path, _)| path.display().to_string())
+        .collect();
+    let said: HashSet<String> = SYSTEMS_DIFFER.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let unsaid: Vec<_> = found.difference(&said).collect();
+    assert!(unsaid.is_empty(), "{unsaid:?}: say in SYSTEMS_DIFFER why, and what other systems do");
+    let same: Vec<_> = said.difference(&found).collect();
+    assert!(same.is_empty(), "{same:?}: they are the same on every system");
 }
 
 /// Words that definitions start with and that mean nothing else.
@@ -374,7 +438,7 @@ fn literals(text: &str) -> impl Iterator<Item = &str> {
 
 /// A file without its tests, which stand at its end.
 fn untested(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap()
+    text.split("#[cfg(test)]").next().unwrap().split("#[cfg(all(test").next().unwrap()
 }
 
 fn is_of_product((path, _): &(PathBuf, String)) -> bool {

@@ -8,6 +8,9 @@ use std::{
 
 /// A larger configuration is taken to hold keys.
 const MAX_CONFIG_BYTES: u64 = 64 * 1024;
+/// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
+#[cfg(windows)]
+const NO_FOLLOW: u32 = 0x0020_0000;
 /// Sections of which only addresses may hold keys.
 const HARMLESS: [&str; 12] = [
     "branch",
@@ -66,6 +69,8 @@ fn open(file: &Path) -> std::io::Result<File> {
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
     }
+    #[cfg(windows)]
+    std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, NO_FOLLOW);
     options.read(true).open(file)
 }
 

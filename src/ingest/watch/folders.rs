@@ -27,8 +27,8 @@ fn stat(path: &Path) -> Option<Identity> {
     }
     #[cfg(not(unix))]
     {
-        drop(metadata);
-        Some(Identity(0, 0))
+        // A folder that was made later has a later time.
+        Some(Identity(metadata.created().map_or(0, crate::domain::nanoseconds), 0))
     }
 }
 

@@ -46,7 +46,25 @@ pub(super) fn advice(error: &io::Error) -> Option<&'static str> {
         ADVICE.iter().find(|(codes, _)| has(codes)).map(|(_, advice)| *advice)
     }
     #[cfg(not(unix))]
-    None
+    advice_by_kind(error.kind())
+}
+
+/// The same by what the standard library knows of every system.
+#[cfg(not(unix))]
+fn advice_by_kind(kind: io::ErrorKind) -> Option<&'static str> {
+    use io::ErrorKind as Kind;
+    match kind {
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some(
+            "nothing is damaged: see that its user may read and write the folder and all it holds",
+        ),
+        Kind::StorageFull | Kind::QuotaExceeded | Kind::FileTooLarge => {
+            Some("nothing is damaged: make room on its disk and start again")
+        }
+        Kind::ResourceBusy | Kind::Interrupted | Kind::TimedOut => {
+            Some("nothing is damaged: see whether its disk is there, and start again")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(all(test, unix))]

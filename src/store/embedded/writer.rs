@@ -360,14 +360,14 @@ fn follow(made: &mut Live, sources: &[Live], state: &State) {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn free_bytes(path: &Path) -> std::io::Result<u64> {
     let disk = rustix::fs::statvfs(path)?;
     Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-#[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
 fn free_bytes(_: &Path) -> std::io::Result<u64> {
     Ok(u64::MAX)
 }
