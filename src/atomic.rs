@@ -53,6 +53,32 @@ fn restrict(options: &mut OpenOptions, readers: Readers) {
 #[cfg(not(unix))]
 fn restrict(_: &mut OpenOptions, _: Readers) {}
 
+/// Replaces a file of a person, or makes it, through a temporary neighbour that cannot be one of theirs: on disk
+/// before this returns, and with the mode that the file had.
+pub(crate) fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let temporary = path.with_file_name(format!(".{name}.codeinfo.tmp"));
+    // Whatever an earlier process left of it.
+    remove(&temporary)?;
+    let written = (|| {
+        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+        match path.symlink_metadata() {
+            Ok(old) => file.set_permissions(old.permissions())?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // The failure to write is what counts.
+        drop(remove(&temporary));
+    }
+    written?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
 /// Puts on disk which files a folder has. Only Unix lets a folder be synced.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }

@@ -47,6 +47,11 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Token(asked) => token::token(client, asked).await,
         Command::Doctor => doctor::server(client).await,
         // These need no server, so that they run before there is one.
-        Command::Check(_) | Command::Completions { .. } | Command::Stdio(_) => Ok(()),
+        Command::Check(_)
+        | Command::Completions { .. }
+        | Command::Install(_)
+        | Command::Service(_)
+         | Command::Stdio(_)
+        | Command::Uninstall(_) => Ok(()),
     }
 }

@@ -14,7 +14,7 @@ use std::{
 };
 
 pub use embedding::Embedding;
-pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys};
+pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys, program};
 pub use environment::Environment;
 pub use http::Http;
 pub use secret_key::{InvalidKey, SecretKey};

@@ -9,10 +9,12 @@ use tracing::warn;
 use crate::{
     app::{Server, StartError, Visibility},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
-    config::Config,
+    config::{self, Config},
     error::chain,
+    install,
     mcp_http::Relay,
     relay::{relay, repository},
+    service,
     store::{self, Holder, OnMismatch, StoreError},
     task::Tasks,
     vault,
@@ -50,6 +52,17 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         // It needs no server.
         return Ok(cli::init(path)?);
     }
+    let command = match command {
+        // These need no server either.
+        Command::Install(asked) => {
+            return Ok(install::install(&asked, &config, config::program()?)?);
+        }
+        Command::Uninstall(asked) => return Ok(install::uninstall(&asked, &config)?),
+        Command::Service(asked) => {
+            return Ok(service::service(asked, &config, &config::program()?).await?);
+        }
+        command => command,
+    };
     let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
     let visibility = match command {
         Command::Doctor => Visibility::Examined,

@@ -6,6 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::{Shell, generate};
 
+use crate::{
+    install::{Install, Uninstall},
+    service::Service,
+};
+
 /// Answers questions about your repositories, grounded in an index of their code.
 ///
 /// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …);
@@ -117,6 +122,15 @@ pub enum Command {
     Token(Token),
     /// Check Codex, the store, the embedder and the ports, and say what to do
     Doctor,
+    /// Set up clients (Codex, Claude Code, Cursor, …) to use CodeInfo
+    ///
+    /// Each client's own file is edited, after the change was shown; docs/install.md names the files.
+    Install(Install),
+    /// Take CodeInfo out of the clients again
+    Uninstall(Uninstall),
+    /// Have the server started with your sessions, by systemd or launchd
+    #[command(subcommand)]
+    Service(Service),
     /// Print a script that completes commands in a shell
     #[command(after_help = "For bash, in ~/.bashrc:\n\n  source <(codeinfo completions bash)")]
     Completions {

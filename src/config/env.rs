@@ -248,7 +248,7 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
             .flatten()
             .collect::<Vec<_>>()
             .join(","),
-        bin: raw.codex_bin.map(program).transpose()?,
+        bin: raw.codex_bin.map(bare_or_absolute).transpose()?,
         path,
         environment: Environment::default(),
         data_dir: data_dir.to_owned(),
@@ -287,8 +287,13 @@ fn platform_data_dir() -> Result<PathBuf, ConfigError> {
         .ok_or_else(|| invalid("DATA_DIR", "must be set: no home folder is known"))
 }
 
+/// Returns the path of this program.
+pub fn program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
 /// Leaves a bare name as it is, to be looked for on `PATH`.
-fn program(bin: PathBuf) -> Result<PathBuf, ConfigError> {
+fn bare_or_absolute(bin: PathBuf) -> Result<PathBuf, ConfigError> {
     if bin.components().count() == 1 && bin.is_relative() && !bin.starts_with(".") {
         return Ok(bin);
     }

@@ -16,7 +16,8 @@ const LAYERS: &[&[&str]] = &[
     &["net", "store", "embed", "codex", "toolkit", "vault"],
     &["cite", "evidence", "gateway"],
     &["ingest", "search", "chat"],
-    &["mcp_http", "replies"],
+    &["mcp_http", "replies", "install"],
+    &["service"],
     &["api", "mcp", "cli", "relay"],
     &["app"],
     &["run"],
@@ -40,7 +41,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("subtle::", &["vault"]),
     ("sysinfo::", &["store", "toolkit"]),
     ("rustls::", &["tls"]),
-    ("tokio::process", &["codex", "toolkit"]),
+    ("tokio::process", &["codex", "toolkit", "service", "run"]),
     ("tokio_tungstenite::", &["net", "relay"]),
     ("tonic::", &["store"]),
 ];

@@ -1,0 +1,57 @@
+//! What can be typed after `codeinfo install` and `codeinfo uninstall`.
+#![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
+
+use clap::Args;
+
+use super::clients::{CLIENTS, Client};
+
+/// Which clients to set up, and how.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that people type")]
+pub struct Install {
+    /// The clients [default: those that are found on this machine]
+    #[arg(value_name = "CLIENT", value_parser = client)]
+    pub clients: Vec<&'static Client>,
+    /// Set up every client that is known, found or not
+    #[arg(long, conflicts_with = "clients")]
+    pub all: bool,
+    /// Print what belongs into each file, and write nothing
+    #[arg(long)]
+    pub print_config: bool,
+    /// Write without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Have clients connect to the server at MCP_PORT (5011), which you start, instead of starting it
+    #[arg(long, conflicts_with = "auto_index")]
+    pub http: bool,
+    /// Index repositories that are not indexed yet when a client starts in them
+    #[arg(long)]
+    pub auto_index: bool,
+    /// Add lines to AGENTS.md, CLAUDE.md and GEMINI.md of this repository that say when to ask CodeInfo;
+    /// without CLIENT or --all nothing else is done
+    #[arg(long)]
+    pub instructions: bool,
+}
+
+/// Which clients to forget CodeInfo in.
+#[derive(Debug, Args)]
+pub struct Uninstall {
+    /// The clients [default: all that have it]
+    #[arg(value_name = "CLIENT", value_parser = client)]
+    pub clients: Vec<&'static Client>,
+    /// Write without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Take the lines out of AGENTS.md, CLAUDE.md and GEMINI.md of this repository; without CLIENT nothing
+    /// else is done
+    #[arg(long)]
+    pub instructions: bool,
+}
+
+fn client(id: &str) -> Result<&'static Client, String> {
+    let known = || CLIENTS.iter().map(|client| client.id).collect::<Vec<_>>().join(", ");
+    CLIENTS
+        .iter()
+        .find(|client| client.id == id)
+        .ok_or_else(|| format!("known clients are {}; for others see --print-config", known()))
+}

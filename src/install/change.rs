@@ -1,0 +1,188 @@
+//! One change of one file, and all changes of a command: planned, shown, and written after a yes.
+
+use std::path::Path;
+
+use super::{
+    edit::Refusal,
+    error::InstallError,
+    file::{self, Found},
+    record::{Before, Place},
+    talk::{ask, say, show},
+};
+use crate::{config::Config, error::chain};
+
+/// A change that is to be made.
+#[derive(Debug)]
+pub(super) struct Change {
+    name: String,
+    found: Found,
+    place: Place,
+    to: To,
+}
+
+#[derive(Debug)]
+enum To {
+    /// Something of ours is added to what was there before.
+    Set { text: String, before: Before },
+    /// It is as it was before, or without our part.
+    Undone(Before),
+}
+
+impl Change {
+    /// Plans to write a file as `edit` has it; `None` where that changes nothing.
+    pub(super) fn planned<E>(
+        name: &str,
+        path: &Path,
+        config: &Config,
+        edit: E,
+    ) -> Result<Option<Self>, InstallError>
+    where
+        E: Fn(&str) -> Result<String, Refusal>,
+    {
+        let found = file::read(path)?;
+        let refused = |refusal| InstallError::refused(path, &refusal);
+        let old = found.text.as_deref().unwrap_or_default();
+        let text = edit(old).map_err(refused)?;
+        if found.text.as_ref() == Some(&text) {
+            say(&format!("{name}: already set up in {}", path.display()))?;
+            return Ok(None);
+        }
+        let place = Place::new(&config.data_dir, &found.path);
+        let kept = place.load().and_then(|record| place.before(&record, old));
+        let before =
+            kept.unwrap_or_else(|| found.text.clone().map_or(Before::Nothing, Before::Text));
+        Ok(Some(Self { name: name.to_owned(), found, place, to: To::Set { text, before } }))
+    }
+
+    /// Plans to put back what was there before, or else to take out our part as `without` does; `None` where
+    /// there is none.
+    pub(super) fn undone(
+        name: &str,
+        path: &Path,
+        config: &Config,
+        without: &dyn Fn(&str) -> Result<String, Refusal>,
+    ) -> Result<Option<Self>, InstallError> {
+        let found = file::read(path)?;
+        let Some(now) = &found.text else { return Ok(None) };
+        let place = Place::new(&config.data_dir, &found.path);
+        let before = match place.load().and_then(|record| place.before(&record, now)) {
+            Some(before) => before,
+            None => {
+                let text = without(now).map_err(|refusal| InstallError::refused(path, &refusal))?;
+                Before::Text(text)
+            }
+        };
+        if before == Before::Text(now.clone()) {
+            return Ok(None);
+        }
+        Ok(Some(Self { name: name.to_owned(), found, place, to: To::Undone(before) }))
+    }
+
+    /// Whether a file was changed by us.
+    pub(super) fn was_made(path: &Path, config: &Config) -> bool {
+        Place::new(&config.data_dir, path).load().is_some()
+    }
+
+    /// As [`Self::undone`], and says where there is nothing to take out.
+    pub(super) fn undone_or_none(
+        name: &str,
+        path: &Path,
+        config: &Config,
+        without: fn(&str) -> Result<String, Refusal>,
+    ) -> Result<Option<Self>, InstallError> {
+        let change = Self::undone(name, path, config, &without)?;
+        if change.is_none() {
+            say(&format!("{name}: not set up"))?;
+        }
+        Ok(change)
+    }
+
+    fn text(&self) -> Option<&str> {
+        match &self.to {
+            To::Set { text, .. } | To::Undone(Before::Text(text)) => Some(text),
+            To::Undone(Before::Nothing) => None,
+        }
+    }
+
+    fn show(&self) -> Result<(), InstallError> {
+        let Found { path, is_linked, text } = &self.found;
+        let link = if *is_linked { " (a link leads there)" } else { "" };
+        let what = match (text, self.text()) {
+            (None, _) => "makes",
+            (_, None) => "removes",
+            _ => "changes",
+        };
+        say(&format!("{}: {what} {}{link}", self.name, path.display()))?;
+        show(text.as_deref().unwrap_or_default(), self.text().unwrap_or_default())
+    }
+
+    fn make(&self) -> Result<(), InstallError> {
+        match &self.to {
+            To::Set { text, before } => {
+                let mut record = self.place.keep(before, text)?;
+                if let Some(made) = self.found.replace(Some(text))? {
+                    record.made = Some(made);
+                    self.place.store(&record)?;
+                }
+                say(&format!("{}: set up in {}", self.name, self.found.path.display()))?;
+                if matches!(before, Before::Text(_)) {
+                    let backup = self.place.backup();
+                    say(&format!("  what was there before is kept in {}", backup.display()))?;
+                }
+                Ok(())
+            }
+            To::Undone(before) => {
+                let made = self.place.load().and_then(|record| record.made);
+                self.found.replace(self.text())?;
+                if let (Before::Nothing, Some(made)) = (before, made) {
+                    file::remove_folders(&self.found.path, &made);
+                }
+                self.place.forget()?;
+                say(&format!("{}: removed from {}", self.name, self.found.path.display()))
+            }
+        }
+    }
+}
+
+/// All changes of one command.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    changes: Vec<Change>,
+    has_failed: bool,
+}
+
+impl Plan {
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && !self.has_failed
+    }
+
+    /// Shows a change and takes it up.
+    pub(super) fn add(&mut self, change: Change) -> Result<(), InstallError> {
+        change.show()?;
+        self.changes.push(change);
+        Ok(())
+    }
+
+    /// Says what cannot be done; the rest is.
+    pub(super) fn fail(&mut self, name: &str, error: &InstallError) -> Result<(), InstallError> {
+        self.has_failed = true;
+        say(&format!("{name}: {}; nothing of it was changed", chain(error)))
+    }
+
+    /// Makes all changes after a yes.
+    pub(super) fn carry_out(mut self, is_agreed: bool) -> Result<(), InstallError> {
+        if !self.changes.is_empty() && !is_agreed {
+            match ask("Write this?")? {
+                None => return Err(InstallError::Unasked),
+                Some(false) => return Err(InstallError::Declined),
+                Some(true) => {}
+            }
+        }
+        for change in std::mem::take(&mut self.changes) {
+            if let Err(error) = change.make() {
+                self.fail(&change.name, &error)?;
+            }
+        }
+        if self.has_failed { Err(InstallError::Some) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,269 @@
+//! The clients that can be set up: where each keeps its MCP servers, in which form, and how it is found.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    edit::{
+        Syntax,
+        Value::{self, List, Number, Text, Yes},
+    },
+    places::{Places, Platform, program},
+};
+
+/// How long clients wait for an answer, where they can be set to: as long as a turn may take.
+const WAIT_SECS: u32 = 1800;
+const WAIT_MS: u32 = WAIT_SECS * 1000;
+
+/// One client, as data.
+#[derive(Debug)]
+pub struct Client {
+    /// What people type.
+    pub id: &'static str,
+    pub name: &'static str,
+    pub(super) syntax: Syntax,
+    /// The member of the file that holds servers by name.
+    pub(super) section: &'static str,
+    pub(super) started_from: StartedFrom,
+    form: Form,
+    /// The files it may keep its servers in; one that is there, or else the first, is the one to edit.
+    pub(super) files: fn(&Places<'_>) -> Vec<PathBuf>,
+    /// Folders and files that are there where it is.
+    signs: fn(&Places<'_>) -> Vec<PathBuf>,
+    programs: &'static [&'static str],
+}
+
+/// Whether a client sees the `PATH` of a shell. What a desktop starts does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StartedFrom {
+    Terminal,
+    Desktop,
+}
+
+/// What clients call the members of a server.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// `tool_timeout_sec`, in seconds.
+    Codex,
+    /// `type` is stated.
+    Typed,
+    /// `url` is all there is.
+    Plain,
+    /// `httpUrl`, and `timeout` in milliseconds.
+    Gemini,
+    /// One list for the program and its arguments; `timeout` in milliseconds.
+    OpenCode,
+    /// `serverUrl`.
+    Windsurf,
+    /// `timeout` in seconds.
+    Zed,
+    /// Programs only.
+    Local,
+}
+
+/// How a client reaches CodeInfo.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Connection {
+    Program { command: String, args: Vec<String> },
+    Url(String),
+}
+
+/// The members of a server in their order.
+pub(super) type Entry = Vec<(&'static str, Value)>;
+
+/// Members that say how a server is reached: those that an entry lacks do not stay from an older one.
+pub(super) const TRANSPORT: [&str; 6] = ["type", "command", "args", "url", "httpUrl", "serverUrl"];
+
+pub(super) static CLIENTS: [Client; 10] = [
+    Client {
+        id: "codex",
+        name: "Codex",
+        syntax: Syntax::Toml,
+        section: "mcp_servers",
+        started_from: StartedFrom::Terminal,
+        form: Form::Codex,
+        files: |places| vec![places.named("CODEX_HOME", ".codex").join("config.toml")],
+        signs: |places| vec![places.named("CODEX_HOME", ".codex")],
+        programs: &["codex"],
+    },
+    Client {
+        id: "claude-code",
+        name: "Claude Code",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Terminal,
+        form: Form::Typed,
+        files: |places| vec![places.named("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
+        signs: |places| {
+            let folder = places.named("CLAUDE_CONFIG_DIR", ".claude");
+            vec![folder, places.named("CLAUDE_CONFIG_DIR", "").join(".claude.json")]
+        },
+        programs: &["claude"],
+    },
+    Client {
+        id: "cursor",
+        name: "Cursor",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Desktop,
+        form: Form::Plain,
+        files: |places| vec![places.home(".cursor/mcp.json")],
+        signs: |places| vec![places.home(".cursor")],
+        programs: &["cursor", "cursor-agent"],
+    },
+    Client {
+        id: "gemini",
+        name: "Gemini CLI",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Terminal,
+        form: Form::Gemini,
+        files: |places| vec![places.named("GEMINI_CLI_HOME", "").join(".gemini/settings.json")],
+        signs: |places| vec![places.named("GEMINI_CLI_HOME", "").join(".gemini")],
+        programs: &["gemini"],
+    },
+    Client {
+        id: "vscode",
+        name: "VS Code",
+        syntax: Syntax::Json,
+        section: "servers",
+        started_from: StartedFrom::Desktop,
+        form: Form::Typed,
+        files: |places| vec![places.application("Code").join("User").join("mcp.json")],
+        signs: |places| vec![places.application("Code")],
+        programs: &["code"],
+    },
+    Client {
+        id: "opencode",
+        name: "OpenCode",
+        syntax: Syntax::Json,
+        section: "mcp",
+        started_from: StartedFrom::Terminal,
+        form: Form::OpenCode,
+        files: |places| {
+            let folder = places.dot_config().join("opencode");
+            vec![folder.join("opencode.json"), folder.join("opencode.jsonc")]
+        },
+        signs: |places| vec![places.dot_config().join("opencode")],
+        programs: &["opencode"],
+    },
+    Client {
+        id: "windsurf",
+        name: "Windsurf",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Desktop,
+        form: Form::Windsurf,
+        files: |places| vec![places.home(".codeium/windsurf/mcp_config.json")],
+        signs: |places| vec![places.home(".codeium/windsurf")],
+        programs: &["windsurf"],
+    },
+    Client {
+        id: "zed",
+        name: "Zed",
+        syntax: Syntax::Json,
+        section: "context_servers",
+        started_from: StartedFrom::Desktop,
+        form: Form::Zed,
+        files: |places| vec![zed(places).join("settings.json")],
+        signs: |places| vec![zed(places)],
+        programs: &["zed", "zeditor"],
+    },
+    Client {
+        id: "claude-desktop",
+        name: "Claude Desktop",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Desktop,
+        form: Form::Local,
+        files: |places| vec![places.application("Claude").join("claude_desktop_config.json")],
+        signs: |places| vec![places.application("Claude")],
+        programs: &["claude-desktop"],
+    },
+    Client {
+        id: "qwen",
+        name: "Qwen Code",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Terminal,
+        form: Form::Gemini,
+        files: |places| vec![places.named("QWEN_HOME", ".qwen").join("settings.json")],
+        signs: |places| vec![places.named("QWEN_HOME", ".qwen")],
+        programs: &["qwen"],
+    },
+];
+
+fn zed(places: &Places<'_>) -> PathBuf {
+    match places.platform {
+        Platform::Windows => places.application("Zed"),
+        Platform::Linux | Platform::MacOs => places.dot_config().join("zed"),
+    }
+}
+
+impl Client {
+    /// Whether the client is on this machine.
+    pub(super) fn is_found(&self, places: &Places<'_>, path: &OsStr) -> bool {
+        let is_there = |sign: &PathBuf| sign.try_exists().unwrap_or(false);
+        (self.signs)(places).iter().any(is_there)
+            || self.programs.iter().any(|name| program(name, path).is_some())
+    }
+
+    /// What is looked for, in words.
+    pub(super) fn looked_for(&self, places: &Places<'_>) -> String {
+        let first = (self.signs)(places).into_iter().next().unwrap_or_default();
+        format!("{} or `{}` on PATH", first.display(), self.programs.join("`, `"))
+    }
+
+    /// The file to edit.
+    pub(super) fn file(&self, places: &Places<'_>) -> PathBuf {
+        let files = (self.files)(places);
+        let is_there = |file: &&PathBuf| Path::symlink_metadata(file).is_ok();
+        files.iter().find(is_there).or(files.first()).cloned().unwrap_or_default()
+    }
+
+    /// Returns the entry for a connection, or `None` where the client knows no such connections.
+    pub(super) fn entry(&self, connection: Connection) -> Option<Entry> {
+        let Connection::Program { command, args } = connection else {
+            let Connection::Url(url) = connection else { return None };
+            return self.remote(Text(url));
+        };
+        let timeout = |name, wait| Some((name, Number(wait)));
+        let kind = |name: &str| Some(("type", Text(name.to_owned())));
+        let (kind, program, timeout) = match self.form {
+            Form::Codex => (None, None, timeout("tool_timeout_sec", WAIT_SECS)),
+            Form::Typed => (kind("stdio"), None, None),
+            Form::Plain | Form::Windsurf | Form::Local => (None, None, None),
+            Form::Gemini => (None, None, timeout("timeout", WAIT_MS)),
+            Form::OpenCode => (kind("local"), Some(()), timeout("timeout", WAIT_MS)),
+            Form::Zed => (None, None, timeout("timeout", WAIT_SECS)),
+        };
+        let mut entry: Entry = kind.into_iter().collect();
+        if program.is_some() {
+            let whole = std::iter::once(command).chain(args).collect();
+            entry.extend([("command", List(whole)), ("enabled", Yes)]);
+        } else {
+            entry.extend([("command", Text(command)), ("args", List(args))]);
+        }
+        entry.extend(timeout);
+        Some(entry)
+    }
+
+    fn remote(&self, url: Value) -> Option<Entry> {
+        let kind = |name: &str| ("type", Text(name.to_owned()));
+        Some(match self.form {
+            Form::Codex => vec![("url", url), ("tool_timeout_sec", Number(WAIT_SECS))],
+            Form::Typed => vec![kind("http"), ("url", url)],
+            Form::Plain => vec![("url", url)],
+            Form::Gemini => vec![("httpUrl", url), ("timeout", Number(WAIT_MS))],
+            Form::OpenCode => {
+                let wait = ("timeout", Number(WAIT_MS));
+                vec![kind("remote"), ("url", url), ("enabled", Yes), wait]
+            }
+            Form::Windsurf => vec![("serverUrl", url)],
+            Form::Zed => vec![("url", url), ("timeout", Number(WAIT_SECS))],
+            Form::Local => return None,
+        })
+    }
+}

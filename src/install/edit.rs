@@ -1,0 +1,79 @@
+//! Changes one server in the text of a file, and nothing else of the text.
+
+mod json;
+mod tables;
+
+use super::clients::Entry;
+
+/// The name of the entry.
+pub(super) const NAME: &str = "codeinfo";
+/// What some editors put before the text of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The language of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Syntax {
+    /// JSON, where comments and trailing commas are let stand.
+    Json,
+    Toml,
+}
+
+/// The value of a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    Text(String),
+    List(Vec<String>),
+    Number(u32),
+    Yes,
+}
+
+/// Why a text is left as it is, in words that follow "the file".
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Refusal(String);
+
+impl Refusal {
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
+
+/// Returns `text` with the server in `section`: added, or brought up to date where one is there, whose
+/// further members stay.
+pub(super) fn with(
+    (syntax, section): (Syntax, &str),
+    text: &str,
+    entry: &Entry,
+) -> Result<String, Refusal> {
+    changed(text, |text| match syntax {
+        Syntax::Json => json::with(text, section, entry),
+        Syntax::Toml => tables::with(text, section, entry),
+    })
+}
+
+/// Returns `text` without the server; the same text where there is none.
+pub(super) fn without((syntax, section): (Syntax, &str), text: &str) -> Result<String, Refusal> {
+    changed(text, |text| match syntax {
+        Syntax::Json => json::without(text, section),
+        Syntax::Toml => tables::without(text, section),
+    })
+}
+
+/// Returns the arguments that the server in `section` is started with.
+pub(super) fn args((syntax, section): (Syntax, &str), text: &str) -> Vec<String> {
+    let text = text.trim_start_matches(BYTE_ORDER_MARK);
+    match syntax {
+        Syntax::Json => json::args(text, section),
+        Syntax::Toml => tables::args(text, section),
+    }
+}
+
+fn changed(
+    text: &str,
+    change: impl FnOnce(&str) -> Result<String, Refusal>,
+) -> Result<String, Refusal> {
+    match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => Ok(format!("{BYTE_ORDER_MARK}{}", change(text)?)),
+        None => change(text),
+    }
+}

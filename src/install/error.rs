@@ -1,0 +1,49 @@
+//! What can go wrong when clients are set up.
+
+use std::{io, path::PathBuf};
+
+use super::edit::Refusal;
+
+/// A failed `install` or `uninstall`, in words for the person who typed it.
+#[derive(Debug, thiserror::Error)]
+pub enum InstallError {
+    #[error("`{}` cannot be read or written: {source}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A file is as it should not be.
+    #[error("`{}` {reason}", path.display())]
+    Unfit { path: PathBuf, reason: String },
+    #[error("no home folder is known: set `HOME` (or `USERPROFILE` on Windows)")]
+    Homeless,
+    #[error("the path of this program, `{}`, is not UTF-8, so that no file can name it", .0.display())]
+    Program(PathBuf),
+    #[error("nobody can be asked without a terminal: `--yes` writes what is shown above")]
+    Unasked,
+    #[error("nothing was written")]
+    Declined,
+    #[error("no client was found; looked for:\n{0}\nName one, or use --all or --print-config")]
+    NoClient(String),
+    #[error("some clients could not be changed")]
+    Some,
+    #[error("this folder is in no repository: no `.git` from here upwards")]
+    NoRepository,
+    #[error("cannot write to the terminal: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+impl InstallError {
+    pub(super) fn file(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::File { path: path.into(), source }
+    }
+
+    pub(super) fn unfit(path: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
+        Self::Unfit { path: path.into(), reason: reason.into() }
+    }
+
+    pub(super) fn refused(path: impl Into<PathBuf>, refusal: &Refusal) -> Self {
+        Self::unfit(path, refusal.to_string())
+    }
+}

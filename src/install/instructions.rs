@@ -1,0 +1,82 @@
+//! Lines for agents in the documents of a repository: when to ask CodeInfo, between markers.
+
+use std::path::{Path, PathBuf};
+
+use super::{edit::Refusal, error::InstallError};
+
+/// The documents that agents read. Where none is there, the first is made.
+const DOCUMENTS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+const BEGIN: &str = "<!-- codeinfo begin -->";
+const END: &str = "<!-- codeinfo end -->";
+const LINES: &str = "\
+- To learn how this code works, where something is or what a change affects, ask the MCP tool `codebase_question` of CodeInfo before searching or reading files yourself.
+- Ask whole questions and wait: an answer may take minutes and replaces many searches. For a follow-up, pass the `conversationId` of the answer.
+- Answers cite `path:lines`: open those before editing. Search yourself for exact text, for changes that are not committed yet, and when the tool is away.
+- This holds for sub-agents, too: repeat these lines when you start one.
+";
+
+/// Returns the documents of the repository around `folder` that are there, or the one to be made. A link to
+/// another of them counts once.
+pub(super) fn documents(folder: &Path) -> Result<Vec<PathBuf>, InstallError> {
+    let folder = folder.canonicalize().map_err(|error| InstallError::file(folder, error))?;
+    let is_repository = |folder: &&Path| folder.join(".git").try_exists().unwrap_or(false);
+    let root = folder.ancestors().find(is_repository).ok_or(InstallError::NoRepository)?;
+    let paths = DOCUMENTS.map(|name| root.join(name));
+    let mut seen = Vec::new();
+    let mut found: Vec<PathBuf> = paths
+        .iter()
+        .filter(|path| path.symlink_metadata().is_ok())
+        .filter(|path| {
+            let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            let is_new = !seen.contains(&real);
+            seen.push(real);
+            is_new
+        })
+        .cloned()
+        .collect();
+    if found.is_empty() {
+        found.extend(paths.into_iter().take(1));
+    }
+    Ok(found)
+}
+
+/// Returns a document with the lines: at its end, or in place of older ones.
+pub(super) fn with(text: &str) -> Result<String, Refusal> {
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let block = format!("{BEGIN}\n{LINES}{END}\n").replace('\n', end);
+    Ok(match block_of(text)? {
+        Some((before, after)) => format!("{before}{block}{after}"),
+        None if text.is_empty() => block,
+        None if text.ends_with('\n') => format!("{text}{end}{block}"),
+        None => format!("{text}{end}{end}{block}"),
+    })
+}
+
+/// Returns a document without the lines, and without the empty line that came with them.
+pub(super) fn without(text: &str) -> Result<String, Refusal> {
+    Ok(match block_of(text)? {
+        None => text.to_owned(),
+        Some((before, after)) => {
+            let above = before.strip_suffix('\n').map(|one| one.strip_suffix('\r').unwrap_or(one));
+            format!("{}{after}", above.filter(|one| one.ends_with('\n')).unwrap_or(before))
+        }
+    })
+}
+
+/// Returns what stands before and after the lines.
+fn block_of(text: &str) -> Result<Option<(&str, &str)>, Refusal> {
+    let once = |mark: &str| text.matches(mark).count();
+    match (once(BEGIN), once(END)) {
+        (0, 0) => return Ok(None),
+        (1, 1) => {}
+        _ => return Err(Refusal::new(format!("has `{BEGIN}` and `{END}` not once each"))),
+    }
+    let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(END)?;
+        Some((before, after))
+    });
+    let (before, after) =
+        parts.ok_or_else(|| Refusal::new(format!("has `{END}` before `{BEGIN}`")))?;
+    let after = after.strip_prefix("\r\n").or(after.strip_prefix('\n')).unwrap_or(after);
+    Ok(Some((before, after)))
+}

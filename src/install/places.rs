@@ -1,0 +1,86 @@
+//! Where the programs of a person keep their settings, on each platform.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::Environment;
+
+/// Which rules for folders hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platform {
+    Linux,
+    MacOs,
+    Windows,
+}
+
+impl Platform {
+    /// The platform of this program.
+    pub const HERE: Self = if cfg!(windows) {
+        Self::Windows
+    } else if cfg!(target_os = "macos") {
+        Self::MacOs
+    } else {
+        Self::Linux
+    };
+}
+
+/// The folders of one person, as the environment names them.
+#[derive(Debug)]
+pub struct Places<'a> {
+    pub platform: Platform,
+    environment: &'a Environment,
+    home: PathBuf,
+}
+
+impl<'a> Places<'a> {
+    /// Returns `None` where the environment names no home folder.
+    pub fn new(platform: Platform, environment: &'a Environment) -> Option<Self> {
+        let variable = if platform == Platform::Windows { "USERPROFILE" } else { "HOME" };
+        let home = environment.get(variable)?.into();
+        Some(Self { platform, environment, home })
+    }
+
+    pub fn home(&self, path: &str) -> PathBuf {
+        self.home.join(path)
+    }
+
+    /// The folder that a variable names, or `path` in the home folder.
+    pub(super) fn named(&self, variable: &str, path: &str) -> PathBuf {
+        self.environment.get(variable).map_or_else(|| self.home(path), PathBuf::from)
+    }
+
+    /// The folder of settings as command line programs have it: `XDG_CONFIG_HOME` everywhere.
+    pub fn dot_config(&self) -> PathBuf {
+        let set = self.environment.get("XDG_CONFIG_HOME").map(PathBuf::from);
+        // A relative one is to be ignored.
+        set.filter(|folder| folder.is_absolute()).unwrap_or_else(|| self.home(".config"))
+    }
+
+    /// The folder of settings as programs with windows have it.
+    pub(super) fn application(&self, name: &str) -> PathBuf {
+        match self.platform {
+            Platform::Linux => self.dot_config(),
+            Platform::MacOs => self.home("Library/Application Support"),
+            Platform::Windows => self.named("APPDATA", "AppData/Roaming"),
+        }
+        .join(name)
+    }
+}
+
+/// Returns the file that `name` runs, as a shell finds it on `path`.
+pub fn program(name: &str, path: &std::ffi::OsStr) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    // A relative folder would mean another file elsewhere.
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(&name)).find(|file| is_program(file))
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}

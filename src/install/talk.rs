@@ -1,0 +1,71 @@
+//! What `install` and `uninstall` say and ask, and how changes are shown.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
+
+use super::error::InstallError;
+
+/// Lines around a change.
+const CONTEXT: usize = 2;
+/// Longest line that is shown whole. Claude Code has histories in one line.
+const MAX_SHOWN: usize = 160;
+/// Longest answer.
+const MAX_ANSWER: u64 = 256;
+
+/// Writes a line to standard output.
+pub(super) fn say(line: &str) -> Result<(), InstallError> {
+    Ok(writeln!(io::stdout().lock(), "{}", harmless(line))?)
+}
+
+/// Asks on the terminal; anything but yes is no. `None` where there is no terminal.
+pub(super) fn ask(question: &str) -> Result<Option<bool>, InstallError> {
+    let input = io::stdin();
+    if !input.is_terminal() {
+        return Ok(None);
+    }
+    let mut out = io::stderr().lock();
+    write!(out, "{question} [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)?;
+    let answer = answer.trim().to_lowercase();
+    Ok(Some(answer == "y" || answer == "yes"))
+}
+
+/// Shows what a file becomes, as `diff --unified` does.
+pub(super) fn show(old: &str, new: &str) -> Result<(), InstallError> {
+    let old: Vec<&str> = old.split_inclusive('\n').collect();
+    let new: Vec<&str> = new.split_inclusive('\n').collect();
+    for group in group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT) {
+        let first = group.first().map_or(0, |change| change.new_range().start);
+        say(&format!("  @@ line {} @@", first + 1))?;
+        for change in group {
+            if let DiffOp::Equal { .. } = change {
+                lines(' ', old.get(change.old_range()))?;
+            } else {
+                lines('-', old.get(change.old_range()))?;
+                lines('+', new.get(change.new_range()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
+    for line in lines.unwrap_or_default() {
+        let line = line.trim_end_matches(['\r', '\n']);
+        let mut shown: String = line.chars().take(MAX_SHOWN).collect();
+        if shown.len() < line.len() {
+            shown.push('…');
+        }
+        say(&format!("  {sign} {shown}"))?;
+    }
+    Ok(())
+}
+
+/// Takes out what would drive a terminal.
+fn harmless(text: &str) -> String {
+    let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.replace(is_driving, "\u{fffd}")
+}

@@ -1,0 +1,244 @@
+//! `codeinfo service`: has the server started with the session of a person, by systemd or launchd.
+
+mod launchd;
+mod systemd;
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::Subcommand;
+use tokio::process::Command;
+
+use crate::{
+    atomic,
+    config::Config,
+    install::{InstallError, Places, Platform, program},
+};
+
+/// Settings that a service starts with as they are now. Keys are not among them: they would stand in a file
+/// that backups and other programs read.
+const SETTINGS: [&str; 14] = [
+    "PATH",
+    "HOST",
+    "PORT",
+    "MCP_PORT",
+    "DATA_DIR",
+    "CODEX_BIN",
+    "CODEX_HOME",
+    "CODEX_MODEL",
+    "CODEX_EFFORT",
+    "QDRANT_URL",
+    "EMBEDDING_URL",
+    "EMBEDDING_MODEL",
+    "LOG_LEVEL",
+    "LOG_FORMAT",
+];
+/// Longest wait for the manager of services.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// What to do with the service.
+#[derive(Debug, Subcommand)]
+pub enum Service {
+    /// Start the server now and with every session, and keep it running
+    Install {
+        /// Folders to index first
+        paths: Vec<PathBuf>,
+        /// Keep every repository's index up to date while its files change
+        #[arg(long)]
+        watch: bool,
+    },
+    /// Say whether the service is installed and running
+    Status,
+    /// Stop the server and do not start it again
+    Remove,
+}
+
+/// A failed command of `service`.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    #[error(transparent)]
+    File(#[from] InstallError),
+    #[error("`{0}` is not UTF-8 or has a line break, so that no service can be given it")]
+    Unfit(String),
+    #[error("`{command}` failed: {reason}")]
+    Manager { command: String, reason: String },
+    #[error("there is no `{manager}` here to start services with; {hint}")]
+    NoManager { manager: &'static str, hint: &'static str },
+    #[error("the service is not {0}")]
+    Not(&'static str),
+    #[error("cannot write to the terminal: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// What a service runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Job {
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// Variables by name.
+    environment: Vec<(String, String)>,
+}
+
+/// The manager of services of a platform: its file, and what it is asked.
+struct Manager {
+    name: &'static str,
+    file: PathBuf,
+    text: fn(&Job) -> String,
+    start: Vec<Vec<String>>,
+    is_running: Vec<String>,
+    stop: Vec<Vec<String>>,
+    /// After the file is gone.
+    forget: Vec<Vec<String>>,
+    hint: &'static str,
+}
+
+/// Does what is asked with the service.
+pub async fn service(asked: Service, config: &Config, exe: &Path) -> Result<(), ServiceError> {
+    let environment = &config.codex.environment;
+    let places = Places::new(Platform::HERE, environment).ok_or(InstallError::Homeless)?;
+    let manager = match Platform::HERE {
+        Platform::Linux => systemd::manager(&places),
+        Platform::MacOs => launchd::manager(&places),
+        Platform::Windows => {
+            let hint = "have the Task Scheduler run `codeinfo serve` at log on";
+            return Err(ServiceError::NoManager { manager: "systemd or launchd", hint });
+        }
+    };
+    let path = config.codex.path.as_os_str();
+    match asked {
+        Service::Install { paths, watch } => {
+            let job = job(config, exe, &paths, watch)?;
+            manager.install(&job, program(manager.name, path)).await
+        }
+        Service::Status => manager.status(program(manager.name, path)).await,
+        Service::Remove => manager.remove(program(manager.name, path)).await,
+    }
+}
+
+fn job(config: &Config, exe: &Path, paths: &[PathBuf], watch: bool) -> Result<Job, ServiceError> {
+    // The one on `PATH` may be a link that outlives this version.
+    let on_path = program("codeinfo", &config.codex.path)
+        .filter(|found| found.canonicalize().ok() == exe.canonicalize().ok());
+    let mut command = vec![text(&on_path.unwrap_or_else(|| exe.to_owned()))?, "serve".to_owned()];
+    if watch {
+        command.push("--watch".to_owned());
+    }
+    for path in paths {
+        let failed = |source| InstallError::File { path: path.clone(), source };
+        command.push(text(&path.canonicalize().map_err(failed)?)?);
+    }
+    let environment = SETTINGS
+        .iter()
+        .filter_map(|name| {
+            let value = config.codex.environment.get(name)?;
+            Some(fit(value).map(|value| ((*name).to_owned(), value)))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Job { command, environment })
+}
+
+fn text(path: &Path) -> Result<String, ServiceError> {
+    path.to_str().map_or_else(|| Err(ServiceError::Unfit(path.display().to_string())), fit)
+}
+
+fn fit(text: &str) -> Result<String, ServiceError> {
+    if text.chars().any(char::is_control) {
+        return Err(ServiceError::Unfit(text.escape_default().to_string()));
+    }
+    Ok(text.to_owned())
+}
+
+impl Manager {
+    async fn install(&self, job: &Job, program: Option<PathBuf>) -> Result<(), ServiceError> {
+        let text = (self.text)(job);
+        let Some(program) = program else {
+            say(&format!("a service would be {}:\n\n{text}", self.file.display()))?;
+            return Err(ServiceError::NoManager { manager: self.name, hint: self.hint });
+        };
+        let failed = |source| InstallError::File { path: self.file.clone(), source };
+        if let Some(folder) = self.file.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        atomic::exchange(&self.file, text.as_bytes()).map_err(failed)?;
+        say(&format!("wrote {}", self.file.display()))?;
+        for arguments in &self.start {
+            if let Err(error) = ask(&program, arguments).await {
+                say(&format!("the service is written but not started; {}", self.hint))?;
+                return Err(error);
+            }
+        }
+        say("the server runs, and starts with your sessions")
+    }
+
+    async fn status(&self, program: Option<PathBuf>) -> Result<(), ServiceError> {
+        if !self.is_installed()? {
+            say(&format!("not installed: no {}", self.file.display()))?;
+            return Err(ServiceError::Not("installed"));
+        }
+        say(&format!("installed: {}", self.file.display()))?;
+        let Some(program) = program else {
+            return Err(ServiceError::NoManager { manager: self.name, hint: self.hint });
+        };
+        if let Err(error) = ask(&program, &self.is_running).await {
+            say(&format!("not running: {error}"))?;
+            return Err(ServiceError::Not("running"));
+        }
+        say("running")
+    }
+
+    async fn remove(&self, program: Option<PathBuf>) -> Result<(), ServiceError> {
+        if !self.is_installed()? {
+            return say(&format!("not installed: no {}", self.file.display()));
+        }
+        let mut ended = Ok(());
+        for arguments in self.stop.iter().filter(|_| program.is_some()) {
+            // One that does not run, or that is unknown, is removed all the same.
+            ended = ended.and(ask(program.as_deref().unwrap_or(&self.file), arguments).await);
+        }
+        let failed = |source| InstallError::File { path: self.file.clone(), source };
+        atomic::remove(&self.file).map_err(failed)?;
+        for arguments in self.forget.iter().filter(|_| program.is_some()) {
+            ended = ended.and(ask(program.as_deref().unwrap_or(&self.file), arguments).await);
+        }
+        if let Err(error) = ended {
+            say(&format!("note: {error}"))?;
+        }
+        say(&format!("removed {}", self.file.display()))
+    }
+
+    fn is_installed(&self) -> Result<bool, ServiceError> {
+        let failed = |source| InstallError::File { path: self.file.clone(), source };
+        Ok(self.file.try_exists().map_err(failed)?)
+    }
+}
+
+/// Has the manager do something, and waits for it.
+async fn ask(program: &Path, arguments: &[String]) -> Result<(), ServiceError> {
+    let failed = |reason: String| {
+        let command = format!("{} {}", program.display(), arguments.join(" "));
+        ServiceError::Manager { command, reason }
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let output = tokio::time::timeout(WAIT, command.output()).await;
+    let output = output.map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stderr, output.stdout].concat();
+    let said = String::from_utf8_lossy(&said);
+    let first = said.lines().find(|line| !line.trim().is_empty());
+    Err(failed(first.map_or_else(|| output.status.to_string(), str::to_owned)))
+}
+
+fn say(line: &str) -> Result<(), ServiceError> {
+    Ok(writeln!(io::stdout().lock(), "{line}")?)
+}
+
+fn words(line: &str) -> Vec<String> {
+    line.split(' ').map(str::to_owned).collect()
+}
