@@ -22,7 +22,7 @@ pub use error::InstallError;
 pub use places::{Places, Platform, program};
 
 use self::{
-    change::{Change, Plan},
+    change::{Change, Edit, Plan},
     clients::{CLIENTS, Connection, Entry},
     talk::say,
 };
@@ -63,7 +63,10 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
         }
     }
     if asked.instructions {
-        plan_instructions(&mut plan, config, instructions::with, Change::planned)?;
+        plan_instructions(&mut plan, &|name, path| {
+            let edits = (&instructions::with as Edit<'_>, &instructions::without as Edit<'_>);
+            Change::planned(name, path, config, edits)
+        })?;
     }
     plan.carry_out(asked.yes)
 }
@@ -98,7 +101,9 @@ pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError>
         }
     }
     if asked.instructions {
-        plan_instructions(&mut plan, config, instructions::without, Change::undone_or_none)?;
+        plan_instructions(&mut plan, &|name, path| {
+            Change::undone_or_none(name, path, config, &instructions::without)
+        })?;
     }
     if all && plan.is_empty() {
         return say("no client is set up");
@@ -110,18 +115,13 @@ fn places(config: &Config) -> Result<Places<'_>, InstallError> {
     Places::new(Platform::HERE, &config.codex.environment).ok_or(InstallError::Homeless)
 }
 
-type Edit = fn(&str) -> Result<String, edit::Refusal>;
-type Planned = fn(&str, &Path, &Config, Edit) -> Result<Option<Change>, InstallError>;
-
 fn plan_instructions(
     plan: &mut Plan,
-    config: &Config,
-    edit: Edit,
-    planned: Planned,
+    planned: &dyn Fn(&str, &Path) -> Result<Option<Change>, InstallError>,
 ) -> Result<(), InstallError> {
     for path in instructions::documents(Path::new("."))? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match planned(&name, &path, config, edit) {
+        match planned(&name, &path) {
             Ok(Some(change)) => plan.add(change)?,
             Ok(None) => {}
             Err(error) => plan.fail(&name, &error)?,
@@ -162,7 +162,9 @@ impl Installer<'_> {
         // Who agreed once is not asked for it with every update.
         let agreed = edit::args(form, &text).iter().any(|arg| arg == AUTO_INDEX);
         let entry = self.entry(client, agreed)?;
-        Change::planned(client.name, path, self.config, |text| edit::with(form, text, &entry))
+        let with = |text: &str| edit::with(form, text, &entry);
+        let without = |text: &str| edit::without(form, text);
+        Change::planned(client.name, path, self.config, (&with, &without))
     }
 
     fn entry(&self, client: &Client, agreed: bool) -> Result<Entry, InstallError> {

@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{config::Config, error::chain};
 
+/// What becomes of the text of a file.
+pub(super) type Edit<'a> = &'a dyn Fn(&str) -> Result<String, Refusal>;
+
 /// A change that is to be made.
 #[derive(Debug)]
 pub(super) struct Change {
@@ -29,28 +32,31 @@ enum To {
 }
 
 impl Change {
-    /// Plans to write a file as `edit` has it; `None` where that changes nothing.
-    pub(super) fn planned<E>(
+    /// Plans to write a file as `with` has it; `None` where that changes nothing. `without` takes out what an
+    /// earlier command put in.
+    pub(super) fn planned(
         name: &str,
         path: &Path,
         config: &Config,
-        edit: E,
-    ) -> Result<Option<Self>, InstallError>
-    where
-        E: Fn(&str) -> Result<String, Refusal>,
-    {
+        (with, without): (Edit<'_>, Edit<'_>),
+    ) -> Result<Option<Self>, InstallError> {
         let found = file::read(path)?;
         let refused = |refusal| InstallError::refused(path, &refusal);
         let old = found.text.as_deref().unwrap_or_default();
-        let text = edit(old).map_err(refused)?;
+        let text = with(old).map_err(refused)?;
         if found.text.as_ref() == Some(&text) {
             say(&format!("{name}: already set up in {}", path.display()))?;
             return Ok(None);
         }
         let place = Place::new(&config.data_dir, &found.path);
-        let kept = place.load().and_then(|record| place.before(&record, old));
-        let before =
-            kept.unwrap_or_else(|| found.text.clone().map_or(Before::Nothing, Before::Text));
+        let record = place.load();
+        let before = match (record.as_ref().and_then(|record| place.before(record, old)), record) {
+            (Some(before), _) => before,
+            (None, _) if found.text.is_none() => Before::Nothing,
+            // It changed since: what is there of ours is not to come back.
+            (None, Some(_)) => Before::Text(without(old).map_err(refused)?),
+            (None, None) => Before::Text(old.to_owned()),
+        };
         Ok(Some(Self { name: name.to_owned(), found, place, to: To::Set { text, before } }))
     }
 
@@ -60,7 +66,7 @@ impl Change {
         name: &str,
         path: &Path,
         config: &Config,
-        without: &dyn Fn(&str) -> Result<String, Refusal>,
+        without: Edit<'_>,
     ) -> Result<Option<Self>, InstallError> {
         let found = file::read(path)?;
         let Some(now) = &found.text else { return Ok(None) };
@@ -88,9 +94,9 @@ impl Change {
         name: &str,
         path: &Path,
         config: &Config,
-        without: fn(&str) -> Result<String, Refusal>,
+        without: Edit<'_>,
     ) -> Result<Option<Self>, InstallError> {
-        let change = Self::undone(name, path, config, &without)?;
+        let change = Self::undone(name, path, config, without)?;
         if change.is_none() {
             say(&format!("{name}: not set up"))?;
         }
@@ -178,7 +184,12 @@ impl Plan {
                 Some(true) => {}
             }
         }
-        for change in std::mem::take(&mut self.changes) {
+        let mut changes = std::mem::take(&mut self.changes);
+        // Folders that several files were made in are removed by the one that made them.
+        changes.sort_by_key(|change| matches!(change.to, To::Undone(_)));
+        let first_undone = changes.partition_point(|change| matches!(change.to, To::Set { .. }));
+        changes.get_mut(first_undone..).unwrap_or_default().reverse();
+        for change in changes {
             if let Err(error) = change.make() {
                 self.fail(&change.name, &error)?;
             }

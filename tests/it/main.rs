@@ -41,6 +41,7 @@ mod ingest_mend;
 mod ingest_qdrant;
 mod ingest_runs;
 mod ingest_secrets;
+mod install;
 mod keys;
 mod listeners;
 mod net;

@@ -1,11 +1,16 @@
-//! Changes one server in JSON with comments and trailing commas.
+//! Changes one server in JSON with comments and trailing commas: bytes are put in, taken out or replaced where the
+//! parser says that members are, and all others stay.
+
+mod splice;
 
 use jsonc_parser::{
     ParseOptions,
-    cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode},
+    ast::{Object, ObjectProp, Value as Node},
+    parse_to_ast,
 };
 use serde_json::json;
 
+use self::splice::{Style, added, removed};
 use super::{NAME, Refusal, Value};
 use crate::install::clients::{Entry, TRANSPORT};
 
@@ -24,86 +29,114 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
-    // A file that holds nothing yet reads like others then.
-    let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let root = parsed(text)?;
-    let top = match root.value() {
-        None => root.object_value_or_set(),
-        Some(_) => root.object_value().ok_or_else(|| no_object("the whole"))?,
+    let Some(root) = parsed(text)? else {
+        // There is nothing, or comments alone.
+        let gap = if text.trim().is_empty() { "" } else { text };
+        let end = if gap.is_empty() || gap.ends_with('\n') { "" } else { "\n" };
+        return with(&format!("{gap}{end}{{}}\n"), section, entry);
     };
-    let Some(servers) = member(&top, section)? else {
-        top.append(section, CstInputValue::Object(vec![(NAME.to_owned(), object(entry))]));
-        return Ok(root.to_string());
+    let top = object(&root, "the whole")?;
+    let style = Style::of(text, top);
+    let Some(servers) = member(top, section)? else {
+        return Ok(added(text, top, &style, section, &|indent| {
+            let inner = style.deeper(indent);
+            style.object(indent, &[(NAME, style.object(&inner, &members(entry)))])
+        }));
     };
-    let servers = servers.object_value().ok_or_else(|| no_object(section))?;
-    match member(&servers, NAME)? {
-        None => drop(servers.append(NAME, object(entry))),
-        Some(old) => match old.object_value() {
-            None => old.set_value(object(entry)),
-            Some(members) => update(&members, entry)?,
+    let servers = object(&servers.value, section)?;
+    let style = if servers.properties.is_empty() { style } else { Style::of(text, servers) };
+    let whole = |indent: &str| style.object(indent, &members(entry));
+    match member(servers, NAME)? {
+        None => Ok(added(text, servers, &style, NAME, &whole)),
+        Some(old) => match &old.value {
+            Node::Object(_) => updated(text, section, entry),
+            other => {
+                let range = jsonc_parser::common::Ranged::range(other);
+                let indent = splice::indent_at(text, old.range.start);
+                Ok(splice::replaced(text, range.start..range.end, &whole(indent)))
+            }
         },
     }
-    Ok(root.to_string())
 }
 
 pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
-    let root = parsed(text)?;
-    if let Some(server) = server(&root, section)? {
-        server.remove();
-    }
-    Ok(root.to_string())
+    let Some(root) = parsed(text)? else { return Ok(text.to_owned()) };
+    let Some((servers, server)) = server(&root, section)? else { return Ok(text.to_owned()) };
+    Ok(removed(text, servers, server))
 }
 
 pub(super) fn args(text: &str, section: &str) -> Vec<String> {
-    let server = parsed(text).ok().and_then(|root| server(&root, section).ok().flatten());
-    let server = server.and_then(|server| server.object_value());
+    let Ok(Some(root)) = parsed(text) else { return Vec::new() };
+    let Ok(Some((_, server))) = server(&root, section) else { return Vec::new() };
+    let read = serde_json::Value::from(server.value.clone());
     // OpenCode has the arguments in `command`.
-    ["args", "command"]
-        .into_iter()
-        .filter_map(|name| server.as_ref()?.array_value(name)?.to_serde_value())
-        .filter_map(|list| serde_json::from_value::<Vec<String>>(list).ok())
-        .flatten()
-        .collect()
+    let lists = ["args", "command"].into_iter().filter_map(|name| read.get(name)?.as_array());
+    lists.flatten().filter_map(|arg| arg.as_str().map(str::to_owned)).collect()
 }
 
-fn update(members: &CstObject, entry: &Entry) -> Result<(), Refusal> {
-    for name in TRANSPORT {
-        if !entry.iter().any(|(wanted, _)| *wanted == name)
-            && let Some(stale) = member(members, name)?
-        {
-            stale.remove();
-        }
+/// Brings the members of an entry up to date, one after the other, since each moves those after it.
+fn updated(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
+    let mut text = text.to_owned();
+    let stale = TRANSPORT.iter().filter(|name| entry.iter().all(|(wanted, _)| wanted != *name));
+    for name in stale {
+        text = within(&text, section, |members| {
+            Ok(member(members, name)?.map(|found| removed(&text, members, found)))
+        })?;
     }
     for (name, value) in entry {
-        match member(members, name)? {
-            None => drop(members.append(name, input(value))),
-            Some(old) => {
-                if old.to_serde_value().as_ref() != Some(&plain(value)) {
-                    old.set_value(input(value));
-                }
-            }
-        }
+        let wanted = written(value);
+        text = within(&text, section, |members| {
+            let Some(old) = member(members, name)? else {
+                return Ok(Some(added(&text, members, &Style::of(&text, members), name, &|_| {
+                    wanted.clone()
+                })));
+            };
+            let range = jsonc_parser::common::Ranged::range(&old.value);
+            let is_same = serde_json::Value::from(old.value.clone()) == plain(value);
+            let new = || splice::replaced(&text, range.start..range.end, &wanted);
+            Ok((!is_same).then(new))
+        })?;
     }
-    Ok(())
+    Ok(text)
 }
 
-fn parsed(text: &str) -> Result<CstRootNode, Refusal> {
-    CstRootNode::parse(text, &OPTIONS)
+/// Returns what `change` makes of the text, given the members of the entry.
+fn within(
+    text: &str,
+    section: &str,
+    change: impl FnOnce(&Object<'_>) -> Result<Option<String>, Refusal>,
+) -> Result<String, Refusal> {
+    let root = parsed(text)?;
+    let found = root.as_ref().map(|root| server(root, section)).transpose()?.flatten();
+    let new = match found {
+        Some((_, ObjectProp { value: Node::Object(members), .. })) => change(members)?,
+        _ => None,
+    };
+    Ok(new.unwrap_or_else(|| text.to_owned()))
+}
+
+fn parsed(text: &str) -> Result<Option<Node<'_>>, Refusal> {
+    parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &OPTIONS)
+        .map(|parsed| parsed.value)
         .map_err(|error| Refusal::new(format!("is not JSON as clients read it: {error}")))
 }
 
-fn server(root: &CstRootNode, section: &str) -> Result<Option<CstObjectProp>, Refusal> {
-    let Some(top) = root.object_value() else { return Ok(None) };
-    let Some(servers) = member(&top, section)?.and_then(|servers| servers.object_value()) else {
+type Found<'a, 'b> = (&'b Object<'a>, &'b ObjectProp<'a>);
+
+fn server<'a, 'b>(root: &'b Node<'a>, section: &str) -> Result<Option<Found<'a, 'b>>, Refusal> {
+    let Node::Object(top) = root else { return Ok(None) };
+    let Some(ObjectProp { value: Node::Object(servers), .. }) = member(top, section)? else {
         return Ok(None);
     };
-    member(&servers, NAME)
+    Ok(member(servers, NAME)?.map(|server| (servers, server)))
 }
 
 /// Returns a member by name. Of one that stands twice, clients read the last, and people see the first.
-fn member(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Refusal> {
-    let is_wanted = |found: &CstObjectProp| found.decoded_name().is_some_and(|found| found == name);
-    let mut found = object.properties().into_iter().filter(is_wanted);
+fn member<'a, 'b>(
+    object: &'b Object<'a>,
+    name: &str,
+) -> Result<Option<&'b ObjectProp<'a>>, Refusal> {
+    let mut found = object.properties.iter().filter(|found| found.name.as_str() == name);
     let first = found.next();
     if found.next().is_some() {
         return Err(Refusal::new(format!("has `{name}` twice")));
@@ -111,23 +144,24 @@ fn member(object: &CstObject, name: &str) -> Result<Option<CstObjectProp>, Refus
     Ok(first)
 }
 
-fn no_object(what: &str) -> Refusal {
-    Refusal::new(format!("is of another form than expected: {what} is no object"))
+fn object<'a, 'b>(node: &'b Node<'a>, what: &str) -> Result<&'b Object<'a>, Refusal> {
+    match node {
+        Node::Object(object) => Ok(object),
+        _ => Err(Refusal::new(format!("is of another form than expected: {what} is no object"))),
+    }
 }
 
-fn object(entry: &Entry) -> CstInputValue {
-    let members = entry.iter().map(|(name, value)| ((*name).to_owned(), input(value)));
-    CstInputValue::Object(members.collect())
+fn members(entry: &Entry) -> Vec<(&'static str, String)> {
+    entry.iter().map(|(name, value)| (*name, written(value))).collect()
 }
 
-fn input(value: &Value) -> CstInputValue {
+fn written(value: &Value) -> String {
     match value {
-        Value::Text(text) => CstInputValue::String(text.clone()),
-        Value::Number(number) => CstInputValue::Number(number.to_string()),
-        Value::Yes => CstInputValue::Bool(true),
         Value::List(texts) => {
-            CstInputValue::Array(texts.iter().cloned().map(CstInputValue::String).collect())
+            let texts: Vec<String> = texts.iter().map(|text| json!(text).to_string()).collect();
+            format!("[{}]", texts.join(", "))
         }
+        other => plain(other).to_string(),
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, R
 pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
     let mut document = parsed(text)?;
     let servers = document.get_mut(section).and_then(Item::as_table_like_mut);
-    let Some(removed) = servers.and_then(|servers| servers.remove(NAME)) else {
+    let is_ours = |servers: &&mut dyn TableLike| servers.get(NAME).is_some_and(Item::is_table_like);
+    let Some(removed) = servers.filter(is_ours).and_then(|servers| servers.remove(NAME)) else {
         return Ok(text.to_owned());
     };
     if let Item::Table(removed) = &removed {
@@ -181,6 +182,9 @@ fn merged(text: &str, edited: &str) -> Result<String, Refusal> {
     let old: Vec<&str> = text.split_inclusive('\n').collect();
     let bare: Vec<&str> = old.iter().map(|line| line.trim_end_matches(['\r', '\n'])).collect();
     let printed = parsed(text)?.to_string();
+    if printed == edited {
+        return Ok(text.to_owned());
+    }
     if printed.lines().ne(bare.iter().copied()) {
         let reason = "has keys of one table in several places, which cannot be edited safely";
         return Err(Refusal::new(reason));

@@ -1,0 +1,619 @@
+//! `codeinfo install`, `uninstall` and `service`, as people run them, in homes of their own.
+
+mod clients;
+mod documents;
+mod hostile;
+mod service;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use insta::assert_snapshot;
+
+use crate::support::process::fresh;
+
+/// Where `codeinfo` is, for what is compared.
+const BINARY: &str = env!("CARGO_BIN_EXE_codeinfo");
+
+/// The home of somebody, with a `PATH` that finds what is in its `bin` alone.
+struct Home(tempfile::TempDir);
+
+/// What a command came to.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    said: String,
+    failed: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(fresh());
+        fs::create_dir(home.path("bin")).unwrap();
+        home
+    }
+
+    /// With `codeinfo` on `PATH`.
+    fn with_program() -> Self {
+        let home = Self::new();
+        symlink(BINARY, home.path("bin/codeinfo")).unwrap();
+        home
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, path: &str) -> String {
+        String::from_utf8(fs::read(self.path(path)).unwrap()).unwrap()
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    /// A program that does `script`.
+    fn program(&self, name: &str, script: &str) {
+        let path = self.path("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.0.path())
+            .env("PATH", self.path("bin"))
+            .env("DATA_DIR", self.path("data"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        self.end(self.command(BINARY).args(arguments))
+    }
+
+    fn end(&self, command: &mut Command) -> Ended {
+        let output = command.output().unwrap();
+        let utf8 = |bytes| {
+            let text = String::from_utf8(bytes).unwrap();
+            text.replace(self.0.path().to_str().unwrap(), "~").replace(BINARY, "CODEINFO")
+        };
+        Ended { code: output.status.code(), said: utf8(output.stdout), failed: utf8(output.stderr) }
+    }
+
+    /// Runs a command that must succeed, and returns what it says.
+    fn well(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{}", ended.said);
+        ended.said
+    }
+
+    /// Every file below, without programs and data of ours, by name.
+    fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let mut files = Vec::new();
+        walk(self.0.path(), &mut files);
+        let named = files.into_iter().map(|path| {
+            let name = path.strip_prefix(self.0.path()).unwrap().to_str().unwrap().to_owned();
+            (name, fs::read(&path).unwrap())
+        });
+        let mut named: Vec<_> = named
+            .filter(|(name, _)| !name.starts_with("bin/") && !name.starts_with("data/"))
+            .collect();
+        named.sort();
+        named
+    }
+
+    fn shown(&self) -> String {
+        let home = self.0.path().to_str().unwrap().to_owned();
+        let files = self.files().into_iter().map(|(name, bytes)| {
+            let text = String::from_utf8(bytes).unwrap().replace(&home, "~");
+            format!("== {name}\n{text}")
+        });
+        files.collect::<String>().replace(BINARY, "CODEINFO")
+    }
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { walk(&path, files) } else { files.push(path) }
+    }
+}
+
+#[test]
+fn every_client_is_set_up_in_its_own_file_and_form() {
+    let home = Home::with_program();
+    home.well(&["install", "--all", "--yes"]);
+    assert_snapshot!(home.shown(), @r#"
+    == .claude.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "type": "stdio",
+          "command": "codeinfo",
+          "args": ["stdio"]
+        }
+      }
+    }
+    == .codeium/windsurf/mcp_config.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "command": "~/bin/codeinfo",
+          "args": ["stdio"]
+        }
+      }
+    }
+    == .codex/config.toml
+    [mcp_servers.codeinfo]
+    command = "codeinfo"
+    args = ["stdio"]
+    tool_timeout_sec = 1800
+    == .config/Claude/claude_desktop_config.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "command": "~/bin/codeinfo",
+          "args": ["stdio"]
+        }
+      }
+    }
+    == .config/Code/User/mcp.json
+    {
+      "servers": {
+        "codeinfo": {
+          "type": "stdio",
+          "command": "~/bin/codeinfo",
+          "args": ["stdio"]
+        }
+      }
+    }
+    == .config/opencode/opencode.json
+    {
+      "mcp": {
+        "codeinfo": {
+          "type": "local",
+          "command": ["codeinfo", "stdio"],
+          "enabled": true,
+          "timeout": 1800000
+        }
+      }
+    }
+    == .config/zed/settings.json
+    {
+      "context_servers": {
+        "codeinfo": {
+          "command": "~/bin/codeinfo",
+          "args": ["stdio"],
+          "timeout": 1800
+        }
+      }
+    }
+    == .cursor/mcp.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "command": "~/bin/codeinfo",
+          "args": ["stdio"]
+        }
+      }
+    }
+    == .gemini/settings.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "command": "codeinfo",
+          "args": ["stdio"],
+          "timeout": 1800000
+        }
+      }
+    }
+    == .qwen/settings.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "command": "codeinfo",
+          "args": ["stdio"],
+          "timeout": 1800000
+        }
+      }
+    }
+    "#);
+    // What was made is taken away, with its folders.
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.shown(), "");
+    let left: Vec<_> =
+        fs::read_dir(home.0.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert_eq!(fs::read_dir(home.path("data/clients")).unwrap().count(), 0);
+}
+
+#[test]
+fn every_client_but_one_is_set_up_for_the_listener() {
+    let home = Home::with_program();
+    let ended = home.run(&["install", "--all", "--http", "--yes"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.said.contains("takes programs only"), "{}", ended.said);
+    assert_snapshot!(home.shown(), @r#"
+    == .claude.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "type": "http",
+          "url": "http://127.0.0.1:5011/mcp"
+        }
+      }
+    }
+    == .codeium/windsurf/mcp_config.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "serverUrl": "http://127.0.0.1:5011/mcp"
+        }
+      }
+    }
+    == .codex/config.toml
+    [mcp_servers.codeinfo]
+    url = "http://127.0.0.1:5011/mcp"
+    tool_timeout_sec = 1800
+    == .config/Code/User/mcp.json
+    {
+      "servers": {
+        "codeinfo": {
+          "type": "http",
+          "url": "http://127.0.0.1:5011/mcp"
+        }
+      }
+    }
+    == .config/opencode/opencode.json
+    {
+      "mcp": {
+        "codeinfo": {
+          "type": "remote",
+          "url": "http://127.0.0.1:5011/mcp",
+          "enabled": true,
+          "timeout": 1800000
+        }
+      }
+    }
+    == .config/zed/settings.json
+    {
+      "context_servers": {
+        "codeinfo": {
+          "url": "http://127.0.0.1:5011/mcp",
+          "timeout": 1800
+        }
+      }
+    }
+    == .cursor/mcp.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "url": "http://127.0.0.1:5011/mcp"
+        }
+      }
+    }
+    == .gemini/settings.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "httpUrl": "http://127.0.0.1:5011/mcp",
+          "timeout": 1800000
+        }
+      }
+    }
+    == .qwen/settings.json
+    {
+      "mcpServers": {
+        "codeinfo": {
+          "httpUrl": "http://127.0.0.1:5011/mcp",
+          "timeout": 1800000
+        }
+      }
+    }
+    "#);
+    // From one to the other, nothing of the first stays.
+    home.well(&[
+        "install",
+        "codex",
+        "claude-code",
+        "gemini",
+        "opencode",
+        "windsurf",
+        "qwen",
+        "--yes",
+    ]);
+    let shown = home.shown();
+    assert!(!shown.contains("httpUrl") && !shown.contains("serverUrl"), "{shown}");
+    assert_eq!(shown.matches("http://").count(), 3, "those that were not named: {shown}");
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.shown(), "");
+}
+
+#[test]
+fn the_listener_is_the_one_that_is_configured() {
+    let home = Home::new();
+    let mut command = home.command(BINARY);
+    let ended =
+        home.end(command.env("MCP_PORT", "7011").args(["install", "codex", "--http", "--yes"]));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(home.text(".codex/config.toml").contains("url = \"http://127.0.0.1:7011/mcp\""));
+}
+
+#[test]
+fn folders_that_the_environment_names_are_used() {
+    let home = Home::new();
+    let mut command = home.command(BINARY);
+    for (name, folder) in [
+        ("CODEX_HOME", "a"),
+        ("CLAUDE_CONFIG_DIR", "b"),
+        ("GEMINI_CLI_HOME", "c"),
+        ("QWEN_HOME", "d"),
+        ("XDG_CONFIG_HOME", "e"),
+    ] {
+        command.env(name, home.path(folder));
+    }
+    let clients = ["codex", "claude-code", "gemini", "qwen", "opencode", "zed", "vscode"];
+    let ended = home.end(command.args(["install", "--yes"]).args(clients));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let names: Vec<String> = home.files().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(
+        names,
+        [
+            "a/config.toml",
+            "b/.claude.json",
+            "c/.gemini/settings.json",
+            "d/settings.json",
+            "e/Code/User/mcp.json",
+            "e/opencode/opencode.json",
+            "e/zed/settings.json",
+        ]
+    );
+}
+
+#[test]
+fn clients_that_are_there_are_found_by_folder_or_program() {
+    let home = Home::new();
+    let ended = home.run(&["install", "--yes"]);
+    assert_eq!((ended.code, ended.said.as_str()), (Some(1), ""), "{ended:?}");
+    assert!(ended.failed.contains("no client was found"), "{}", ended.failed);
+    for looked in ["~/.codex or `codex`", "~/.cursor or `cursor`, `cursor-agent`", "--print-config"]
+    {
+        assert!(ended.failed.contains(looked), "{looked}: {}", ended.failed);
+    }
+    fs::create_dir(home.path(".qwen")).unwrap();
+    home.program("gemini", "exit 0");
+    home.well(&["install", "--yes"]);
+    let names: Vec<String> = home.files().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, [".gemini/settings.json", ".qwen/settings.json"]);
+}
+
+#[test]
+fn unknown_clients_and_switches_that_contradict_are_wrong_usage() {
+    let home = Home::new();
+    let ended = home.run(&["install", "emacs"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.failed.contains("claude-desktop") && ended.failed.contains("--print-config"));
+    assert_eq!(home.run(&["install", "codex", "--all"]).code, Some(2));
+    assert_eq!(home.run(&["install", "--http", "--auto-index"]).code, Some(2));
+}
+
+#[test]
+fn what_is_printed_to_paste_is_not_written() {
+    let home = Home::new();
+    let said = home.well(&["install", "--print-config"]);
+    for name in ["Codex", "Claude Code", "Zed", "Claude Desktop", "Qwen Code"] {
+        assert!(said.contains(name), "{said}");
+    }
+    let said = home.well(&["install", "zed", "--print-config"]);
+    assert_snapshot!(said, @r#"
+    Zed:
+    paste into ~/.config/zed/settings.json:
+
+    {
+      "context_servers": {
+        "codeinfo": {
+          "command": "CODEINFO",
+          "args": ["stdio"],
+          "timeout": 1800
+        }
+      }
+    }
+    "#);
+    assert_eq!(home.shown(), "");
+    assert!(!home.has("data"));
+}
+
+#[test]
+fn nothing_is_written_without_a_yes() {
+    let home = Home::new();
+    home.write(".codex/config.toml", "model = \"a\"\n");
+    let ended = home.run(&["install", "codex"]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.failed.contains("--yes"), "{}", ended.failed);
+    assert_snapshot!(ended.said, @r#"
+    Codex: changes ~/.codex/config.toml
+      @@ line 1 @@
+        model = "a"
+      + 
+      + [mcp_servers.codeinfo]
+      + command = "CODEINFO"
+      + args = ["stdio"]
+      + tool_timeout_sec = 1800
+    "#);
+    assert_eq!(home.text(".codex/config.toml"), "model = \"a\"\n");
+    assert!(!home.has("data"));
+}
+
+/// A command on a terminal of its own.
+struct Terminal {
+    child: std::process::Child,
+    seen: String,
+}
+
+impl Terminal {
+    fn start(home: &Home, arguments: &str) -> Self {
+        let mut command = home.command("/usr/bin/script");
+        let line = format!("{BINARY} {arguments}");
+        command.args(["--quiet", "--return", "--echo", "never", "--command", &line, "/dev/null"]);
+        command.env("SHELL", "/bin/sh").stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self { child: command.spawn().unwrap(), seen: String::new() }
+    }
+
+    /// Waits until the command asks that, and answers.
+    fn answer(&mut self, question: &str, answer: &str) {
+        let mut byte = [0];
+        while !(self.seen.contains(question) && self.seen.ends_with("[y/N] ")) {
+            let read = self.child.stdout.as_mut().unwrap().read(&mut byte).unwrap();
+            assert_eq!(read, 1, "no `{question}` in {}", self.seen);
+            self.seen.push(byte[0].into());
+        }
+        self.seen.clear();
+        writeln!(self.child.stdin.as_mut().unwrap(), "{answer}").unwrap();
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let lines = BufReader::new(self.child.stdout.take().unwrap()).lines();
+        let rest: String = lines.map_while(Result::ok).collect::<Vec<_>>().join("\n");
+        (self.child.wait().unwrap().code(), self.seen + &rest)
+    }
+}
+
+#[test]
+fn a_person_is_asked_about_repositories_and_about_the_change() {
+    let home = Home::new();
+    let mut terminal = Terminal::start(&home, "install codex gemini");
+    terminal.answer("Index repositories", "y");
+    terminal.answer("Write this?", "n");
+    let (code, said) = terminal.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(home.shown(), "");
+
+    let mut terminal = Terminal::start(&home, "install codex opencode");
+    terminal.answer("Index repositories", "y");
+    terminal.answer("Write this?", "yes");
+    let (code, said) = terminal.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(home.text(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
+    // What was agreed to once stays, without a question.
+    assert!(home.well(&["install", "codex", "opencode", "--yes"]).contains("already set up"));
+    assert!(home.text(".config/opencode/opencode.json").contains(r#""stdio", "--auto-index"]"#));
+
+    let mut terminal = Terminal::start(&home, "uninstall");
+    terminal.answer("Write this?", "y");
+    assert_eq!(terminal.end().0, Some(0));
+    assert_eq!(home.shown(), "");
+}
+
+#[test]
+fn repositories_are_indexed_only_where_somebody_said_so() {
+    let home = Home::new();
+    home.well(&["install", "codex", "--yes"]);
+    assert!(!home.text(".codex/config.toml").contains("auto-index"));
+    home.well(&["install", "codex", "--yes", "--auto-index"]);
+    assert!(home.text(".codex/config.toml").contains("--auto-index"));
+}
+
+#[test]
+fn a_file_that_another_program_changes_meanwhile_is_left_to_it() {
+    let home = Home::new();
+    home.write(".codex/config.toml", "a = 1\n");
+    let mut terminal = Terminal::start(&home, "install codex --auto-index");
+    while !terminal.seen.ends_with("[y/N] ") {
+        let mut byte = [0];
+        assert_eq!(terminal.child.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1);
+        terminal.seen.push(byte[0].into());
+    }
+    home.write(".codex/config.toml", "a = 2\n");
+    terminal.answer("Write this?", "y");
+    let (code, said) = terminal.end();
+    assert_eq!(code, Some(1));
+    assert!(said.contains("changed by another program"), "{said}");
+    assert_eq!(home.text(".codex/config.toml"), "a = 2\n");
+}
+
+#[test]
+fn lines_for_agents_come_into_the_documents_of_a_repository_and_out_again() {
+    let home = Home::new();
+    let documents = [
+        ("repo/AGENTS.md", "# Rules\r\n\r\n- be kind\r\n"),
+        ("repo/CLAUDE.md", "no end"),
+        ("repo/sub/keep.md", "x\n"),
+    ];
+    for (name, text) in documents {
+        home.write(name, text);
+    }
+    fs::create_dir(home.path("repo/.git")).unwrap();
+    symlink("AGENTS.md", home.path("repo/GEMINI.md")).unwrap();
+    let run = |folder: &str, arguments: &[&str]| {
+        home.end(home.command(BINARY).current_dir(home.path(folder)).args(arguments))
+    };
+    let ended = run("repo/sub", &["install", "--instructions", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let agents = home.text("repo/AGENTS.md");
+    assert!(agents.starts_with("# Rules\r\n\r\n- be kind\r\n\r\n<!-- codeinfo begin -->\r\n- To"));
+    assert_eq!(agents.matches("codeinfo begin").count(), 1, "{agents}");
+    assert!(!agents.replace("\r\n", "").contains('\n'), "{agents:?}");
+    assert!(agents.contains("sub-agents") && agents.contains("`codebase_question`"), "{agents}");
+    assert!(home.text("repo/CLAUDE.md").starts_with("no end\n\n<!-- codeinfo begin -->\n"));
+    let ended = run("repo", &["install", "--instructions", "--yes"]);
+    assert_eq!(ended.said.matches("already set up").count(), 2, "{ended:?}");
+
+    // One that changed since keeps its change.
+    home.write("repo/CLAUDE.md", home.text("repo/CLAUDE.md") + "more\n");
+    let ended = run("repo/sub", &["uninstall", "--instructions", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(home.text("repo/AGENTS.md"), documents[0].1);
+    assert_eq!(home.text("repo/CLAUDE.md"), "no end\nmore\n");
+    let ended = run("repo", &["uninstall", "--instructions", "--yes"]);
+    assert!(ended.said.contains("AGENTS.md: not set up"), "{ended:?}");
+
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
+        fs::remove_file(home.path("repo").join(name)).unwrap();
+    }
+    assert_eq!(run("repo", &["install", "--instructions", "--yes"]).code, Some(0));
+    assert!(home.has("repo/AGENTS.md") && !home.has("repo/CLAUDE.md"));
+    assert_eq!(run("repo", &["uninstall", "--instructions", "--yes"]).code, Some(0));
+    assert!(!home.has("repo/AGENTS.md"));
+
+    // In the folder of temporary files: this checkout is a repository.
+    let outside = tempfile::TempDir::new().unwrap();
+    let mut command = home.command(BINARY);
+    command.current_dir(outside.path()).args(["install", "--instructions", "--yes"]);
+    let ended = home.end(&mut command);
+    assert!(ended.failed.contains("no `.git`"), "{ended:?}");
+}
+
+#[test]
+fn older_lines_for_agents_are_replaced_and_broken_marks_are_refused() {
+    let home = Home::new();
+    fs::create_dir(home.path(".git")).unwrap();
+    let run = |arguments: &[&str]| {
+        home.end(home.command(BINARY).current_dir(home.0.path()).args(arguments))
+    };
+    home.write("AGENTS.md", "a\n\n<!-- codeinfo begin -->\nold\n<!-- codeinfo end -->\nb\n");
+    assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(0));
+    let text = home.text("AGENTS.md");
+    assert!(
+        text.starts_with("a\n\n<!-- codeinfo begin -->\n- To") && text.ends_with("end -->\nb\n")
+    );
+    for broken in ["<!-- codeinfo begin -->\n", "<!-- codeinfo end --><!-- codeinfo begin -->"] {
+        home.write("AGENTS.md", broken);
+        assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(1));
+        assert_eq!(run(&["uninstall", "--instructions", "--yes"]).code, Some(1));
+        assert_eq!(home.text("AGENTS.md"), broken);
+    }
+}

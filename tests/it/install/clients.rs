@@ -1,0 +1,87 @@
+//! Real clients read what was installed for them.
+
+use std::process::Command;
+
+use super::{BINARY, Home};
+use crate::support::{
+    codex,
+    install::{self, Parts, node},
+};
+
+/// The line in which a client lists the server.
+///
+/// This is the one place where "connected" is to be asserted, once `codeinfo stdio` answers.
+fn assert_listed(client: &str, said: &str) {
+    let line = said.lines().find(|line| line.contains("codeinfo"));
+    assert!(line.is_some(), "{client} does not list it: {said}");
+}
+
+fn list(client: &str, mut command: Command) -> String {
+    let output = command.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8(said).unwrap();
+    assert!(output.status.success(), "{client}: {said}");
+    said
+}
+
+#[test]
+fn codex_lists_what_was_installed_for_it() {
+    let home = Home::with_program();
+    home.write(".codex/config.toml", "# mine\n[mcp_servers.other]\ncommand = \"other\"\n");
+    let before = home.text(".codex/config.toml");
+    home.well(&["install", "codex", "--yes"]);
+    let mut command = home.command(codex::binary().to_str().unwrap());
+    command.args(["mcp", "list"]);
+    let said = list("codex", command);
+    assert_listed("codex", &said);
+    assert!(said.contains("other"), "{said}");
+    let mut command = home.command(codex::binary().to_str().unwrap());
+    command.args(["mcp", "get", "codeinfo", "--json"]);
+    let got: serde_json::Value = serde_json::from_str(&list("codex", command)).unwrap();
+    assert_eq!(got["transport"]["command"], "codeinfo", "{got}");
+    assert_eq!(got["transport"]["args"], serde_json::json!(["stdio"]), "{got}");
+    assert_eq!(got["tool_timeout_sec"], 1800.0, "{got}");
+    home.well(&["uninstall", "codex", "--yes"]);
+    assert_eq!(home.text(".codex/config.toml"), before);
+    let mut command = home.command(codex::binary().to_str().unwrap());
+    command.args(["mcp", "list"]);
+    assert!(!list("codex", command).contains("codeinfo"));
+}
+
+/// The clients from npm, 0.8 GB: with `CLIENTS=all`.
+#[test]
+fn clients_from_npm_list_what_was_installed_for_them() {
+    if std::env::var_os("CLIENTS").is_none_or(|clients| clients != "all") {
+        return;
+    }
+    for (id, package, version, entry) in [
+        (
+            "claude-code",
+            "@anthropic-ai/claude-code",
+            "2.1.197",
+            "@anthropic-ai/claude-code-linux-x64/claude",
+        ),
+        ("gemini", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js"),
+        ("opencode", "opencode-ai", "1.18.33", "opencode-linux-x64/bin/opencode"),
+        ("qwen", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js"),
+    ] {
+        let folder =
+            install::npm(&format!("{id}-{version}"), &format!("{package}@{version}"), Parts::Whole);
+        let entry = folder.join("node_modules").join(entry);
+        let home = Home::with_program();
+        home.well(&["install", id, "--yes"]);
+        let mut command = if entry.extension().is_some() {
+            let mut command = home.command(node().to_str().unwrap());
+            command.arg(&entry);
+            command
+        } else {
+            home.command(entry.to_str().unwrap())
+        };
+        // They start programs of the system beside ours.
+        command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
+        command.args(["mcp", "list"]).current_dir(home.0.path());
+        assert_listed(id, &list(id, command));
+        home.well(&["uninstall", id, "--yes"]);
+        assert!(!home.shown().contains(BINARY), "{}", home.shown());
+    }
+}

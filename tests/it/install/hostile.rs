@@ -1,0 +1,121 @@
+//! Files that cannot be edited are left as they are, and what to paste is printed.
+
+use super::*;
+
+const CODEX: &str = ".codex/config.toml";
+const GEMINI: &str = ".gemini/settings.json";
+
+/// Installs, which must fail for `client` alone and soon, and returns what was said.
+fn refused(home: &Home, client: &str) -> String {
+    let ended = home.run(&["install", client, "windsurf", "--yes"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.said.contains("nothing of it was changed"), "{}", ended.said);
+    assert!(ended.said.contains("paste into"), "{}", ended.said);
+    // The others are set up all the same.
+    assert!(home.text(".codeium/windsurf/mcp_config.json").contains("codeinfo"));
+    home.well(&["uninstall", "--yes"]);
+    ended.said
+}
+
+#[test]
+fn texts_that_are_not_what_clients_read_stay_as_they_are() {
+    let deep =
+        |open: &str, close: &str| format!("{}{}", open.repeat(100_000), close.repeat(100_000));
+    let json = [
+        ("{\"a\": }", "is not JSON"),
+        ("{} {}", "is not JSON"),
+        ("{'a': 1}", "is not JSON"),
+        ("[]", "no object"),
+        ("{\"mcpServers\": []}", "mcpServers is no object"),
+        ("{\"mcpServers\": {}, \"mcpServers\": {}}", "twice"),
+        ("{\"mcpServers\": {\"codeinfo\": {}, \"code\\u0069nfo\": {}}}", "twice"),
+        (&deep("[", "]"), "depth"),
+        (&deep("{\"a\":", "1}"), "is not JSON"),
+    ];
+    for (text, reason) in json {
+        let home = Home::with_program();
+        home.write(GEMINI, text);
+        let said = refused(&home, "gemini");
+        assert!(said.contains(reason), "{reason}: {}", said.get(..300).unwrap_or(&said));
+        assert_eq!(home.text(GEMINI), text);
+    }
+    let toml = [
+        ("a = ", "is not TOML"),
+        ("a = 1\na = 2\n", "is not TOML"),
+        ("mcp_servers = 1\n", "no table"),
+        ("[[mcp_servers]]\n", "no table"),
+        ("[mcp_servers]\ncodeinfo = 1\n", "no table"),
+        ("a.b = 1\nc = 2\na.d = 3\n[mcp_servers.codeinfo]\n", "edited safely"),
+        (&format!("a = {}", deep("[", "]")), "is not TOML"),
+    ];
+    for (text, reason) in toml {
+        let home = Home::with_program();
+        home.write(CODEX, text);
+        let said = refused(&home, "codex");
+        assert!(said.contains(reason), "{reason}: {}", said.get(..300).unwrap_or(&said));
+        assert_eq!(home.text(CODEX), text);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_stay_as_they_are() {
+    let home = Home::with_program();
+    home.write(GEMINI, b"{\"a\": \"\xff\"}");
+    assert!(refused(&home, "gemini").contains("not UTF-8"));
+    assert_eq!(fs::read(home.path(GEMINI)).unwrap(), b"{\"a\": \"\xff\"}");
+}
+
+#[test]
+fn what_is_no_file_is_neither_waited_for_nor_replaced() {
+    let home = Home::with_program();
+    fs::create_dir_all(home.path(CODEX)).unwrap();
+    refused(&home, "codex");
+    assert!(home.path(CODEX).is_dir());
+
+    fs::create_dir_all(home.path(".gemini")).unwrap();
+    let made = Command::new("mkfifo").arg(home.path(GEMINI)).status().unwrap();
+    assert!(made.success());
+    assert!(refused(&home, "gemini").contains("not a regular file"));
+
+    fs::create_dir_all(home.path(".qwen")).unwrap();
+    symlink("nowhere", home.path(".qwen/settings.json")).unwrap();
+    assert!(refused(&home, "qwen").contains("is a link to what cannot be opened"));
+    symlink("settings.json", home.path(".cursor")).unwrap();
+    let ended = home.run(&["install", "cursor", "--yes"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+}
+
+#[test]
+fn a_file_that_nobody_may_write_or_that_is_huge_stays() {
+    let home = Home::with_program();
+    home.write(CODEX, "a = 1\n");
+    fs::set_permissions(home.path(CODEX), fs::Permissions::from_mode(0o444)).unwrap();
+    assert!(refused(&home, "codex").contains("is read-only"));
+    assert_eq!(home.text(CODEX), "a = 1\n");
+
+    home.write(GEMINI, "{}");
+    fs::File::options().write(true).open(home.path(GEMINI)).unwrap().set_len(100 << 20).unwrap();
+    assert!(refused(&home, "gemini").contains("larger than 8 MiB"));
+}
+
+#[test]
+fn a_record_that_was_tampered_with_puts_nothing_back() {
+    let home = Home::with_program();
+    home.write(CODEX, "a = 1\n");
+    home.well(&["install", "codex", "--yes"]);
+    let backup = fs::read_dir(home.path("data/clients")).unwrap().map(|one| one.unwrap().path());
+    let backup = backup.into_iter().find(|path| path.extension().unwrap() == "before").unwrap();
+    assert_eq!(fs::read(&backup).unwrap(), b"a = 1\n");
+    fs::write(&backup, "b = 2\n").unwrap();
+    home.well(&["uninstall", "codex", "--yes"]);
+    assert_eq!(home.text(CODEX), "a = 1\n");
+}
+
+#[test]
+fn a_home_that_is_unknown_is_an_error() {
+    let home = Home::new();
+    let mut command = home.command(BINARY);
+    let ended = home.end(command.env_remove("HOME").args(["install", "--all", "--yes"]));
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.failed.contains("`HOME`"), "{ended:?}");
+}
