@@ -6,6 +6,7 @@ mod args;
 mod change;
 mod clients;
 mod edit;
+mod entry;
 mod error;
 mod file;
 mod instructions;
@@ -23,7 +24,8 @@ pub use places::{Places, Platform, program};
 
 use self::{
     change::{Change, Edit, Plan},
-    clients::{CLIENTS, Connection, Entry},
+    clients::{CLIENTS, Connection},
+    entry::Entry,
     talk::say,
 };
 use crate::config::Config;
@@ -63,7 +65,7 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
         }
     }
     if asked.instructions {
-        plan_instructions(&mut plan, &|name, path| {
+        plan_instructions(&mut plan, |name, path| {
             let edits = (&instructions::with as Edit<'_>, &instructions::without as Edit<'_>);
             Change::planned(name, path, config, edits)
         })?;
@@ -101,7 +103,7 @@ pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError>
         }
     }
     if asked.instructions {
-        plan_instructions(&mut plan, &|name, path| {
+        plan_instructions(&mut plan, |name, path| {
             Change::undone_or_none(name, path, config, &instructions::without)
         })?;
     }
@@ -117,7 +119,7 @@ fn places(config: &Config) -> Result<Places<'_>, InstallError> {
 
 fn plan_instructions(
     plan: &mut Plan,
-    planned: &dyn Fn(&str, &Path) -> Result<Option<Change>, InstallError>,
+    planned: impl Fn(&str, &Path) -> Result<Option<Change>, InstallError>,
 ) -> Result<(), InstallError> {
     for path in instructions::documents(Path::new("."))? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -37,7 +37,7 @@ const SETTINGS: [&str; 14] = [
     "LOG_FORMAT",
 ];
 /// Longest wait for the manager of services.
-const WAIT: Duration = Duration::from_secs(60);
+const WAIT: Duration = Duration::from_mins(1);
 
 /// What to do with the service.
 #[derive(Debug, Subcommand)]

@@ -71,13 +71,10 @@ impl Change {
         let found = file::read(path)?;
         let Some(now) = &found.text else { return Ok(None) };
         let place = Place::new(&config.data_dir, &found.path);
-        let before = match place.load().and_then(|record| place.before(&record, now)) {
-            Some(before) => before,
-            None => {
-                let text = without(now).map_err(|refusal| InstallError::refused(path, &refusal))?;
-                Before::Text(text)
-            }
-        };
+        let kept = place.load().and_then(|record| place.before(&record, now));
+        let refused = |refusal| InstallError::refused(path, &refusal);
+        let our_part = || without(now).map(Before::Text).map_err(refused);
+        let before = kept.map_or_else(our_part, Ok)?;
         if before == Before::Text(now.clone()) {
             return Ok(None);
         }

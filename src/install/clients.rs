@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    edit::{
-        Syntax,
+    entry::{
+        Entry, Syntax,
         Value::{self, List, Number, Text, Yes},
     },
     places::{Places, Platform, program},
@@ -69,12 +69,6 @@ pub(super) enum Connection {
     Program { command: String, args: Vec<String> },
     Url(String),
 }
-
-/// The members of a server in their order.
-pub(super) type Entry = Vec<(&'static str, Value)>;
-
-/// Members that say how a server is reached: those that an entry lacks do not stay from an older one.
-pub(super) const TRANSPORT: [&str; 6] = ["type", "command", "args", "url", "httpUrl", "serverUrl"];
 
 pub(super) static CLIENTS: [Client; 10] = [
     Client {
@@ -225,29 +219,28 @@ impl Client {
 
     /// Returns the entry for a connection, or `None` where the client knows no such connections.
     pub(super) fn entry(&self, connection: Connection) -> Option<Entry> {
-        let Connection::Program { command, args } = connection else {
-            let Connection::Url(url) = connection else { return None };
-            return self.remote(Text(url));
-        };
-        let timeout = |name, wait| Some((name, Number(wait)));
-        let kind = |name: &str| Some(("type", Text(name.to_owned())));
-        let (kind, program, timeout) = match self.form {
-            Form::Codex => (None, None, timeout("tool_timeout_sec", WAIT_SECS)),
-            Form::Typed => (kind("stdio"), None, None),
-            Form::Plain | Form::Windsurf | Form::Local => (None, None, None),
-            Form::Gemini => (None, None, timeout("timeout", WAIT_MS)),
-            Form::OpenCode => (kind("local"), Some(()), timeout("timeout", WAIT_MS)),
-            Form::Zed => (None, None, timeout("timeout", WAIT_SECS)),
-        };
-        let mut entry: Entry = kind.into_iter().collect();
-        if program.is_some() {
-            let whole = std::iter::once(command).chain(args).collect();
-            entry.extend([("command", List(whole)), ("enabled", Yes)]);
-        } else {
-            entry.extend([("command", Text(command)), ("args", List(args))]);
+        match connection {
+            Connection::Program { command, args } => Some(self.local(command, args)),
+            Connection::Url(url) => self.remote(Text(url)),
         }
-        entry.extend(timeout);
-        Some(entry)
+    }
+
+    fn local(&self, command: String, args: Vec<String>) -> Entry {
+        let kind = |name: &str| ("type", Text(name.to_owned()));
+        if matches!(self.form, Form::OpenCode) {
+            let whole = List(std::iter::once(command).chain(args).collect());
+            let wait = ("timeout", Number(WAIT_MS));
+            return vec![kind("local"), ("command", whole), ("enabled", Yes), wait];
+        }
+        let mut entry = vec![("command", Text(command)), ("args", List(args))];
+        match self.form {
+            Form::Codex => entry.push(("tool_timeout_sec", Number(WAIT_SECS))),
+            Form::Typed => entry.insert(0, kind("stdio")),
+            Form::Gemini => entry.push(("timeout", Number(WAIT_MS))),
+            Form::Zed => entry.push(("timeout", Number(WAIT_SECS))),
+            Form::Plain | Form::OpenCode | Form::Windsurf | Form::Local => {}
+        }
+        entry
     }
 
     fn remote(&self, url: Value) -> Option<Entry> {

@@ -3,29 +3,12 @@
 mod json;
 mod tables;
 
-use super::clients::Entry;
+use super::entry::{Entry, Syntax};
 
 /// The name of the entry.
 pub(super) const NAME: &str = "codeinfo";
 /// What some editors put before the text of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
-
-/// The language of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Syntax {
-    /// JSON, where comments and trailing commas are let stand.
-    Json,
-    Toml,
-}
-
-/// The value of a member.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
-    Text(String),
-    List(Vec<String>),
-    Number(u32),
-    Yes,
-}
 
 /// Why a text is left as it is, in words that follow "the file".
 #[derive(Debug, thiserror::Error)]

@@ -27,7 +27,7 @@ pub(super) fn documents(folder: &Path) -> Result<Vec<PathBuf>, InstallError> {
         .iter()
         .filter(|path| path.symlink_metadata().is_ok())
         .filter(|path| {
-            let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            let real = path.canonicalize().unwrap_or_else(|_| (*path).clone());
             let is_new = !seen.contains(&real);
             seen.push(real);
             is_new

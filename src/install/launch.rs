@@ -20,7 +20,7 @@ const CACHES: [(&[&str], &str, &[&str]); 2] =
 
 /// Returns the command for the program at `exe`, started by a client.
 pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom) -> Launch {
-    let parts: Vec<&OsStr> = exe.components().map(|part| part.as_os_str()).collect();
+    let parts: Vec<&OsStr> = exe.components().map(std::path::Component::as_os_str).collect();
     let is_cached = |marks: &[&str]| {
         parts.windows(marks.len()).any(|window| window.iter().zip(marks).all(|(a, b)| a == b))
     };

@@ -1,7 +1,7 @@
 //! Remembers what a file was before it was changed, so that it can be put back.
 //!
 //! Two small files in the data folder for each file that was changed: `NAME.before`, the bytes that were there,
-//! and `NAME.json`, which says what they belong to. A file that is no longer as it was left gets none of
+//! and `NAME.changed`, which says what they belong to. A file that is no longer as it was left gets none of
 //! them back.
 
 use std::{
@@ -65,7 +65,7 @@ impl Place {
 
     /// Returns the record. One that cannot be read counts as none: then only our own entry is removed.
     pub(super) fn load(&self) -> Option<Record> {
-        let bytes = atomic::read(&self.file("json"), Readers::Owner).ok()??;
+        let bytes = atomic::read(&self.file("changed"), Readers::Owner).ok()??;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
         (record.path == self.path).then_some(record)
     }
@@ -108,14 +108,14 @@ impl Place {
     }
 
     pub(super) fn store(&self, record: &Record) -> Result<(), InstallError> {
-        let file = self.file("json");
+        let file = self.file("changed");
         let failed = |source| InstallError::file(&file, source);
         let bytes = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
         atomic::replace(&file, &bytes, Readers::Owner).map_err(failed)
     }
 
     pub(super) fn forget(&self) -> Result<(), InstallError> {
-        for file in [self.file("json"), self.backup()] {
+        for file in [self.file("changed"), self.backup()] {
             atomic::remove(&file).map_err(|source| InstallError::file(&file, source))?;
         }
         Ok(())

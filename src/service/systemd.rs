@@ -55,7 +55,7 @@ fn quoted(word: &str, dollar: &str) -> String {
     for c in word.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
-            '%' => quoted.push_str("%%"),
+            '%' => quoted.extend(['%', '%']),
             '$' => quoted.push_str(dollar),
             _ => quoted.push(c),
         }

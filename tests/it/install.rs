@@ -116,6 +116,16 @@ impl Home {
         named
     }
 
+    /// Every file in one line.
+    fn lines(&self) -> String {
+        let shown = self.shown();
+        let files = shown.split("== ").skip(1).map(|file| {
+            let (name, text) = file.split_once('\n').unwrap();
+            format!("{name}: {}\n", text.split_whitespace().collect::<Vec<_>>().join(" "))
+        });
+        files.collect()
+    }
+
     fn shown(&self) -> String {
         let home = self.0.path().to_str().unwrap().to_owned();
         let files = self.files().into_iter().map(|(name, bytes)| {
@@ -137,100 +147,17 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
 fn every_client_is_set_up_in_its_own_file_and_form() {
     let home = Home::with_program();
     home.well(&["install", "--all", "--yes"]);
-    assert_snapshot!(home.shown(), @r#"
-    == .claude.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "type": "stdio",
-          "command": "codeinfo",
-          "args": ["stdio"]
-        }
-      }
-    }
-    == .codeium/windsurf/mcp_config.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "command": "~/bin/codeinfo",
-          "args": ["stdio"]
-        }
-      }
-    }
-    == .codex/config.toml
-    [mcp_servers.codeinfo]
-    command = "codeinfo"
-    args = ["stdio"]
-    tool_timeout_sec = 1800
-    == .config/Claude/claude_desktop_config.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "command": "~/bin/codeinfo",
-          "args": ["stdio"]
-        }
-      }
-    }
-    == .config/Code/User/mcp.json
-    {
-      "servers": {
-        "codeinfo": {
-          "type": "stdio",
-          "command": "~/bin/codeinfo",
-          "args": ["stdio"]
-        }
-      }
-    }
-    == .config/opencode/opencode.json
-    {
-      "mcp": {
-        "codeinfo": {
-          "type": "local",
-          "command": ["codeinfo", "stdio"],
-          "enabled": true,
-          "timeout": 1800000
-        }
-      }
-    }
-    == .config/zed/settings.json
-    {
-      "context_servers": {
-        "codeinfo": {
-          "command": "~/bin/codeinfo",
-          "args": ["stdio"],
-          "timeout": 1800
-        }
-      }
-    }
-    == .cursor/mcp.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "command": "~/bin/codeinfo",
-          "args": ["stdio"]
-        }
-      }
-    }
-    == .gemini/settings.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "command": "codeinfo",
-          "args": ["stdio"],
-          "timeout": 1800000
-        }
-      }
-    }
-    == .qwen/settings.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "command": "codeinfo",
-          "args": ["stdio"],
-          "timeout": 1800000
-        }
-      }
-    }
+    assert_snapshot!(home.lines(), @r#"
+    .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio"] } } }
+    .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
+    .codex/config.toml: [mcp_servers.codeinfo] command = "codeinfo" args = ["stdio"] tool_timeout_sec = 1800
+    .config/Claude/claude_desktop_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
+    .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "stdio", "command": "~/bin/codeinfo", "args": ["stdio"] } } }
+    .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "local", "command": ["codeinfo", "stdio"], "enabled": true, "timeout": 1800000 } } }
+    .config/zed/settings.json: { "context_servers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"], "timeout": 1800 } } }
+    .cursor/mcp.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
+    .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000 } } }
+    .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000 } } }
     "#);
     // What was made is taken away, with its folders.
     home.well(&["uninstall", "--yes"]);
@@ -247,83 +174,16 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     let ended = home.run(&["install", "--all", "--http", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.said.contains("takes programs only"), "{}", ended.said);
-    assert_snapshot!(home.shown(), @r#"
-    == .claude.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "type": "http",
-          "url": "http://127.0.0.1:5011/mcp"
-        }
-      }
-    }
-    == .codeium/windsurf/mcp_config.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "serverUrl": "http://127.0.0.1:5011/mcp"
-        }
-      }
-    }
-    == .codex/config.toml
-    [mcp_servers.codeinfo]
-    url = "http://127.0.0.1:5011/mcp"
-    tool_timeout_sec = 1800
-    == .config/Code/User/mcp.json
-    {
-      "servers": {
-        "codeinfo": {
-          "type": "http",
-          "url": "http://127.0.0.1:5011/mcp"
-        }
-      }
-    }
-    == .config/opencode/opencode.json
-    {
-      "mcp": {
-        "codeinfo": {
-          "type": "remote",
-          "url": "http://127.0.0.1:5011/mcp",
-          "enabled": true,
-          "timeout": 1800000
-        }
-      }
-    }
-    == .config/zed/settings.json
-    {
-      "context_servers": {
-        "codeinfo": {
-          "url": "http://127.0.0.1:5011/mcp",
-          "timeout": 1800
-        }
-      }
-    }
-    == .cursor/mcp.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "url": "http://127.0.0.1:5011/mcp"
-        }
-      }
-    }
-    == .gemini/settings.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "httpUrl": "http://127.0.0.1:5011/mcp",
-          "timeout": 1800000
-        }
-      }
-    }
-    == .qwen/settings.json
-    {
-      "mcpServers": {
-        "codeinfo": {
-          "httpUrl": "http://127.0.0.1:5011/mcp",
-          "timeout": 1800000
-        }
-      }
-    }
+    assert_snapshot!(home.lines(), @r#"
+    .claude.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp" } } }
+    .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "serverUrl": "http://127.0.0.1:5011/mcp" } } }
+    .codex/config.toml: [mcp_servers.codeinfo] url = "http://127.0.0.1:5011/mcp" tool_timeout_sec = 1800
+    .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp" } } }
+    .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "remote", "url": "http://127.0.0.1:5011/mcp", "enabled": true, "timeout": 1800000 } } }
+    .config/zed/settings.json: { "context_servers": { "codeinfo": { "url": "http://127.0.0.1:5011/mcp", "timeout": 1800 } } }
+    .cursor/mcp.json: { "mcpServers": { "codeinfo": { "url": "http://127.0.0.1:5011/mcp" } } }
+    .gemini/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000 } } }
+    .qwen/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000 } } }
     "#);
     // From one to the other, nothing of the first stays.
     home.well(&[

@@ -96,6 +96,11 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ("src/secret/names.rs", CODE, "code may be named after secrets; more would let secrets in"),
     ("src/secret/shape.rs", &[";"], "what ends values"),
     ("src/secret/table.rs", &["--"], "the rule below the heads of a table"),
+    (
+        "src/install/edit/json/splice.rs",
+        &["//", "/*", "*/"],
+        "comments of the one language that it edits",
+    ),
     ("src/search/excerpt/render.rs", &["s"], "the end of a plural"),
     ("src/store/identity.rs", &["instance"], "a part of a record"),
     (

@@ -11,8 +11,8 @@ use jsonc_parser::{
 use serde_json::json;
 
 use self::splice::{Style, added, removed};
-use super::{NAME, Refusal, Value};
-use crate::install::clients::{Entry, TRANSPORT};
+use super::{NAME, Refusal};
+use crate::install::entry::{Entry, TRANSPORT, Value};
 
 /// Comments and trailing commas are what clients read beside JSON.
 const OPTIONS: ParseOptions = ParseOptions {

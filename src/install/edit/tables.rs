@@ -4,8 +4,8 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
-use super::{NAME, Refusal, Value};
-use crate::install::clients::{Entry, TRANSPORT};
+use super::{NAME, Refusal};
+use crate::install::entry::{Entry, TRANSPORT, Value};
 
 pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
     let mut document = parsed(text)?;

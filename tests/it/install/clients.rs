@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{BINARY, Home};
+use super::Home;
 use crate::support::{
     codex,
     install::{self, Parts, node},
@@ -69,19 +69,23 @@ fn clients_from_npm_list_what_was_installed_for_them() {
             install::npm(&format!("{id}-{version}"), &format!("{package}@{version}"), Parts::Whole);
         let entry = folder.join("node_modules").join(entry);
         let home = Home::with_program();
-        home.well(&["install", id, "--yes"]);
-        let mut command = if entry.extension().is_some() {
-            let mut command = home.command(node().to_str().unwrap());
-            command.arg(&entry);
-            command
-        } else {
-            home.command(entry.to_str().unwrap())
+        let listed = || {
+            let mut command = if entry.extension().is_some() {
+                let mut command = home.command(node().to_str().unwrap());
+                command.arg(&entry);
+                command
+            } else {
+                home.command(entry.to_str().unwrap())
+            };
+            // They start programs of the system beside ours.
+            command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
+            command.args(["mcp", "list"]).current_dir(home.0.path());
+            list(id, command)
         };
-        // They start programs of the system beside ours.
-        command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
-        command.args(["mcp", "list"]).current_dir(home.0.path());
-        assert_listed(id, &list(id, command));
+        home.well(&["install", id, "--yes"]);
+        assert_listed(id, &listed());
         home.well(&["uninstall", id, "--yes"]);
-        assert!(!home.shown().contains(BINARY), "{}", home.shown());
+        let said = listed();
+        assert!(!said.contains("codeinfo"), "{id}: {said}");
     }
 }

@@ -310,12 +310,8 @@ impl Random {
         let mut text = String::from(self.one(&["", "# top\n", "\u{feff}"]));
         let keys = |random: &mut Self, text: &mut String| {
             for at in 0..random.0.usize(..3) {
-                *text += &format!(
-                    "k{at}{}{}{}",
-                    random.one(&["=", " = "]),
-                    random.one(&values),
-                    random.one(&ends)
-                );
+                let parts = [random.one(&["=", " = "]), random.one(&values), random.one(&ends)];
+                *text += &(format!("k{at}") + &parts.concat());
             }
         };
         keys(self, &mut text);
@@ -332,7 +328,7 @@ impl Random {
         }
         self.0.shuffle(&mut tables);
         for table in tables {
-            text += &format!("{table}{}", self.one(&ends));
+            text += &[table, self.one(&ends)].concat();
             keys(self, &mut text);
         }
         if self.0.bool() { text.trim_end_matches(['\r', '\n']).to_owned() } else { text }

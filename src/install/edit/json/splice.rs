@@ -30,12 +30,11 @@ impl Style {
     /// Returns an object whose line is indented by `indent`.
     pub(super) fn object(&self, indent: &str, members: &[(&str, String)]) -> String {
         let inner = self.deeper(indent);
-        let (open, between, close) = match self.unit {
-            None => (String::new(), ", ".to_owned(), String::new()),
-            Some(_) => {
-                let line = format!("{}{inner}", self.end);
-                (line.clone(), format!(",{line}"), format!("{}{indent}", self.end))
-            }
+        let (open, between, close) = if self.unit.is_none() {
+            (String::new(), ", ".to_owned(), String::new())
+        } else {
+            let line = format!("{}{inner}", self.end);
+            (line.clone(), format!(",{line}"), format!("{}{indent}", self.end))
         };
         let members: Vec<String> =
             members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
