@@ -1,7 +1,10 @@
 //! What can be typed after `codeinfo install` and `codeinfo uninstall`.
 #![expect(clippy::doc_markdown, reason = "doc comments are help texts here")]
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 
 use super::clients::{CLIENTS, Client};
 
@@ -9,8 +12,8 @@ use super::clients::{CLIENTS, Client};
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that people type")]
 pub struct Install {
-    /// The clients [default: those that are found on this machine]
-    #[arg(value_name = "CLIENT", value_parser = client)]
+    /// The clients [default: those that are found on this machine]; for others see --print-config
+    #[arg(value_name = "CLIENT", value_parser = client())]
     pub clients: Vec<&'static Client>,
     /// Set up every client that is known, found or not
     #[arg(long, conflicts_with = "clients")]
@@ -37,7 +40,7 @@ pub struct Install {
 #[derive(Debug, Args)]
 pub struct Uninstall {
     /// The clients [default: all that have it]
-    #[arg(value_name = "CLIENT", value_parser = client)]
+    #[arg(value_name = "CLIENT", value_parser = client())]
     pub clients: Vec<&'static Client>,
     /// Write without asking
     #[arg(long, short)]
@@ -48,10 +51,8 @@ pub struct Uninstall {
     pub instructions: bool,
 }
 
-fn client(id: &str) -> Result<&'static Client, String> {
-    let known = || CLIENTS.iter().map(|client| client.id).collect::<Vec<_>>().join(", ");
-    CLIENTS
-        .iter()
-        .find(|client| client.id == id)
-        .ok_or_else(|| format!("known clients are {}; for others see --print-config", known()))
+/// Reads the name of a client; shells complete it.
+fn client() -> impl TypedValueParser<Value = &'static Client> {
+    let ids = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.id));
+    ids.try_map(|id| CLIENTS.iter().find(|client| client.id == id).ok_or("unknown client"))
 }

@@ -260,3 +260,48 @@ impl Client {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Environment;
+
+    /// The files of all clients on a platform, from the environment that it has.
+    fn files(platform: Platform, variables: &[(&str, &str)]) -> Vec<String> {
+        let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let environment = Environment::new(pairs);
+        let places = Places::new(platform, &environment).unwrap();
+        CLIENTS.iter().map(|client| client.file(&places).display().to_string()).collect()
+    }
+
+    #[test]
+    fn files_are_where_each_platform_has_them() {
+        let mac = files(Platform::MacOs, &[("HOME", "/Users/nobody-here")]);
+        assert_eq!(
+            mac,
+            [
+                "/Users/nobody-here/.codex/config.toml",
+                "/Users/nobody-here/.claude.json",
+                "/Users/nobody-here/.cursor/mcp.json",
+                "/Users/nobody-here/.gemini/settings.json",
+                "/Users/nobody-here/Library/Application Support/Code/User/mcp.json",
+                "/Users/nobody-here/.config/opencode/opencode.json",
+                "/Users/nobody-here/.codeium/windsurf/mcp_config.json",
+                "/Users/nobody-here/.config/zed/settings.json",
+                "/Users/nobody-here/Library/Application Support/Claude/claude_desktop_config.json",
+                "/Users/nobody-here/.qwen/settings.json",
+            ]
+        );
+        let home = ("USERPROFILE", "C:/Users/nobody");
+        let windows = files(Platform::Windows, &[home, ("APPDATA", "D:/Roaming")]);
+        let differing: Vec<&str> =
+            windows.iter().filter_map(|file| file.strip_prefix("D:/Roaming/")).collect();
+        assert_eq!(
+            differing,
+            ["Code/User/mcp.json", "Zed/settings.json", "Claude/claude_desktop_config.json"]
+        );
+        let unset = files(Platform::Windows, &[home]);
+        assert_eq!(unset.get(4).unwrap(), "C:/Users/nobody/AppData/Roaming/Code/User/mcp.json");
+        assert!(Places::new(Platform::Windows, &Environment::default()).is_none());
+    }
+}

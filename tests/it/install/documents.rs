@@ -189,7 +189,7 @@ fn a_path_with_any_sign_comes_whole_into_every_file() {
     let home = Home::new();
     let program = home.path("a \"b\" \\c ü $D %E #f/codeinfo");
     fs::create_dir(program.parent().unwrap()).unwrap();
-    fs::copy(BINARY, &program).unwrap();
+    fs::hard_link(BINARY, &program).unwrap();
     let mut command = home.command(program.to_str().unwrap());
     assert_eq!(home.end(command.args(["install", "codex", "cursor", "--yes"])).code, Some(0));
     let codex: toml::Table = home.text(CODEX).parse().unwrap();
