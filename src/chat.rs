@@ -21,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
@@ -187,6 +187,22 @@ impl Chat {
     /// to be usable.
     pub async fn presence(&self) -> Presence {
         self.codex.usable().await
+    }
+
+    /// Returns what is known of Codex, if anything is.
+    pub fn known_presence(&self) -> Option<Presence> {
+        self.codex.known()
+    }
+
+    /// Returns the moments at which Codex becomes usable, or no longer is.
+    pub fn changes(&self) -> BoxStream<'static, ()> {
+        self.codex.changes()
+    }
+
+    /// Returns the names of the repositories that can be asked about.
+    pub async fn repositories(&self) -> Result<Vec<String>, ChatError> {
+        let roots = self.store.roots().await?;
+        Ok(roots.into_iter().map(|root| root.name).collect())
     }
 
     /// Refuses while there is nothing to ask about.

@@ -51,7 +51,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         | Command::Completions { .. }
         | Command::Install(_)
         | Command::Service(_)
-         | Command::Stdio(_)
+        | Command::Stdio(_)
         | Command::Uninstall(_) => Ok(()),
     }
 }

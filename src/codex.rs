@@ -1,6 +1,7 @@
 //! Drives one long-lived `codex app-server` over its standard streams.
 
 mod cell;
+mod changes;
 mod confinement;
 mod error;
 mod event;
@@ -30,7 +31,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{sync::OnceCell, time::timeout};
+use tokio::{
+    sync::{OnceCell, watch},
+    time::timeout,
+};
 use tracing::{info, warn};
 
 pub use self::{
@@ -82,6 +86,8 @@ struct Inner {
     sight: Sight,
     /// What was asked last of what the shell does not read.
     unread: Probe<Asked>,
+    /// Whether Codex can be used, for who waits for a change; `None` before the first probe.
+    usable: watch::Sender<Option<bool>>,
     /// Whether a probe in the background is under way.
     refreshing: AtomicBool,
 }
@@ -123,6 +129,7 @@ impl Codex {
                 scratches: OnceCell::new(),
                 sight: Sight::default(),
                 unread: Probe::default(),
+                usable: watch::Sender::new(None),
                 refreshing: AtomicBool::new(false),
             }
         }))
@@ -132,21 +139,31 @@ impl Codex {
     pub fn presence(&self) -> Presence {
         let latest = self.0.known.latest();
         if latest.as_ref().is_none_or(|(_, age)| *age >= self.0.settings.presence_ttl) {
-            self.refresh();
+            self.refresh(BELIEVED);
         }
         latest.map_or_else(presence::unknown, |(presence, _)| presence)
     }
 
+    /// Returns what is known, if anything is.
+    pub fn known(&self) -> Option<Presence> {
+        self.0.known.latest().map(|(presence, _)| presence)
+    }
+
     /// Checks now whether Codex is usable. Callers at the same time share one probe.
     pub async fn check(&self) -> Presence {
+        self.check_believing(BELIEVED).await
+    }
+
+    /// Does the same, and believes a process younger than `believed` that Codex cannot be used.
+    async fn check_believing(&self, believed: Duration) -> Presence {
         let asked = Instant::now();
         let probe = || async {
-            let presence = match timeout(MAX_PROBE, self.probe()).await {
+            let presence = match timeout(MAX_PROBE, self.probe(believed)).await {
                 Ok(Ok(presence)) => presence,
                 Ok(Err(error)) => Presence::Unavailable(error.unavailable()),
                 Err(_) => Presence::Unavailable(CodexError::TimedOut("a check").unavailable()),
             };
-            self.log_change(&presence);
+            self.changed(&presence);
             presence
         };
         self.0.known.get(|_, age| age < asked.elapsed(), probe).await
@@ -215,13 +232,13 @@ impl Codex {
         if kind == Some(TurnErrorKind::Unauthorized) {
             self.0.slot.invalidate().await;
         }
-        self.refresh();
+        self.refresh(BELIEVED);
     }
 
     /// Has the process replaced, and with it ended whatever it still does.
     pub async fn replace(&self) {
         self.0.slot.invalidate().await;
-        self.refresh();
+        self.refresh(BELIEVED);
     }
 
     pub fn counts(&self) -> Counts {
@@ -240,7 +257,7 @@ impl Codex {
             return;
         }
         let presence = Presence::Unavailable(CodexError::Gone(end).unavailable());
-        self.log_change(&presence);
+        self.changed(&presence);
         self.0.known.note(presence, Instant::now());
         let codex = self.clone();
         self.0.tasks.spawn(async move {
@@ -251,10 +268,10 @@ impl Codex {
         });
     }
 
-    async fn probe(&self) -> Result<Presence, CodexError> {
+    async fn probe(&self, believed: Duration) -> Result<Presence, CodexError> {
         let asked = Instant::now();
         let server = self.0.slot.server(Need::Any).await?;
-        let is_young = asked.saturating_duration_since(server.started) < BELIEVED;
+        let is_young = asked.saturating_duration_since(server.started) < believed;
         match self.probe_with(&server).await {
             Err(error @ (CodexError::SignedOut | CodexError::MissingKey { .. })) if is_young => {
                 Err(error)
@@ -277,8 +294,8 @@ impl Codex {
         Ok(presence)
     }
 
-    /// Starts a probe in the background, one at a time.
-    fn refresh(&self) {
+    /// Starts a probe in the background, one at a time, which believes a process younger than `believed`.
+    fn refresh(&self, believed: Duration) {
         if self.0.refreshing.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -286,14 +303,21 @@ impl Codex {
         self.0.tasks.spawn(async move {
             tokio::select! {
                 () = codex.0.tasks.stopping().cancelled() => {}
-                _ = codex.check() => {}
+                _ = codex.check_believing(believed) => {}
             }
             codex.0.refreshing.store(false, Ordering::Release);
         });
     }
 
-    /// Logs a change of presence, once.
-    fn log_change(&self, presence: &Presence) {
+    /// Announces and logs a change of presence, once.
+    fn changed(&self, presence: &Presence) {
+        let is_usable = Some(matches!(presence, Presence::Available { .. }));
+        self.0.usable.send_if_modified(|known| {
+            // The first probe changes nothing: who asked before it waited for it.
+            let is_change = known.is_some() && *known != is_usable;
+            *known = is_usable;
+            is_change
+        });
         let before = self.0.known.latest().map_or_else(presence::unknown, |(before, _)| before);
         match presence {
             same if *same == before => {}

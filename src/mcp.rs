@@ -1,18 +1,22 @@
 //! The MCP server (port 5011): one tool, `codebase_question`.
 
 mod error;
+mod plain;
 mod progress;
 mod protocol;
+mod result;
 mod tool;
 
 use std::sync::Arc;
 
 use codeinfo_mcp::{Bounds, Endpoint, SchemaError};
 use hyper::Method;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     chat::Chat,
     config::Http,
+    domain::Principal,
     mcp_http::{self, Form, Relays},
     net::{self, Handler, Request, Response},
 };
@@ -29,29 +33,40 @@ pub struct Mcp {
 impl Mcp {
     /// Builds the handler; fails only when the tool's schema is invalid.
     pub fn new(chat: Chat, http: &Http, relays: Relays) -> Result<Self, SchemaError> {
-        Ok(Self { questions: Questions::new(chat)?, bounds: mcp_http::bounds(http), relays })
+        Ok(Self {
+            questions: Questions::new(chat, http.max_result_bytes)?,
+            bounds: mcp_http::bounds(http),
+            relays,
+        })
     }
 
-    async fn post(&self, request: &mut Request) -> Result<Response, net::HttpError> {
+    async fn exchange(&self, request: &mut Request) -> Result<Response, net::HttpError> {
+        let endpoint = self.endpoint(request.principal().cloned(), request.stopping());
         match (request.method(), request.path()) {
-            (&Method::POST, "/" | "/mcp") => {}
+            (&Method::POST, "/" | "/mcp") => mcp_http::post(&endpoint, request, &self.bounds).await,
+            (&Method::GET, "/" | "/mcp") => mcp_http::get(&*endpoint, request, &self.bounds),
             (&Method::GET, mcp_http::PATH) => {
-                let questions = self.questions.asked_by(request.principal().cloned());
                 let parts = (&self.relays, &self.bounds);
-                return mcp_http::relay(Arc::new(questions), Form::Json, request, parts);
+                mcp_http::relay(endpoint, Form::Json, request, parts)
             }
-            (_, mcp_http::PATH) => return Err(net::HttpError::MethodNotAllowed { allow: "GET" }),
-            (_, "/" | "/mcp") => return Err(net::HttpError::MethodNotAllowed { allow: "POST" }),
-            _ => return Err(net::HttpError::RouteNotFound),
+            (_, mcp_http::PATH) => Err(net::HttpError::MethodNotAllowed { allow: "GET" }),
+            (_, "/" | "/mcp") => Err(net::HttpError::MethodNotAllowed { allow: "POST" }),
+            _ => Err(net::HttpError::RouteNotFound),
         }
-        let questions = self.questions.asked_by(request.principal().cloned());
-        let endpoint: Arc<dyn Endpoint> = Arc::new(questions);
-        mcp_http::post(&endpoint, request, &self.bounds).await
+    }
+
+    /// Returns the endpoint as `principal` has it, until the server is `stopping`.
+    fn endpoint(
+        &self,
+        principal: Option<Principal>,
+        stopping: CancellationToken,
+    ) -> Arc<dyn Endpoint> {
+        Arc::new(self.questions.asked_by(principal, stopping))
     }
 }
 
 impl Handler for Mcp {
     async fn answer(&self, request: &mut Request) -> Response {
-        self.post(request).await.unwrap_or_else(Response::from)
+        self.exchange(request).await.unwrap_or_else(Response::from)
     }
 }

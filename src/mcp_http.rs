@@ -7,6 +7,7 @@ mod relays;
 use std::sync::Arc;
 
 use codeinfo_mcp::{Bounds, Calls, Endpoint, Post, Reply};
+use futures_util::stream::BoxStream;
 use hyper::{StatusCode, header::HeaderValue};
 use uuid::Uuid;
 
@@ -41,7 +42,8 @@ pub fn relay(
     request: &mut Request,
     (relays, bounds): (&Relays, &Bounds),
 ) -> Result<Response, net::HttpError> {
-    let endpoint = match relays.admit(request)? {
+    let (is_greeted, place) = relays.admit(request)?;
+    let endpoint = match place {
         Some(place) => {
             let preparing = Arc::clone(&place);
             relays.spawn(async move { preparing.prepare().await });
@@ -49,7 +51,7 @@ pub fn relay(
         }
         None => endpoint,
     };
-    frames::frames(endpoint, request, bounds)
+    frames::frames(endpoint, request, bounds, is_greeted)
 }
 
 /// Answers a POST to `endpoint`.
@@ -70,7 +72,28 @@ pub async fn post(
         Reply::Json { status, text } => reply::json_text(status, text),
         Reply::Deferred(text) => net::delayed_json(text, bounds.keep_alive).await,
         Reply::Events(messages) => sse::messages(messages, bounds.keep_alive),
+        Reply::Listening(messages) => listening(request, messages, bounds),
     })
+}
+
+/// Answers a GET to `endpoint`, which opens the stream that carries changes of its tools.
+///
+/// # Errors
+/// The client is offered no such stream.
+pub fn get(
+    endpoint: &dyn Endpoint,
+    request: &Request,
+    bounds: &Bounds,
+) -> Result<Response, net::HttpError> {
+    let get = Post::new(|name| request.header(name), b"");
+    let changes = codeinfo_mcp::listen(endpoint, &get);
+    let changes = changes.ok_or(net::HttpError::MethodNotAllowed { allow: "POST" })?;
+    Ok(listening(request, changes, bounds))
+}
+
+fn listening(request: &Request, messages: BoxStream<'static, String>, bounds: &Bounds) -> Response {
+    request.rests();
+    sse::messages(messages, bounds.keep_alive)
 }
 
 fn with_session(mut greeting: Response) -> Response {

@@ -119,6 +119,7 @@ impl Forwarding<'_> {
         match (&mut self.link, failure) {
             (Some(link), _) => {
                 self.waiting.extend(ids);
+                self.relay.is_greeted |= frame::is_greeting(&text);
                 link.send(text);
             }
             (None, failure) => {

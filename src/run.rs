@@ -159,7 +159,8 @@ async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
     let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
     let folder = folder.and_then(|folder| repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
-    let own = Relay { version: env!("CARGO_PKG_VERSION").to_owned(), folder, auto_index };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let own = Relay { version, folder, auto_index, is_greeted: false };
     let tasks = Tasks::default();
     let servers = elect::Elected { config, search: asked.search, tasks: tasks.clone() };
     relay(&servers, own, config.http.max_body_bytes, &tasks).await

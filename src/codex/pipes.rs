@@ -58,6 +58,7 @@ pub(super) fn start(
         .env_clear()
         .envs(&start.variables)
         .env("PATH", &settings.path)
+        .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -24,7 +24,7 @@ pub(super) fn unavailable(why: &Unavailable, conversation: Option<ConversationId
 }
 
 /// Returns the end of a call whose turn ran.
-pub(super) fn ended(outcome: &Outcome) -> Result<ToolResult, CallError> {
+pub(super) fn ended(outcome: &Outcome, form: tool::Form) -> Result<ToolResult, CallError> {
     match &outcome.failure {
         Some(Failure { code: Code::LlmUnavailable, message, hint }) => {
             warn!(reason = %message, "codex was lost in a turn");
@@ -38,7 +38,7 @@ pub(super) fn ended(outcome: &Outcome) -> Result<ToolResult, CallError> {
         Some(failure) => warn!(code = %failure.code, reason = %failure.message, "turn failed"),
         None => {}
     }
-    tool::result(outcome).map_err(|cause| internal(&cause))
+    tool::result(outcome, form).map_err(|cause| internal(&cause))
 }
 
 /// Returns the end of a call whose question was not taken.

@@ -6,14 +6,16 @@ use codeinfo_mcp::{CallError, Error, Update};
 use futures_util::{Stream, StreamExt, stream};
 use tracing::{debug, error, info};
 
-use super::error;
+use super::{
+    error,
+    plain::{MAX_CHARS, plain},
+    tool::Form,
+};
 use crate::{
     chat::{Ask, Chat, Event, Source, Turn},
     config::ToolkitName,
+    domain::plain_name,
 };
-
-/// Most characters of one progress message; the whole text is in the result.
-const MAX_CHARS: usize = 2000;
 
 /// Where a call is.
 enum Step {
@@ -23,9 +25,13 @@ enum Step {
 }
 
 /// Asks, and returns progress until the end. Dropping the stream drops the turn.
-pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send + 'static {
+pub(super) fn updates(
+    chat: Chat,
+    ask: Ask,
+    form: Form,
+) -> impl Stream<Item = Update> + Send + 'static {
     let first = Step::Asking(Box::new((chat, ask)));
-    stream::unfold(first, |mut step| async move {
+    stream::unfold(first, move |mut step| async move {
         loop {
             step = match step {
                 Step::Over => return None,
@@ -42,7 +48,7 @@ pub(super) fn updates(chat: Chat, ask: Ask) -> impl Stream<Item = Update> + Send
                 }
                 Step::Running { mut turn, mut queries } => match turn.next().await {
                     Some(Event::Ended(outcome)) => {
-                        return Some((Update::Done(error::ended(&outcome)), Step::Over));
+                        return Some((Update::Done(error::ended(&outcome, form)), Step::Over));
                     }
                     Some(event) => match message(logged(event), &mut queries) {
                         Some(text) => {
@@ -102,7 +108,7 @@ struct Queries {
 fn message(event: Event, queries: &mut Queries) -> Option<String> {
     match event {
         Event::Thinking { text } | Event::Answer { text } | Event::Warning { text } => {
-            Some(shortened(&text))
+            Some(plain(&text)).filter(|text| !text.is_empty())
         }
         Event::VectorSummary { files } => {
             let found = match files.len() {
@@ -110,16 +116,16 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
                 count => format!("{count} files"),
             };
             Some(match queries.answered.take() {
-                Some(query) => format!("searched: {}: {found}", shortened(&query)),
+                Some(query) => format!("searched {}: {found}", plain_name(&query, MAX_CHARS)),
                 None => format!("searched: {found}"),
             })
         }
         Event::ToolRequest { name, source: Source::Mcp(toolkit), .. } => {
-            Some(format!("{toolkit} · {}", shortened(&name)))
+            Some(format!("{toolkit} · {}", plain_name(&name, MAX_CHARS)))
         }
         Event::ToolResult { name, source: Source::Mcp(toolkit), error, .. } => {
-            let error = shortened(&error?);
-            Some(format!("{toolkit} · {} failed: {error}", shortened(&name)))
+            let error = plain_name(&error?, MAX_CHARS);
+            Some(format!("{toolkit} · {} failed: {error}", plain_name(&name, MAX_CHARS)))
         }
         Event::ToolRequest { call_id, parameters, .. } => {
             let query = parameters.get("query").and_then(|value| value.as_str());
@@ -131,13 +137,6 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
             None
         }
         Event::Thread { .. } | Event::Ended(_) => None,
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => format!("{}…", text.split_at(end).0),
-        None => text.to_owned(),
     }
 }
 

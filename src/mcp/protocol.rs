@@ -1,20 +1,33 @@
 //! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
-use futures_util::{FutureExt, StreamExt, future, future::BoxFuture};
+use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
 
-use super::{error, progress, tool};
+use super::{
+    error, progress,
+    tool::{self, Form, Wanted},
+};
 use crate::{
     chat::{Ask, Chat},
-    codex::Presence,
-    domain::Principal,
+    codex::{Presence, Unavailable},
+    domain::{Principal, plain_name},
+    error::chain,
 };
 
+/// Repositories that are named, and characters of a name.
+const MAX_NAMED: usize = 8;
+const MAX_NAME_CHARS: usize = 60;
+/// Longest check of Codex for a client that connects; one that asks waits longer.
+const MAX_CHECK: Duration = Duration::from_secs(1);
+
+/// What follows the first line.
 const INSTRUCTIONS: &str = "\
-Ask questions about the indexed repositories in plain words: call codebase_question and get an answer grounded in their code.
 Use it before searching or reading files yourself. The answer names files and lines to look at. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.";
 
@@ -23,25 +36,44 @@ For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LL
 pub(super) struct Questions {
     chat: Chat,
     about: Arc<About>,
+    /// Most bytes of a result.
+    max_bytes: usize,
     /// Who asks, where the request says so.
     principal: Option<Principal>,
+    /// Ends what would go on until the client leaves.
+    stopping: CancellationToken,
 }
 
 impl Questions {
-    pub(super) fn new(chat: Chat) -> Result<Self, SchemaError> {
+    pub(super) fn new(chat: Chat, max_bytes: usize) -> Result<Self, SchemaError> {
         let tools = vec![tool::codebase_question()?];
         let about = About {
             title: "CodeInfo".to_owned(),
-            instructions: INSTRUCTIONS.to_owned(),
+            instructions: introduced(&[], None),
             tools,
             shared: true,
         };
-        Ok(Self { chat, about: Arc::new(about), principal: None })
+        let (about, stopping) = (Arc::new(about), CancellationToken::new());
+        Ok(Self { chat, about, max_bytes, principal: None, stopping })
     }
 
-    /// Returns the endpoint as `principal` has it.
-    pub(super) fn asked_by(&self, principal: Option<Principal>) -> Self {
-        Self { principal, ..self.clone() }
+    /// Returns the endpoint as `principal` has it, until the server is `stopping`.
+    pub(super) fn asked_by(
+        &self,
+        principal: Option<Principal>,
+        stopping: CancellationToken,
+    ) -> Self {
+        Self { principal, stopping, ..self.clone() }
+    }
+
+    /// Returns why Codex cannot be used, as far as that is known soon. Before the first check nothing is.
+    async fn away(&self) -> Option<Unavailable> {
+        let Some(Presence::Unavailable(known)) = self.chat.known_presence() else { return None };
+        match timeout(MAX_CHECK, self.chat.presence()).await {
+            Ok(Presence::Available { .. }) => None,
+            Ok(Presence::Unavailable(why)) => Some(why),
+            Err(_) => Some(known),
+        }
     }
 
     /// Reads a call, or names what is wrong with it.
@@ -50,28 +82,70 @@ impl Questions {
         tool: &Tool,
         arguments: Value,
         mut meta: Map<String, Value>,
-    ) -> Result<Ask, Vec<String>> {
+    ) -> Result<(Ask, Form), Vec<String>> {
+        let wanted = Wanted::read(&meta);
         let toolkits = tool::toolkits(&mut meta);
         let toolkits =
             toolkits.map(|toolkits| self.chat.requested(toolkits, self.principal.as_ref()));
-        match (tool::asked(tool, arguments), tool::repository(&meta), toolkits.transpose()) {
-            (Ok((question, conversation)), Ok(repository), Ok(toolkits)) => {
+        let (asked, repository) = (tool::asked(tool, arguments), tool::repository(&meta));
+        match (asked, repository, toolkits.transpose(), wanted) {
+            (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
                 let principal = self.principal.clone();
-                Ok(Ask { repository, toolkits, principal, ..Ask::new(question, conversation) })
+                let ask = Ask::new(question, conversation);
+                let form = Form { segments, max_bytes: self.max_bytes };
+                Ok((Ask { repository, toolkits, principal, ..ask }, form))
             }
-            (asked, repository, toolkits) => {
+            (asked, repository, toolkits, wanted) => {
                 let toolkits =
                     toolkits.err().map(|error| format!("`_meta.{}`: {error}", tool::TOOLKITS_META));
                 let faults = asked.err().into_iter().flatten();
-                Err(faults.chain(repository.err()).chain(toolkits).collect())
+                Err(faults.chain(repository.err()).chain(toolkits).chain(wanted.err()).collect())
             }
         }
     }
 }
 
+/// Writes the instructions. Their first line alone says what the server is for.
+fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
+    let named: Vec<String> =
+        names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+    let repositories = match (named.join(", "), names.len().saturating_sub(MAX_NAMED)) {
+        (named, _) if named.is_empty() => String::new(),
+        (named, 0) => format!(" ({named})"),
+        (named, more) => format!(" ({named} and {more} more)"),
+    };
+    let state = away.map(|Unavailable { reason, hint }| {
+        format!(
+            "\nAt the moment the tool is not there, because Codex cannot be used: {reason}. Tell the user what \
+             to do: {hint}. `codeinfo doctor` checks every part."
+        )
+    });
+    format!(
+        "Ask questions about the indexed repositories{repositories} in plain words: call \
+         codebase_question and get an answer grounded in their code.\n{INSTRUCTIONS}{}",
+        state.unwrap_or_default()
+    )
+}
+
 impl Endpoint for Questions {
     fn about(&self) -> &About {
         &self.about
+    }
+
+    fn instructions(&self) -> BoxFuture<'_, String> {
+        async move {
+            let names = self.chat.repositories().await.unwrap_or_else(|error| {
+                warn!(error = chain(&error), "the repositories are not known");
+                Vec::new()
+            });
+            introduced(&names, self.away().await.as_ref())
+        }
+        .boxed()
+    }
+
+    fn changes(&self) -> Option<BoxStream<'static, ()>> {
+        let stopped = self.stopping.clone().cancelled_owned();
+        Some(self.chat.changes().take_until(stopped).boxed())
     }
 
     /// Asks what is known of Codex, and checks again only while it is not known to be usable.
@@ -92,7 +166,9 @@ impl Endpoint for Questions {
         meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, CallError>> {
         let call = match self.ask(tool, arguments, meta) {
-            Ok(ask) => Ok(Call::Running(progress::updates(self.chat.clone(), ask).boxed())),
+            Ok((ask, form)) => {
+                Ok(Call::Running(progress::updates(self.chat.clone(), ask, form).boxed()))
+            }
             Err(faults) => Err(CallError::Arguments(faults)),
         };
         future::ready(call).boxed()

@@ -1,9 +1,10 @@
 //! The tool: its definition, its arguments, its result.
 
 use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::result::{self, Failed, Head};
 use crate::{
     chat::{Failure, Outcome},
     domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
@@ -17,6 +18,8 @@ For a follow-up pass the conversationId back. It may take minutes.";
 
 /// Where a call names the only repository that its question is about, within `params._meta`.
 const REPOSITORY_META: &str = "codeinfo/repository";
+/// Where it says which segments it asks for.
+const SEGMENTS_META: &str = "codeinfo/segments";
 /// What a call says of toolkits.
 pub(super) const TOOLKITS_META: &str = "codeinfo/toolkits";
 
@@ -51,7 +54,11 @@ pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
     });
     // The same question asked twice begins two conversations.
     let changing = Idempotence::Changing;
-    Tool::new("codebase_question", "Ask about the codebase", DESCRIPTION, arguments, changing)
+    let tool =
+        Tool::new("codebase_question", "Ask about the codebase", DESCRIPTION, arguments, changing)?;
+    // Some clients show a model the names of tools alone, until it looks for one; a server with one tool
+    // saves nothing by that.
+    Ok(tool.with_listed_meta("anthropic/alwaysLoad", json!(true)))
 }
 
 /// Validates arguments and returns what is asked, or every error.
@@ -87,32 +94,63 @@ pub(super) fn toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
     meta.remove(TOOLKITS_META)
 }
 
-/// The text of a result. Field names are a wire promise.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Wire<'a> {
-    conversation_id: Option<ConversationId>,
-    model_id: Option<&'a str>,
-    segments: &'a [Segment],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<WireError<'a>>,
+/// What of a result is wanted, and how much room it has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    pub(super) segments: Wanted,
+    pub(super) max_bytes: usize,
 }
 
-#[derive(Serialize)]
-struct WireError<'a> {
-    code: &'a str,
-    message: &'a str,
+/// Which kinds of segments a call asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wanted {
+    thinking: bool,
+    vector_summary: bool,
+    answer: bool,
+}
+
+impl Wanted {
+    /// Reads what a call says, or says what is wrong with it. Who says nothing gets all.
+    pub(super) fn read(meta: &Map<String, Value>) -> Result<Self, String> {
+        let Some(given) = meta.get(SEGMENTS_META) else {
+            return Ok(Self { thinking: true, vector_summary: true, answer: true });
+        };
+        let mut wanted = Self { thinking: false, vector_summary: false, answer: false };
+        let wrong = || {
+            format!(
+                "`_meta.{SEGMENTS_META}` must be a list of `thinking`, `vector_summary` and `answer`"
+            )
+        };
+        let kinds = given.as_array().filter(|kinds| !kinds.is_empty()).ok_or_else(wrong)?;
+        for kind in kinds {
+            let kind = match kind.as_str() {
+                Some("thinking") => &mut wanted.thinking,
+                Some("vector_summary") => &mut wanted.vector_summary,
+                Some("answer") => &mut wanted.answer,
+                Some(_) | None => return Err(wrong()),
+            };
+            *kind = true;
+        }
+        Ok(wanted)
+    }
+
+    fn has(self, segment: &Segment) -> bool {
+        match segment {
+            Segment::Thinking { .. } => self.thinking,
+            Segment::VectorSummary { .. } => self.vector_summary,
+            Segment::Answer { .. } => self.answer,
+        }
+    }
 }
 
 /// Writes what a turn came to; a failed turn keeps the segments it had.
-pub(super) fn result(outcome: &Outcome) -> Result<ToolResult, serde_json::Error> {
-    let wire = Wire {
-        conversation_id: Some(outcome.conversation),
-        model_id: Some(&outcome.model_id),
-        segments: &outcome.segments,
-        error: outcome.failure.as_ref().map(wire_error),
-    };
-    let text = serde_json::to_string(&wire)?;
+pub(super) fn result(outcome: &Outcome, form: Form) -> Result<ToolResult, serde_json::Error> {
+    let head =
+        Head { conversation_id: Some(outcome.conversation), model_id: Some(&outcome.model_id) };
+    let segments: Vec<&Segment> =
+        outcome.segments.iter().filter(|segment| form.segments.has(segment)).collect();
+    let error = outcome.failure.as_ref().map(failed);
+    let text = result::written(&head, &segments, error.as_ref(), form.max_bytes)?;
     Ok(match outcome.failure {
         None => ToolResult::text(text),
         Some(_) => ToolResult::error(text),
@@ -124,11 +162,10 @@ pub(super) fn refused(
     conversation: Option<ConversationId>,
     failure: &Failure,
 ) -> Result<ToolResult, serde_json::Error> {
-    let error = Some(wire_error(failure));
-    let wire = Wire { conversation_id: conversation, model_id: None, segments: &[], error };
-    serde_json::to_string(&wire).map(ToolResult::error)
+    let head = Head { conversation_id: conversation, model_id: None };
+    result::written(&head, &[], Some(&failed(failure)), usize::MAX).map(ToolResult::error)
 }
 
-fn wire_error(failure: &Failure) -> WireError<'_> {
-    WireError { code: failure.code.as_str(), message: &failure.message }
+fn failed(failure: &Failure) -> Failed<'_> {
+    Failed { code: failure.code.as_str(), message: &failure.message }
 }

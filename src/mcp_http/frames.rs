@@ -24,6 +24,10 @@ const MAX_UNTAKEN: usize = 256;
 /// What comes of one message.
 enum Came {
     Text(String),
+    /// The answer to a client of the first era, which hears of changes from here on.
+    Greeting(String),
+    /// The client listens for changes.
+    Listening(BoxStream<'static, String>),
     /// The message takes its time from here on.
     Later(BoxStream<'static, String>),
 }
@@ -41,6 +45,8 @@ struct Frames<A> {
     begun: FuturesUnordered<BoxFuture<'static, Option<Came>>>,
     /// Calls that take their time. Dropping them ends their work.
     later: SelectAll<BoxStream<'static, String>>,
+    /// Changes that the client listens for, and waits for none.
+    changes: SelectAll<BoxStream<'static, String>>,
     /// Whether nothing is taken from the client any more.
     is_ending: bool,
     /// Whether the client waits for no call any more.
@@ -55,6 +61,7 @@ pub(super) fn frames(
     endpoint: Arc<dyn Endpoint>,
     request: &mut Request,
     bounds: &Bounds,
+    is_greeted: bool,
 ) -> Result<Response, HttpError> {
     let (bounds, is_admitted) = (bounds.clone(), request.admission());
     let principal = request.principal().cloned();
@@ -68,10 +75,14 @@ pub(super) fn frames(
             is_admitted,
             begun: FuturesUnordered::new(),
             later: SelectAll::new(),
+            changes: SelectAll::new(),
             is_ending: false,
             has_left: false,
         };
         frames.socket.rests();
+        if is_greeted {
+            frames.listen();
+        }
         frames.run().await;
         let Frames { socket, begun, later, .. } = frames;
         // Interrupted before the client is waited for.
@@ -92,6 +103,7 @@ impl<A: Fn() -> bool> Frames<A> {
                 // Only when the client has taken what came before.
                 Some(came) = self.begun.next(), if is_sent => self.report(came),
                 Some(text) = self.later.next(), if is_sent => self.socket.send(text),
+                Some(text) = self.changes.next(), if is_sent => self.socket.send(text),
                 happened = self.socket.next(), if under_way < MAX_UNDER_WAY || !is_sent => {
                     match happened {
                         Happened::Text(_) if self.is_ending => {}
@@ -133,7 +145,9 @@ impl<A: Fn() -> bool> Frames<A> {
             let post = post.sent_by(None, principal.as_ref().map(Principal::as_str));
             match codeinfo_mcp::answer(&endpoint, post, &bounds).await {
                 Reply::Accepted => None,
-                Reply::Greeting(text) | Reply::Json { text, .. } => Some(Came::Text(text)),
+                Reply::Greeting(text) => Some(Came::Greeting(text)),
+                Reply::Json { text, .. } => Some(Came::Text(text)),
+                Reply::Listening(messages) => Some(Came::Listening(messages)),
                 Reply::Deferred(text) => Some(Came::Later(stream::once(text).boxed())),
                 Reply::Events(messages) => Some(Came::Later(messages)),
             }
@@ -142,9 +156,25 @@ impl<A: Fn() -> bool> Frames<A> {
         true
     }
 
+    /// Has the client hear of changes as one of the first era does.
+    fn listen(&mut self) {
+        let changes = self.endpoint.changes().filter(|_| self.changes.is_empty());
+        if let Some(changes) = changes {
+            self.changes.push(changes.map(|()| codeinfo_mcp::changed()).boxed());
+        }
+    }
+
     fn report(&mut self, came: Option<Came>) {
         match came {
             Some(Came::Text(text)) => self.socket.send(text),
+            Some(Came::Greeting(text)) => {
+                self.socket.send(text);
+                self.listen();
+            }
+            Some(Came::Listening(messages)) if self.changes.len() < MAX_UNDER_WAY => {
+                self.changes.push(messages);
+            }
+            Some(Came::Listening(_)) => {}
             Some(Came::Later(messages)) if !self.has_left => self.later.push(messages),
             Some(Came::Later(_)) | None => {}
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, Tool, ToolResult, Update};
-use futures_util::{FutureExt, StreamExt, future::BoxFuture};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value, json};
 
 use super::Place;
@@ -33,6 +33,14 @@ impl Placed {
 impl Endpoint for Placed {
     fn about(&self) -> &About {
         self.inner.about()
+    }
+
+    fn instructions(&self) -> BoxFuture<'_, String> {
+        self.inner.instructions()
+    }
+
+    fn changes(&self) -> Option<BoxStream<'static, ()>> {
+        self.inner.changes()
     }
 
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>> {

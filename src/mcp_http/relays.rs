@@ -30,6 +30,8 @@ pub struct Relay {
     pub folder: Option<PathBuf>,
     /// Whether that repository may be indexed where it is not.
     pub auto_index: bool,
+    /// Whether its client has said `initialize`, over an earlier connection.
+    pub is_greeted: bool,
 }
 
 /// What relays need of a server.
@@ -59,14 +61,14 @@ impl Relays {
         self.tasks.spawn(work);
     }
 
-    /// Returns where the relay stands that sends this handshake.
+    /// Returns whether the client of the relay that sends this handshake was greeted before, and where it stands.
     ///
     /// # Errors
     /// The relay is newer than this server, which was started by an older one and stops for it.
-    pub fn admit(&self, request: &Request) -> Result<Option<Arc<Place>>, HttpError> {
+    pub fn admit(&self, request: &Request) -> Result<(bool, Option<Arc<Place>>), HttpError> {
         let header = request.header(HEADER);
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
-        let Relay { version, folder, auto_index } = read.unwrap_or_default();
+        let Relay { version, folder, auto_index, is_greeted } = read.unwrap_or_default();
         let is_idle = self.chat.running() == 0 && self.ingest.running() == 0;
         if let Some(gives_way) = &self.gives_way
             && is_newer(&version, env!("CARGO_PKG_VERSION"))
@@ -76,11 +78,12 @@ impl Relays {
             gives_way.cancel();
             return Err(HttpError::Stopping);
         }
-        Ok(folder.map(|folder| {
+        let place = folder.map(|folder| {
             let folder = self.paths.meant(&folder);
             let paths = self.paths.clone();
             Arc::new(Place { ingest: self.ingest.clone(), paths, folder, auto_index })
-        }))
+        });
+        Ok((is_greeted, place))
     }
 }
 

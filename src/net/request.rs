@@ -9,6 +9,7 @@ use hyper::{
     header::{CONTENT_TYPE, EXPECT, HeaderValue},
     http::request::Parts,
 };
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{Activity, Asked, Gate, HttpError, body, gate, slots::Slot};
@@ -135,6 +136,17 @@ impl Request {
             let bearer = bearer.as_ref().map(Secret::expose);
             gate(Asked { path: &path, bearer }).is_ok_and(|now| now == before)
         }
+    }
+
+    /// Returns the token that is cancelled when the server stops. What would go on until its client leaves
+    /// must end then.
+    pub fn stopping(&self) -> CancellationToken {
+        self.tasks.stopping().clone()
+    }
+
+    /// Lets its connection give way to a new client while the reply goes on: nobody waits for it.
+    pub fn rests(&self) {
+        self.slot.waits();
     }
 
     /// Refuses what is not announced as JSON, with a body or without one. Browsers cannot announce

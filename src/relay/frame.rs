@@ -1,18 +1,24 @@
 //! The little that a relay reads of a message: which requests it holds, or which it answers.
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// The members that matter. Everything else stays unread.
 #[derive(Deserialize)]
 struct Frame {
     id: Option<Value>,
-    method: Option<IgnoredAny>,
+    method: Option<String>,
 }
 
 /// Returns the ids of the requests in a message, as JSON.
 pub(super) fn requests(text: &str) -> Vec<String> {
     ids(text, |frame| frame.method.is_some())
+}
+
+/// Whether a message is the greeting of a client of the first era.
+pub(super) fn is_greeting(text: &str) -> bool {
+    let frame = serde_json::from_str::<Frame>(text);
+    frame.is_ok_and(|frame| frame.method.as_deref() == Some("initialize"))
 }
 
 /// Returns the ids of the requests that a message answers, as JSON.
@@ -37,7 +43,7 @@ pub(super) fn failed(id: &str, code: i32, message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{answers, failed, requests};
+    use super::{answers, failed, is_greeting, requests};
 
     #[test]
     fn requests_and_answers_are_known_by_their_ids_alone() {
@@ -46,6 +52,8 @@ mod tests {
         assert_eq!(requests(r#"{"method":"notifications/cancelled"}"#), [""; 0]);
         assert_eq!(answers(r#"{"id":9007199254740993,"result":{}}"#), ["9007199254740993"]);
         assert_eq!(answers(r#"{"method":"notifications/progress"}"#), [""; 0]);
+        assert!(is_greeting(r#"{"id":0,"method":"initialize"}"#));
+        assert!(!is_greeting(r#"{"id":0,"method":"ping"}"#));
         for odd in ["", "[", "null", "7", "[7]", r#"{"id""#] {
             assert_eq!((requests(odd), answers(odd)), (vec![], vec![]), "{odd}");
         }

@@ -281,6 +281,13 @@ async fn the_reason_of_an_end_is_what_was_said_of_it() {
         ),
         ("echo 'WARNING: proceeding' >&2\nkill -9 $$", "with signal 9 (SIGKILL)"),
         ("echo 'out of luck' >&2\nkill -11 $$", "with signal 11 (SIGSEGV)"),
+        (
+            "echo \"error: unexpected argument, color off: $NO_COLOR\" >&2\n\
+             echo 'For more information, try --help.' >&2\n\
+             echo '2026-11-22T10:00:00Z ERROR codex: no bubblewrap. Codex will use its own in the meantime.' >&2\n\
+             exit 2",
+            "with exit status 2, saying: error: unexpected argument, color off: 1",
+        ),
         ("exit 0", "with exit status 0"),
     ] {
         fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();

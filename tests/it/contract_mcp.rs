@@ -19,9 +19,16 @@ async fn ask(server: &Listeners, headers: &[(&str, &str)], body: &str) -> String
     steady(&rpc_with(server.mcp, headers, body).await.shown())
 }
 
+/// Starts a server that knows by now that Codex is away.
+async fn without_codex() -> Listeners {
+    let server = Listeners::start().await;
+    rpc(server.mcp, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#).await;
+    server
+}
+
 #[tokio::test]
 async fn initialize_introduces_the_server() {
-    let server = Listeners::start().await;
+    let server = without_codex().await;
     let body = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}"#;
     assert_snapshot!(ask(&server, &[], body).await, @r#"
     200 content-type: application/json
@@ -31,7 +38,9 @@ async fn initialize_introduces_the_server() {
       "result": {
         "protocolVersion": "2025-06-18",
         "capabilities": {
-          "tools": {},
+          "tools": {
+            "listChanged": true
+          },
           "resources": {},
           "prompts": {}
         },
@@ -40,7 +49,7 @@ async fn initialize_introduces_the_server() {
           "title": "CodeInfo",
           "version": "VERSION"
         },
-        "instructions": "Ask questions about the indexed repositories in plain words: call codebase_question and get an answer grounded in their code.\nUse it before searching or reading files yourself. The answer names files and lines to look at. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do."
+        "instructions": "Ask questions about the indexed repositories in plain words: call codebase_question and get an answer grounded in their code.\nUse it before searching or reading files yourself. The answer names files and lines to look at. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.\nAt the moment the tool is not there, because Codex cannot be used: the Codex command line is not found: CODEX_BIN does not name a program. Tell the user what to do: install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary. `codeinfo doctor` checks every part."
       }
     }
     "#);
@@ -371,7 +380,7 @@ const SAME: (&str, &str) = ("\u{0}", "");
 
 #[tokio::test]
 async fn per_request_metadata_selects_the_modern_era() {
-    let server = Listeners::start().await;
+    let server = without_codex().await;
     let headers = |method| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
     let discovered =
         ask(&server, &headers("server/discover"), &modern("server/discover", "", SAME)).await;
@@ -390,13 +399,15 @@ async fn per_request_metadata_selects_the_modern_era() {
           "2024-11-05"
         ],
         "capabilities": {
-          "tools": {},
+          "tools": {
+            "listChanged": true
+          },
           "resources": {},
           "prompts": {}
         },
-        "instructions": "Ask questions about the indexed repositories in plain words: call codebase_question and get an answer grounded in their code.\nUse it before searching or reading files yourself. The answer names files and lines to look at. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.",
-        "ttlMs": 300000,
-        "cacheScope": "public",
+        "instructions": "Ask questions about the indexed repositories in plain words: call codebase_question and get an answer grounded in their code.\nUse it before searching or reading files yourself. The answer names files and lines to look at. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.\nAt the moment the tool is not there, because Codex cannot be used: the Codex command line is not found: CODEX_BIN does not name a program. Tell the user what to do: install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary. `codeinfo doctor` checks every part.",
+        "ttlMs": 0,
+        "cacheScope": "private",
         "_meta": {
           "io.modelcontextprotocol/serverInfo": {
             "name": "codeinfo",

@@ -139,9 +139,9 @@ async fn a_client_that_takes_events_gets_progress_and_one_result() {
         writeln!(shown, "{message}").unwrap();
     }
     assert_snapshot!(shown, @r#"
-    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"message":"**Looking**"}}
-    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2,"message":"searched: parse_config: 1 file"}}
-    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":3,"message":"It is `parse_config`."}}
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"message":"Looking"}}
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":2,"message":"searched parse_config: 1 file"}}
+    {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":3,"message":"It is parse_config."}}
     "#);
     assert_eq!(last["id"], 7);
     assert_eq!(text(&last["result"])["segments"].as_array().unwrap().len(), 3);
@@ -190,6 +190,9 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
               "destructiveHint": false,
               "idempotentHint": false,
               "openWorldHint": false
+            },
+            "_meta": {
+              "anthropic/alwaysLoad": true
             }
           }
         ]
@@ -515,7 +518,7 @@ async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
     server.ingest_demo().await;
     let asked = question(&json!({ "question": "Where?" }));
     let asked = asked.replace(r#""name""#, r#""_meta":{"progressToken":9},"name""#);
-    let events = [": keep-alive\n\n", r#""progress":2,"message":"working for "#];
+    let events = [": keep-alive\n\n", r#""progress":2,"message":"working (0 s)"#];
     for (turn, accept, signs) in [
         (1, "application/json", ["content-type: application/json", "\r\n1\r\n \r\n"]),
         (2, "application/json, text/event-stream", events),

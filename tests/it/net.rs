@@ -97,6 +97,7 @@ impl Server {
             max_body_bytes: 1024,
             max_connections: 64,
             max_batch: 4,
+            max_result_bytes: 16_000,
             first_byte_timeout: TIMEOUT,
             read_timeout: TIMEOUT,
             write_timeout: TIMEOUT,

@@ -15,6 +15,7 @@ use super::{
     calls::{Calls, Sender},
     endpoint::Endpoint,
     era::{self, Era},
+    listen,
     message::{self, Error, Message, Payload, Request, failed, read},
     method::{self, Answer},
     modern,
@@ -45,6 +46,8 @@ pub enum Reply {
     Deferred(BoxFuture<'static, String>),
     /// Server-sent events, one message each, status 200.
     Events(BoxStream<'static, String>),
+    /// The same, of a client that listens for changes and waits for nothing.
+    Listening(BoxStream<'static, String>),
 }
 
 impl Reply {
@@ -132,6 +135,9 @@ async fn requested(
     }
     let operation: String = request.method.chars().take(64).collect();
     Span::current().record("operation", operation.as_str());
+    if era == Era::Modern && request.method == "subscriptions/listen" {
+        return subscribed(&**endpoint, &request, (post, accepts), bounds);
+    }
     let is_greeting = era == Era::Legacy && operation == "initialize";
     let caller = Caller::of(&request, era);
     let underway = bounds.calls.begin(post.sender.clone(), request.id.clone());
@@ -144,13 +150,10 @@ async fn requested(
         Answer::Now(Ok(greeting)) if is_greeting => {
             Reply::Greeting(message::answered(&caller.id, Ok(greeting)).to_string())
         }
-        Answer::Now(outcome) => {
-            let status = match &outcome {
-                Err(error) if era == Era::Modern && error.code == -32601 => 404,
-                Ok(_) | Err(_) => 200,
-            };
-            Reply::json(status, &message::answered(&caller.id, outcome))
-        }
+        Answer::Now(outcome) => Reply::json(
+            outcome.as_ref().err().map_or(200, |error| status(era, error)),
+            &message::answered(&caller.id, outcome),
+        ),
         Answer::Later(updates) => match accepts {
             Accepts::JsonAndEvents | Accepts::EventsOnly => {
                 let call = (updates, underway);
@@ -161,6 +164,29 @@ async fn requested(
                 Reply::Deferred(ended.map(|message| message.to_string()).boxed())
             }
         },
+    }
+}
+
+/// Returns the status of an error that answers a well-formed request.
+fn status(era: Era, error: &Error) -> u16 {
+    if era == Era::Modern && error.code == -32601 { 404 } else { 200 }
+}
+
+fn subscribed(
+    endpoint: &dyn Endpoint,
+    request: &Request,
+    (post, accepts): (&Post<'_>, Accepts),
+    bounds: &Bounds,
+) -> Reply {
+    let refused = |status, error: &Error| Reply::json(status, &failed(Some(&request.id), error));
+    if accepts == Accepts::Json {
+        let reason = "`Accept` must allow text/event-stream";
+        return refused(406, &Error::invalid_request(reason));
+    }
+    let underway = bounds.calls.begin(post.sender.clone(), request.id.clone());
+    match listen::subscribe(endpoint, request, underway) {
+        Ok(messages) => Reply::Listening(messages),
+        Err(error) => refused(status(Era::Modern, &error), &error),
     }
 }
 

@@ -1,6 +1,10 @@
 //! What an MCP endpoint brings: its name, its tools, and what they do.
 
-use futures_util::{future::BoxFuture, stream::BoxStream};
+use futures_util::{
+    FutureExt,
+    future::{self, BoxFuture},
+    stream::BoxStream,
+};
 use serde_json::{Map, Value};
 
 use super::{Error, Tool, ToolResult};
@@ -48,6 +52,17 @@ pub enum Update {
 pub trait Endpoint: Send + Sync + 'static {
     /// Returns what the endpoint is for this request.
     fn about(&self) -> &About;
+
+    /// Returns what a model should know of the endpoint now.
+    fn instructions(&self) -> BoxFuture<'_, String> {
+        future::ready(self.about().instructions.clone()).boxed()
+    }
+
+    /// Returns a stream of the moments at which another list of tools is to be had, which ends when the
+    /// server stops; `None` if it never is. Dropping it ends the watch.
+    fn changes(&self) -> Option<BoxStream<'static, ()>> {
+        None
+    }
 
     /// Refuses to list and call tools while they cannot work. Asked before arguments are read.
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>>;

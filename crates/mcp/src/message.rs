@@ -21,7 +21,7 @@ impl Id {
         }
     }
 
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         match self {
             Self::Text(text) => Value::String(text.clone()),
             Self::Number(number) => Value::Number(number.clone()),

@@ -28,17 +28,23 @@ pub(super) async fn answer(endpoint: &dyn Endpoint, era: Era, request: Request) 
             Ok(()) => Answer::Now(tools(endpoint, era, &request.params)),
             Err(error) => Answer::Now(Err(error)),
         },
-        _ => Answer::Now(fixed(endpoint.about(), era, &request)),
+        (Era::Legacy, "initialize") => {
+            Answer::Now(Ok(initialized(endpoint, &request.params).await))
+        }
+        (Era::Modern, "server/discover") => {
+            // What changes by itself changes the instructions, too.
+            let keep = if endpoint.changes().is_some() { Keep::Never } else { Keep::Public };
+            Answer::Now(Ok(modern::complete(discovered(endpoint).await, keep)))
+        }
+        _ => Answer::Now(fixed(era, &request)),
     }
 }
 
 /// Answers what depends on nothing but the program.
-fn fixed(about: &About, era: Era, request: &Request) -> Result<Members, Error> {
+fn fixed(era: Era, request: &Request) -> Result<Members, Error> {
     let params = &request.params;
     match (era, request.method.as_str()) {
-        (Era::Legacy, "initialize") => Ok(initialized(about, params)),
         (Era::Legacy, "ping") => Ok(Members::new()),
-        (Era::Modern, "server/discover") => Ok(modern::complete(discovered(about), Keep::Public)),
         (_, "resources/list") => list(era, params, "resources", json!([])),
         (_, "resources/templates/list") => list(era, params, "resourceTemplates", json!([])),
         (Era::Legacy, "resources/listTemplates") => {
@@ -51,29 +57,32 @@ fn fixed(about: &About, era: Era, request: &Request) -> Result<Members, Error> {
     }
 }
 
-fn initialized(about: &About, params: &Members) -> Members {
+async fn initialized(endpoint: &dyn Endpoint, params: &Members) -> Members {
+    let title = &endpoint.about().title;
     members([
         ("protocolVersion", json!(era::negotiated(params.get("protocolVersion")))),
-        ("capabilities", capabilities()),
+        ("capabilities", capabilities(endpoint)),
         (
             "serverInfo",
-            json!({ "name": modern::NAME, "title": about.title, "version": env!("CARGO_PKG_VERSION") }),
+            json!({ "name": modern::NAME, "title": title, "version": env!("CARGO_PKG_VERSION") }),
         ),
-        ("instructions", json!(about.instructions)),
+        ("instructions", json!(endpoint.instructions().await)),
     ])
 }
 
-fn discovered(about: &About) -> Members {
+async fn discovered(endpoint: &dyn Endpoint) -> Members {
     members([
         ("supportedVersions", json!(era::supported())),
-        ("capabilities", capabilities()),
-        ("instructions", json!(about.instructions)),
+        ("capabilities", capabilities(endpoint)),
+        ("instructions", json!(endpoint.instructions().await)),
     ])
 }
 
 /// Resources and prompts are declared, and empty: some clients ask anyway and give up on an error.
-fn capabilities() -> Value {
-    json!({ "tools": {}, "resources": {}, "prompts": {} })
+fn capabilities(endpoint: &dyn Endpoint) -> Value {
+    let tools =
+        if endpoint.changes().is_some() { json!({ "listChanged": true }) } else { json!({}) };
+    json!({ "tools": tools, "resources": {}, "prompts": {} })
 }
 
 fn tools(endpoint: &dyn Endpoint, era: Era, params: &Members) -> Result<Members, Error> {

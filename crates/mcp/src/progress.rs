@@ -79,7 +79,8 @@ pub(super) fn messages(
     let mut ticks = interval_at(Instant::now() + keep_alive, keep_alive);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let started = Instant::now();
-    let running = Running { caller, call, ticks, started, sent: 0, over: false };
+    let (latest, sent, over) = ("working".to_owned(), 0, false);
+    let running = Running { caller, call, ticks, started, latest, sent, over };
     stream::unfold(running, |mut running| async move {
         let message = running.next().await?;
         Some((message, running))
@@ -91,6 +92,8 @@ struct Running {
     call: Call,
     ticks: Interval,
     started: Instant,
+    /// What it reported last.
+    latest: String,
     /// Progress notifications so far; their numbers must rise.
     sent: u64,
     over: bool,
@@ -103,12 +106,15 @@ impl Running {
                 biased;
                 () = self.call.1.cancelled() => return None,
                 update = self.call.0.next() => match update {
-                    Some(Update::Progress(text)) => text,
+                    Some(Update::Progress(text)) => {
+                        self.latest.clone_from(&text);
+                        text
+                    }
                     Some(Update::Done(end)) => return Some(self.end(end)),
                     None => return Some(self.end(Err(CallError::Error(Error::internal())))),
                 },
                 _ = self.ticks.tick() => {
-                    format!("working for {} s", self.started.elapsed().as_secs())
+                    format!("{} ({} s)", self.latest, self.started.elapsed().as_secs())
                 }
             };
             self.sent += 1;

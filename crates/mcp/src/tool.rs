@@ -87,6 +87,16 @@ impl Tool {
         self
     }
 
+    /// Adds a member to `_meta` of the entry.
+    #[must_use]
+    pub fn with_listed_meta(mut self, key: &str, value: Value) -> Self {
+        if let Some(listed) = self.listed.as_object_mut() {
+            let meta = listed.entry("_meta").or_insert_with(|| json!({}));
+            meta.as_object_mut().map(|meta| meta.insert(key.to_owned(), value));
+        }
+        self
+    }
+
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -24,6 +24,12 @@ use crate::{
 const ENDED: &str = "the Codex process ended";
 /// What marks a line of standard error as no failure.
 const NOTICES: [&str; 6] = ["warning", "warn", "info", "debug", "trace", "note"];
+/// What a line says after which Codex goes on, whatever it calls the line.
+const GOES_ON: [&str; 3] = ["in the meantime", "proceeding", "using defaults"];
+/// What marks a line as the failure: what follows it, such as advice on usage, says less.
+const FAILURES: [&str; 2] = ["error", "fatal"];
+/// How many words of a line may have a mark.
+const MARKED_WORDS: usize = 4;
 
 /// Bytes of events that may wait for a turn; a turn with more is given up.
 const QUEUED_BYTES: usize = 32 * 1024 * 1024;
@@ -72,7 +78,7 @@ pub(super) struct State {
     pub(super) turns: HashMap<ConversationId, Queue>,
     /// How the process ended, in a sentence that is safe to show; `None` while it runs.
     pub(super) end: Option<String>,
-    /// The last line of standard error that is no warning.
+    /// The line of standard error that says most: the last failure, else the last that is no warning.
     last_stderr_line: String,
     /// Called at an end that nobody asked for.
     on_end: Option<OnEnd>,
@@ -106,13 +112,12 @@ impl Shared {
     /// Keeps what the process said on standard error, in words that are safe to show, in case it ends;
     /// not a warning, of which it has several at each start.
     pub(in crate::codex) fn note_stderr(&self, words: String) {
-        let mut start = words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
-        let is_notice = start
-            .by_ref()
-            .take(4)
-            .any(|word| NOTICES.iter().any(|notice| word.eq_ignore_ascii_case(notice)));
-        if !is_notice {
-            self.state().last_stderr_line = words;
+        if is_marked(&words, &NOTICES) || GOES_ON.iter().any(|said| words.contains(said)) {
+            return;
+        }
+        let mut state = self.state();
+        if is_marked(&words, &FAILURES) || !is_marked(&state.last_stderr_line, &FAILURES) {
+            state.last_stderr_line = words;
         }
     }
 
@@ -199,6 +204,13 @@ impl Shared {
             }
         }
     }
+}
+
+/// Whether one of the first words of a line is among `marks`.
+fn is_marked(line: &str, marks: &[&str]) -> bool {
+    let words = line.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    let mut start = words.take(MARKED_WORDS);
+    start.any(|word| marks.iter().any(|mark| word.eq_ignore_ascii_case(mark)))
 }
 
 /// Says how the process ended. One that a signal ended did not say why.

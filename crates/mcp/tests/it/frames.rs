@@ -141,7 +141,9 @@ async fn a_frame_needs_no_headers_and_its_metadata_is_checked() {
         {
             Reply::Json { text, .. } => serde_json::from_str::<Value>(&text).unwrap(),
             Reply::Greeting(text) => json!({ "greeting": text.contains("serverInfo") }),
-            Reply::Accepted | Reply::Deferred(_) | Reply::Events(_) => json!("other"),
+            Reply::Accepted | Reply::Deferred(_) | Reply::Events(_) | Reply::Listening(_) => {
+                json!("other")
+            }
         };
     let version = "io.modelcontextprotocol/protocolVersion";
     let request = |method: &str, meta: Value| {

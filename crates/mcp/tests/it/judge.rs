@@ -84,7 +84,9 @@ impl Judge {
                 Reply::Json { status, text } => Heard::Json(status, text),
                 Reply::Greeting(text) => Heard::Json(200, text),
                 Reply::Deferred(text) => Heard::Json(200, text.await),
-                Reply::Events(messages) => Heard::Events(messages.collect().await),
+                Reply::Events(messages) | Reply::Listening(messages) => {
+                    Heard::Events(messages.collect().await)
+                }
             }
         })
     }

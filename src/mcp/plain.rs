@@ -1,0 +1,60 @@
+//! What a model writes, as one line for a person who waits.
+
+use pulldown_cmark::{Event, Parser};
+
+use crate::domain::plain_name;
+
+/// Most characters of a line; the whole text is in the result.
+pub(super) const MAX_CHARS: usize = 200;
+/// Most bytes that are read for it.
+const MAX_BYTES: usize = 4096;
+
+/// Returns the words of a Markdown text, the first ones, on one line.
+pub(super) fn plain(text: &str) -> String {
+    let (text, _) = text.split_at(text.floor_char_boundary(MAX_BYTES));
+    let mut words = String::new();
+    for event in Parser::new(text) {
+        match event {
+            Event::Text(text) | Event::Code(text) | Event::InlineHtml(text) | Event::Html(text) => {
+                words.push_str(&text);
+            }
+            Event::End(tag) if tag_is_block(tag) => words.push(' '),
+            Event::SoftBreak | Event::HardBreak | Event::Rule => words.push(' '),
+            _ => {}
+        }
+    }
+    let words = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    plain_name(&words, MAX_CHARS)
+}
+
+fn tag_is_block(tag: pulldown_cmark::TagEnd) -> bool {
+    use pulldown_cmark::TagEnd;
+    !matches!(
+        tag,
+        TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_CHARS, plain};
+
+    #[test]
+    fn words_of_markdown_stand_on_one_line() {
+        for (text, expected) in [
+            ("**Reading the parser**", "Reading the parser"),
+            ("# A\n\n* one\n* `two<T>`\n\n> three", "A one two<T> three"),
+            (
+                "see [the docs](http://x) of Vec<String>, *half*way",
+                "see the docs of Vec<String>, halfway",
+            ),
+            ("```rust\nfn a() {}\n```", "fn a() {}"),
+            ("a\u{1b}[31m b\u{202e}c", "a [31m bc"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+        let long = plain(&"word ".repeat(5000));
+        assert_eq!((long.chars().count(), long.ends_with('…')), (MAX_CHARS, true));
+    }
+}

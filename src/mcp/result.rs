@@ -1,0 +1,293 @@
+//! The text of a result: JSON with a line for each segment, within what clients keep whole.
+//!
+//! Clients cut longer results in the middle or after the first 500 bytes, and the answer stands last.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::{ConversationId, FileSummary, LineRange, Segment};
+
+/// Files of all summaries together, the best ones, where not all have room.
+const MAX_FILES: usize = 20;
+
+/// What stands around the segments. Field names are a wire promise.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Head<'a> {
+    pub(super) conversation_id: Option<ConversationId>,
+    pub(super) model_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Failed<'a> {
+    pub(super) code: &'a str,
+    pub(super) message: &'a str,
+}
+
+/// Writes a result in at most `max_bytes`, if its answer has room in them.
+pub(super) fn written(
+    head: &Head<'_>,
+    segments: &[&Segment],
+    error: Option<&Failed<'_>>,
+    max_bytes: usize,
+) -> Result<String, serde_json::Error> {
+    let head = serde_json::to_string(head)?;
+    let head = head.strip_suffix('}').unwrap_or(&head);
+    let error = match error {
+        Some(error) => format!(",\"error\":{}", serde_json::to_string(error)?),
+        None => String::new(),
+    };
+    let around = format!("{head},\"segments\":[]{error}}}").len();
+    let lines = fitted(segments, max_bytes.saturating_sub(around))?;
+    let lines = if lines.is_empty() { String::new() } else { lines.join(",\n") + "\n" };
+    Ok(format!("{head},\"segments\":[{lines}]{error}}}"))
+}
+
+/// Returns each segment as JSON, in at most `room` bytes with what stands between them: thinking is
+/// shortened first, then the files of summaries are merged and left out. Answers stay as they are.
+fn fitted(segments: &[&Segment], room: usize) -> Result<Vec<String>, serde_json::Error> {
+    let whole = Lines::of(segments, None)?;
+    let all = whole.with_thinking(usize::MAX)?;
+    if size(&all) <= room {
+        return Ok(all);
+    }
+    let fewer = (0..=MAX_FILES).rev().map(Some);
+    for files in [None].into_iter().chain(fewer) {
+        let lines = Lines::of(segments, files)?;
+        if size(&lines.with_thinking(0)?) <= room {
+            return lines.longest(room);
+        }
+    }
+    // Hundreds of segments: those that have nothing left go, too.
+    let answers = segments.iter().filter(|segment| matches!(segment, Segment::Answer { .. }));
+    answers.map(serde_json::to_string).collect()
+}
+
+fn size(lines: &[String]) -> usize {
+    lines.iter().map(|line| line.len() + ",\n".len()).sum()
+}
+
+/// Segments of which only thinking is still to be written.
+struct Lines<'a>(Vec<Line<'a>>);
+
+enum Line<'a> {
+    Thinking(&'a str),
+    Written(String),
+}
+
+impl<'a> Lines<'a> {
+    /// Writes what is no thinking; `most` merges the files of all summaries and keeps the best.
+    fn of(segments: &[&'a Segment], most: Option<usize>) -> Result<Self, serde_json::Error> {
+        let mut merged = most.map(|most| merged(segments, most)).unwrap_or_default();
+        let lines = segments.iter().enumerate().map(|(place, segment)| match (segment, most) {
+            (Segment::Thinking { text }, _) => Ok(Line::Thinking(text)),
+            (Segment::VectorSummary { .. }, Some(_)) => {
+                let files = merged.remove(&place).unwrap_or_default();
+                without_repetition(&Segment::VectorSummary { files }).map(Line::Written)
+            }
+            (segment, _) => serde_json::to_string(segment).map(Line::Written),
+        });
+        lines.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Writes thinking, too, with at most so many characters of each.
+    fn with_thinking(&self, chars: usize) -> Result<Vec<String>, serde_json::Error> {
+        let lines = self.0.iter().map(|line| match line {
+            Line::Written(line) => Ok(line.clone()),
+            Line::Thinking(text) => {
+                let text = match text.char_indices().nth(chars) {
+                    Some((end, _)) => format!("{}…", text.split_at(end).0.trim_end()),
+                    None => (*text).to_owned(),
+                };
+                serde_json::to_string(&Segment::Thinking { text })
+            }
+        });
+        lines.collect()
+    }
+
+    /// Writes as much of thinking as there is room for. None of it fits.
+    fn longest(&self, room: usize) -> Result<Vec<String>, serde_json::Error> {
+        let (mut fits, mut too_long) = (0, room);
+        while too_long - fits > 1 {
+            let chars = usize::midpoint(fits, too_long);
+            if size(&self.with_thinking(chars)?) <= room {
+                fits = chars;
+            } else {
+                too_long = chars;
+            }
+        }
+        self.with_thinking(fits)
+    }
+}
+
+/// Returns the best `most` files of all summaries, each once, by the place of the segment that shows it best.
+fn merged(segments: &[&Segment], most: usize) -> HashMap<usize, Vec<FileSummary>> {
+    let mut files: Vec<(usize, FileSummary)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for (place, segment) in segments.iter().enumerate() {
+        let Segment::VectorSummary { files: found } = segment else { continue };
+        for file in found {
+            match known.get(file.path.as_str()).and_then(|index| files.get_mut(*index)) {
+                Some(former) => add(former, place, file),
+                None => {
+                    known.insert(&file.path, files.len());
+                    files.push((place, file.clone()));
+                }
+            }
+        }
+    }
+    files.sort_by(|(_, one), (_, other)| other.best.total_cmp(&one.best));
+    let mut by_place: HashMap<usize, Vec<FileSummary>> = HashMap::new();
+    for (place, file) in files.into_iter().take(most) {
+        by_place.entry(place).or_default().push(file);
+    }
+    by_place
+}
+
+/// Adds what another search found in a file. How many chunks both found is not known, so the larger
+/// number stands.
+fn add((place, file): &mut (usize, FileSummary), other_place: usize, other: &FileSummary) {
+    if other.best > file.best {
+        (*place, file.best) = (other_place, other.best);
+    }
+    file.chunks = file.chunks.max(other.chunks);
+    file.ranges.extend(&other.ranges);
+    file.ranges.sort_unstable();
+    let mut ranges: Vec<LineRange> = Vec::with_capacity(file.ranges.len());
+    for range in file.ranges.drain(..) {
+        match ranges.last_mut() {
+            Some(last) if range.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(range.last);
+            }
+            Some(_) | None => ranges.push(range),
+        }
+    }
+    file.lines = ranges.iter().map(|range| range.last.saturating_sub(range.first) + 1).sum();
+    file.ranges = ranges;
+}
+
+/// Writes a summary without the paths that end another one beside them.
+fn without_repetition(summary: &Segment) -> Result<String, serde_json::Error> {
+    let mut summary = serde_json::to_value(summary)?;
+    let files = summary.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let text = |name: &str| file.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("path").ends_with(text("relPath")) {
+            file.retain(|name, _| name != "relPath");
+        }
+    }
+    serde_json::to_string(&summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: usize = 4000;
+
+    fn thinks(text: &str) -> Segment {
+        Segment::Thinking { text: text.to_owned() }
+    }
+
+    fn answers(text: &str) -> Segment {
+        Segment::Answer { text: text.to_owned(), checked: None }
+    }
+
+    fn file(name: &str, best: f64, ranges: &[(u32, u32)]) -> FileSummary {
+        let ranges: Vec<LineRange> =
+            ranges.iter().map(|&(first, last)| LineRange { first, last }).collect();
+        FileSummary {
+            path: format!("/repos/demo/src/{name}.rs"),
+            rel_path: format!("src/{name}.rs"),
+            repo: "demo".to_owned(),
+            best,
+            chunks: 1,
+            lines: 1,
+            ranges,
+        }
+    }
+
+    fn fit(segments: &[Segment], room: usize) -> Vec<Segment> {
+        let segments: Vec<&Segment> = segments.iter().collect();
+        let lines = fitted(&segments, room).unwrap();
+        assert!(size(&lines) <= room, "{} bytes", size(&lines));
+        let read = |line: &String| {
+            // What stands at the end of the path is left out.
+            let mut value: Value = serde_json::from_str(line).unwrap();
+            for file in value["files"].as_array_mut().into_iter().flatten() {
+                if file["relPath"].is_null() {
+                    let path = file["path"].as_str().unwrap();
+                    file["relPath"] = path.trim_start_matches("/repos/demo/").into();
+                }
+            }
+            serde_json::from_value(value).unwrap()
+        };
+        lines.iter().map(read).collect()
+    }
+
+    #[test]
+    fn thinking_is_shortened_first_and_uses_all_the_room() {
+        let summary = Segment::VectorSummary { files: vec![file("a", 0.5, &[(1, 2)])] };
+        let long = "ü\n".repeat(9000);
+        let segments = [thinks("short"), summary, thinks(&long), answers("\"whole\"")];
+        let fitting = fit(&segments, ROOM);
+        assert_eq!((&fitting[0], &fitting[1]), (&segments[0], &segments[1]));
+        let Segment::Thinking { text } = &fitting[2] else { panic!("{fitting:?}") };
+        assert!(text.ends_with('…') && text.len() > ROOM / 2, "{} bytes", text.len());
+        assert_eq!(fitting[3], segments[3]);
+        assert_eq!(fit(&fitting, ROOM), fitting);
+    }
+
+    #[test]
+    fn files_are_merged_and_the_best_stay_where_thinking_leaves_no_room() {
+        let many = |scale: f64| Segment::VectorSummary {
+            files: (0..60)
+                .map(|n| {
+                    file(&format!("f{n:02}"), scale - f64::from(n) / 100.0, &[(1, 9), (5, 12)])
+                })
+                .collect(),
+        };
+        let segments = [thinks("a"), many(0.8), thinks("b"), many(0.9), answers("whole")];
+        let fitting = fit(&segments, ROOM);
+        let kept = |segment: &Segment| match segment {
+            Segment::VectorSummary { files } => files.clone(),
+            Segment::Thinking { .. } | Segment::Answer { .. } => panic!("{segment:?}"),
+        };
+        assert_eq!(kept(&fitting[1]), []);
+        let best = kept(&fitting[3]);
+        let names: Vec<&str> = best.iter().map(|file| file.rel_path.as_str()).collect();
+        assert_eq!((names.len(), names[0], names[19]), (20, "src/f00.rs", "src/f19.rs"));
+        assert_eq!((best[0].best, best[0].lines), (0.9, 12));
+        assert_eq!(best[0].ranges, [LineRange { first: 1, last: 12 }]);
+        assert_eq!(fitting[4], segments[4]);
+        assert_eq!(kept(&fit(&segments, 1000)[3])[0].rel_path, "src/f00.rs");
+    }
+
+    #[test]
+    fn an_answer_is_never_cut() {
+        let answer = answers(&"x".repeat(9000));
+        let segments: Vec<Segment> =
+            vec![thinks("short"); 500].into_iter().chain([answer]).collect();
+        let all: Vec<&Segment> = segments.iter().collect();
+        let alone = vec![serde_json::to_string(&segments[500]).unwrap()];
+        assert_eq!(fitted(&all, ROOM).unwrap(), alone);
+        assert_eq!(fitted(&all, 10_000).unwrap(), alone);
+    }
+
+    #[test]
+    fn each_segment_has_a_line_and_the_whole_is_json() {
+        let head = Head { conversation_id: None, model_id: Some("m") };
+        let (one, two) = (thinks("a\nb"), answers("c"));
+        let text = written(&head, &[&one, &two], None, ROOM).unwrap();
+        let expected = "{\"conversationId\":null,\"modelId\":\"m\",\"segments\":[\
+                        {\"type\":\"thinking\",\"text\":\"a\\nb\"},\n\
+                        {\"type\":\"answer\",\"text\":\"c\"}\n]}";
+        assert_eq!(text, expected);
+        let error = Failed { code: "X", message: "y" };
+        let text = written(&head, &[], Some(&error), ROOM).unwrap();
+        assert!(text.ends_with("\"segments\":[],\"error\":{\"code\":\"X\",\"message\":\"y\"}}"));
+        serde_json::from_str::<Value>(&text).unwrap();
+    }
+}
