@@ -107,12 +107,12 @@ impl Questions {
 
 /// Writes the instructions. Their first line alone says what the server is for.
 fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
-    let named: Vec<String> =
+    let shown: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
-    let repositories = match (named.join(", "), names.len().saturating_sub(MAX_NAMED)) {
-        (named, _) if named.is_empty() => String::new(),
-        (named, 0) => format!(" ({named})"),
-        (named, more) => format!(" ({named} and {more} more)"),
+    let repositories = match (shown.join(", "), names.len().saturating_sub(MAX_NAMED)) {
+        (shown, _) if shown.is_empty() => String::new(),
+        (shown, 0) => format!(" ({shown})"),
+        (shown, more) => format!(" ({shown} and {more} more)"),
     };
     let state = away.map(|Unavailable { reason, hint }| {
         format!(

@@ -129,12 +129,12 @@ fn merged(segments: &[&Segment], most: usize) -> HashMap<usize, Vec<FileSummary>
     for (place, segment) in segments.iter().enumerate() {
         let Segment::VectorSummary { files: found } = segment else { continue };
         for file in found {
-            match known.get(file.path.as_str()).and_then(|index| files.get_mut(*index)) {
-                Some(former) => add(former, place, file),
-                None => {
-                    known.insert(&file.path, files.len());
-                    files.push((place, file.clone()));
-                }
+            let former = known.get(file.path.as_str()).and_then(|index| files.get_mut(*index));
+            if let Some(former) = former {
+                add(former, place, file);
+            } else {
+                known.insert(&file.path, files.len());
+                files.push((place, file.clone()));
             }
         }
     }

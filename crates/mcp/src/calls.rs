@@ -107,15 +107,16 @@ mod tests {
         }
     }
 
-    fn id(value: serde_json::Value) -> Id {
-        Id::read(&value).unwrap()
+    fn id(value: &serde_json::Value) -> Id {
+        Id::read(value).unwrap()
     }
 
     #[test]
     fn a_session_and_an_id_name_one_call() {
         let calls = Calls::default();
         let of = |session| sender(Some(session), "127.0.0.1", "ada");
-        let (one, other) = (calls.begin(of("a"), id(json!(2))), calls.begin(of("b"), id(json!(2))));
+        let (one, other) =
+            (calls.begin(of("a"), id(&json!(2))), calls.begin(of("b"), id(&json!(2))));
         for not_meant in [
             (of("a"), json!(3)),
             (of("a"), json!("2")),
@@ -123,11 +124,11 @@ mod tests {
             (sender(Some("a"), "127.0.0.1", "bob"), json!(2)),
             (sender(None, "127.0.0.1", "ada"), json!(2)),
         ] {
-            calls.cancel(&not_meant.0, &id(not_meant.1));
+            calls.cancel(&not_meant.0, &id(&not_meant.1));
         }
         assert_eq!(one.cancelled().now_or_never(), None);
         // Wherever the session speaks from.
-        calls.cancel(&sender(Some("a"), "127.0.0.2", "ada"), &id(json!(2)));
+        calls.cancel(&sender(Some("a"), "127.0.0.2", "ada"), &id(&json!(2)));
         assert_eq!(one.cancelled().now_or_never(), Some(()));
         assert_eq!(other.cancelled().now_or_never(), None);
     }
@@ -136,9 +137,9 @@ mod tests {
     fn without_a_session_the_only_call_of_a_peer_is_meant() {
         let calls = Calls::default();
         let of = |address| sender(None, address, "ada");
-        let cancel = |address| calls.cancel(&of(address), &id(json!(2)));
-        let one = calls.begin(of("127.0.0.1"), id(json!(2)));
-        let second = calls.begin(of("127.0.0.1"), id(json!(2)));
+        let cancel = |address| calls.cancel(&of(address), &id(&json!(2)));
+        let one = calls.begin(of("127.0.0.1"), id(&json!(2)));
+        let second = calls.begin(of("127.0.0.1"), id(&json!(2)));
         cancel("127.0.0.1");
         assert_eq!(one.cancelled().now_or_never(), None);
         drop(second);
