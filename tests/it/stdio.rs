@@ -21,6 +21,7 @@ use tokio_tungstenite::{
 use crate::{
     end_to_end::{World, result},
     support::{
+        codex,
         embeddings::{self, Embeddings},
         model::{Reply, says, thinks},
         process::{Environment, Program, fresh, run, signal},
@@ -324,6 +325,30 @@ async fn wait_for_server(data: &Path) -> u32 {
     let listens = || holder(data).unwrap().is_some_and(|holder| holder.main_url.is_some());
     until("no server", listens).await;
     server(data).pid
+}
+
+#[tokio::test]
+async fn a_client_hears_that_codex_is_back_also_from_the_server_after_the_next() {
+    let world = World::replay([]).await;
+    let data = world.indexed().await;
+    let binary = world.folder.path().join("codex");
+    let mut environment = world.environment();
+    environment.retain(|(name, _)| name != "CODEX_PRESENCE_SECS");
+    let later = [("CODEX_BIN", binary.to_str().unwrap()), ("CODEX_PRESENCE_SECS", "1")];
+    environment.extend(later.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
+    relay.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
+    assert_eq!(relay.answer(1).await["result"]["capabilities"]["tools"]["listChanged"], true);
+    relay.send(2, "tools/list", json!({})).await;
+    assert_eq!(relay.answer(2).await["error"]["code"], -32001);
+    signal("KILL", server(&data).pid).await;
+    until("it stays", || holder(&data).unwrap().is_none()).await;
+    relay.send(3, "ping", json!({})).await;
+    relay.answer(3).await;
+    std::os::unix::fs::symlink(codex::binary(), &binary).unwrap();
+    assert_eq!(relay.read().await.unwrap()["method"], "notifications/tools/list_changed");
+    relay.send(4, "tools/list", json!({})).await;
+    assert_eq!(relay.answer(4).await["result"]["tools"][0]["name"], "codebase_question");
 }
 
 #[tokio::test]
