@@ -25,7 +25,7 @@ impl Drop for Rings {
 }
 
 impl Endless {
-    fn new() -> (Arc<dyn Endpoint>, Arc<Notify>) {
+    fn start() -> (Arc<dyn Endpoint>, Arc<Notify>) {
         let schema = json!({ "type": "object" });
         let tool = Tool::new("endless", "title", "text", schema, Idempotence::Changing).unwrap();
         let about = About {
@@ -64,6 +64,11 @@ impl Endpoint for Endless {
     }
 }
 
+/// A request of a client with a session.
+fn post(text: &[u8]) -> Post<'_> {
+    Post::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
+}
+
 fn bounds() -> Bounds {
     Bounds { max_batch: 8, keep_alive: Duration::from_millis(5), calls: Calls::default() }
 }
@@ -86,7 +91,7 @@ fn cancel(id: u64) -> String {
 #[tokio::test]
 async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
     for version in [None, Some("2026-07-28")] {
-        let ((endpoint, dropped), bounds) = (Endless::new(), bounds());
+        let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
         let frame = async |session, text: &str| {
             answer(&endpoint, Post::frame(session, text.as_bytes()), &bounds).await
         };
@@ -108,10 +113,7 @@ async fn a_later_frame_cancels_the_call_of_its_stream_in_both_eras() {
 
 #[tokio::test]
 async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
-    let ((endpoint, dropped), bounds) = (Endless::new(), bounds());
-    fn post(text: &[u8]) -> Post<'_> {
-        Post::new(|name| (name == "mcp-session-id").then(|| "s".into()), text)
-    }
+    let ((endpoint, dropped), bounds) = (Endless::start(), bounds());
     let (one, batch) = (call(1, None), format!("[{}]", call(2, None)));
     for (text, id) in [(&one, 1), (&batch, 2)] {
         let Reply::Deferred(reply) = answer(&endpoint, post(text.as_bytes()), &bounds).await else {
@@ -134,7 +136,7 @@ async fn a_reply_that_is_no_stream_says_that_the_call_was_cancelled() {
 
 #[tokio::test]
 async fn a_frame_needs_no_headers_and_its_metadata_is_checked() {
-    let ((endpoint, _), bounds) = (Endless::new(), bounds());
+    let ((endpoint, _), bounds) = (Endless::start(), bounds());
     let heard =
         async |text: String| match answer(&endpoint, Post::frame("a", text.as_bytes()), &bounds)
             .await
