@@ -174,9 +174,8 @@ impl<A: Fn() -> bool> Frames<A> {
             Some(Came::Listening(messages)) if self.changes.len() < MAX_UNDER_WAY => {
                 self.changes.push(messages);
             }
-            Some(Came::Listening(_)) => {}
             Some(Came::Later(messages)) if !self.has_left => self.later.push(messages),
-            Some(Came::Later(_)) | None => {}
+            Some(Came::Listening(_) | Came::Later(_)) | None => {}
         }
     }
 }
