@@ -53,6 +53,7 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
         installer.auto_index = talk::ask(question)?.unwrap_or(false);
     }
     let mut plan = Plan::default();
+    let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
     for client in clients {
         let path = client.file(&installer.places);
         match installer.planned(client, &path) {
@@ -70,7 +71,21 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
             Change::planned(name, path, config, edits)
         })?;
     }
-    plan.carry_out(asked.yes)
+    plan.carry_out(asked.yes)?;
+    if missed.is_empty() {
+        return Ok(());
+    }
+    say(&format!(
+        "note: clients may start CodeInfo without {}, which this shell sets: add what matters to `env` of the entries",
+        missed.join(", ")
+    ))
+}
+
+/// Returns the settings of this shell that say which index and which Codex are meant.
+fn set_here(config: &Config) -> Vec<&'static str> {
+    const NAMES: [&str; 5] = ["DATA_DIR", "CODEX_BIN", "CODEX_HOME", "QDRANT_URL", "EMBEDDING_URL"];
+    let environment = &config.codex.environment;
+    NAMES.into_iter().filter(|name| environment.get(name).is_some()).collect()
 }
 
 /// Takes CodeInfo out of the clients that are asked for.

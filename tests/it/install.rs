@@ -210,6 +210,7 @@ fn the_listener_is_the_one_that_is_configured() {
     let ended =
         home.end(command.env("MCP_PORT", "7011").args(["install", "codex", "--http", "--yes"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(!ended.said.contains("this shell sets"), "{ended:?}");
     assert!(home.text(".codex/config.toml").contains("url = \"http://127.0.0.1:7011/mcp\""));
 }
 
@@ -369,7 +370,10 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     assert_eq!(code, Some(0), "{said}");
     assert!(home.text(".codex/config.toml").contains(r#"args = ["stdio", "--auto-index"]"#));
     // What was agreed to once stays, without a question.
-    assert!(home.well(&["install", "codex", "opencode", "--yes"]).contains("already set up"));
+    let again = home.well(&["install", "codex", "opencode", "--yes"]);
+    assert!(again.contains("already set up"), "{again}");
+    // A client has a data folder of its own unless somebody writes it down.
+    assert!(again.contains("without DATA_DIR, which this shell sets"), "{again}");
     assert!(home.text(".config/opencode/opencode.json").contains(r#""stdio", "--auto-index"]"#));
 
     let mut terminal = Terminal::start(&home, "uninstall");

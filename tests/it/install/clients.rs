@@ -9,11 +9,9 @@ use crate::support::{
 };
 
 /// The line in which a client lists the server.
-///
-/// This is the one place where "connected" is to be asserted, once `codeinfo stdio` answers.
-fn assert_listed(client: &str, said: &str) {
+fn assert_listed(client: &str, said: &str) -> String {
     let line = said.lines().find(|line| line.contains("codeinfo"));
-    assert!(line.is_some(), "{client} does not list it: {said}");
+    line.unwrap_or_else(|| panic!("{client} does not list it: {said}")).to_owned()
 }
 
 fn list(client: &str, mut command: Command) -> String {
@@ -80,10 +78,17 @@ fn clients_from_npm_list_what_was_installed_for_them() {
             // They start programs of the system beside ours.
             command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
             command.args(["mcp", "list"]).current_dir(home.0.path());
+            // The server that they start through a relay ends soon.
+            command.env("IDLE_EXIT_SECS", "1").env("PORT", "0").env("MCP_PORT", "0");
+            // Gemini CLI starts no server in a folder that nobody has trusted yet.
+            command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+            // Without Codex there is no tool, and OpenCode calls that a failure.
+            command.envs(codex::environment(home.0.path(), "http://127.0.0.1:9/v1"));
             list(id, command)
         };
         home.well(&["install", id, "--yes"]);
-        assert_listed(id, &listed());
+        let line = assert_listed(id, &listed()).to_lowercase();
+        assert!(line.contains("connected") && !line.contains("disconnected"), "{id}: {line}");
         home.well(&["uninstall", id, "--yes"]);
         let said = listed();
         assert!(!said.contains("codeinfo"), "{id}: {said}");
