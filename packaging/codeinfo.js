@@ -25,9 +25,10 @@ const program = find();
 const given = process.argv.slice(2);
 
 // Taking the place of this process leaves nothing that could change streams, signals or exit codes.
-if (typeof process.execve === "function") {
+// Windows has the function, which only throws; some versions give no variables unless they are named.
+if (process.platform !== "win32" && typeof process.execve === "function") {
   process.emitWarning = () => {};
-  process.execve(program, [program, ...given]);
+  process.execve(program, [program, ...given], process.env);
 }
 
 const child = spawn(program, given, { stdio: "inherit" });

@@ -86,7 +86,7 @@ pub struct Server {
     activity: Activity,
     grace: Duration,
     /// Held until the store is closed, so that no second process opens it too early.
-    _lock: Lock,
+    lock: Lock,
 }
 
 /// The tasks of each layer: edges stop first, adapters last.
@@ -161,7 +161,7 @@ impl Server {
             groups,
             activity,
             grace: config.shutdown_grace,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -207,7 +207,11 @@ impl Server {
     /// Stops in order: no new connections, running requests finish or are interrupted, then Codex
     /// ends, then the store is written out. Takes at most about the grace period; returns whether
     /// everything ended in it.
-    pub async fn stop(self) -> bool {
+    pub async fn stop(mut self) -> bool {
+        // From now on it is no server to be found: who looks for one waits until this one has ended.
+        if let Err(error) = self.lock.announce(&Holder::silent()) {
+            warn!(%error, "others may still look for this server");
+        }
         let share = self.grace / 4;
         if !self.groups.edges.stop(share * 2).await {
             // Requests still run: ending the turns and ingest runs below lets them answer.

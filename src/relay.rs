@@ -25,7 +25,9 @@ pub use place::repository;
 /// How long the server may take to answer what can be answered at once, after the end of the input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 /// How often a lost connection is made again for one message.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 20;
+/// How long a server is waited for after the end of the input.
+const LAST_WAIT: Duration = Duration::from_secs(20);
 
 /// A server that was reached.
 #[derive(Debug, Clone)]
@@ -151,8 +153,21 @@ impl Forwarding<'_> {
         }
     }
 
-    /// Connects to a server. One that is found may be about to end.
+    /// Connects to a server, as long as somebody may wait for that.
     async fn connected(&self) -> Result<Link, String> {
+        let nobody_waits = async {
+            self.input.ended().await;
+            tokio::time::sleep(LAST_WAIT).await;
+        };
+        tokio::select! {
+            connected = self.tried() => connected,
+            () = nobody_waits => Err("it took too long".to_owned()),
+            () = self.output.is_untaken() => Err("nobody takes the output".to_owned()),
+        }
+    }
+
+    /// Connects to a server. One that is found may be about to end.
+    async fn tried(&self) -> Result<Link, String> {
         let mut reasons = VecDeque::new();
         for _ in 0..ATTEMPTS {
             let reached = self.servers.reach().await?;

@@ -20,7 +20,7 @@ use crate::{
 
 /// Settings that a service starts with as they are now. Keys are not among them: they would stand in a file
 /// that backups and other programs read.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: &[&str] = &[
     "PATH",
     "HOST",
     "PORT",
@@ -35,6 +35,21 @@ const SETTINGS: [&str; 14] = [
     "EMBEDDING_MODEL",
     "LOG_LEVEL",
     "LOG_FORMAT",
+    "AUTH",
+    "ALLOWED_HOSTS",
+    "ALLOWED_ORIGINS",
+    "CODEX_PRIVATE",
+    "CODEX_NETWORK",
+    "CODEX_WEB_SEARCH",
+    "CODEX_SANDBOX",
+    "CODEX_APPROVAL",
+    "CODEX_SHELL",
+    "TOOLKITS_ENABLED",
+    "TOOLKITS_FILE",
+    "QDRANT_COLLECTION",
+    "EMBEDDING_DIMENSIONS",
+    "EMBEDDING_QUERY_PREFIX",
+    "EMBEDDING_DOCUMENT_PREFIX",
 ];
 /// Longest wait for the manager of services.
 const WAIT: Duration = Duration::from_mins(1);

@@ -8,6 +8,7 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 
 /// Most lines and messages that wait on either side.
 const MAX_WAITING: usize = 64;
@@ -23,7 +24,11 @@ pub(super) enum Line {
 }
 
 /// Standard input.
-pub(super) struct Input(mpsc::Receiver<Line>);
+pub(super) struct Input {
+    lines: mpsc::Receiver<Line>,
+    /// Cancelled at the end, when lines may still wait.
+    ended: CancellationToken,
+}
 
 /// Standard output.
 pub(super) struct Output {
@@ -37,21 +42,29 @@ pub(super) fn open(max_line_bytes: usize) -> io::Result<(Input, Output)> {
     let ((lines, input), (messages, output)) =
         (mpsc::channel(MAX_WAITING), mpsc::channel(MAX_WAITING));
     let (over, written) = oneshot::channel();
-    thread::Builder::new()
-        .name("stdin".to_owned())
-        .spawn(move || read(io::stdin().lock(), max_line_bytes, &lines))?;
+    let ended = CancellationToken::new();
+    let end = ended.clone();
+    thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        read(io::stdin().lock(), max_line_bytes, &lines);
+        end.cancel();
+    })?;
     thread::Builder::new().name("stdout".to_owned()).spawn(move || {
         write(io::stdout().lock(), output);
         // Nobody waits where the relay ends for another reason.
         let _ = over.send(());
     })?;
-    Ok((Input(input), Output { messages, written }))
+    Ok((Input { lines: input, ended }, Output { messages, written }))
 }
 
 impl Input {
     /// Returns the next line; `None` at the end.
     pub(super) async fn line(&mut self) -> Option<Line> {
-        self.0.recv().await
+        self.lines.recv().await
+    }
+
+    /// Waits until the client has ended it.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 }
 

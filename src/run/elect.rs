@@ -4,7 +4,7 @@ use std::{
     env,
     fs::{self, File, TryLockError},
     io,
-    path::Path,
+    path::{self, Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
@@ -34,8 +34,8 @@ const FORMER_LOG: &str = "server.log.1";
 const REASON_BYTES: usize = 2000;
 /// How long a server may take to say where it is. Opening a large index takes seconds.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// How long another command may use the data folder until that is said.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long another command may use the data folder, or a server may stop, until that is said.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
 const WAIT: Duration = Duration::from_millis(5);
 
 /// The one server of a data folder.
@@ -71,7 +71,10 @@ impl Elected<'_> {
                         continue;
                     }
                 }
-                (Some(Holder { pid, .. }), waited) if waited >= BUSY_TIMEOUT => {
+                // A server that another relay starts takes as long as it takes.
+                (Some(Holder { pid, .. }), waited)
+                    if waited >= BUSY_TIMEOUT && starting(folder)?.is_some() =>
+                {
                     return Err(format!(
                         "another command (process {pid}) uses `{}`; try again when it has ended",
                         folder.display()
@@ -137,6 +140,24 @@ impl Elected<'_> {
         Err(format!("the server is not ready yet; see `{}`", folder.join(LOG).display()))
     }
 
+    /// Returns the settings that name paths, as they are meant where this process was started.
+    fn paths(&self) -> Vec<(&'static str, PathBuf)> {
+        const NAMES: [&str; 6] = [
+            "CODEX_BIN",
+            "CODEX_HOME",
+            "CODEX_WORKDIR",
+            "TOOLKITS_FILE",
+            "INGEST_DIR",
+            "HOST_INGEST_DIR",
+        ];
+        let environment = &self.config.codex.environment;
+        let set = NAMES.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
+        // A bare name is looked for on `PATH`.
+        let paths = set.filter(|(_, path)| Path::new(path).components().count() > 1);
+        let paths = paths.filter_map(|(name, path)| Some((name, path::absolute(path).ok()?)));
+        paths.chain([("DATA_DIR", self.config.data_dir.clone())]).collect()
+    }
+
     fn spawn(&self) -> io::Result<Child> {
         let folder = &self.config.data_dir;
         let log = folder.join(LOG);
@@ -150,6 +171,7 @@ impl Elected<'_> {
             // It is about this process.
             .env_remove(HANDOVER)
             .envs(self.config.handed.iter().map(|(name, value)| (name, value.expose())))
+            .envs(self.paths())
             // Not the folder of the client, which may be removed.
             .current_dir(folder)
             .stdin(Stdio::null())

@@ -246,7 +246,9 @@ async fn a_server_of_somebody_else_is_used_and_left_running() {
     program.terminate().await;
     // Where everybody has to say who asks, a relay shows the key of the owner.
     let program = Program::serve(data.path(), &[], &required).await;
-    assert_eq!(handshake(data.path(), "0.1.0").await.unwrap_err().0, 401);
+    let mut stranger = relay_request(data.path(), "0.1.0");
+    stranger.headers_mut().remove("authorization");
+    assert_eq!(opened(stranger).await.unwrap_err().0, 401);
     let mut relay = Relay::start(data.path(), folder.path(), &required, &["--search"]);
     relay.send(1, "ping", json!({})).await;
     assert_eq!(relay.answer(1).await["result"], json!({}));
@@ -261,6 +263,10 @@ async fn a_server_for_relays_makes_room_for_a_newer_one() {
     relay.answer(1).await;
     let first = server(data.path()).pid;
     assert_eq!(handshake(data.path(), "0.0.1").await, Ok(101));
+    // Who shows no key of the owner is anybody.
+    let mut stranger = relay_request(data.path(), "99.0.0");
+    stranger.headers_mut().remove("authorization");
+    assert_eq!(opened(stranger).await, Ok(101));
     let (status, said) = handshake(data.path(), "99.0.0").await.unwrap_err();
     assert_eq!(status, 503);
     assert!(said.contains("makes room for a newer version"), "{said}");
@@ -400,7 +406,10 @@ async fn a_revoked_token_ends_a_connection_with_its_next_message() {
 
 /// Returns the status of the handshake of a relay of this version; a refusal with what it says.
 async fn handshake(data: &Path, version: &str) -> Result<u16, (u16, String)> {
-    let request = relay_request(data, version);
+    opened(relay_request(data, version)).await
+}
+
+async fn opened(request: Request) -> Result<u16, (u16, String)> {
     let address = request.uri().authority().unwrap().to_string();
     let stream = tokio::net::TcpStream::connect(address).await.unwrap();
     match client_async(request, stream).await {
@@ -418,5 +427,9 @@ fn relay_request(data: &Path, version: &str) -> Request {
     let mut request = format!("{url}/mcp/relay").into_client_request().unwrap();
     let relay = json!({ "version": version }).to_string();
     request.headers_mut().insert("codeinfo-relay", relay.parse().unwrap());
+    // A relay shows the owner's key.
+    let key = fs::read_to_string(data.join("owner.key")).unwrap();
+    let bearer = format!("Bearer {}", key.trim());
+    request.headers_mut().insert("authorization", bearer.parse().unwrap());
     request
 }

@@ -129,10 +129,9 @@ fn judge(headers: &Headers, body: &[u8], heard: &Heard) {
     if let Heard::Json(406, text) = heard {
         let message: Value = serde_json::from_slice(body).unwrap_or_default();
         // A subscription has no other form than a stream.
-        let (listens, id) = match message["method"] == "subscriptions/listen" {
-            true if text.contains("must allow text/event-stream") => (true, message["id"].clone()),
-            _ => (false, Value::Null),
-        };
+        let listens = message["method"] == "subscriptions/listen"
+            && text.contains("must allow text/event-stream");
+        let id = if listens { message["id"].clone() } else { Value::Null };
         assert!(listens || headers.accept.is_some(), "any reply is acceptable: {text}");
         assert_eq!(code(text, &id), Some(-32600));
         return;
