@@ -129,8 +129,12 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
 }
 
 fn describe(holder: Holder) -> String {
-    match holder.main_url {
-        Some(url) => format!("process {} at {url}", holder.pid),
-        None => format!("process {}", holder.pid),
+    let Holder { pid, main_url, until_idle, .. } = holder;
+    match main_url {
+        Some(url) if until_idle => format!(
+            "process {pid} at {url}, which clients started with `codeinfo stdio`; use that, or end it first"
+        ),
+        Some(url) => format!("process {pid} at {url}"),
+        None => format!("process {pid}"),
     }
 }

@@ -42,7 +42,7 @@ async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twic
     assert_eq!((first.as_str(), again.as_str()), ("1\n", "1\n"), "the second is the first");
     assert!(run(&data, &environment, &["mcp", "restart", "kit"]).await.status.success());
     assert_eq!(call("kit:sleep", &json!({ "seconds": 0 })).await.1, "slept\n");
-    assert_eq!(call("kit:count", &json!({})).await.1, "1\n", "a new process counts anew");
+    assert_eq!(call("kit:count", &json!({})).await.1, "1\n", "a new process counts from one");
     let metrics = http().get(format!("{}/metrics", server.main)).send().await.unwrap();
     let metrics = metrics.text().await.unwrap();
     assert!(metrics.contains("codeinfo_tool_cache_total{outcome=\"hit\"} 1\n"), "{metrics}");

@@ -109,7 +109,10 @@ async fn an_answer_uses_the_toolkits_that_are_there_and_names_the_one_that_is_mi
     assert_eq!(frames.last().unwrap().0, "final", "{frames:#?}");
     assert!(world.last_results()[0].contains("Echo: why 3 bar?"), "{:?}", world.last_results());
     let sent = world.model.requests()[0].to_string();
-    assert!(sent.contains("tickets is not running"), "the model is told what it has to do without");
+    assert!(
+        sent.contains("tickets is not running"),
+        "the prompt names the toolkit that is missing"
+    );
     assert!(sent.contains("A tool of the toolkit everything"), "its words are a third party's");
 
     assert_eq!(server.rpc("tools/list", json!({})).await, before, "agents see one tool, as ever");
