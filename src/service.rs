@@ -13,7 +13,7 @@ use clap::Subcommand;
 use tokio::process::Command;
 
 use crate::{
-    atomic,
+    atomic::{self, Readers},
     config::Config,
     install::{InstallError, Places, Platform, program},
 };
@@ -51,6 +51,8 @@ const SETTINGS: &[&str] = &[
     "EMBEDDING_QUERY_PREFIX",
     "EMBEDDING_DOCUMENT_PREFIX",
 ];
+/// Says in each file who wrote it.
+const MARK: &str = "Written by `codeinfo service install`";
 /// Longest wait for the manager of services.
 const WAIT: Duration = Duration::from_mins(1);
 
@@ -82,6 +84,8 @@ pub enum ServiceError {
     Manager { command: String, reason: String },
     #[error("there is no `{manager}` here to start services with; {hint}")]
     NoManager { manager: &'static str, hint: &'static str },
+    #[error("`{}` was not written by `codeinfo service install`; move it away first", .0.display())]
+    NotOurs(PathBuf),
     #[error("the service is not {0}")]
     Not(&'static str),
     #[error("cannot write to the terminal: {0}")]
@@ -173,6 +177,7 @@ impl Manager {
             say(&format!("a service would be {}:\n\n{text}", self.file.display()))?;
             return Err(ServiceError::NoManager { manager: self.name, hint: self.hint });
         };
+        self.is_ours()?;
         let failed = |source| InstallError::File { path: self.file.clone(), source };
         if let Some(folder) = self.file.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
@@ -208,6 +213,7 @@ impl Manager {
         if !self.is_installed()? {
             return say(&format!("not installed: no {}", self.file.display()));
         }
+        self.is_ours()?;
         let mut ended = Ok(());
         for arguments in self.stop.iter().filter(|_| program.is_some()) {
             // One that does not run, or that is unknown, is removed all the same.
@@ -222,6 +228,17 @@ impl Manager {
             say(&format!("note: {error}"))?;
         }
         say(&format!("removed {}", self.file.display()))
+    }
+
+    /// Refuses a file that somebody else wrote.
+    fn is_ours(&self) -> Result<(), ServiceError> {
+        let failed = |source| InstallError::File { path: self.file.clone(), source };
+        let text = atomic::read(&self.file, Readers::AsUsual).map_err(failed)?;
+        let text = text.as_deref().map(String::from_utf8_lossy);
+        match text {
+            Some(text) if !text.contains(MARK) => Err(ServiceError::NotOurs(self.file.clone())),
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn is_installed(&self) -> Result<bool, ServiceError> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Job, Manager, words};
+use super::{Job, MARK, Manager, words};
 use crate::install::Places;
 
 const LABEL: &str = "codeinfo";
@@ -49,6 +49,7 @@ fn plist(job: &Job) -> String {
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- {MARK}. -->
 <plist version="1.0">
 <dict>
   <key>Label</key>

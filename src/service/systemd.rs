@@ -1,6 +1,6 @@
 //! The service as a unit of systemd's user manager.
 
-use super::{Job, Manager, words};
+use super::{Job, MARK, Manager, words};
 use crate::install::Places;
 
 const UNIT: &str = "codeinfo.service";
@@ -35,7 +35,8 @@ fn unit(job: &Job) -> String {
     });
     let variables: String = variables.collect();
     format!(
-        "[Unit]\n\
+        "# {MARK}.\n\
+         [Unit]\n\
          Description=CodeInfo, answers about the code of repositories\n\
          \n\
          [Service]\n\

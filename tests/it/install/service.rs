@@ -20,6 +20,7 @@ fn a_service_is_installed_asked_for_and_removed() {
     assert!(said.contains("the server runs"), "{said}");
     let unit = home.text(UNIT).replace(home.0.path().to_str().unwrap(), "~");
     assert_snapshot!(unit, @r#"
+    # Written by `codeinfo service install`.
     [Unit]
     Description=CodeInfo, answers about the code of repositories
 
@@ -49,6 +50,15 @@ fn a_service_is_installed_asked_for_and_removed() {
     let asked = home.text("asked");
     assert_eq!(asked, "--user disable --now codeinfo.service\n--user daemon-reload\n");
     assert!(home.well(&["service", "remove"]).contains("not installed"));
+    // What somebody else wrote stays.
+    home.write(UNIT, "[Unit]\nDescription=mine\n");
+    for action in ["install", "remove"] {
+        let refused = home.run(&["service", action]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.failed.contains("was not written by `codeinfo service install`"));
+        assert!(home.text(UNIT).contains("mine"));
+    }
+    fs::remove_file(home.path(UNIT)).unwrap();
     assert_eq!(home.run(&["service", "status"]).code, Some(1));
 }
 
