@@ -65,6 +65,9 @@ pub enum StartError {
         #[source]
         source: std::io::Error,
     },
+    /// There is no file handle for the listeners to keep in reserve.
+    #[error("cannot answer connections")]
+    Reserve(#[source] std::io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -309,9 +312,9 @@ fn serve(
     };
     let mcp = listener(mcp, "mcp", gate);
     let main = listener(main, "main", gate::main(bearers));
-    net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone());
-    net::serve(main, main_handler, http, &config.guard, groups.edges.clone());
-    Ok(())
+    net::serve(mcp, mcp_handler, http, &config.guard, groups.edges.clone())
+        .and_then(|()| net::serve(main, main_handler, http, &config.guard, groups.edges.clone()))
+        .map_err(StartError::Reserve)
 }
 
 /// Makes the data folder for nobody but its user: the index holds the code of every repository. A

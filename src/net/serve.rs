@@ -2,14 +2,16 @@
 
 use std::{
     convert::Infallible,
+    env,
     error::Error,
+    fs::File,
     io,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use futures_util::FutureExt;
@@ -47,6 +49,10 @@ use crate::{
 /// short.
 const BACKOFF: Duration = Duration::from_millis(50);
 
+/// How long clients wait in the kernel's queue while file handles are short, before they are turned
+/// away rather than kept without a word.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
                        `Transfer-Encoding: chunked` without it";
 
@@ -65,21 +71,23 @@ pub struct Listener {
 
 /// Answers the connections of `listener` until `tasks` are asked to stop. From then on no connection
 /// is accepted, idle ones are closed, and requests under way are finished; `tasks` waits for them.
+/// Fails where the system has no file handle left to keep in reserve.
 pub fn serve<H: Handler>(
     listener: Listener,
     handler: H,
     http: &Http,
     guard: &config::Guard,
     tasks: Tasks,
-) {
+) -> io::Result<()> {
     let Listener { socket, name, requests, gate, activity } = listener;
     let counts = Counts { listener: name, requests };
     let port = socket.local_addr().map_or(0, |address| address.port());
     let guard = Guard::new(guard, port);
     let http = http.clone();
     let server = Server { handler, http, guard, gate, counts, activity, tasks: tasks.clone() };
-    let owner = tasks.clone();
+    let (owner, socket) = (tasks.clone(), (socket, Spare::take()?));
     owner.spawn(accept(socket, Arc::new(server), tasks));
+    Ok(())
 }
 
 struct Server<H> {
@@ -93,10 +101,14 @@ struct Server<H> {
     tasks: Tasks,
 }
 
-async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks: Tasks) {
+async fn accept<H: Handler>(
+    (listener, mut spare): (TcpListener, Spare),
+    server: Arc<Server<H>>,
+    tasks: Tasks,
+) {
     let slots = Slots::new(server.http.max_connections);
     let stopping = tasks.stopping().clone();
-    let mut failing = false;
+    let mut failing = None;
     loop {
         let accepted = tokio::select! {
             () = stopping.cancelled() => return,
@@ -104,19 +116,37 @@ async fn accept<H: Handler>(listener: TcpListener, server: Arc<Server<H>>, tasks
         };
         match accepted {
             Ok((stream, slot)) => {
-                failing = false;
+                failing = None;
                 let server = Arc::clone(&server);
                 tasks.spawn(connection(stream, slot, server, stopping.clone()));
             }
             Err(error) => {
                 // File handles may be short for half a minute: that is one event, not hundreds.
-                if !failing {
+                if failing.is_none() {
                     warn!(%error, "accept failed");
                 }
-                failing = true;
+                if failing.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                    spare.turn_away(&listener).await;
+                }
                 tokio::time::sleep(BACKOFF).await;
             }
         }
+    }
+}
+
+/// A file handle in reserve: given up for a moment, it is enough to accept a connection and close it.
+struct Spare(Option<File>);
+
+impl Spare {
+    fn take() -> io::Result<Self> {
+        Ok(Self(Some(File::open(env::current_exe()?)?)))
+    }
+
+    async fn turn_away(&mut self, listener: &TcpListener) {
+        self.0 = None;
+        // A connection that others took meanwhile is none to wait for.
+        drop(tokio::time::timeout(BACKOFF, listener.accept()).await);
+        self.0 = Self::take().ok().and_then(|spare| spare.0);
     }
 }
 

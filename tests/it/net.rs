@@ -113,7 +113,7 @@ impl Server {
         let (sender, news) = mpsc::unbounded_channel();
         let release = tokio_util::sync::CancellationToken::new();
         let work = Work { news: sender, release: release.clone() };
-        net::serve(listener, work, &http, &Guard::default(), tasks.clone());
+        net::serve(listener, work, &http, &Guard::default(), tasks.clone()).unwrap();
         Self { address, news, release, tasks }
     }
 

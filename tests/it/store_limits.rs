@@ -66,7 +66,8 @@ async fn too_few_open_files_are_no_damage() {
     let data = indexed(repository.path()).await;
     let path = repository.path().to_str().unwrap();
     let mut refusals = Vec::new();
-    for limit in (14..40).step_by(2) {
+    // One of them leaves no file for the connection that the command makes to its own server.
+    for limit in 14..40 {
         let (limit, environment) = (format!("-n {limit}"), without_codex());
         let arguments = ["ingest", path];
         let running = run_within(&limit, data.path(), &environment, &arguments);

@@ -81,7 +81,8 @@ impl Server {
             activity: Activity::default(),
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());
-        net::serve(listener, Echo { size, over: sender }, &http, &Guard::default(), tasks.clone());
+        let echo = Echo { size, over: sender };
+        net::serve(listener, echo, &http, &Guard::default(), tasks.clone()).unwrap();
         Self { address, over, _tasks: tasks }
     }
 
