@@ -18,6 +18,7 @@ mod freshness;
 mod fuse;
 mod group;
 mod intent;
+mod purpose;
 mod query;
 mod rank;
 mod scope;

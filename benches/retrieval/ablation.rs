@@ -6,7 +6,7 @@ use codeinfo::search::Weights;
 type Feature = (&'static str, fn(&mut Weights));
 
 /// Features of ranking, which a list of neighbours alone lacks.
-const FEATURES: [Feature; 10] = [
+const FEATURES: [Feature; 12] = [
     ("definition", |it| (it.definition, it.definition_by_name) = (0.0, 0.0)),
     ("coverage", |it| it.coverage = 0.0),
     ("literal", |it| it.literal = 0.0),
@@ -17,6 +17,8 @@ const FEATURES: [Feature; 10] = [
     ("roles", |it| it.roles = 0.0),
     ("names of repositories", |it| it.root_name = 0.0),
     ("discount per file in long queries", |it| it.per_file_discount_of_long = 0.0),
+    ("mentions", |it| it.mention = 0.0),
+    ("purpose of questions", |it| it.purpose = 0.0),
 ];
 /// What the lists of neighbours themselves depend on.
 const LISTS: [Feature; 5] = [

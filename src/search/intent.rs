@@ -7,6 +7,7 @@ use codeinfo_lang::{
     words::{STOP_WORDS, folded, words},
 };
 
+use super::purpose::Purpose;
 use crate::domain::{Root, RootId};
 
 /// What a query is made of.
@@ -36,6 +37,8 @@ pub(super) struct Intent {
     pub(super) roots: HashMap<RootId, f32>,
     /// What is asked for verbatim.
     pub(super) literals: Literals,
+    /// What it is for, if it is prose.
+    pub(super) purpose: Purpose,
 }
 
 /// A name that a query has: the last one of a path of names.
@@ -91,6 +94,7 @@ impl Intent {
         } else {
             Kind::Prose
         };
+        let purpose = if kind == Kind::Prose { Purpose::of(query) } else { Purpose::default() };
         let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
         Self {
             kind,
@@ -100,6 +104,7 @@ impl Intent {
             own_name: String::new(),
             roots: HashMap::new(),
             literals: Literals::of(query.trim()),
+            purpose,
         }
     }
 

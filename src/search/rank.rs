@@ -12,6 +12,7 @@ mod asked_path;
 mod coverage;
 mod definition;
 mod literal;
+mod mentions;
 mod names;
 mod overrides;
 mod roles;
@@ -33,6 +34,13 @@ use super::{
 /// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
 
+/// How soon a query with more words counts as long: from 7 words on it is.
+const LONG: f32 = 3.75;
+
+/// How much less it counts in long queries that many chunks of a file were found: they have words of
+/// everything.
+const AGREEMENT_IN_LONG: f32 = 0.3;
+
 /// How much of what the role of its file takes from a chunk it gets back by defining what is asked for.
 const DEFINING: f32 = 0.85;
 
@@ -46,6 +54,8 @@ struct QueryWeights {
     names: f32,
     /// Factor applied to what the file adds for every chunk after the file's best one.
     further: f32,
+    /// How much a mention by one of the best chunks adds.
+    mention: f32,
     /// The most that a candidate can attain.
     attainable: f32,
 }
@@ -62,9 +72,11 @@ impl QueryWeights {
         #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
         let words = intent.words.len().max(1) as f32;
         let share = (TELLING_WORDS / words).min(1.0);
+        let others = if by_name { 0.0 } else { 1.0 - share };
+        let file_agreement = file_agreement * (1.0 - AGREEMENT_IN_LONG * others);
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
-        let back = if by_name { 0.0 } else { weights.per_file_discount_of_long * (1.0 - share) };
+        let back = weights.per_file_discount_of_long * (LONG * others).min(1.0);
         let path = if intent.paths.is_empty() { 0.0 } else { weights.path };
         let literal = weights.literal * intent.literals.most() + path;
         Self {
@@ -73,6 +85,7 @@ impl QueryWeights {
             file_agreement,
             names: share,
             further: (kept + back).min(1.0),
+            mention: weights.mention * (1.0 - intent.purpose.is_about_using),
             attainable: 1.0 + named + weights.coverage + file + literal,
         }
     }
@@ -125,7 +138,12 @@ pub(super) fn rank(
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     let rated = match intent.kind {
         Kind::Symbol => overrides::put_bases_first(rated, intent),
-        Kind::Path | Kind::Prose => rated,
+        Kind::Path => rated,
+        Kind::Prose => {
+            mentions::raise(&mut rated, weights.mention, weights.attainable);
+            rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
+            rated
+        }
     };
     let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
     ranked.truncate(limit);
@@ -187,7 +205,9 @@ impl Rated {
         let Weights { literal, coverage: of_words, .. } = weights.shipped;
         let definition = definition::share(record, intent);
         let chunk = candidate.score + weights.definition * definition + of_words * coverage;
-        let factor = role_factor(&record.roles, definition, intent).powf(weights.shipped.roles)
+        let roles = roles::factor(&record.roles, intent, weights.shipped.purpose);
+        let roles = role_factor(roles, &record.roles, definition, intent);
+        let factor = roles.powf(weights.shipped.roles)
             * roots::factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::share(record, intent)
             + weights.shipped.path * asked_path::share(record, intent);
@@ -203,10 +223,10 @@ impl Rated {
     }
 }
 
-/// Returns what the roles of its file leave of a chunk. Where a name alone is asked for, a test that
-/// defines it is a good answer, too, but comes after source that does.
-fn role_factor(roles: &[Role], definition: f32, intent: &Intent) -> f32 {
-    let factor = roles::factor(roles, intent);
+/// Returns what the roles of its file, which leave `factor` of a chunk, leave of one that defines what is
+/// asked for. Where a name alone is asked for, a test that defines it is a good answer, too, but comes after
+/// source that does.
+fn role_factor(factor: f32, roles: &[Role], definition: f32, intent: &Intent) -> f32 {
     match intent.kind {
         Kind::Symbol if role::may_define(roles) => factor.powf(1.0 - DEFINING * definition),
         Kind::Symbol | Kind::Path | Kind::Prose => factor,

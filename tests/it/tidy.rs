@@ -108,6 +108,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["json", "markdown", "xml", "yaml"],
         "words that ask for such files",
     ),
+    ("src/search/purpose.rs", &["for", "interface", "powershell", "struct"], "words of questions"),
 ];
 /// What says or uses that a system is of one kind.
 const OF_ONE_SYSTEM: &[&str] = &[

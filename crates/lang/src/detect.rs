@@ -2,7 +2,7 @@
 
 use crate::{
     Language,
-    languages::{self, c},
+    languages::{self, c, prose},
 };
 
 /// Returns the language of a file, or `None` for text of no known language.
@@ -18,6 +18,9 @@ pub fn language(path: &str, text: &str) -> Option<&'static Language> {
 /// Returns the language that a file's name implies.
 pub fn by_path(path: &str) -> Option<&'static Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
+    if prose::is_manual(path) {
+        return Some(&prose::ROFF);
+    }
     by_file_name(name).or_else(|| by_extension(name))
 }
 
@@ -74,6 +77,12 @@ mod tests {
         assert_eq!(language("Dockerfile.dev", ""), Some("dockerfile"));
         assert_eq!(language("bin/run", "#!/usr/bin/env -S python3.12 -u\n"), Some("python"));
         assert_eq!(language("bin/run", "#!/bin/sh -e\n"), Some("bash"));
+        assert_eq!(language("man/man1/run.1", ""), Some("roff"));
+        assert_eq!(language("man/run.8", ""), Some("roff"));
+        assert_eq!(language("man/run.1.ronn", ""), Some("markdown"));
+        assert_eq!(language("lib/run.so.1", ""), None);
+        assert_eq!(language("man/run.9", ""), None);
+        assert_eq!(language("man/.1", ""), None);
         assert_eq!(language("bin/run", "plain"), None);
         assert_eq!(language(".profile", ""), None);
     }

@@ -24,6 +24,8 @@ pub struct Language {
     pub kind: Kind,
     pub comments: Comments,
     pub reader: Reader,
+    /// Starts of names of tests, lower-case, besides those that mean a test in any language.
+    pub test_starts: &'static [&'static str],
     /// Ends of names of tests, lower-case, besides those that mean a test in any language.
     pub test_paths: &'static [&'static str],
     /// The line that stands before tests in a file of code, and what the next line starts with; they go on to the
@@ -89,6 +91,8 @@ pub enum Headings {
     Stages,
     /// `<h2>Usage</h2>`.
     Markup,
+    /// `.SH USAGE`, or `.Sh`.
+    Requests,
 }
 
 impl Headings {
@@ -96,9 +100,12 @@ impl Headings {
     pub fn separator(self) -> &'static str {
         match self {
             Self::Tables | Self::Stages => ".",
-            Self::Markdown | Self::Underlined | Self::Asciidoc | Self::Latex | Self::Markup => {
-                " > "
-            }
+            Self::Markdown
+            | Self::Underlined
+            | Self::Asciidoc
+            | Self::Latex
+            | Self::Markup
+            | Self::Requests => " > ",
         }
     }
 }
@@ -136,6 +143,7 @@ impl Language {
         kind: Kind::Code,
         comments: Comments::NONE,
         reader: Reader::AnyLayout,
+        test_starts: &[],
         test_paths: &[],
         inner_tests: None,
         generated: &[],

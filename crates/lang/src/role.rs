@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Kind, detect, languages, names, vendored};
+use crate::{Kind, Language, detect, languages, names, vendored};
 
 /// What a file may be besides plain source. It may be several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,22 +91,23 @@ impl Role {
         })
     }
 
-    /// Whether the name of a file says that it is one.
-    fn is_named(self, name: &str, lower: &str) -> bool {
+    /// Whether the name of a file in a language of this kind says that it is one.
+    fn is_named(self, language: Option<&Language>, lower: &str) -> bool {
+        let kind = language.map(|language| language.kind);
         let ends = |ends: &[&str]| ends.iter().any(|end| lower.ends_with(end));
         match self {
-            Self::Test => is_test(lower),
+            Self::Test => is_test(language, lower),
             Self::Generated => {
                 GENERATED.iter().any(|part| lower.contains(part)) || names::is_made(lower)
             }
-            Self::Docs => lower.starts_with("changelog") || kind(name) == Some(Kind::Prose),
+            Self::Docs => lower.starts_with("changelog") || kind == Some(Kind::Prose),
             Self::Declaration => languages::all().any(|language| ends(language.declarations)),
             Self::Compatibility => {
                 let words = ["compat", "deprecated", "legacy", "polyfill", "shim"];
                 lower.split(['.', '_', '-']).any(|part| words.contains(&part))
             }
-            Self::Data => kind(name) == Some(Kind::Data) || ends(TABLES) || names::is_lock(lower),
-            Self::Page => kind(name) == Some(Kind::Page),
+            Self::Data => kind == Some(Kind::Data) || ends(TABLES) || names::is_lock(lower),
+            Self::Page => kind == Some(Kind::Page),
             Self::Vendored | Self::Example => false,
         }
     }
@@ -122,9 +123,12 @@ const TABLES: &[&str] = &[".api", ".csv", ".svg"];
 pub fn roles(path: &str) -> impl Iterator<Item = Role> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folders = folders.to_ascii_lowercase();
-    let lower = name.to_ascii_lowercase();
+    let (lower, language) = (name.to_ascii_lowercase(), detect::by_path(path));
+    let is_code = language.is_some_and(|language| language.kind == Kind::Code);
     Role::ALL.into_iter().filter(move |role| {
-        role.is_named(name, &lower) || folders.split('/').any(|folder| role.is_folder(folder))
+        // Packages that make documents are called so, too.
+        let says = |folder: &str| !(is_code && folder == "doc") && role.is_folder(folder);
+        role.is_named(language, &lower) || folders.split('/').any(says)
     })
 }
 
@@ -133,17 +137,14 @@ pub fn may_define(roles: &[Role]) -> bool {
     !roles.iter().any(|role| matches!(role, Role::Docs | Role::Data | Role::Page))
 }
 
-fn kind(name: &str) -> Option<Kind> {
-    detect::by_path(name).map(|language| language.kind)
-}
-
-fn is_test(name: &str) -> bool {
+fn is_test(language: Option<&Language>, name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default();
     let ends = ["_test", "_tests", "_spec", "-test", "-spec"];
-    stem.starts_with("test_")
-        || stem == "test"
+    let starts = language.map_or(&[][..], |language| language.test_starts);
+    stem == "test"
         || stem == "tests"
         || ends.iter().any(|end| stem.ends_with(end))
+        || starts.iter().any(|start| stem.starts_with(start))
         || [".test.", ".spec."].iter().any(|part| name.contains(part))
         || languages::all().flat_map(|one| one.test_paths).any(|end| name.ends_with(end))
 }
@@ -182,6 +183,10 @@ mod tests {
             ("src/HeaderSpec.scala", Role::Test),
             ("src/test.rs", Role::Test),
             ("src/__tests__/header.js", Role::Test),
+            ("header/test_parse.py", Role::Test),
+            ("header/test_parse.rb", Role::Test),
+            ("man/header.1", Role::Docs),
+            ("man/header.1.ronn", Role::Docs),
             ("vendor/header.go", Role::Vendored),
             ("third_party/header.c", Role::Vendored),
             ("api/header.pb.rs", Role::Generated),
@@ -210,9 +215,15 @@ mod tests {
 
     #[test]
     fn plain_source_has_no_role() {
-        for path in
-            ["src/header.rs", "latest/contest.go", "src/attest.c", "CMakeLists.txt", "Cargo.toml"]
-        {
+        for path in [
+            "src/header.rs",
+            "latest/contest.go",
+            "src/attest.c",
+            "CMakeLists.txt",
+            "Cargo.toml",
+            "src/test_client.rs",
+            "doc/render.go",
+        ] {
             assert_eq!(of(path), [], "{path}");
         }
     }

@@ -10,12 +10,14 @@ use memchr::memmem::Finder;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
+/// How much less a share of the words is worth than all of them.
+const CHANCE: f32 = 1.5;
 /// How many words are looked for: what is longer was pasted, and its longest words stand for it.
 const MOST: usize = 64;
 
 /// Returns for each candidate how much of the query's words it holds in path, symbol or text,
-/// 0…1. A word that few candidates hold counts more, and the share is squared: half of the words is
-/// chance, nearly all of them is what was meant.
+/// 0…1. A word that few candidates hold counts more, and the share is raised to [`CHANCE`]: half of the words
+/// is chance, nearly all of them is what was meant.
 pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
     let mut stems: Vec<&str> = intent
         .words
@@ -41,7 +43,7 @@ pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
     let share = |held: &Vec<bool>| {
         let known = held.iter().zip(&idfs).filter(|(is_held, _)| **is_held);
         let known: f32 = known.map(|(_, idf)| idf).sum();
-        (known / all).powi(2)
+        (known / all).powf(CHANCE)
     };
     held.iter().map(share).collect()
 }
@@ -82,16 +84,17 @@ mod tests {
 
     #[test]
     fn rare_words_count_more_and_half_of_the_words_little() {
+        let half = 0.5_f32.powf(CHANCE);
         let [common, rare, none] = shares_of("cache eviction", &["cache", "eviction", ""])[..]
         else {
             panic!()
         };
-        assert!(none <= 0.0 && (common - 0.25).abs() < 1e-6 && (rare - common).abs() < 1e-6);
+        assert!(none <= 0.0 && (common - half).abs() < 1e-6 && (rare - common).abs() < 1e-6);
         let [common, _, rare] = shares_of("cache eviction", &["cache", "cache", "eviction"])[..]
         else {
             panic!()
         };
-        assert!(0.0 < common && common < 0.25 && 0.25 < rare && rare < 0.5);
+        assert!(0.0 < common && common < half && half < rare && rare < 2.0 * half);
     }
 
     #[test]

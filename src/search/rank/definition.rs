@@ -90,7 +90,7 @@ fn asked(name: &str, qualifier: Option<&str>, intent: &Intent) -> f32 {
 }
 
 /// Cuts a symbol into its last name and those before it.
-fn parts(symbol: &str) -> (&str, Vec<&str>) {
+pub(super) fn parts(symbol: &str) -> (&str, Vec<&str>) {
     let names = symbol.split([':', '.', '#', '/', ' ']).filter(|name| !name.is_empty());
     let mut names: Vec<&str> = names.collect();
     // Ruby's `empty?` and Haskell's `go'` are asked for without their marks.

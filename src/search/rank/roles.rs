@@ -3,13 +3,13 @@
 
 use codeinfo_lang::role::Role;
 
-use super::super::intent::Intent;
+use super::super::intent::{Intent, Kind};
 
 /// Returns the words of a query that asks for files of a role, and what remains of the score of their
 /// chunks otherwise.
 fn weight(role: Role) -> (&'static [&'static str], f32) {
     match role {
-        Role::Test => (&["test", "testing", "spec", "fixture", "mock"], 0.35),
+        Role::Test => (&["test", "testing", "spec", "fixture", "mock"], TEST),
         Role::Vendored => (&["vendor", "vendored", "dependency", "external"], 0.5),
         Role::Generated => (&["generated"], 0.6),
         Role::Example => {
@@ -28,12 +28,31 @@ fn weight(role: Role) -> (&'static [&'static str], f32) {
     }
 }
 
+/// What remains of the score of tests that are not asked for.
+const TEST: f32 = 0.35;
+/// How much of what that takes is taken where the query has a word of testing, but means other code.
+const ABOUT_TESTING: f32 = 0.85;
+
 /// Returns what remains of a score: 1 for plain source, less for files of a role that the query does
 /// not ask for. The role that leaves least counts.
-pub(super) fn factor(roles: &[Role], intent: &Intent) -> f32 {
-    let weights = roles.iter().copied().map(weight);
-    let unasked = weights.filter(|(asked_by, _)| !intent.asks_for(asked_by));
-    unasked.map(|(_, factor)| factor).fold(1.0, f32::min)
+/// `purpose` is how much it counts what a question is for.
+pub(super) fn factor(roles: &[Role], intent: &Intent, purpose: f32) -> f32 {
+    roles.iter().map(|role| of_role(*role, intent, purpose)).fold(1.0, f32::min)
+}
+
+fn of_role(role: Role, intent: &Intent, weight_of_purpose: f32) -> f32 {
+    let (asked_by, factor) = weight(role);
+    let (is_named, purpose) = (intent.asks_for(asked_by), intent.purpose);
+    match role {
+        Role::Test if intent.kind == Kind::Prose => match (is_named, purpose.is_for_tests) {
+            (false, _) => factor,
+            (true, false) => factor.powf(ABOUT_TESTING * weight_of_purpose),
+            (true, true) => 1.0,
+        },
+        _ if is_named => 1.0,
+        Role::Docs | Role::Example => factor.powf(1.0 - weight_of_purpose * purpose.is_about_using),
+        _ => factor,
+    }
 }
 
 #[cfg(test)]
@@ -43,14 +62,36 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_of_testing_or_of_use_lifts_what_it_says() {
+        let of = |path, query| {
+            let roles: Vec<Role> = role::roles(path).collect();
+            factor(&roles, &Intent::of(query), 1.0)
+        };
+        let [asked, about, not] = [
+            "test that the client closes the connection",
+            "how does the test client close the connection",
+            "how does the client close the connection",
+        ]
+        .map(|query| of("tests/client.rs", query));
+        assert!(not < about && about < 0.5 && asked >= 1.0, "{not} {about} {asked}");
+        let [using, maybe, code] = [
+            "how do I install the client on Windows",
+            "what is a closed connection to the client",
+            "where is the connection of the client closed",
+        ]
+        .map(|query| of("docs/client.md", query));
+        assert!(code < maybe && maybe < using && using >= 1.0, "{code} {maybe} {using}");
+    }
+
+    #[test]
     fn lesser_roles_count_less_unless_asked_for() {
         let of = |path, intent: &Intent| {
             let roles: Vec<Role> = role::roles(path).collect();
-            factor(&roles, intent)
+            factor(&roles, intent, 1.0)
         };
         let plain = Intent::of("parse the header");
         let asking =
-            Intent::of("tests and examples and docs and legacy compat of the header as yaml");
+            Intent::of("tests of the header and examples and docs and legacy compat as yaml");
         for path in [
             "src/test/java/HeaderTest.java",
             "pkg/header_test.go",

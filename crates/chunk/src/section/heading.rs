@@ -92,6 +92,7 @@ impl Scan<'_> {
             Headings::Tables => table(text),
             Headings::Stages => stage(text.trim_start()),
             Headings::Markup => markup(text),
+            Headings::Requests => request(text),
         };
         let Some((level, name)) = found else { return };
         let Some(name) = tidy(&name) else { return };
@@ -152,6 +153,17 @@ fn marked(text: &str, mark: char) -> Option<(usize, String)> {
     let rest = text.get(level..)?;
     let is_heading = (1..=6).contains(&level) && rest.starts_with([' ', '\t']);
     is_heading.then(|| (level, rest.trim().trim_end_matches(mark).to_owned()))
+}
+
+/// `.SH "EXIT STATUS"`, or `.Ss`: a section or a part of one.
+fn request(text: &str) -> Option<(usize, String)> {
+    let (request, name) = text.strip_prefix('.')?.split_once(char::is_whitespace)?;
+    let level = match request {
+        "SH" | "Sh" => 1,
+        "SS" | "Ss" => 2,
+        _ => return None,
+    };
+    Some((level, name.trim().trim_matches('"').to_owned()))
 }
 
 fn latex(text: &str) -> Option<(usize, String)> {

@@ -36,6 +36,7 @@ pub static PYTHON: Language = Language {
     }),
     generated: &["_pb2.py", "_pb2.pyi", "_pb2_grpc.py"],
     declarations: &[".pyi"],
+    test_starts: &["test_"],
     ..Language::PLAIN
 };
 

@@ -41,5 +41,6 @@ pub static RUBY: Language = Language {
         bodies: None,
     }),
     generated: &["_pb.rb"],
+    test_starts: &["test_"],
     ..Language::PLAIN
 };

@@ -1,0 +1,351 @@
+//! Reads from the words of a question whether it means tests, and whether it is about using a program
+//! rather than about its code. Both are judged by how a question is put, as its subject says little: code
+//! tests things, too, and has functions that install and configure.
+//!
+//! The words were chosen on one half of `benches/questions/spots-dev.jsonl` and judged on the repositories
+//! of `spots-look.jsonl`.
+
+/// What a question is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Purpose {
+    /// Whether tests are looked for, rather than code that has to do with testing.
+    pub(super) is_for_tests: bool,
+    /// How likely documents answer, 0…1.
+    pub(super) is_about_using: f32,
+}
+
+const TESTS: &[&str] =
+    &["test", "tests", "spec", "specs", "fixture", "fixtures", "testcase", "testcases"];
+/// After the word for tests, if that is among the first of the question: what follows is what they check.
+const THEY_CHECK: &[&str] = &[
+    "that",
+    "which",
+    "for",
+    "of",
+    "about",
+    "where",
+    "covering",
+    "showing",
+    "proving",
+    "ensuring",
+    "checking",
+    "verifying",
+    "covers",
+    "shows",
+    "proves",
+    "ensures",
+    "checks",
+    "verifies",
+    "makes",
+    "guards",
+    "used",
+];
+/// At which word of the question they are looked for at most, counted from 0.
+const BEGINNING: usize = 3;
+/// After the word for tests: parts that they are made of.
+const PARTS: &[&str] = &[
+    "case", "cases", "data", "double", "doubles", "file", "files", "helper", "helpers", "suite",
+    "suites",
+];
+/// Before the word for tests.
+const WHICH: &[&str] = &["which", "what", "any"];
+
+/// Whom users speak of.
+const PERSONS: &[&str] =
+    &["i", "i'm", "i've", "my", "our", "we", "us", "me", "user", "users", "people", "someone"];
+/// How they begin.
+const BEGINNINGS: &[&str] = &[
+    "how to",
+    "how do i",
+    "how do we",
+    "how can i",
+    "how can we",
+    "how should i",
+    "how do you",
+    "how can you",
+    "can i",
+    "can we",
+    "may i",
+    "am i",
+    "should i",
+    "should we",
+    "do i",
+    "is it possible",
+    "is there",
+    "are there",
+    "does it",
+    "where do i",
+    "where can i",
+    "where should i",
+    "where do we",
+    "where can we",
+    "what do i",
+    "what should i",
+    "what is",
+    "what are",
+    "what's",
+];
+/// What programs are installed with and run on, and what surrounds a project.
+const OF_USERS: &[&str] = &[
+    "install",
+    "installing",
+    "installation",
+    "installed",
+    "uninstall",
+    "upgrade",
+    "upgrading",
+    "updating",
+    "changelog",
+    "release notes",
+    "supported",
+    "prerequisites",
+    "docker",
+    "dockerfile",
+    "kubernetes",
+    "homebrew",
+    "brew",
+    "apt",
+    "pip",
+    "npm",
+    "snap",
+    "winget",
+    "powershell",
+    "laptop",
+    "license",
+    "licence",
+    "licensed",
+    "contribute",
+    "contributing",
+    "contribution",
+    "contributions",
+    "contributor",
+    "contributors",
+    "maintainer",
+    "maintainers",
+    "vulnerability",
+    "vulnerabilities",
+    "bounty",
+    "faq",
+    "tutorial",
+    "quickstart",
+    "getting started",
+    "recommended",
+    "best practice",
+    "best practices",
+    "deploy",
+    "deploying",
+    "deployment",
+    "environment variable",
+    "environment variables",
+    "env var",
+    "env vars",
+    "api key",
+    "api keys",
+    "troubleshoot",
+    "troubleshooting",
+    "commercial",
+    "macos",
+    "linux",
+    "ubuntu",
+    "debian",
+    "alternative",
+    "alternatives",
+    "pull request",
+    "pull requests",
+    "from source",
+    "difference between",
+];
+/// What users speak of, and code too.
+const OF_BOTH: &[&str] = &[
+    "version",
+    "versions",
+    "release",
+    "releases",
+    "support",
+    "supports",
+    "compatible",
+    "compatibility",
+    "requirement",
+    "requirements",
+    "require",
+    "requires",
+    "windows",
+    "mac",
+    "shell",
+    "terminal",
+    "security",
+    "guide",
+    "production",
+    "configuration",
+    "configure",
+    "configuring",
+    "configured",
+    "config",
+    "setting",
+    "settings",
+    "flag",
+    "flags",
+    "option",
+    "options",
+    "command line",
+    "cli",
+    "plugin",
+    "plugins",
+    "ci",
+    "company",
+    "compile",
+    "build",
+    "static",
+    "statically",
+    "executable",
+    "project",
+    "website",
+    "download",
+    "server",
+    "machine",
+    "locally",
+    "script",
+    "setup",
+    "set up",
+];
+/// What asks for code.
+const OF_CODE: &[&str] = &[
+    "where is",
+    "where are",
+    "where does",
+    "how does",
+    "how is",
+    "how are",
+    "what happens",
+    "when is",
+    "when are",
+    "which file",
+    "which code",
+    "which part",
+    "which module",
+    "implement",
+    "implements",
+    "implemented",
+    "implementation",
+    "implementations",
+    "function",
+    "functions",
+    "method",
+    "methods",
+    "class",
+    "classes",
+    "struct",
+    "trait",
+    "interface",
+    "internally",
+    "decide",
+    "decides",
+    "decided",
+    "parse",
+    "parsed",
+    "parses",
+    "parsing",
+    "parser",
+    "handle",
+    "handled",
+    "handles",
+    "handling",
+    "compute",
+    "computed",
+    "store",
+    "stored",
+    "called",
+    "logic",
+    "algorithm",
+];
+
+impl Purpose {
+    pub(super) fn of(question: &str) -> Self {
+        let question = question.to_lowercase();
+        let is_in_word = |c: char| c.is_alphanumeric() || c == '\'';
+        let words: Vec<&str> =
+            question.split(|c| !is_in_word(c)).filter(|word| !word.is_empty()).collect();
+        Self { is_for_tests: asks_for_tests(&words), is_about_using: is_about_using(&words) }
+    }
+}
+
+fn asks_for_tests(words: &[&str]) -> bool {
+    let is = |at: Option<usize>, any_of: &[&str]| {
+        at.and_then(|at| words.get(at)).is_some_and(|word| any_of.contains(word))
+    };
+    let means_tests = |at: usize| {
+        let (before, after) = (at.checked_sub(1), at + 1);
+        after == words.len()
+            || at <= BEGINNING && is(Some(after), THEY_CHECK)
+            || is(Some(after), PARTS)
+            || is(before, WHICH)
+            || is(before, &["a"]) && is(at.checked_sub(2), &["there"])
+    };
+    words.iter().zip(0..).any(|(word, at)| TESTS.contains(word) && means_tests(at))
+}
+
+/// Evidence for and against is counted in points: one makes it a third as likely, two are enough.
+fn is_about_using(words: &[&str]) -> f32 {
+    let text = format!(" {} ", words.join(" "));
+    let points_of = |phrases: &[&str], points: i16| {
+        let found = phrases.iter().filter(|phrase| text.contains(&format!(" {phrase} ")));
+        found.map(|_| points).sum::<i16>()
+    };
+    let has_person = words.iter().any(|word| PERSONS.contains(word));
+    let begins = BEGINNINGS.iter().any(|start| text.starts_with(&format!(" {start} ")));
+    let points = 2 * i16::from(has_person)
+        + i16::from(begins)
+        + points_of(OF_USERS, 2)
+        + points_of(OF_BOTH, 1)
+        + points_of(OF_CODE, -2);
+    ((2.0 * f32::from(points) - 1.0) / 3.0).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_asked_for_by_what_they_check() {
+        for question in [
+            "test that the body limit counts bytes",
+            "which test covers a broker that dies",
+            "fixture that fails when threads are left running",
+            "regression test for two identical rows",
+            "expired sessions: is there a test?",
+            "helper functions of the test suite",
+            "concurrent registration test",
+        ] {
+            assert!(Purpose::of(question).is_for_tests, "{question}");
+        }
+        for question in [
+            "test whether a path matches the ignore rules",
+            "how does the test client simulate requests",
+            "where is a connection tested before it is handed out",
+            "contest that of latest",
+            "the thing that a health check does, and how often a spec is read that way",
+            "parse the header",
+        ] {
+            assert!(!Purpose::of(question).is_for_tests, "{question}");
+        }
+    }
+
+    #[test]
+    fn users_ask_otherwise_than_readers_of_code() {
+        for (question, likely) in [
+            ("how to install", 1.0),
+            ("Which API keys are needed?", 1.0),
+            ("can I run it behind a proxy", 1.0),
+            ("supported versions of Python", 1.0),
+            ("what is a workspace", 1.0 / 3.0),
+            ("options of the linter", 1.0 / 3.0),
+            ("how does the installer pick an archive", 0.0),
+            ("where is the license checked", 0.0),
+            ("retry policy", 0.0),
+            ("", 0.0),
+        ] {
+            let found = Purpose::of(question).is_about_using;
+            assert!((found - likely).abs() < 1e-6, "{question}: {found}");
+        }
+    }
+}
