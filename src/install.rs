@@ -188,13 +188,15 @@ impl Installer<'_> {
         let connection = if self.asked.http {
             Connection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
-            let launch = launch::launch(&self.exe, &self.config.codex.path, client.started_from);
+            let platform = self.places.platform;
+            let path = &self.config.codex.path;
+            let launch = launch::launch(&self.exe, path, client.started_from, platform);
             let command = launch.command.to_str();
             let command =
                 command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
             let auto_index = self.auto_index || agreed;
             let own = ["stdio"].into_iter().chain(auto_index.then_some(AUTO_INDEX));
-            let args = launch.before.iter().copied().chain(own).map(str::to_owned).collect();
+            let args = launch.before.into_iter().chain(own.map(str::to_owned)).collect();
             Connection::Program { command, args }
         };
         let path = client.file(&self.places);

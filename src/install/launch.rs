@@ -5,28 +5,38 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{clients::StartedFrom, places::program};
+use super::{
+    clients::StartedFrom,
+    places::{Platform, program},
+};
 
 /// A command that runs this program, and the arguments before those of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Launch {
     pub(super) command: PathBuf,
-    pub(super) before: &'static [&'static str],
+    pub(super) before: Vec<String>,
 }
 
-/// Parts of the paths in which runners of packages keep a program for a while, and what runs it again.
-const CACHES: [(&[&str], &str, &[&str]); 2] =
-    [(&["_npx"], "npx", &["-y", "codeinfo"]), (&["uv", "archive-v0"], "uvx", &["codeinfo"])];
+impl Launch {
+    fn new(command: impl Into<PathBuf>, before: &[&str]) -> Self {
+        let before = before.iter().map(|&one| one.to_owned()).collect();
+        Self { command: command.into(), before }
+    }
+}
 
 /// Returns the command for the program at `exe`, started by a client.
-pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom) -> Launch {
-    let parts: Vec<&OsStr> = exe.components().map(std::path::Component::as_os_str).collect();
-    let is_cached = |marks: &[&str]| {
-        parts.windows(marks.len()).any(|window| window.iter().zip(marks).all(|(a, b)| a == b))
+pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom, platform: Platform) -> Launch {
+    let is_below = |is_cache: fn(&str) -> bool| {
+        exe.components().any(|part| part.as_os_str().to_str().is_some_and(is_cache))
     };
-    if let Some((_, runner, before)) = CACHES.iter().find(|(marks, ..)| is_cached(marks)) {
-        let whole = program(runner, path).filter(|_| from == StartedFrom::Desktop);
-        return Launch { command: whole.unwrap_or_else(|| runner.into()), before };
+    // Runners keep programs for a while, so that they are to run them again.
+    if is_below(|folder| folder == "_npx") {
+        return npx(path, from, platform);
+    }
+    // `UV_CACHE_DIR` may be anywhere.
+    if is_below(|folder| folder.starts_with("archive-v")) {
+        let whole = program("uvx", path).filter(|_| from == StartedFrom::Desktop);
+        return Launch::new(whole.unwrap_or_else(|| "uvx".into()), &["codeinfo"]);
     }
     let is_this = |found: &PathBuf| match (found.canonicalize(), exe.canonicalize()) {
         (Ok(found), Ok(this)) => found == this,
@@ -38,21 +48,67 @@ pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom) -> Launch {
         (Some(found), StartedFrom::Desktop) => found,
         (None, _) => exe.to_owned(),
     };
-    Launch { command, before: &[] }
+    Launch::new(command, &[])
 }
+
+fn npx(path: &OsStr, from: StartedFrom, platform: Platform) -> Launch {
+    // A script of the shell there, which clients do not start.
+    if platform == Platform::Windows {
+        return Launch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
+    }
+    let found = program("npx", path).filter(|_| from == StartedFrom::Desktop);
+    match found.as_deref().and_then(Path::parent).and_then(Path::to_str) {
+        // It looks for Node on `PATH`, which version managers set for shells alone.
+        Some(folder) => Launch::new("/bin/sh", &["-c", WITH_FOLDER, folder]),
+        None => Launch::new("npx", &["-y", "codeinfo"]),
+    }
+}
+
+/// A script whose name is the folder of `npx`.
+const WITH_FOLDER: &str = r#"PATH="$0:$PATH" exec npx -y codeinfo "$@""#;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NPX: &str = "/home/a/.npm/_npx/0f3/node_modules/codeinfo-linux-x64/bin/codeinfo";
+
+    fn at(exe: &str, platform: Platform) -> Launch {
+        launch(Path::new(exe), OsStr::new(""), StartedFrom::Terminal, platform)
+    }
+
     #[test]
     fn a_program_that_a_runner_keeps_for_a_while_is_run_by_it_again() {
-        let at = |exe: &str| launch(Path::new(exe), OsStr::new(""), StartedFrom::Terminal);
-        let npx = at("/home/a/.npm/_npx/0f3/node_modules/codeinfo-linux-x64/bin/codeinfo");
-        assert_eq!((npx.command, npx.before), ("npx".into(), &["-y", "codeinfo"][..]));
-        let uvx = at("/home/a/.cache/uv/archive-v0/Zq1/bin/codeinfo");
-        assert_eq!((uvx.command, uvx.before), ("uvx".into(), &["codeinfo"][..]));
-        let own = at("/opt/uv/codeinfo");
-        assert_eq!((own.command, own.before), ("/opt/uv/codeinfo".into(), &[][..]));
+        assert_eq!(at(NPX, Platform::Linux), Launch::new("npx", &["-y", "codeinfo"]));
+        let windows = Launch::new("cmd.exe", &["/c", "npx", "-y", "codeinfo"]);
+        assert_eq!(at(NPX, Platform::Windows), windows);
+        for cache in
+            ["/home/a/.cache/uv/archive-v0", "/var/ours/archive-v1", "/a/uv/cache/archive-v0"]
+        {
+            let uvx = at(&format!("{cache}/Zq1/bin/codeinfo"), Platform::Linux);
+            assert_eq!(uvx, Launch::new("uvx", &["codeinfo"]));
+        }
+        for own in ["/opt/uv/codeinfo", "/a/lib/node_modules/codeinfo-linux-x64/bin/codeinfo"] {
+            assert_eq!(at(own, Platform::Linux), Launch::new(own, &[]));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_desktop_starts_has_node_on_its_path() {
+        use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+
+        let folder = tempfile::tempdir().unwrap();
+        let npx = folder.path().join("npx");
+        fs::write(&npx, "#!/usr/bin/env of-the-same-folder\n").unwrap();
+        let node = folder.path().join("of-the-same-folder");
+        fs::write(&node, "#!/bin/sh\nshift\necho \"$@\"\n").unwrap();
+        for file in [npx, node] {
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = folder.path().as_os_str();
+        let made = launch(Path::new(NPX), path, StartedFrom::Desktop, Platform::Linux);
+        let output = Command::new(made.command).args(made.before).arg("stdio").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "-y codeinfo stdio\n", "{output:?}");
     }
 }
