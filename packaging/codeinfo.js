@@ -2,10 +2,6 @@
 // Runs the program that the package of this platform holds, with these arguments and streams.
 "use strict";
 
-const { spawn } = require("node:child_process");
-const { constants } = require("node:os");
-const { isatty } = require("node:tty");
-
 const holder = `codeinfo-${process.platform}-${process.arch}`;
 const name = process.platform === "win32" ? "codeinfo.exe" : "codeinfo";
 
@@ -30,6 +26,11 @@ if (process.platform !== "win32" && typeof process.execve === "function") {
   process.emitWarning = () => {};
   process.execve(program, [program, ...given], process.env);
 }
+
+// Here, since loading them takes longer than all of the above.
+const { spawn } = require("node:child_process");
+const { constants } = require("node:os");
+const { isatty } = require("node:tty");
 
 const child = spawn(program, given, { stdio: "inherit" });
 child.on("error", (error) => {

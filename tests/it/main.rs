@@ -49,6 +49,7 @@ mod listeners;
 mod net;
 mod packages;
 mod real_source;
+mod release;
 mod sealed;
 mod search;
 mod search_names;

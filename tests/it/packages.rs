@@ -26,6 +26,7 @@ use crate::support::{
 
 const TIMEOUT: Duration = Duration::from_mins(2);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+const REPOSITORY: &str = "https://github.com/somebody/codeinfo";
 
 #[tokio::test]
 async fn the_package_of_npm_does_what_the_program_does() {
@@ -46,8 +47,10 @@ async fn the_wheel_does_what_the_program_does() {
     succeed(&mut pip).await;
     does_what_the_program_does(&|| Command::new(folder.path().join("bin/codeinfo"))).await;
     let mut shown = Command::new(folder.path().join("bin/pip"));
-    let shown = succeed(shown.args(["show", "--disable-pip-version-check", "codeinfo"])).await;
+    shown.args(["show", "--verbose", "--disable-pip-version-check", "codeinfo"]);
+    let shown = succeed(&mut shown).await;
     assert!(shown.contains(&format!("Version: {VERSION}\n")), "{shown}");
+    assert!(shown.contains(&format!("Source, {REPOSITORY}\n")), "{shown}");
 }
 
 #[tokio::test]
@@ -191,7 +194,9 @@ async fn server_json_of_a_release_names_its_bundles_and_their_hashes() {
     fs::copy(&bundle, folder.path().join(name)).unwrap();
     let mut build = Command::new(root().join("packaging/build"));
     build.args(["--server-json", "--release-url", release, "--out"]).arg(folder.path());
-    succeed(&mut build).await;
+    let failed = build.output().await.unwrap();
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("--repository"), "{failed:?}");
+    succeed(build.args(["--repository", REPOSITORY])).await;
     let described = json(&folder.path().join("server.json"));
     let listed = &described["packages"][2];
     assert_eq!(listed["identifier"], format!("{release}/{name}"));
@@ -218,7 +223,10 @@ async fn every_package_has_the_version_of_cargo_toml() {
     let installed = npm_install().await;
     let main = json(&installed.path().join("node_modules/codeinfo/package.json"));
     assert_eq!(main["version"], VERSION);
+    assert_eq!(described["name"], "io.github.somebody/codeinfo");
+    assert_eq!(described["repository"]["url"], REPOSITORY);
     assert_eq!(main["mcpName"], described["name"]);
+    assert_eq!(main["repository"]["url"], format!("git+{REPOSITORY}.git"));
     let holders = main["optionalDependencies"].as_object().unwrap();
     assert_eq!(holders.len(), 5, "{holders:?}");
     assert!(holders.values().all(|version| version == VERSION), "{holders:?}");
@@ -322,6 +330,7 @@ async fn packages() -> &'static Path {
         succeed(strip.arg("-o").arg(&program).arg(env!("CARGO_BIN_EXE_codeinfo"))).await;
         let out = folder.join("made");
         let mut build = Command::new(root().join("packaging/build"));
+        build.args(["--repository", REPOSITORY]);
         succeed(build.arg("--binary").arg(&program).arg("--out").arg(&out)).await;
         out
     })
