@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// The most that is read of a file: many times what the largest list of ours takes.
@@ -56,8 +56,7 @@ fn restrict(_: &mut OpenOptions, _: Readers) {}
 /// Replaces a file of a person, or makes it, through a temporary neighbour that cannot be one of theirs: on disk
 /// before this returns, and with the mode that the file had.
 pub(crate) fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let temporary = path.with_file_name(format!(".{name}.codeinfo.tmp"));
+    let temporary = neighbour(path);
     // Whatever an earlier process left of it.
     remove(&temporary)?;
     let written = (|| {
@@ -77,6 +76,12 @@ pub(crate) fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
     written?;
     path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Returns where [`exchange`] writes. It is the same each time, so that what a stop leaves there is found again.
+pub(crate) fn neighbour(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.codeinfo.tmp"))
 }
 
 /// Puts on disk which files a folder has. Only Unix lets a folder be synced.

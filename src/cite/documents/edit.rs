@@ -1,11 +1,6 @@
-//! Changes documents: a few bytes of a text, and files as a whole or not at all.
+//! Changes documents: a few bytes of a text.
 
-use std::{
-    fs::{self, File},
-    io::{self, Write},
-    ops::Range,
-    path::{Path, PathBuf},
-};
+use std::ops::Range;
 
 use crate::{cite::parse::Citation, domain::LineRange};
 
@@ -42,32 +37,4 @@ pub(super) fn applied(text: &str, mut edits: Vec<Edit>) -> String {
         done = range.end;
     }
     changed + text.get(done..).unwrap_or_default()
-}
-
-/// Replaces a file, or makes it: readers see the old text or the new one. Keeps the file's mode.
-pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = temporary(path);
-    let written = (|| {
-        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        match path.symlink_metadata() {
-            Ok(old) => file.set_permissions(old.permissions())?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        // The failure to write is what counts.
-        drop(fs::remove_file(&temporary));
-    }
-    written
-}
-
-/// Returns where the new text of a file is written. It is the same each time, so that what a stop leaves
-/// there is found again.
-pub(super) fn temporary(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    path.with_file_name(format!(".{name}.codeinfo.tmp"))
 }

@@ -13,9 +13,12 @@ use super::{
     edit::{self, Edit},
     error::DocumentError,
 };
-use crate::cite::{
-    lock::{Key, LOCK_FILE, Lock, Pending},
-    tree::Tree,
+use crate::{
+    atomic,
+    cite::{
+        lock::{Key, LOCK_FILE, Lock, Pending},
+        tree::Tree,
+    },
 };
 
 /// So many digits tell two texts of a document apart.
@@ -114,7 +117,7 @@ fn rewrite(tree: &Tree, document: &str, text: &str, mended: &str) -> Result<(), 
 }
 
 fn write(tree: &Tree, path: &str, text: &str) -> Result<(), DocumentError> {
-    edit::replace(&tree.root.join(path), text)
+    atomic::exchange(&tree.root.join(path), text.as_bytes())
         .map_err(|source| DocumentError::Write { path: path.to_owned(), source })
 }
 
@@ -123,6 +126,6 @@ fn remove_temporaries(tree: &Tree, changes: &[Change]) {
     let documents = changes.iter().map(|change| change.document.as_str());
     for path in documents.chain([LOCK_FILE]) {
         // What cannot be removed cannot be written either, which is reported then.
-        drop(fs::remove_file(edit::temporary(&tree.root.join(path))));
+        drop(fs::remove_file(atomic::neighbour(&tree.root.join(path))));
     }
 }
