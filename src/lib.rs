@@ -22,6 +22,7 @@ pub mod install;
 pub mod mcp;
 pub mod mcp_http;
 pub mod net;
+mod program;
 pub mod relay;
 pub mod replies;
 pub mod run;

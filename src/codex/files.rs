@@ -12,7 +12,7 @@ use std::{
 use tokio::fs;
 
 use super::error::CodexError;
-use crate::config;
+use crate::{config, program};
 
 /// Files in `CODEX_HOME` that Codex reads at its start only: sign-in, settings, environment.
 const READ_AT_START: [&str; 3] = ["auth.json", "config.toml", ".env"];
@@ -71,18 +71,7 @@ async fn on_path(settings: &config::Codex, name: &Path) -> Option<PathBuf> {
 }
 
 async fn is_program(path: &Path) -> bool {
-    fs::metadata(path).await.is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
-}
-
-#[cfg(unix)]
-fn may_run(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn may_run(_: &std::fs::Metadata) -> bool {
-    true
+    fs::metadata(path).await.is_ok_and(|found| program::is_program(&found))
 }
 
 /// Returns the names of the variables that `.env` in `home` sets; Codex reads that file too.

@@ -1,8 +1,8 @@
 //! Where the programs of a person keep their settings, on each platform.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::config::Environment;
+use crate::{config::Environment, program::is_program};
 
 /// Which rules for folders hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,16 +71,7 @@ pub fn program(name: &str, path: &std::ffi::OsStr) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     // A relative folder would mean another file elsewhere.
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(&name)).find(|file| is_program(file))
-}
-
-#[cfg(unix)]
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(file: &Path) -> bool {
-    file.is_file()
+    folders
+        .map(|folder| folder.join(&name))
+        .find(|file| file.metadata().is_ok_and(|found| is_program(&found)))
 }

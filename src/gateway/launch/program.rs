@@ -170,10 +170,5 @@ fn is_of_system(path: &Path) -> bool {
 }
 
 fn is_program(path: &Path) -> bool {
-    let Ok(metadata) = fs::metadata(path) else { return false };
-    #[cfg(unix)]
-    let may_run = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
-    #[cfg(not(unix))]
-    let may_run = true;
-    metadata.is_file() && may_run
+    path.metadata().is_ok_and(|found| crate::program::is_program(&found))
 }
