@@ -29,7 +29,7 @@ use crate::{
     evidence::Evidence,
     gateway::Gateway,
     ingest::Ingest,
-    mcp_http::{self, Form, Relays},
+    mcp_http::{self, Placed, Relays},
     net::{self, Handler, Request, Response, reply},
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
@@ -199,8 +199,12 @@ impl Parts {
     /// Answers the handshake of a relay of raw search.
     fn relay(&self, request: &mut Request) -> Result<Response, ApiError> {
         let search = Arc::new(self.mcp.clone());
+        let endpoint = |place| match place {
+            Some(place) => Arc::new(Placed::new(search, place)) as Arc<dyn Endpoint>,
+            None => search,
+        };
         let parts = (&self.services.relays, &self.rpc);
-        Ok(mcp_http::relay(search, Form::Lines, request, parts)?)
+        Ok(mcp_http::relay(endpoint, request, parts)?)
     }
 
     /// Answers what is about toolkits.

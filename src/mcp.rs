@@ -11,13 +11,11 @@ use std::sync::Arc;
 
 use codeinfo_mcp::{Bounds, Endpoint, SchemaError};
 use hyper::Method;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     chat::Chat,
     config::Http,
-    domain::Principal,
-    mcp_http::{self, Form, Relays},
+    mcp_http::{self, Relays},
     net::{self, Handler, Request, Response},
 };
 use protocol::Questions;
@@ -41,27 +39,22 @@ impl Mcp {
     }
 
     async fn exchange(&self, request: &mut Request) -> Result<Response, net::HttpError> {
-        let endpoint = self.endpoint(request.principal().cloned(), request.stopping());
+        // As the one who asks has it, until the server stops.
+        let questions = self.questions.asked_by(request.principal().cloned(), request.stopping());
         match (request.method(), request.path()) {
-            (&Method::POST, "/" | "/mcp") => mcp_http::post(&endpoint, request, &self.bounds).await,
-            (&Method::GET, "/" | "/mcp") => mcp_http::get(&*endpoint, request, &self.bounds),
+            (&Method::POST, "/" | "/mcp") => {
+                let questions: Arc<dyn Endpoint> = Arc::new(questions);
+                mcp_http::post(&questions, request, &self.bounds).await
+            }
+            (&Method::GET, "/" | "/mcp") => mcp_http::get(&questions, request, &self.bounds),
             (&Method::GET, mcp_http::PATH) => {
                 let parts = (&self.relays, &self.bounds);
-                mcp_http::relay(endpoint, Form::Json, request, parts)
+                mcp_http::relay(|place| Arc::new(questions.standing(place)), request, parts)
             }
             (_, mcp_http::PATH) => Err(net::HttpError::MethodNotAllowed { allow: "GET" }),
             (_, "/" | "/mcp") => Err(net::HttpError::MethodNotAllowed { allow: "POST" }),
             _ => Err(net::HttpError::RouteNotFound),
         }
-    }
-
-    /// Returns the endpoint as `principal` has it, until the server is `stopping`.
-    fn endpoint(
-        &self,
-        principal: Option<Principal>,
-        stopping: CancellationToken,
-    ) -> Arc<dyn Endpoint> {
-        Arc::new(self.questions.asked_by(principal, stopping))
     }
 }
 

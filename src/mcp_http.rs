@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub use self::{
-    placed::{Form, Placed},
+    placed::Placed,
     relays::{HEADER, PATH, Place, Relay, Relays},
 };
 
@@ -32,26 +32,20 @@ pub fn bounds(http: &Http) -> Bounds {
     Bounds { max_batch, keep_alive, calls: Calls::default() }
 }
 
-/// Answers the handshake of a relay, and what comes over its connection to `endpoint`.
+/// Answers the handshake of a relay, and what comes over its connection to the `endpoint` for where it stands.
 ///
 /// # Errors
 /// What is no handshake, and one for which the server makes room.
 pub fn relay(
-    endpoint: Arc<dyn Endpoint>,
-    form: Form,
+    endpoint: impl FnOnce(Option<Arc<Place>>) -> Arc<dyn Endpoint>,
     request: &mut Request,
     (relays, bounds): (&Relays, &Bounds),
 ) -> Result<Response, net::HttpError> {
     let (is_greeted, place) = relays.admit(request)?;
-    let endpoint = match place {
-        Some(place) => {
-            let preparing = Arc::clone(&place);
-            relays.spawn(async move { preparing.prepare().await });
-            Arc::new(Placed::new(endpoint, place, form))
-        }
-        None => endpoint,
-    };
-    frames::frames(endpoint, request, bounds, is_greeted)
+    if let Some(preparing) = place.clone() {
+        relays.spawn(async move { preparing.prepare().await });
+    }
+    frames::frames(endpoint(place), request, bounds, is_greeted)
 }
 
 /// Answers a POST to `endpoint`.

@@ -24,7 +24,11 @@ pub(super) fn unavailable(why: &Unavailable, conversation: Option<ConversationId
 }
 
 /// Returns the end of a call whose turn ran.
-pub(super) fn ended(outcome: &Outcome, form: tool::Form) -> Result<ToolResult, CallError> {
+pub(super) fn ended(
+    outcome: &Outcome,
+    form: &tool::Form,
+    notice: Option<&str>,
+) -> Result<ToolResult, CallError> {
     match &outcome.failure {
         Some(Failure { code: Code::LlmUnavailable, message, hint }) => {
             warn!(reason = %message, "codex was lost in a turn");
@@ -38,13 +42,14 @@ pub(super) fn ended(outcome: &Outcome, form: tool::Form) -> Result<ToolResult, C
         Some(failure) => warn!(code = %failure.code, reason = %failure.message, "turn failed"),
         None => {}
     }
-    tool::result(outcome, form).map_err(|cause| internal(&cause))
+    tool::result(outcome, form, notice).map_err(|cause| internal(&cause))
 }
 
 /// Returns the end of a call whose question was not taken.
 pub(super) fn refused(
     failure: &ChatError,
     conversation: Option<ConversationId>,
+    notice: Option<&str>,
 ) -> Result<ToolResult, CallError> {
     if let ChatError::Unavailable(why, conversation) = failure {
         warn!(reason = %why.reason, "codex is unavailable");
@@ -58,7 +63,7 @@ pub(super) fn refused(
         code => {
             warn!(%code, error = %failure, cause = failure.source(), "question refused");
             let failure = Failure { code, message: failure.to_string(), hint: String::new() };
-            tool::refused(conversation, &failure).map_err(|cause| internal(&cause))
+            tool::refused(conversation, &failure, notice).map_err(|cause| internal(&cause))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A turn as the progress of a running call.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use codeinfo_mcp::{CallError, Error, Update};
 use futures_util::{Stream, StreamExt, stream};
@@ -30,8 +30,9 @@ pub(super) fn updates(
     ask: Ask,
     form: Form,
 ) -> impl Stream<Item = Update> + Send + 'static {
-    let first = Step::Asking(Box::new((chat, ask)));
-    stream::unfold(first, move |mut step| async move {
+    let (first, form) = (Step::Asking(Box::new((chat, ask))), Arc::new(form));
+    stream::unfold((first, form), move |(mut step, form)| async move {
+        let updates = |update, step| Some((update, (step, Arc::clone(&form))));
         loop {
             step = match step {
                 Step::Over => return None,
@@ -41,25 +42,31 @@ pub(super) fn updates(
                     match chat.ask(ask).await {
                         Ok(turn) => Step::Running { turn, queries: Queries::default() },
                         Err(failure) => {
-                            let end = error::refused(&failure, conversation);
-                            return Some((Update::Done(end), Step::Over));
+                            let notice = form.notice().await;
+                            let end = error::refused(&failure, conversation, notice.as_deref());
+                            return updates(Update::Done(end), Step::Over);
                         }
                     }
                 }
                 Step::Running { mut turn, mut queries } => match turn.next().await {
                     Some(Event::Ended(outcome)) => {
-                        return Some((Update::Done(error::ended(&outcome, form)), Step::Over));
+                        let notice = form.notice().await;
+                        let end = error::ended(&outcome, &form, notice.as_deref());
+                        return updates(Update::Done(end), Step::Over);
                     }
                     Some(event) => match message(logged(event), &mut queries) {
                         Some(text) => {
-                            return Some((Update::Progress(text), Step::Running { turn, queries }));
+                            return updates(
+                                Update::Progress(text),
+                                Step::Running { turn, queries },
+                            );
                         }
                         None => Step::Running { turn, queries },
                     },
                     None => {
                         error!("turn ended without an outcome");
                         let end = Err(CallError::Error(Error::internal()));
-                        return Some((Update::Done(end), Step::Over));
+                        return updates(Update::Done(end), Step::Over);
                     }
                 },
             };

@@ -18,6 +18,7 @@ use crate::{
     codex::{Presence, Unavailable},
     domain::{Principal, plain_name},
     error::chain,
+    mcp_http::Place,
 };
 
 /// Repositories that are named, and characters of a name.
@@ -40,6 +41,8 @@ pub(super) struct Questions {
     max_bytes: usize,
     /// Who asks, where the request says so.
     principal: Option<Principal>,
+    /// Where the client stands, as far as a relay says so.
+    place: Option<Arc<Place>>,
     /// Ends what would go on until the client leaves.
     stopping: CancellationToken,
 }
@@ -54,7 +57,7 @@ impl Questions {
             shared: true,
         };
         let (about, stopping) = (Arc::new(about), CancellationToken::new());
-        Ok(Self { chat, about, max_bytes, principal: None, stopping })
+        Ok(Self { chat, about, max_bytes, principal: None, place: None, stopping })
     }
 
     /// Returns the endpoint as `principal` has it, until the server is `stopping`.
@@ -64,6 +67,11 @@ impl Questions {
         stopping: CancellationToken,
     ) -> Self {
         Self { principal, stopping, ..self.clone() }
+    }
+
+    /// Returns the endpoint for a client that stands in a repository: results say what they miss of it.
+    pub(super) fn standing(self, place: Option<Arc<Place>>) -> Self {
+        Self { place, ..self }
     }
 
     /// Returns why Codex cannot be used, as far as that is known soon. Before the first check nothing is.
@@ -92,7 +100,8 @@ impl Questions {
             (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
                 let principal = self.principal.clone();
                 let ask = Ask::new(question, conversation);
-                let form = Form { segments, max_bytes: self.max_bytes };
+                let place = self.place.clone();
+                let form = Form { segments, max_bytes: self.max_bytes, place };
                 Ok((Ask { repository, toolkits, principal, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {

@@ -16,6 +16,9 @@ const MAX_FILES: usize = 20;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Head<'a> {
+    /// What the result misses of the repository that its client stands in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) notice: Option<&'a str>,
     pub(super) conversation_id: Option<ConversationId>,
     pub(super) model_id: Option<&'a str>,
 }
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn each_segment_has_a_line_and_the_whole_is_json() {
-        let head = Head { conversation_id: None, model_id: Some("m") };
+        let head = Head { notice: None, conversation_id: None, model_id: Some("m") };
         let (one, two) = (thinks("a\nb"), answers("c"));
         let text = written(&head, &[&one, &two], None, ROOM).unwrap();
         let expected = "{\"conversationId\":null,\"modelId\":\"m\",\"segments\":[\

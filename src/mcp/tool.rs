@@ -1,5 +1,7 @@
 //! The tool: its definition, its arguments, its result.
 
+use std::sync::Arc;
+
 use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,6 +10,7 @@ use super::result::{self, Failed, Head};
 use crate::{
     chat::{Failure, Outcome},
     domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
+    mcp_http::Place,
 };
 
 const DESCRIPTION: &str = "\
@@ -94,11 +97,21 @@ pub(super) fn toolkits(meta: &mut Map<String, Value>) -> Option<Value> {
     meta.remove(TOOLKITS_META)
 }
 
-/// What of a result is wanted, and how much room it has.
-#[derive(Debug, Clone, Copy)]
+/// What of a result is wanted, how much room it has, and where its client stands.
 pub(super) struct Form {
     pub(super) segments: Wanted,
     pub(super) max_bytes: usize,
+    pub(super) place: Option<Arc<Place>>,
+}
+
+impl Form {
+    /// Says what a result misses, if it misses something.
+    pub(super) async fn notice(&self) -> Option<String> {
+        match &self.place {
+            Some(place) => place.notice().await,
+            None => None,
+        }
+    }
 }
 
 /// Which kinds of segments a call asks for.
@@ -144,9 +157,13 @@ impl Wanted {
 }
 
 /// Writes what a turn came to; a failed turn keeps the segments it had.
-pub(super) fn result(outcome: &Outcome, form: Form) -> Result<ToolResult, serde_json::Error> {
-    let head =
-        Head { conversation_id: Some(outcome.conversation), model_id: Some(&outcome.model_id) };
+pub(super) fn result(
+    outcome: &Outcome,
+    form: &Form,
+    notice: Option<&str>,
+) -> Result<ToolResult, serde_json::Error> {
+    let conversation_id = Some(outcome.conversation);
+    let head = Head { notice, conversation_id, model_id: Some(&outcome.model_id) };
     let segments: Vec<&Segment> =
         outcome.segments.iter().filter(|segment| form.segments.has(segment)).collect();
     let error = outcome.failure.as_ref().map(failed);
@@ -161,8 +178,9 @@ pub(super) fn result(outcome: &Outcome, form: Form) -> Result<ToolResult, serde_
 pub(super) fn refused(
     conversation: Option<ConversationId>,
     failure: &Failure,
+    notice: Option<&str>,
 ) -> Result<ToolResult, serde_json::Error> {
-    let head = Head { conversation_id: conversation, model_id: None };
+    let head = Head { notice, conversation_id: conversation, model_id: None };
     result::written(&head, &[], Some(&failed(failure)), usize::MAX).map(ToolResult::error)
 }
 

@@ -1,32 +1,22 @@
-//! An endpoint for a client that stands in a repository: results say what they miss of it.
+//! An endpoint for a client that stands in a repository: a last line of results says what they miss of it.
 
 use std::sync::Arc;
 
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, Tool, ToolResult, Update};
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Place;
-
-/// How the results of an endpoint look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// An object of JSON, which gets a member `notice`.
-    Json,
-    /// Text, which gets a last line.
-    Lines,
-}
 
 /// The endpoint `inner`, for a client that stands in a repository.
 pub struct Placed {
     inner: Arc<dyn Endpoint>,
     place: Arc<Place>,
-    form: Form,
 }
 
 impl Placed {
-    pub fn new(inner: Arc<dyn Endpoint>, place: Arc<Place>, form: Form) -> Self {
-        Self { inner, place, form }
+    pub fn new(inner: Arc<dyn Endpoint>, place: Arc<Place>) -> Self {
+        Self { inner, place }
     }
 }
 
@@ -54,16 +44,16 @@ impl Endpoint for Placed {
         meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, CallError>> {
         async move {
-            let (place, form) = (Arc::clone(&self.place), self.form);
+            let place = Arc::clone(&self.place);
             Ok(match self.inner.call(tool, arguments, meta).await? {
-                Call::Done(result) => Call::Done(noticed(result, &place, form).await),
+                Call::Done(result) => Call::Done(noticed(result, &place).await),
                 Call::Running(updates) => {
                     let updates = updates.then(move |update| {
                         let place = Arc::clone(&place);
                         async move {
                             match update {
                                 Update::Done(Ok(result)) => {
-                                    Update::Done(Ok(noticed(result, &place, form).await))
+                                    Update::Done(Ok(noticed(result, &place).await))
                                 }
                                 update => update,
                             }
@@ -77,31 +67,9 @@ impl Endpoint for Placed {
     }
 }
 
-async fn noticed(result: ToolResult, place: &Place, form: Form) -> ToolResult {
+async fn noticed(result: ToolResult, place: &Place) -> ToolResult {
     match place.notice().await {
-        Some(notice) => result.map_text(|text| with(&text, &notice, form)),
+        Some(notice) => result.map_text(|text| format!("{text}\n{notice}")),
         None => result,
-    }
-}
-
-fn with(text: &str, notice: &str, form: Form) -> String {
-    match (form, text.strip_prefix('{')) {
-        (Form::Json, Some(rest)) => format!("{{\"notice\":{},{rest}", json!(notice)),
-        (Form::Json, None) | (Form::Lines, _) => format!("{text}\n{notice}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{Form, with};
-
-    #[test]
-    fn a_notice_is_a_member_or_a_line() {
-        let text = with(r#"{"segments":[]}"#, "a \"b\"", Form::Json);
-        let value: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value, json!({ "notice": "a \"b\"", "segments": [] }));
-        assert_eq!(with("{x", "late", Form::Lines), "{x\nlate");
     }
 }

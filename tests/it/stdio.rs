@@ -160,16 +160,22 @@ async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
 
 #[tokio::test]
 async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
-    let world = World::replay([Reply::Items(vec![thinks("hm"), says("Nothing.")])]).await;
+    let thinking = thinks(&"I look for it. ".repeat(300));
+    let world = World::replay([Reply::Items(vec![thinking, says("Nothing.")])]).await;
     let (data, repository) = (world.indexed().await, repository());
-    let mut relay = Relay::start(&data, repository.path(), &world.environment(), &[]);
+    let bound = vec![("MCP_RESULT_BYTES".to_owned(), "2000".to_owned())];
+    let environment = [world.environment(), bound].concat();
+    let mut relay = Relay::start(&data, repository.path(), &environment, &[]);
     let arguments = json!({ "question": "What is there?" });
     let meta = json!({ "progressToken": 7 });
     let params = json!({ "name": "codebase_question", "arguments": arguments, "_meta": meta });
     relay.send(1, "tools/call", params).await;
     let progress = relay.read().await.unwrap();
     assert_eq!(progress["params"]["progressToken"], 7, "{progress:#}");
-    let answer = result(&relay.answer(1).await);
+    let answer = relay.answer(1).await;
+    // The notice counts, too.
+    assert!((1900..=2000).contains(&text(&answer).len()), "{answer:#}");
+    let answer = result(&answer);
     assert_eq!(answer["segments"][1]["text"], "Nothing.", "{answer:#}");
     let notice = answer["notice"].as_str().unwrap();
     assert!(notice.contains("is not indexed"), "{notice}");
