@@ -111,6 +111,9 @@ impl Forwarding<'_> {
     /// Forwards a message, over a new connection where the last one was lost.
     async fn forward(&mut self, text: String) {
         let ids = frame::requests(&text);
+        if let Some(id) = frame::cancelled(&text) {
+            self.forget(&id);
+        }
         let mut failure = None;
         if self.link.is_none() {
             match self.connected().await {
@@ -137,11 +140,16 @@ impl Forwarding<'_> {
 
     async fn answer(&mut self, text: &str) {
         for id in frame::answers(text) {
-            if let Some(place) = self.waiting.iter().position(|waiting| *waiting == id) {
-                self.waiting.swap_remove(place);
-            }
+            self.forget(&id);
         }
         self.output.write(text).await;
+    }
+
+    /// From now on nobody waits for an answer to this request.
+    fn forget(&mut self, id: &str) {
+        if let Some(place) = self.waiting.iter().position(|waiting| waiting == id) {
+            self.waiting.swap_remove(place);
+        }
     }
 
     /// The server has ended, or was ended: what it worked on has no other answer.

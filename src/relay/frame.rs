@@ -26,6 +26,22 @@ pub(super) fn answers(text: &str) -> Vec<String> {
     ids(text, |frame| frame.method.is_none())
 }
 
+/// Returns the id, as JSON, of the request that a message cancels: it has no answer.
+pub(super) fn cancelled(text: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Cancelled {
+        method: String,
+        params: Params,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        request_id: Value,
+    }
+    let Cancelled { method, params } = serde_json::from_str(text).ok()?;
+    (method == "notifications/cancelled").then(|| params.request_id.to_string())
+}
+
 fn ids(text: &str, is_meant: impl Fn(&Frame) -> bool) -> Vec<String> {
     let frames = match serde_json::from_str::<Vec<Frame>>(text) {
         Ok(batch) => batch,
@@ -43,7 +59,7 @@ pub(super) fn failed(id: &str, code: i32, message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{answers, failed, is_greeting, requests};
+    use super::{answers, cancelled, failed, is_greeting, requests};
 
     #[test]
     fn requests_and_answers_are_known_by_their_ids_alone() {
@@ -54,6 +70,9 @@ mod tests {
         assert_eq!(answers(r#"{"method":"notifications/progress"}"#), [""; 0]);
         assert!(is_greeting(r#"{"id":0,"method":"initialize"}"#));
         assert!(!is_greeting(r#"{"id":0,"method":"ping"}"#));
+        let named = |method| format!(r#"{{"method":"{method}","params":{{"requestId":"a"}}}}"#);
+        assert_eq!(cancelled(&named("notifications/cancelled")).as_deref(), Some(r#""a""#));
+        assert_eq!(cancelled(&named("notifications/progress")), None);
         for odd in ["", "[", "null", "7", "[7]", r#"{"id""#] {
             assert_eq!((requests(odd), answers(odd)), (vec![], vec![]), "{odd}");
         }

@@ -190,9 +190,7 @@ async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     relay.call(1, "codebase_question", ask.clone()).await;
     world.model.asked(1).await;
-    let cancelled =
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    relay.say(cancelled).await;
+    relay.cancel(1).await;
     let began = Instant::now();
     world.model.left(1).await;
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
@@ -217,13 +215,18 @@ async fn a_turn_ends_when_its_client_cancels_closes_or_dies() {
 
 #[tokio::test]
 async fn when_the_server_is_killed_what_it_worked_on_fails_and_the_next_call_works() {
-    let silent = Reply::Silent(vec![thinks("hm")]);
-    let world = World::replay([silent, Reply::Items(vec![says("Here.")])]).await;
+    let silent = || Reply::Silent(vec![thinks("hm")]);
+    let world = World::replay([silent(), silent(), Reply::Items(vec![says("Here.")])]).await;
     let data = world.indexed().await;
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     let ask = json!({ "question": "What is there?" });
-    relay.call(1, "codebase_question", ask.clone()).await;
+    // What was cancelled is not worked on, and has no answer.
+    relay.call(0, "codebase_question", ask.clone()).await;
     world.model.asked(1).await;
+    relay.cancel(0).await;
+    world.model.left(1).await;
+    relay.call(1, "codebase_question", ask.clone()).await;
+    world.model.asked(2).await;
     let first = server(&data).pid;
     signal("KILL", first).await;
     let failed = relay.read().await.unwrap();

@@ -60,6 +60,13 @@ impl Relay {
         self.send(id, "tools/call", json!({ "name": tool, "arguments": arguments })).await;
     }
 
+    /// Cancels a request.
+    pub(crate) async fn cancel(&mut self, id: u64) {
+        let (method, params) = ("notifications/cancelled", json!({ "requestId": id }));
+        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.say(&message.to_string()).await;
+    }
+
     /// Ends its input.
     pub(crate) fn close(&mut self) {
         self.input = None;
