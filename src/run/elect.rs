@@ -182,10 +182,13 @@ impl Elected<'_> {
     }
 }
 
-/// Has signals of the client's terminal, and of a client that ends its group, not reach the server.
+/// Has signals of the client's terminal, and of a client that ends its group, not reach the server, nor files
+/// that the client left open.
 #[cfg(unix)]
 fn apart(command: &mut Command) {
     command.process_group(0);
+    // Those of this process are marked already, as Rust opens them.
+    close_fds::set_fds_cloexec_threadsafe(3, &[]);
 }
 
 #[cfg(windows)]

@@ -102,6 +102,22 @@ async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
 }
 
 #[tokio::test]
+async fn a_server_keeps_no_handle_of_the_client_that_started_it() {
+    let (data, folder) = (fresh(), fresh());
+    let patient = vec![("IDLE_EXIT_SECS".to_owned(), "60".to_owned())];
+    let environment = [without_codex(), patient].concat();
+    let mut relay = Relay::start_carelessly(data.path(), folder.path(), &environment);
+    relay.send(1, "ping", json!({})).await;
+    relay.answer(1).await;
+    relay.close();
+    assert!(relay.child.wait().await.unwrap().success());
+    // The output has ended for the client, and the server goes on.
+    assert_eq!(relay.read().await, None);
+    signal("TERM", server(data.path()).pid).await;
+    gone(data.path()).await;
+}
+
+#[tokio::test]
 async fn what_is_asked_before_the_input_ends_is_answered() {
     let (data, repository) = (fresh(), repository());
     let mut relay = Relay::start(data.path(), repository.path(), &without_codex(), &["--search"]);

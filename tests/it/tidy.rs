@@ -153,7 +153,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/main.rs", "the allocator, which Windows' compilers do not build"),
     ("src/program.rs", "what a program is: a mode, or a name's end"),
     ("src/run.rs", "signals"),
-    ("src/run/elect.rs", "a server is a process group of its own"),
+    ("src/run/elect.rs", "a server is a process group of its own, and has no files of others"),
     ("src/service/launchd.rs", "agents of launchd are a user's by number"),
     ("src/store/embedded/held.rs", "numbers of files, or when they were made"),
     ("src/store/embedded/source.rs", "reading at a place"),

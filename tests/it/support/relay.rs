@@ -5,14 +5,19 @@ use std::{path::Path, process::Stdio, time::Duration};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
-    process::{Child, ChildStdin, ChildStdout},
+    process::{Child, ChildStdin, ChildStdout, Command},
     time::timeout,
 };
 
-use super::process::{Environment, command};
+use super::process::{Environment, command, within};
 
 /// Long enough that only a hanging test meets it.
 const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// A server that stops a second after the last relay.
+fn hasty() -> Environment {
+    vec![("IDLE_EXIT_SECS".to_owned(), "1".to_owned())]
+}
 
 pub(crate) struct Relay {
     pub(crate) child: Child,
@@ -28,7 +33,26 @@ impl Relay {
         environment: &Environment,
         arguments: &[&str],
     ) -> Self {
-        let mut command = command(data_dir, &vec![("IDLE_EXIT_SECS".to_owned(), "1".to_owned())]);
+        Self::spawn(command(data_dir, &hasty()), folder, environment, arguments)
+    }
+
+    /// Starts one of raw search by a shell that leaves another handle of its output open, as clients may.
+    pub(crate) fn start_carelessly(
+        data_dir: &Path,
+        folder: &Path,
+        environment: &Environment,
+    ) -> Self {
+        let mut shell = within(Command::new("sh"), data_dir, &hasty());
+        shell.args(["-c", "exec 7>&1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_codeinfo")]);
+        Self::spawn(shell, folder, environment, &["--search"])
+    }
+
+    fn spawn(
+        mut command: Command,
+        folder: &Path,
+        environment: &Environment,
+        arguments: &[&str],
+    ) -> Self {
         let mut child = command
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .arg("stdio")
