@@ -24,7 +24,7 @@ const HOLDER: &str = "lock.json";
 pub struct Lock {
     data_dir: PathBuf,
     /// Held, never read.
-    _exclusive: File,
+    exclusive: Option<File>,
     _alive: File,
 }
 
@@ -59,6 +59,15 @@ impl Holder {
     }
 }
 
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Who sees that nobody lives can have the folder, and finds its own words left there.
+        drop(self.exclusive.take());
+        // The locks decide; a file that stays behind only lacks a holder.
+        drop(atomic::remove(&self.data_dir.join(HOLDER)));
+    }
+}
+
 impl Lock {
     /// Takes the lock, creating the folder if needed. Fails with [`StoreError::Held`], naming the
     /// holder, when another process has it. Blocks only for file access.
@@ -74,24 +83,19 @@ impl Lock {
             }
             Err(TryLockError::Error(source)) => return Err(StoreError::io(&path, source)),
         }
-        write(data_dir, &Holder::silent())?;
+        // What one says that was killed.
+        atomic::remove(&data_dir.join(HOLDER))?;
         let path = data_dir.join(ALIVE);
         let alive = open(&path)?;
         // Only somebody who asks can have this one now, and lets go of it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
-        Ok(Self { data_dir: data_dir.to_owned(), _exclusive: lock, _alive: alive })
+        write(data_dir, &Holder::silent())?;
+        Ok(Self { data_dir: data_dir.to_owned(), exclusive: Some(lock), _alive: alive })
     }
 
     /// Says who holds the lock and where it listens.
     pub fn announce(&mut self, holder: &Holder) -> Result<(), StoreError> {
         write(&self.data_dir, holder)
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // The locks decide; a file that stays behind only lacks a holder.
-        drop(atomic::remove(&self.data_dir.join(HOLDER)));
     }
 }
 

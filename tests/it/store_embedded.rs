@@ -392,6 +392,19 @@ fn a_second_holder_learns_who_has_the_lock() {
 }
 
 #[test]
+fn a_folder_that_nobody_holds_any_more_can_be_had_at_once() {
+    let folder = Folder::new();
+    drop(Lock::acquire(folder.path()).unwrap());
+    for _ in 0..200 {
+        let lock = Lock::acquire(folder.path()).unwrap();
+        let ending = std::thread::spawn(move || drop(lock));
+        while holder(folder.path()).unwrap().is_some() {}
+        drop(Lock::acquire(folder.path()).unwrap());
+        ending.join().unwrap();
+    }
+}
+
+#[test]
 fn asking_for_the_holder_never_hinders_a_start() {
     let folder = Folder::new();
     drop(Lock::acquire(folder.path()).unwrap());
