@@ -88,6 +88,8 @@ pub struct Server {
     groups: Groups,
     activity: Activity,
     grace: Duration,
+    /// Whether it was started for relays.
+    until_idle: bool,
     /// Held until the store is closed, so that no second process opens it too early.
     lock: Lock,
 }
@@ -98,7 +100,7 @@ struct Groups {
     edges: Tasks,
     services: Tasks,
     adapters: Tasks,
-    /// Cancelled when the server is to make room for a newer one.
+    /// Cancelled when the server is to make room for another.
     gives_way: CancellationToken,
 }
 
@@ -164,6 +166,7 @@ impl Server {
             groups,
             activity,
             grace: config.shutdown_grace,
+            until_idle: config.relays.until_idle,
             lock,
         })
     }
@@ -183,7 +186,7 @@ impl Server {
         (self.chat.running(), self.ingest.running())
     }
 
-    /// Waits until nobody has used the server for `limit`, or a newer one is to take its place.
+    /// Waits until nobody has used the server for `limit`, or another is to take its place.
     pub async fn unused(&self, limit: Duration) {
         let steps = (limit / 4).min(Duration::from_secs(5));
         let idle = async {
@@ -212,7 +215,8 @@ impl Server {
     /// everything ended in it.
     pub async fn stop(mut self) -> bool {
         // From now on it is no server to be found: who looks for one waits until this one has ended.
-        if let Err(error) = self.lock.announce(&Holder::silent()) {
+        let silent = Holder { until_idle: self.until_idle, ..Holder::silent() };
+        if let Err(error) = self.lock.announce(&silent) {
             warn!(%error, "others may still look for this server");
         }
         let share = self.grace / 4;
@@ -319,7 +323,7 @@ fn serve(
 
 /// Makes the data folder for nobody but its user: the index holds the code of every repository. A
 /// folder that is there keeps the rights it has.
-async fn make_private(folder: &Path) -> std::io::Result<()> {
+pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

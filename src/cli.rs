@@ -23,7 +23,7 @@ pub use doctor::check;
 pub use error::CliError;
 pub use ingest::reembed;
 pub use print::harmless;
-pub use serve::{banner, damaged, stopping};
+pub use serve::{banner, damaged, stopping, taking_over};
 pub use toolkits::init;
 
 /// Runs one command against the server at `client`. Of `serve`, this is the indexing of its folders.

@@ -12,7 +12,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use futures_util::future::{self, BoxFuture};
 use tokio::time::{Instant, sleep_until};
-use tracing::warn;
+use tracing::{info, warn};
 
 use self::{
     link::{Link, Room},
@@ -42,6 +42,19 @@ pub struct Reached {
 pub trait Servers: Send + Sync {
     /// Returns a server that answers, or says why there is none.
     fn reach(&self) -> BoxFuture<'_, Result<Reached, String>>;
+}
+
+/// Asks a server that relays started to make room for one that a person or a service starts; returns whether it
+/// may do so: one that does not serves on.
+pub async fn take_over(from: &Reached) -> bool {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    let asked = Relay { version, takes_over: true, ..Relay::default() };
+    let tasks = Tasks::default();
+    let opened = Link::open(from, &asked, &tasks).await;
+    if let Err(reason) = &opened {
+        info!(%reason, "asked the server to make room");
+    }
+    opened.is_err()
 }
 
 /// Forwards until the input ends, or nobody takes the output.

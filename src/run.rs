@@ -1,6 +1,7 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
 mod elect;
+mod takeover;
 
 use std::{error::Error, net::Ipv4Addr, time::Duration};
 
@@ -9,7 +10,7 @@ use tracing::warn;
 use crate::{
     app::{Server, StartError, Visibility},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
-    config::{self, Config},
+    config::{self, Config, Secret},
     error::chain,
     install,
     mcp_http::Relay,
@@ -77,14 +78,17 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
     if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
 }
 
-/// Prepares to talk to the server of the data folder, as its owner. Who cannot read the key asks without
-/// one.
+/// Prepares to talk to the server of the data folder, as its owner.
 fn client(url: &str, config: &Config) -> Result<Client, CliError> {
-    let key = vault::owner_key(&config.data_dir).unwrap_or_else(|error| {
+    Client::new(url, owner_key(config))
+}
+
+/// Returns the owner's key. Who cannot read it asks without one.
+fn owner_key(config: &Config) -> Option<Secret> {
+    vault::owner_key(&config.data_dir).unwrap_or_else(|error| {
         warn!(error = %chain(&error), "the owner's key is not used");
         None
-    });
-    Client::new(url, key)
+    })
 }
 
 /// Where a command works.
@@ -126,7 +130,7 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
     let on_mismatch = if reembed { OnMismatch::Discard } else { OnMismatch::Refuse };
     // Before there is anything that a signal could leave half made.
     let mut signals = Signals::listen()?;
-    let Some(server) = start(config, on_mismatch, &mut signals).await? else { return Ok(()) };
+    let Some(server) = first(config, on_mismatch, &mut signals).await? else { return Ok(()) };
     let client = client(&server.main_url(), config)?;
     let mcp_url = server.mcp_url();
     let working = async {
@@ -160,7 +164,7 @@ async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
     let folder = folder.and_then(|folder| repository(&folder, home.as_deref()));
     let auto_index = asked.auto_index || config.relays.auto_index;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let own = Relay { version, folder, auto_index, is_greeted: false };
+    let own = Relay { version, folder, auto_index, ..Relay::default() };
     let tasks = Tasks::default();
     let servers = elect::Elected { config, search: asked.search, tasks: tasks.clone() };
     relay(&servers, own, config.http.max_body_bytes, &tasks).await
@@ -174,6 +178,29 @@ async fn free_ports(config: &mut Config) {
     if tokio::net::TcpListener::bind(config.mcp_address()).await.is_err() {
         config.mcp_port = 0;
     }
+}
+
+/// Starts the server, in place of one that relays started.
+async fn first(
+    config: &Config,
+    on_mismatch: OnMismatch,
+    signals: &mut Signals,
+) -> Result<Option<Server>, CommandError> {
+    let started = start(config, on_mismatch, signals).await;
+    let is_held = |error: &CommandError| {
+        matches!(error.downcast_ref(), Some(StartError::Store(StoreError::Held { .. })))
+    };
+    if config.relays.until_idle || !started.as_ref().is_err_and(is_held) {
+        return started;
+    }
+    let right = tokio::select! {
+        right = takeover::take_over(config) => right?,
+        signalled = signals.next() => return Ok(signalled.map(|()| None)?),
+    };
+    let started = start(config, on_mismatch, signals).await;
+    // Only now may relays start another one.
+    drop(right);
+    started
 }
 
 /// Starts the server. One that is asked to stop meanwhile comes up first, so that nothing is left half

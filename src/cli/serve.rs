@@ -38,6 +38,15 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
     print::line("Ctrl-C stops the server.")
 }
 
+/// Says that the server of clients is asked to end, and how long that may take.
+pub fn taking_over(pid: u32, url: &str, limit: Duration) -> Result<(), CliError> {
+    let seconds = limit.as_secs();
+    print::note(&format!(
+        "taking the place of the server that clients started (process {pid} at {url}): it ends what it works on, \
+         which takes at most {seconds} s"
+    ))
+}
+
 /// Says that a command read an index that is not whole.
 pub fn damaged() -> Result<(), CliError> {
     print::note(

@@ -39,6 +39,8 @@ pub struct Relay {
     pub auto_index: bool,
     /// Whether its client has said `initialize`, over an earlier connection.
     pub is_greeted: bool,
+    /// Whether it is no relay, but a server that a person or a service starts in place of this one.
+    pub takes_over: bool,
 }
 
 /// What relays need of a server.
@@ -49,7 +51,7 @@ pub struct Relays {
     paths: PathMap,
     /// Own what is prepared for relays.
     tasks: Tasks,
-    /// Cancelled to have the server stop for a newer one; `None` where somebody else started it.
+    /// Cancelled to have the server stop for another; `None` where no relay started it.
     gives_way: Option<CancellationToken>,
 }
 
@@ -71,20 +73,21 @@ impl Relays {
     /// Returns whether the client of the relay that sends this handshake was greeted before, and where it stands.
     ///
     /// # Errors
-    /// The relay is newer than this server, which was started by an older one and stops for it.
+    /// This server, which a relay started, stops: for a newer relay when it works on nothing, and for a server
+    /// that is to take its place.
     pub fn admit(&self, request: &Request) -> Result<(bool, Option<Arc<Place>>), HttpError> {
         let header = request.header(HEADER);
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
-        let Relay { version, folder, auto_index, is_greeted } = read.unwrap_or_default();
+        let Relay { version, folder, auto_index, is_greeted, takes_over } =
+            read.unwrap_or_default();
         // Anybody can send a header; the relay of the owner shows a key.
         let is_owner = request.principal().is_some_and(Principal::is_owner);
         let is_idle = self.chat.running() == 0 && self.ingest.running() == 0;
         if let Some(gives_way) = &self.gives_way
-            && is_newer(&version, env!("CARGO_PKG_VERSION"))
-            && is_idle
             && is_owner
+            && (takes_over || is_idle && is_newer(&version, env!("CARGO_PKG_VERSION")))
         {
-            info!(relay.version = %version, "making room for a newer server");
+            info!(relay.version = %version, takes_over, "making room for another server");
             gives_way.cancel();
             return Err(HttpError::Stopping);
         }

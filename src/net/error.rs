@@ -25,7 +25,7 @@ pub enum HttpError {
     Forbidden(String),
     #[error("{0}")]
     Unauthorized(&'static str),
-    #[error("the server stops and makes room for a newer version; try again in a moment")]
+    #[error("the server stops and makes room for another; try again in a moment")]
     Stopping,
     #[error("the body did not arrive in time")]
     Timeout,

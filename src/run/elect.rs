@@ -17,12 +17,12 @@ use tokio::{
 use tracing::warn;
 
 use crate::{
+    app::make_private,
     config::{Config, HANDOVER},
     error::chain,
     relay::{Reached, Servers},
     store::{self, Holder},
     task::Tasks,
-    vault,
 };
 
 /// Locked by the relay that starts a server, until the server says where it is.
@@ -33,10 +33,10 @@ const FORMER_LOG: &str = "server.log.1";
 /// How much of the log says why a server did not start.
 const REASON_BYTES: usize = 2000;
 /// How long a server may take to say where it is. Opening a large index takes seconds.
-const START_TIMEOUT: Duration = Duration::from_mins(1);
+pub(super) const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long another command may use the data folder, or a server may stop, until that is said.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(15);
-const WAIT: Duration = Duration::from_millis(5);
+pub(super) const WAIT: Duration = Duration::from_millis(5);
 
 /// The one server of a data folder.
 pub(super) struct Elected<'a> {
@@ -56,7 +56,7 @@ impl Servers for Elected<'_> {
 impl Elected<'_> {
     async fn reached(&self) -> Result<Reached, String> {
         let folder = &self.config.data_dir;
-        fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+        make_private(folder).await.map_err(|error| cannot(folder, &error))?;
         let began = Instant::now();
         loop {
             let holder = store::holder(folder).map_err(|error| chain(&error))?;
@@ -101,11 +101,7 @@ impl Elected<'_> {
                 holder.pid
             );
         }
-        let key = vault::owner_key(&self.config.data_dir).unwrap_or_else(|error| {
-            warn!(error = %chain(&error), "the owner's key is not used");
-            None
-        });
-        Some(Reached { url, key })
+        Some(Reached { url, key: super::owner_key(self.config) })
     }
 
     /// Starts a server and waits until it says where it is.
@@ -202,7 +198,7 @@ fn apart(command: &mut Command) {
 fn apart(_: &mut Command) {}
 
 /// Takes the right to start a server, unless another process has it.
-fn starting(folder: &Path) -> Result<Option<File>, String> {
+pub(super) fn starting(folder: &Path) -> Result<Option<File>, String> {
     let path = folder.join(STARTING);
     let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
     let file = opened.map_err(|error| cannot(&path, &error))?;

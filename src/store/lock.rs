@@ -87,7 +87,7 @@ impl Lock {
         atomic::remove(&data_dir.join(HOLDER))?;
         let path = data_dir.join(ALIVE);
         let alive = open(&path)?;
-        // Only somebody who asks can have this one now, and lets go of it at once.
+        // Only somebody who asks can have this one now, or a holder that ends: both let go of it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
         write(data_dir, &Holder::silent())?;
         Ok(Self { data_dir: data_dir.to_owned(), exclusive: Some(lock), _alive: alive })
@@ -133,12 +133,6 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
 }
 
 fn describe(holder: Holder) -> String {
-    let Holder { pid, main_url, until_idle, .. } = holder;
-    match main_url {
-        Some(url) if until_idle => format!(
-            "process {pid} at {url}, which clients started with `codeinfo stdio`; use that, or end it first"
-        ),
-        Some(url) => format!("process {pid} at {url}"),
-        None => format!("process {pid}"),
-    }
+    let Holder { pid, main_url, .. } = holder;
+    main_url.map_or_else(|| format!("process {pid}"), |url| format!("process {pid} at {url}"))
 }

@@ -1,7 +1,10 @@
 //! `codeinfo stdio`: relays of standard streams, the server that they share, and how long it lives.
 
+mod takeover;
+
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -91,6 +94,8 @@ async fn ten_relays_at_once_elect_one_server_that_ends_after_them() {
     assert!(first.until_idle && first.version.as_deref() == Some(env!("CARGO_PKG_VERSION")));
     assert!(answered.iter().all(|(holder, _)| *holder == first), "one server");
     assert!(!data.join("server.log.1").try_exists().unwrap(), "it was started once");
+    // What is indexed there is for its user alone.
+    assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
     // As long as one relay is there, nobody has left.
     let mut relays: Vec<Relay> = answered.into_iter().map(|(_, relay)| relay).collect();
     relays.truncate(1);
@@ -266,6 +271,7 @@ async fn a_server_of_somebody_else_is_used_and_left_running() {
     assert_eq!(server(data.path()).pid, program.pid());
     // Nor is it stopped by a newer relay.
     assert_eq!(handshake(data.path(), "99.0.0").await, Ok(101));
+    assert_eq!(opened(taking_over(data.path())).await, Ok(101));
     relay.close();
     relay.child.wait().await.unwrap();
     program.terminate().await;
@@ -292,9 +298,12 @@ async fn a_server_for_relays_makes_room_for_a_newer_one() {
     let mut stranger = relay_request(data.path(), "99.0.0");
     stranger.headers_mut().remove("authorization");
     assert_eq!(opened(stranger).await, Ok(101));
+    let mut stranger = taking_over(data.path());
+    stranger.headers_mut().remove("authorization");
+    assert_eq!(opened(stranger).await, Ok(101));
     let (status, said) = handshake(data.path(), "99.0.0").await.unwrap_err();
     assert_eq!(status, 503);
-    assert!(said.contains("makes room for a newer version"), "{said}");
+    assert!(said.contains("makes room for another"), "{said}");
     until("it stays", || holder(data.path()).unwrap().is_none_or(|now| now.pid != first)).await;
     relay.send(2, "ping", json!({})).await;
     assert_eq!(relay.answer(2).await["result"], json!({}));
@@ -445,6 +454,13 @@ async fn opened(request: Request) -> Result<u16, (u16, String)> {
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+fn taking_over(data: &Path) -> Request {
+    let mut request = relay_request(data, env!("CARGO_PKG_VERSION"));
+    let server = json!({ "version": env!("CARGO_PKG_VERSION"), "takesOver": true }).to_string();
+    request.headers_mut().insert("codeinfo-relay", server.parse().unwrap());
+    request
 }
 
 fn relay_request(data: &Path, version: &str) -> Request {

@@ -1,0 +1,67 @@
+//! Has `codeinfo serve` take the place of a server that relays started.
+
+use std::{fs::File, path::Path, time::Duration};
+
+use tokio::time::{Instant, sleep};
+
+use super::{
+    CommandError,
+    elect::{START_TIMEOUT, WAIT, starting},
+    owner_key,
+};
+use crate::{
+    cli,
+    config::Config,
+    relay::{self, Reached},
+    store::{self, Holder},
+};
+
+/// The server may take so many times its grace to end: twice for what is under way, then for the store.
+const GRACES: u32 = 3;
+const SLACK: Duration = Duration::from_secs(10);
+
+/// Asks the server that relays started to make room, and waits until it has ended. Until the result is dropped
+/// relays start no other one. A server that a person or a service started is left alone.
+pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
+    let folder = &config.data_dir;
+    let right = right(folder).await?;
+    let holder = store::holder(folder)?.filter(|holder| holder.until_idle);
+    let Some(Holder { pid, main_url, .. }) = holder else { return Ok(right) };
+    let limit = config.shutdown_grace * GRACES + SLACK;
+    // Without an address it ends already.
+    if let Some(url) = main_url {
+        cli::taking_over(pid, &url, limit)?;
+        let holder = Reached { url, key: owner_key(config) };
+        if !relay::take_over(&holder).await {
+            return Err(stays(&holder.url, pid, "does not make room"));
+        }
+    }
+    let began = Instant::now();
+    while store::holder(folder)?.is_some_and(|holder| holder.pid == pid) {
+        if began.elapsed() >= limit {
+            let reason = format!("has not ended in {} s", limit.as_secs());
+            return Err(stays(&folder.display().to_string(), pid, &reason));
+        }
+        sleep(WAIT).await;
+    }
+    Ok(right)
+}
+
+/// Takes the right to start a server. A relay that has it gets its server up first.
+async fn right(folder: &Path) -> Result<File, CommandError> {
+    let began = Instant::now();
+    loop {
+        if let Some(right) = starting(folder)? {
+            return Ok(right);
+        }
+        if began.elapsed() >= START_TIMEOUT {
+            return Err("another process starts a server and does not get ready".into());
+        }
+        sleep(WAIT).await;
+    }
+}
+
+fn stays(place: &str, pid: u32, reason: &str) -> CommandError {
+    format!("the server at {place}, which clients started, {reason}; end it first (process {pid})")
+        .into()
+}
