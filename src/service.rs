@@ -10,12 +10,16 @@ use std::{
 };
 
 use clap::Subcommand;
-use tokio::process::Command;
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
 
 use crate::{
     atomic::{self, Readers},
-    config::Config,
+    config::{Config, HANDOVER},
     install::{InstallError, Places, Platform, program},
+    store::{self, Holder},
 };
 
 /// Settings that a service starts with as they are now. Keys are not among them: they would stand in a file
@@ -53,8 +57,10 @@ const SETTINGS: &[&str] = &[
 ];
 /// Says in each file who wrote it.
 const MARK: &str = "Written by `codeinfo service install`";
-/// Longest wait for the manager of services.
+/// Longest wait for the manager of services, and for the server that it starts.
 const WAIT: Duration = Duration::from_mins(1);
+/// How often the server is looked for.
+const STEP: Duration = Duration::from_millis(200);
 
 /// What to do with the service.
 #[derive(Debug, Subcommand)]
@@ -86,6 +92,8 @@ pub enum ServiceError {
     NoManager { manager: &'static str, hint: &'static str },
     #[error("`{}` was not written by `codeinfo service install`; move it away first", .0.display())]
     NotOurs(PathBuf),
+    #[error("the service is installed but its server is not up: {reason}; {log}")]
+    NotUp { reason: String, log: &'static str },
     #[error("the service is not {0}")]
     Not(&'static str),
     #[error("cannot write to the terminal: {0}")]
@@ -106,12 +114,16 @@ struct Manager {
     name: &'static str,
     file: PathBuf,
     text: fn(&Job) -> String,
+    /// Ends one that was installed before. There may be none.
+    renew: Vec<Vec<String>>,
     start: Vec<Vec<String>>,
     is_running: Vec<String>,
     stop: Vec<Vec<String>>,
     /// After the file is gone.
     forget: Vec<Vec<String>>,
     hint: &'static str,
+    /// Where it is said why a server does not come up.
+    log: &'static str,
 }
 
 /// Does what is asked with the service.
@@ -130,9 +142,9 @@ pub async fn service(asked: Service, config: &Config, exe: &Path) -> Result<(), 
     match asked {
         Service::Install { paths, watch } => {
             let job = job(config, exe, &paths, watch)?;
-            manager.install(&job, program(manager.name, path)).await
+            manager.install(&job, program(manager.name, path), &config.data_dir).await
         }
-        Service::Status => manager.status(program(manager.name, path)).await,
+        Service::Status => manager.status(program(manager.name, path), &config.data_dir).await,
         Service::Remove => manager.remove(program(manager.name, path)).await,
     }
 }
@@ -171,7 +183,12 @@ fn fit(text: &str) -> Result<String, ServiceError> {
 }
 
 impl Manager {
-    async fn install(&self, job: &Job, program: Option<PathBuf>) -> Result<(), ServiceError> {
+    async fn install(
+        &self,
+        job: &Job,
+        program: Option<PathBuf>,
+        data_dir: &Path,
+    ) -> Result<(), ServiceError> {
         let text = (self.text)(job);
         let Some(program) = program else {
             say(&format!("a service would be {}:\n\n{text}", self.file.display()))?;
@@ -184,16 +201,55 @@ impl Manager {
         }
         atomic::exchange(&self.file, text.as_bytes()).map_err(failed)?;
         say(&format!("wrote {}", self.file.display()))?;
+        let former = holder(data_dir).map(|former| former.pid);
+        for arguments in &self.renew {
+            drop(ask(&program, arguments).await);
+        }
         for arguments in &self.start {
             if let Err(error) = ask(&program, arguments).await {
                 say(&format!("the service is written but not started; {}", self.hint))?;
                 return Err(error);
             }
         }
-        say("the server runs, and starts with your sessions")
+        let url = self.up(&program, data_dir, former).await?;
+        say(&format!("the server runs at {url}, and starts with your sessions"))
     }
 
-    async fn status(&self, program: Option<PathBuf>) -> Result<(), ServiceError> {
+    /// Waits until the server is up that the manager was asked to start, and returns where. The `former` one
+    /// was ended for it, if it was that of a service.
+    async fn up(
+        &self,
+        program: &Path,
+        data_dir: &Path,
+        former: Option<u32>,
+    ) -> Result<String, ServiceError> {
+        let failed = |reason| ServiceError::NotUp { reason, log: self.log };
+        let began = Instant::now();
+        loop {
+            if let Err(error) = ask(program, &self.is_running).await {
+                return Err(failed(error.to_string()));
+            }
+            match holder(data_dir) {
+                Some(Holder { pid, main_url: Some(url), until_idle: false, .. }) => {
+                    if former != Some(pid) {
+                        return Ok(url);
+                    }
+                }
+                Some(_) | None => {}
+            }
+            if began.elapsed() >= WAIT {
+                let others =
+                    former.filter(|former| holder(data_dir).is_some_and(|now| now.pid == *former));
+                return Err(failed(match others {
+                    Some(pid) => format!("process {pid} serves the same data folder; end it first"),
+                    None => format!("it took more than {} s", WAIT.as_secs()),
+                }));
+            }
+            sleep(STEP).await;
+        }
+    }
+
+    async fn status(&self, program: Option<PathBuf>, data_dir: &Path) -> Result<(), ServiceError> {
         if !self.is_installed()? {
             say(&format!("not installed: no {}", self.file.display()))?;
             return Err(ServiceError::Not("installed"));
@@ -206,7 +262,14 @@ impl Manager {
             say(&format!("not running: {error}"))?;
             return Err(ServiceError::Not("running"));
         }
-        say("running")
+        match holder(data_dir).and_then(|holder| holder.main_url) {
+            Some(url) => say(&format!("running at {url}")),
+            None => {
+                say("running, but the server is not up")?;
+                let reason = "it starts, or does not come up".to_owned();
+                Err(ServiceError::NotUp { reason, log: self.log })
+            }
+        }
     }
 
     async fn remove(&self, program: Option<PathBuf>) -> Result<(), ServiceError> {
@@ -254,6 +317,8 @@ async fn ask(program: &Path, arguments: &[String]) -> Result<(), ServiceError> {
         ServiceError::Manager { command, reason }
     };
     let mut command = Command::new(program);
+    // It is about this process.
+    command.env_remove(HANDOVER);
     command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(WAIT, command.output()).await;
     let output = output.map_err(|_| failed(format!("no answer in {} s", WAIT.as_secs())))?;
@@ -265,6 +330,11 @@ async fn ask(program: &Path, arguments: &[String]) -> Result<(), ServiceError> {
     let said = String::from_utf8_lossy(&said);
     let first = said.lines().find(|line| !line.trim().is_empty());
     Err(failed(first.map_or_else(|| output.status.to_string(), str::to_owned)))
+}
+
+/// Returns the server of the data folder, as far as it can be known.
+fn holder(data_dir: &Path) -> Option<Holder> {
+    store::holder(data_dir).ok().flatten()
 }
 
 fn say(line: &str) -> Result<(), ServiceError> {

@@ -14,6 +14,8 @@ pub(super) fn manager(places: &Places<'_>) -> Manager {
     Manager {
         name: "launchctl",
         text: plist,
+        // What is loaded cannot be loaded again.
+        renew: vec![words(&format!("bootout {domain}/{LABEL}"))],
         start: vec![
             vec!["bootstrap".to_owned(), domain.clone(), path],
             words(&format!("kickstart -k {domain}/{LABEL}")),
@@ -23,6 +25,7 @@ pub(super) fn manager(places: &Places<'_>) -> Manager {
         forget: Vec::new(),
         file,
         hint: "after `codeinfo service remove`, run `codeinfo service install` again in a session with windows",
+        log: "`codeinfo serve` on a terminal says why",
     }
 }
 

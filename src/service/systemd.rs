@@ -10,10 +10,11 @@ pub(super) fn manager(places: &Places<'_>) -> Manager {
         name: "systemctl",
         file: places.dot_config().join("systemd/user").join(UNIT),
         text: unit,
+        // What runs is restarted below.
+        renew: Vec::new(),
         start: vec![
             words("--user daemon-reload"),
             words("--user enable codeinfo.service"),
-            // Also one that runs already, with what it was given before.
             words("--user restart codeinfo.service"),
         ],
         is_running: words("--user is-active codeinfo.service"),
@@ -21,6 +22,7 @@ pub(super) fn manager(places: &Places<'_>) -> Manager {
         forget: vec![words("--user daemon-reload")],
         hint: "with a user session of systemd, run `codeinfo service install` again; elsewhere have your \
                init system run `codeinfo serve`",
+        log: "`journalctl --user --unit codeinfo` says why",
     }
 }
 
