@@ -1,5 +1,6 @@
 //! `codeinfo install`, `uninstall` and `service`, as people run them, in homes of their own.
 
+mod asks;
 mod clients;
 mod documents;
 mod hostile;
