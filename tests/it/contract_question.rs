@@ -2,13 +2,14 @@
 //! search of the same server.
 #![expect(clippy::too_many_lines, reason = "whole replies stand in the tests")]
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
+    time::timeout,
 };
 
 use crate::{
@@ -513,24 +514,29 @@ async fn losing_the_model_service_in_a_turn_is_unavailability() {
 
 #[tokio::test]
 async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
-    let model = Model::answer(|_| Said::Silent(vec![Item::BeginsToThink("Hm".to_owned())])).await;
+    let model = Model::answer(|_| Said::Silent(vec![thinks("Looking for it.")])).await;
     let server = Listeners::with_codex(&model, &[("KEEP_ALIVE_MS", "50")]).await;
     server.ingest_demo().await;
     let asked = question(&json!({ "question": "Where?" }));
     let asked = asked.replace(r#""name""#, r#""_meta":{"progressToken":9},"name""#);
-    let events = [": keep-alive\n\n", r#""progress":2,"message":"working (0 s)"#];
+    // The latest news is repeated with the time.
+    let events =
+        [": keep-alive\n\n", r#""progress":2,"message":"working (0 s)"#, r#"Looking for it. ("#];
     for (turn, accept, signs) in [
-        (1, "application/json", ["content-type: application/json", "\r\n1\r\n \r\n"]),
-        (2, "application/json, text/event-stream", events),
+        (1, "application/json", &["content-type: application/json", "\r\n1\r\n \r\n"][..]),
+        (2, "application/json, text/event-stream", &events),
     ] {
         let headers = [("content-type", "application/json"), ("accept", accept)];
         let mut client = TcpStream::connect(server.mcp).await.unwrap();
         let request = wire::head("POST", "/mcp", &headers, asked.len()) + &asked;
         client.write_all(request.as_bytes()).await.unwrap();
         let mut bytes = Vec::new();
-        while !signs.iter().all(|sign| String::from_utf8_lossy(&bytes).contains(sign)) {
-            assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0);
-        }
+        let seen = async {
+            while !signs.iter().all(|sign| String::from_utf8_lossy(&bytes).contains(sign)) {
+                assert_ne!(client.read_buf(&mut bytes).await.unwrap(), 0);
+            }
+        };
+        timeout(Duration::from_mins(1), seen).await.unwrap();
         model.asked(turn).await;
         drop(client);
         model.left(turn).await;

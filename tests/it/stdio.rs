@@ -241,7 +241,9 @@ async fn when_the_server_is_killed_what_it_worked_on_fails_and_the_next_call_wor
     let data = world.indexed().await;
     let mut relay = Relay::start(&data, world.folder.path(), &world.environment(), &[]);
     let ask = json!({ "question": "What is there?" });
-    // What was cancelled is not worked on, and has no answer.
+    // What was answered, or cancelled, is not worked on any more.
+    relay.send(7, "ping", json!({})).await;
+    relay.answer(7).await;
     relay.call(0, "codebase_question", ask.clone()).await;
     world.model.asked(1).await;
     relay.cancel(0).await;
@@ -386,8 +388,26 @@ async fn a_client_hears_that_codex_is_back_also_from_the_server_after_the_next()
     until("it stays", || holder(&data).unwrap().is_none()).await;
     relay.send(3, "ping", json!({})).await;
     relay.answer(3).await;
+    // One that came later, and one of the second era, which asks for it.
+    let mut later = Relay::start(&data, world.folder.path(), &environment, &[]);
+    later.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
+    later.answer(1).await;
+    let mut modern = Relay::start(&data, world.folder.path(), &environment, &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let wanted = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
+    modern.send(1, "subscriptions/listen", wanted).await;
+    let granted = modern.read().await.unwrap();
+    assert_eq!(granted["method"], "notifications/subscriptions/acknowledged", "{granted:#}");
     std::os::unix::fs::symlink(codex::binary(), &binary).unwrap();
-    assert_eq!(relay.read().await.unwrap()["method"], "notifications/tools/list_changed");
+    let heard = modern.read().await.unwrap();
+    assert_eq!(heard["method"], "notifications/tools/list_changed", "{heard:#}");
+    assert_eq!(heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
+    for relay in [&mut relay, &mut later] {
+        assert_eq!(relay.read().await.unwrap()["method"], "notifications/tools/list_changed");
+    }
     relay.send(4, "tools/list", json!({})).await;
     assert_eq!(relay.answer(4).await["result"]["tools"][0]["name"], "codebase_question");
 }

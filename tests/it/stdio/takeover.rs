@@ -98,3 +98,30 @@ async fn of_servers_started_by_hand_at_once_one_takes_the_place() {
     }
     drop(winner);
 }
+
+#[tokio::test]
+async fn a_server_for_relays_that_ends_already_is_waited_for() {
+    let held = Arc::new(Notify::new());
+    let world = World::replay([Reply::Held(Arc::clone(&held), vec![says("Here.")])]).await;
+    let data = world.indexed().await;
+    let patient = vec![("SHUTDOWN_GRACE_SECS".to_owned(), "60".to_owned())];
+    let environment = [world.environment(), patient].concat();
+    let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
+    relay.call(1, "codebase_question", json!({ "question": "What is there?" })).await;
+    world.model.asked(1).await;
+    signal("TERM", server(&data).pid).await;
+    until("it serves on", || server(&data).main_url.is_none()).await;
+    let waits = || {
+        let starting = fs::File::options().write(true).open(data.join("lock.starting")).unwrap();
+        starting.try_lock().is_err()
+    };
+    let finishing = async {
+        until("nobody waits", waits).await;
+        held.notify_one();
+    };
+    let (program, ()) = tokio::join!(Program::serve(&data, &[], &environment), finishing);
+    assert_eq!(server(&data).pid, program.pid());
+    let answer = result(&relay.answer(1).await);
+    assert_eq!(answer["segments"][0]["text"], "Here.", "{answer:#}");
+    program.terminate().await;
+}
