@@ -229,13 +229,9 @@ impl Manager {
             if let Err(error) = ask(program, &self.is_running).await {
                 return Err(failed(error.to_string()));
             }
-            match holder(data_dir) {
-                Some(Holder { pid, main_url: Some(url), until_idle: false, .. }) => {
-                    if former != Some(pid) {
-                        return Ok(url);
-                    }
-                }
-                Some(_) | None => {}
+            let now = holder(data_dir).filter(|now| former != Some(now.pid));
+            if let Some(Holder { main_url: Some(url), until_idle: false, .. }) = now {
+                return Ok(url);
             }
             if began.elapsed() >= WAIT {
                 let others =
@@ -262,14 +258,12 @@ impl Manager {
             say(&format!("not running: {error}"))?;
             return Err(ServiceError::Not("running"));
         }
-        match holder(data_dir).and_then(|holder| holder.main_url) {
-            Some(url) => say(&format!("running at {url}")),
-            None => {
-                say("running, but the server is not up")?;
-                let reason = "it starts, or does not come up".to_owned();
-                Err(ServiceError::NotUp { reason, log: self.log })
-            }
+        if let Some(url) = holder(data_dir).and_then(|holder| holder.main_url) {
+            return say(&format!("running at {url}"));
         }
+        say("running, but the server is not up")?;
+        let reason = "it starts, or does not come up".to_owned();
+        Err(ServiceError::NotUp { reason, log: self.log })
     }
 
     async fn remove(&self, program: Option<PathBuf>) -> Result<(), ServiceError> {

@@ -521,7 +521,7 @@ async fn a_long_call_shows_signs_of_life_and_ends_with_its_client() {
     let asked = asked.replace(r#""name""#, r#""_meta":{"progressToken":9},"name""#);
     // The latest news is repeated with the time.
     let events =
-        [": keep-alive\n\n", r#""progress":2,"message":"working (0 s)"#, r#"Looking for it. ("#];
+        [": keep-alive\n\n", r#""progress":2,"message":"working (0 s)"#, "Looking for it. ("];
     for (turn, accept, signs) in [
         (1, "application/json", &["content-type: application/json", "\r\n1\r\n \r\n"][..]),
         (2, "application/json, text/event-stream", &events),
