@@ -108,7 +108,11 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["json", "markdown", "xml", "yaml"],
         "words that ask for such files",
     ),
-    ("src/search/purpose.rs", &["for", "interface", "powershell", "struct"], "words of questions"),
+    (
+        "src/search/purpose.rs",
+        &["class", "for", "function", "interface", "powershell", "struct", "trait"],
+        "words of questions",
+    ),
 ];
 /// What says or uses that a system is of one kind.
 const OF_ONE_SYSTEM: &[&str] = &[
@@ -151,6 +155,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/install/places.rs", "which system this is"),
     ("src/install/record.rs", "files for their owner"),
     ("src/main.rs", "the allocator, which Windows' compilers do not build"),
+    ("src/net/serve.rs", "the file that holds nothing has two names"),
     ("src/program.rs", "what a program is: a mode, or a name's end"),
     ("src/run.rs", "signals"),
     ("src/run/elect.rs", "a server is a process group of its own, and has no files of others"),
