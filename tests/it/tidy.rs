@@ -110,7 +110,7 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "src/search/purpose.rs",
-        &["class", "for", "function", "interface", "powershell", "struct", "trait"],
+        &["class", "dockerfile", "for", "function", "interface", "powershell", "struct", "trait"],
         "words of questions",
     ),
 ];
