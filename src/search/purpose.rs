@@ -51,8 +51,7 @@ const PARTS: &[&str] = &[
 const WHICH: &[&str] = &["which", "what", "any"];
 
 /// Whom users speak of.
-const PERSONS: &[&str] =
-    &["i", "i'm", "i've", "my", "our", "we", "us", "me", "user", "users", "people", "someone"];
+const PERSONS: &[&str] = &["i", "i'm", "i've", "my", "our", "we", "us", "me"];
 /// How they begin.
 const BEGINNINGS: &[&str] = &[
     "how to",
@@ -148,8 +147,6 @@ const OF_USERS: &[&str] = &[
     "linux",
     "ubuntu",
     "debian",
-    "alternative",
-    "alternatives",
     "pull request",
     "pull requests",
     "from source",
@@ -207,9 +204,18 @@ const OF_BOTH: &[&str] = &[
     "script",
     "setup",
     "set up",
+    "user",
+    "users",
+    "people",
+    "someone",
 ];
 /// What asks for code.
 const OF_CODE: &[&str] = &[
+    "why does",
+    "why do",
+    "why is",
+    "why are",
+    "why did",
     "where is",
     "where are",
     "where does",
@@ -261,7 +267,8 @@ const OF_CODE: &[&str] = &[
 
 impl Purpose {
     pub(super) fn of(question: &str) -> Self {
-        let question = question.to_lowercase();
+        // Input and output are no person.
+        let question = question.to_lowercase().replace("i/o", "io");
         let is_in_word = |c: char| c.is_alphanumeric() || c == '\'';
         let words: Vec<&str> =
             question.split(|c| !is_in_word(c)).filter(|word| !word.is_empty()).collect();
@@ -341,6 +348,8 @@ mod tests {
             ("options of the linter", 1.0 / 3.0),
             ("how does the installer pick an archive", 0.0),
             ("where is the license checked", 0.0),
+            ("why does my upload fail", 0.0),
+            ("async I/O of files", 0.0),
             ("retry policy", 0.0),
             ("", 0.0),
         ] {

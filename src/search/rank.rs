@@ -39,7 +39,7 @@ const LONG: f32 = 3.75;
 
 /// How much less it counts in long queries that many chunks of a file were found: they have words of
 /// everything.
-const AGREEMENT_IN_LONG: f32 = 0.3;
+const AGREEMENT_IN_LONG: f32 = 0.8;
 
 /// How much of what the role of its file takes from a chunk it gets back by defining what is asked for.
 const DEFINING: f32 = 0.85;
@@ -272,6 +272,25 @@ mod tests {
         let many =
             "what happens to a queued request when its connection closes before the answer came";
         assert_eq!(files(many), ["good", "good", "good"]);
+    }
+
+    #[test]
+    fn in_long_questions_too_each_further_chunk_of_a_file_must_pay() {
+        let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
+            id: Uuid::from_u128(id),
+            record: record(path, None, ""),
+            score,
+        };
+        let mut found = vec![("other", 0.9, 9)];
+        found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
+        let question = "what happens to a queued request when its connection closes too early";
+        let candidates: Vec<Candidate> = found.into_iter().map(candidate).collect();
+        let place = |weights: Weights| {
+            let ranked = rank(candidates.clone(), &Intent::of(question), &weights, 7);
+            ranked.iter().position(|candidate| candidate.record.path == "other")
+        };
+        let of_file_to_each = Weights { per_file_discount_of_long: 0.8, ..Weights::SHIPPED };
+        assert_eq!((place(Weights::SHIPPED), place(of_file_to_each)), (Some(5), Some(6)));
     }
 
     #[test]

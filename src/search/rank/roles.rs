@@ -30,6 +30,8 @@ fn weight(role: Role) -> (&'static [&'static str], f32) {
 
 /// What remains of the score of tests that are not asked for.
 const TEST: f32 = 0.35;
+/// What remains of code, and of tests, where documents surely answer.
+const CODE_FOR_USERS: f32 = 0.8;
 /// How much of what that takes is taken where the query has a word of testing, but means other code.
 const ABOUT_TESTING: f32 = 0.85;
 
@@ -37,7 +39,10 @@ const ABOUT_TESTING: f32 = 0.85;
 /// not ask for. The role that leaves least counts.
 /// `purpose` is how much it counts what a question is for.
 pub(super) fn factor(roles: &[Role], intent: &Intent, purpose: f32) -> f32 {
-    roles.iter().map(|role| of_role(*role, intent, purpose)).fold(1.0, f32::min)
+    let factor = roles.iter().map(|role| of_role(*role, intent, purpose)).fold(1.0, f32::min);
+    let is_code = roles.iter().all(|role| *role == Role::Test);
+    let surely = (2.0 * intent.purpose.is_about_using - 1.0).max(0.0);
+    if is_code { factor * CODE_FOR_USERS.powf(purpose * surely) } else { factor }
 }
 
 fn of_role(role: Role, intent: &Intent, weight_of_purpose: f32) -> f32 {
@@ -81,6 +86,7 @@ mod tests {
         ]
         .map(|query| of("docs/client.md", query));
         assert!(code < maybe && maybe < using && using >= 1.0, "{code} {maybe} {using}");
+        assert!(of("src/client.rs", "how do I install the client on Windows") < 1.0);
     }
 
     #[test]
