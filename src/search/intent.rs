@@ -390,6 +390,12 @@ mod tests {
     }
 
     #[test]
+    fn names_alone_have_no_purpose() {
+        assert_eq!(Intent::of("install").purpose, Purpose::default());
+        assert_ne!(Intent::of("how to install").purpose, Purpose::default());
+    }
+
+    #[test]
     fn names_and_words_are_folded_and_stop_words_left_out() {
         let intent = Intent::of("How does RootId::of_path() get the HTTP headers?");
         let names: Vec<&str> = intent.names.iter().map(|name| name.folded.as_str()).collect();

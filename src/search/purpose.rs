@@ -320,6 +320,8 @@ mod tests {
             "fixture that fails when threads are left running",
             "regression test for two identical rows",
             "expired sessions: is there a test?",
+            "is there a test with two proxies",
+            "what test runs when the server shuts down",
             "helper functions of the test suite",
             "concurrent registration test",
         ] {
@@ -330,7 +332,7 @@ mod tests {
             "how does the test client simulate requests",
             "where is a connection tested before it is handed out",
             "contest that of latest",
-            "the thing that a health check does, and how often a spec is read that way",
+            "how does the cache of parsed files decide that a spec which changed is read again",
             "parse the header",
         ] {
             assert!(!Purpose::of(question).is_for_tests, "{question}");

@@ -275,6 +275,20 @@ mod tests {
     }
 
     #[test]
+    fn many_chunks_say_less_of_a_file_in_long_questions() {
+        let agreement = |question| {
+            let weights = QueryWeights::of(&Intent::of(question), &Weights::SHIPPED);
+            weights.file_agreement / Weights::SHIPPED.file_agreement
+        };
+        let few = agreement("retry a failed request");
+        let many = agreement(
+            "what happens with queued request bodies after closing their connection while uploading \
+             large files",
+        );
+        assert!((few - 1.0).abs() < 1e-6 && 0.3 < many && many < 0.7, "{few} {many}");
+    }
+
+    #[test]
     fn in_long_questions_too_each_further_chunk_of_a_file_must_pay() {
         let candidate = |(path, score, id): (&str, f32, u128)| Candidate {
             id: Uuid::from_u128(id),

@@ -148,6 +148,17 @@ mod tests {
     }
 
     #[test]
+    fn who_uses_a_program_follows_no_calls() {
+        let question = "what do I set to have my worker connect again when its broker went away";
+        let chunks = [
+            ("worker.py", "", "", "retry_over_time()", 1.0),
+            ("other.py", "", "", "", 0.3),
+            ("time.py", "retry_over_time", "", "", 0.25),
+        ];
+        assert_eq!(ranked(question, &chunks), ["worker.py", "other.py", "time.py"]);
+    }
+
+    #[test]
     fn tests_and_documents_are_not_raised() {
         let by = ("worker.py", "", "", "retry_over_time()", 1.0);
         for path in ["tests/time.py", "docs/time.py", "vendor/time.py"] {
