@@ -3,7 +3,11 @@
 mod elect;
 mod takeover;
 
-use std::{error::Error, net::Ipv4Addr, time::Duration};
+use std::{
+    error::Error,
+    net::Ipv4Addr,
+    time::{Duration, Instant},
+};
 
 use tracing::warn;
 
@@ -180,6 +184,10 @@ async fn free_ports(config: &mut Config) {
     }
 }
 
+/// How long a folder whose server has ended may still be held.
+const HELD_ON: Duration = Duration::from_secs(10);
+const HELD_STEP: Duration = Duration::from_millis(100);
+
 /// Starts the server, in place of one that relays started.
 async fn first(
     config: &Config,
@@ -197,7 +205,13 @@ async fn first(
         right = takeover::take_over(config) => right?,
         signalled = signals.next() => return Ok(signalled.map(|()| None)?),
     };
-    let started = start(config, on_mismatch, signals).await;
+    // A merge that is under way, or a command, may hold the folder for a moment longer.
+    let began = Instant::now();
+    let mut started = start(config, on_mismatch, signals).await;
+    while started.as_ref().is_err_and(is_held) && began.elapsed() < HELD_ON {
+        tokio::time::sleep(HELD_STEP).await;
+        started = start(config, on_mismatch, signals).await;
+    }
     // Only now may relays start another one.
     drop(right);
     started

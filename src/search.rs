@@ -125,7 +125,7 @@ impl Search {
         let intent = Intent::of(query.text());
         let intent = match root {
             None => intent.among(&roots),
-            Some(root) => intent.within(&root.name),
+            Some(root) => intent.within(query.text(), &root.name),
         };
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };

@@ -226,20 +226,19 @@ impl Manager {
         let failed = |reason| ServiceError::NotUp { reason, log: self.log };
         let began = Instant::now();
         loop {
+            let others =
+                || former.filter(|former| holder(data_dir).is_some_and(|now| now.pid == *former));
+            let held = |pid| format!("process {pid} serves the same data folder; end it first");
             if let Err(error) = ask(program, &self.is_running).await {
-                return Err(failed(error.to_string()));
+                return Err(failed(others().map_or_else(|| error.to_string(), held)));
             }
             let now = holder(data_dir).filter(|now| former != Some(now.pid));
             if let Some(Holder { main_url: Some(url), until_idle: false, .. }) = now {
                 return Ok(url);
             }
             if began.elapsed() >= WAIT {
-                let others =
-                    former.filter(|former| holder(data_dir).is_some_and(|now| now.pid == *former));
-                return Err(failed(match others {
-                    Some(pid) => format!("process {pid} serves the same data folder; end it first"),
-                    None => format!("it took more than {} s", WAIT.as_secs()),
-                }));
+                let late = || format!("it took more than {} s", WAIT.as_secs());
+                return Err(failed(others().map_or_else(late, held)));
             }
             sleep(STEP).await;
         }
@@ -258,7 +257,8 @@ impl Manager {
             say(&format!("not running: {error}"))?;
             return Err(ServiceError::Not("running"));
         }
-        if let Some(url) = holder(data_dir).and_then(|holder| holder.main_url) {
+        let own = holder(data_dir).filter(|holder| !holder.until_idle);
+        if let Some(url) = own.and_then(|holder| holder.main_url) {
             return say(&format!("running at {url}"));
         }
         say("running, but the server is not up")?;

@@ -2,7 +2,10 @@
 
 use std::{fs::File, path::Path, time::Duration};
 
-use tokio::time::{Instant, sleep};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep},
+};
 
 use super::{
     CommandError,
@@ -26,7 +29,9 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let folder = &config.data_dir;
     let right = right(folder).await?;
     let holder = store::holder(folder)?.filter(|holder| holder.until_idle);
-    let Some(Holder { pid, main_url, .. }) = holder else { return Ok(right) };
+    let Some(holder) = holder else { return Ok(right) };
+    can_listen(config, &holder).await?;
+    let Holder { pid, main_url, .. } = holder;
     let limit = config.shutdown_grace * GRACES + SLACK;
     // Without an address it ends already.
     if let Some(url) = main_url {
@@ -45,6 +50,22 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
         sleep(WAIT).await;
     }
     Ok(right)
+}
+
+/// Fails where this server could not have its ports, so that the other one is not ended for nothing.
+async fn can_listen(config: &Config, holder: &Holder) -> Result<(), CommandError> {
+    for (variable, address) in [("PORT", config.main_address()), ("MCP_PORT", config.mcp_address())]
+    {
+        let urls = || holder.main_url.iter().chain(&holder.mcp_url);
+        let is_theirs = urls().any(|url| url.ends_with(&format!(":{}", address.port())));
+        if !is_theirs && let Err(error) = TcpListener::bind(address).await {
+            let reason = format!(
+                "cannot listen on {address} (set `{variable}` to another port, or stop its user): {error}"
+            );
+            return Err(reason.into());
+        }
+    }
+    Ok(())
 }
 
 /// Takes the right to start a server. A relay that has it gets its server up first.

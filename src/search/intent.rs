@@ -94,7 +94,8 @@ impl Intent {
         } else {
             Kind::Prose
         };
-        let purpose = if kind == Kind::Prose { Purpose::of(query) } else { Purpose::default() };
+        let purpose =
+            if kind == Kind::Prose { Purpose::of(query, |_| false) } else { Purpose::default() };
         let words = words(query).filter(|word| !STOP_WORDS.contains(&word.as_str())).collect();
         Self {
             kind,
@@ -110,13 +111,17 @@ impl Intent {
 
     /// Narrows to a search of the repository of this name. Words that name it distinguish no
     /// file of it from another, unless the query has nothing else.
-    pub(super) fn within(mut self, repository: &str) -> Self {
+    pub(super) fn within(mut self, query: &str, repository: &str) -> Self {
         let named: HashSet<String> = words(repository).collect();
         let (own, others): (HashSet<String>, HashSet<String>) =
             self.words.iter().cloned().partition(|word| named.contains(word));
         if !others.is_empty() {
             self.own_name = own.into_iter().collect::<Vec<String>>().join(" ");
             self.words = others;
+        }
+        if self.kind == Kind::Prose {
+            let is_name = |word: &str| words(word).any(|word| named.contains(&word));
+            self.purpose = Purpose::of(query, is_name);
         }
         self
     }
@@ -326,12 +331,13 @@ mod tests {
 
     #[test]
     fn the_name_of_the_repository_says_nothing_about_its_files() {
-        let intent = Intent::of("how does plug-board parse headers").within("plug.board");
+        let within = |query| Intent::of(query).within(query, "plug.board");
+        let intent = within("how does plug-board parse headers");
         assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
         let mut own: Vec<&str> = intent.own_name.split(' ').collect();
         own.sort_unstable();
         assert_eq!(own, ["board", "plug"]);
-        let alone = Intent::of("plug").within("plug");
+        let alone = Intent::of("plug").within("plug", "plug");
         assert_eq!((alone.words.len(), alone.own_name.as_str()), (1, ""));
     }
 

@@ -265,14 +265,25 @@ const OF_CODE: &[&str] = &[
     "algorithm",
 ];
 
+/// The most words that are read: what is longer was pasted.
+const MOST: usize = 64;
+
 impl Purpose {
-    pub(super) fn of(question: &str) -> Self {
-        // Input and output are no person.
-        let question = question.to_lowercase().replace("i/o", "io");
-        let is_in_word = |c: char| c.is_alphanumeric() || c == '\'';
-        let words: Vec<&str> =
-            question.split(|c| !is_in_word(c)).filter(|word| !word.is_empty()).collect();
-        Self { is_for_tests: asks_for_tests(&words), is_about_using: is_about_using(&words) }
+    /// Reads a question. Words that `is_name` says are those of the repository searched say nothing.
+    pub(super) fn of(question: &str, is_name: impl Fn(&str) -> bool) -> Self {
+        let question = question.to_lowercase();
+        let words: Vec<&str> = question
+            .split_whitespace()
+            // Names in code stay whole: in `us-east-1` and `my_items` nobody speaks.
+            .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+            .filter(|word| !word.is_empty() && !is_name(word))
+            .take(MOST)
+            .collect();
+        let speaks = !question.contains(['=', ';', '{', '}', '[', ']', '<', '>', '$']);
+        Self {
+            is_for_tests: asks_for_tests(&words),
+            is_about_using: is_about_using(&words, speaks),
+        }
     }
 }
 
@@ -291,14 +302,15 @@ fn asks_for_tests(words: &[&str]) -> bool {
     words.iter().zip(0..).any(|(word, at)| TESTS.contains(word) && means_tests(at))
 }
 
-/// Evidence for and against is counted in points: one makes it a third as likely, two are enough.
-fn is_about_using(words: &[&str]) -> f32 {
+/// Evidence for and against is counted in points: one makes it a third as likely, two are enough. `speaks` is
+/// false for code, in which `i` and `my` are no persons.
+fn is_about_using(words: &[&str], speaks: bool) -> f32 {
     let text = format!(" {} ", words.join(" "));
     let points_of = |phrases: &[&str], points: i16| {
         let found = phrases.iter().filter(|phrase| text.contains(&format!(" {phrase} ")));
         found.map(|_| points).sum::<i16>()
     };
-    let has_person = words.iter().any(|word| PERSONS.contains(word));
+    let has_person = speaks && words.iter().any(|word| PERSONS.contains(word));
     let begins = BEGINNINGS.iter().any(|start| text.starts_with(&format!(" {start} ")));
     let points = 2 * i16::from(has_person)
         + i16::from(begins)
@@ -325,7 +337,7 @@ mod tests {
             "helper functions of the test suite",
             "concurrent registration test",
         ] {
-            assert!(Purpose::of(question).is_for_tests, "{question}");
+            assert!(Purpose::of(question, |_| false).is_for_tests, "{question}");
         }
         for question in [
             "test whether a path matches the ignore rules",
@@ -335,8 +347,14 @@ mod tests {
             "how does the cache of parsed files decide that a spec which changed is read again",
             "parse the header",
         ] {
-            assert!(!Purpose::of(question).is_for_tests, "{question}");
+            assert!(!Purpose::of(question, |_| false).is_for_tests, "{question}");
         }
+    }
+
+    #[test]
+    fn the_name_of_what_is_searched_is_no_word_of_users() {
+        let of = |is_name: fn(&str) -> bool| Purpose::of("pip wheel cache", is_name).is_about_using;
+        assert!(of(|_| false) > 0.9 && of(|word| word == "pip") < 0.1);
     }
 
     #[test]
@@ -352,10 +370,12 @@ mod tests {
             ("where is the license checked", 0.0),
             ("why does my upload fail", 0.0),
             ("async I/O of files", 0.0),
+            ("for (int i = 0; i < n; i++) sum += my_items[i];", 0.0),
+            ("fallback to en_US of us-east-1 in deploy_hook", 0.0),
             ("retry policy", 0.0),
             ("", 0.0),
         ] {
-            let found = Purpose::of(question).is_about_using;
+            let found = Purpose::of(question, |_| false).is_about_using;
             assert!((found - likely).abs() < 1e-6, "{question}: {found}");
         }
     }

@@ -61,7 +61,8 @@ fn definers(rated: &[Rated]) -> HashMap<&[u8], Option<usize>> {
             continue;
         }
         for symbol in &record.defines {
-            let name = parts(symbol).0.as_bytes();
+            // As names are read from texts.
+            let name = parts(symbol).0.trim_start_matches('_').as_bytes();
             if name.len() >= SHORTEST {
                 let known = definers.entry(name).or_insert(Some(place));
                 *known = known.filter(|known| *known == place);
@@ -111,6 +112,7 @@ mod tests {
         let by = |text: &'static str, base: &'static str| ("worker.py", "", base, text, 1.0);
         let calls = "self.retry_over_time(5)";
         for chunks in [
+            [by("self._retry()", ""), other, ("time.py", "_retry", "", "", 0.25)],
             [by(calls, ""), other, called],
             [by("", "timers.retry_over_time"), other, called],
             // As often as it is mentioned, it stays below what mentions it.

@@ -73,6 +73,28 @@ async fn a_turn_that_outlasts_the_grace_of_its_server_fails_when_another_takes_t
 }
 
 #[tokio::test]
+async fn a_server_whose_port_is_taken_takes_no_place() {
+    let (data, folder) = (fresh(), fresh());
+    let mut relay = Relay::start(data.path(), folder.path(), &without_codex(), &["--search"]);
+    relay.send(1, "ping", json!({})).await;
+    relay.answer(1).await;
+    let first = server(data.path()).pid;
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    for variable in ["PORT", "MCP_PORT"] {
+        let taken = vec![(variable.to_owned(), port.clone())];
+        let environment = [without_codex(), taken].concat();
+        let refused = run(data.path(), &environment, &["serve"]).await;
+        let said = String::from_utf8(refused.stderr).unwrap();
+        let reason = format!("(set `{variable}` to another port");
+        assert!(!refused.status.success() && said.contains(&reason), "{said}");
+    }
+    relay.send(2, "ping", json!({})).await;
+    assert_eq!(relay.answer(2).await["result"], json!({}));
+    assert_eq!(server(data.path()).pid, first);
+}
+
+#[tokio::test]
 async fn of_servers_started_by_hand_at_once_one_takes_the_place() {
     let (data, folder) = (fresh(), fresh());
     let mut relay = Relay::start(data.path(), folder.path(), &without_codex(), &["--search"]);
