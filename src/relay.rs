@@ -12,7 +12,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use futures_util::future::{self, BoxFuture};
 use tokio::time::{Instant, sleep_until};
-use tracing::{info, warn};
+use tracing::warn;
 
 use self::{
     link::{Link, Room},
@@ -44,17 +44,13 @@ pub trait Servers: Send + Sync {
     fn reach(&self) -> BoxFuture<'_, Result<Reached, String>>;
 }
 
-/// Asks a server that relays started to make room for one that a person or a service starts; returns whether it
-/// may do so: one that does not serves on.
-pub async fn take_over(from: &Reached) -> bool {
+/// Asks a server that relays started to make room for one that a person or a service starts. Returns what it says
+/// to that, or why it could not be asked: it may end. One that says nothing serves on.
+pub async fn take_over(from: &Reached) -> Option<String> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let asked = Relay { version, takes_over: true, ..Relay::default() };
     let tasks = Tasks::default();
-    let opened = Link::open(from, &asked, &tasks).await;
-    if let Err(reason) = &opened {
-        info!(%reason, "asked the server to make room");
-    }
-    opened.is_err()
+    Link::open(from, &asked, &tasks).await.err()
 }
 
 /// Forwards until the input ends, or nobody takes the output.

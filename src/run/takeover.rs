@@ -34,17 +34,19 @@ pub(super) async fn take_over(config: &Config) -> Result<File, CommandError> {
     let Holder { pid, main_url, .. } = holder;
     let limit = config.shutdown_grace * GRACES + SLACK;
     // Without an address it ends already.
+    let mut said = String::new();
     if let Some(url) = main_url {
         cli::taking_over(pid, &url, limit)?;
         let holder = Reached { url, key: owner_key(config) };
-        if !relay::take_over(&holder).await {
+        let Some(reply) = relay::take_over(&holder).await else {
             return Err(stays(&holder.url, pid, "does not make room"));
-        }
+        };
+        said = format!(" (asked to, it says: {reply})");
     }
     let began = Instant::now();
     while store::holder(folder)?.is_some_and(|holder| holder.pid == pid) {
         if began.elapsed() >= limit {
-            let reason = format!("has not ended in {} s", limit.as_secs());
+            let reason = format!("has not ended in {} s{said}", limit.as_secs());
             return Err(stays(&folder.display().to_string(), pid, &reason));
         }
         sleep(WAIT).await;

@@ -274,7 +274,7 @@ impl Purpose {
         let question = question.to_lowercase();
         let words: Vec<&str> = question
             .split_whitespace()
-            // Names in code stay whole: in `us-east-1` and `my_items` nobody speaks.
+            // Names in code stay whole: in `us-east-1`, `my_items` and I/O nobody speaks.
             .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
             .filter(|word| !word.is_empty() && !is_name(word))
             .take(MOST)
