@@ -6,6 +6,7 @@ mod health;
 mod ingest;
 mod mcp;
 mod metrics;
+mod page;
 mod repos;
 mod route;
 mod stored;
@@ -39,6 +40,8 @@ use crate::{
 use error::ApiError;
 use mcp::RawSearch;
 use route::{Route, route};
+
+pub use page::is_of_page;
 
 /// What the API stands on.
 pub struct Services {
@@ -134,6 +137,7 @@ impl Parts {
         let services = &*self.services;
         let of = route(request.method(), &path);
         match of {
+            Route::Asset { name } => Ok(quiet(page::asset(request, name).await?)),
             Route::Health => Ok(quiet(self.health(self.detail(request)).await)),
             Route::Ready => Ok(quiet(health::ready(services, self.detail(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),

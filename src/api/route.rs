@@ -2,11 +2,15 @@
 
 use hyper::Method;
 
-use super::toolkits::Action;
+use super::{page, toolkits::Action};
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route<'a> {
+    /// A file of the page.
+    Asset {
+        name: &'a str,
+    },
     Health,
     Ready,
     Version,
@@ -64,6 +68,8 @@ pub(super) enum Route<'a> {
 /// Returns the route of a method and the decoded parts of a path.
 pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
     match (method, path) {
+        (&Method::GET | &Method::HEAD, []) => Route::Asset { name: page::INDEX },
+        (&Method::GET | &Method::HEAD, ["page", name]) => Route::Asset { name },
         (&Method::GET | &Method::HEAD, ["health"]) => Route::Health,
         (&Method::GET | &Method::HEAD, ["ready"]) => Route::Ready,
         (&Method::GET | &Method::HEAD, ["version"]) => Route::Version,
@@ -99,7 +105,9 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["mcp", "config"]) => Route::StoredConfig,
         (
             _,
-            ["health" | "ready" | "version" | "metrics" | "tools"]
+            []
+            | ["page", _]
+            | ["health" | "ready" | "version" | "metrics" | "tools"]
             | ["ingest", "status", _]
             | ["ingest", "roots"]
             | ["tools", "ingested-repos"]
@@ -150,7 +158,8 @@ mod tests {
             Route::NotAllowed { allow: "DELETE" }
         );
         assert_eq!(route(&Method::HEAD, &["ws"]), Route::NotAllowed { allow: "GET" });
-        assert_eq!(route(&Method::GET, &[]), Route::NotFound);
+        assert_eq!(route(&Method::GET, &[]), Route::Asset { name: "index.html" });
+        assert_eq!(route(&Method::POST, &[]), Route::NotAllowed { allow: "GET, HEAD" });
         assert_eq!(route(&Method::POST, &["ingest", "remove"]), Route::NotFound);
         assert_eq!(route(&Method::POST, &["ingest", "remove", "a", "b"]), Route::NotFound);
     }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::{
+    api::is_of_page,
     domain::Principal,
     net::{Asked, Gate, HttpError},
     vault::{ProcessKey, Tokens},
 };
 
 /// What monitors ask. Without a bearer they learn no more than how it goes.
-const OPEN: [&str; 3] = ["/health", "/ready", "/version"];
+const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
 /// Where Codex searches.
 const SEARCH: &str = "/mcp";
 /// Where Codex finds the toolkits of a turn.
@@ -34,7 +35,7 @@ pub(super) struct Bearers {
 /// The gate of the main listener.
 pub(super) fn main(bearers: Bearers) -> Gate {
     Arc::new(move |asked| match asked.bearer {
-        None if OPEN.contains(&asked.path) => Ok(None),
+        None if MONITORED.contains(&asked.path) || is_of_page(asked.path) => Ok(None),
         Some(bearer) if asked.path == SEARCH && bearers.search.is(bearer) => Ok(None),
         Some(bearer) if is_of_turns(asked.path) && (bearers.is_grant)(bearer) => Ok(None),
         _ => judge(&bearers, asked),

@@ -1,15 +1,23 @@
 //! Refuses requests that a web page of somebody else may have caused.
 //!
 //! A browser names the page in `Origin` and the name it resolved in `Host`. Checking both stops
-//! cross-site requests and DNS rebinding. Command-line clients send no `Origin`.
+//! cross-site requests and DNS rebinding. Where it sends no `Origin`, as for an image or a script, it
+//! still says in `Sec-Fetch-Site` that another site asks. Command-line clients send neither.
 
 use hyper::{
     HeaderMap, Uri,
-    header::{HOST, ORIGIN},
+    header::{HOST, HeaderValue, ORIGIN},
 };
 
 use super::HttpError;
 use crate::config;
+
+/// What a browser says of a request that no page of another site caused: a page of the listener did, or
+/// the person, by typing the address.
+const OWN_SITE: [&str; 2] = ["same-origin", "none"];
+/// What other sites may link to.
+const LANDING: &str = "/";
+const FOREIGN_PAGE: &str = "a page of another site asked for this; open the address itself";
 
 /// The port of an origin that names none.
 const HTTP_PORT: u16 = 80;
@@ -48,6 +56,9 @@ impl Guard {
                 return Err(forbidden("origin", origin, "ALLOWED_ORIGINS"));
             }
         }
+        if !headers.contains_key(ORIGIN) && is_of_another_site(headers) && !is_link(uri, headers) {
+            return Err(HttpError::Forbidden(FOREIGN_PAGE.to_owned()));
+        }
         Ok(())
     }
 
@@ -73,6 +84,19 @@ impl Guard {
         // The port may be another one outside of a container.
         is_here || at == host.to_lowercase()
     }
+}
+
+fn is_of_another_site(headers: &HeaderMap) -> bool {
+    let own = |site: &HeaderValue| OWN_SITE.iter().any(|own| site == own);
+    !headers.get_all("sec-fetch-site").iter().all(own)
+}
+
+/// Whether a person follows a link to the page, which opens in a tab of its own right.
+fn is_link(uri: &Uri, headers: &HeaderMap) -> bool {
+    let says = |name, what| headers.get(name).is_some_and(|value| value == what);
+    uri.path() == LANDING
+        && says("sec-fetch-mode", "navigate")
+        && says("sec-fetch-dest", "document")
 }
 
 fn forbidden(what: &str, value: &str, variable: &str) -> HttpError {

@@ -21,7 +21,7 @@ use super::{HttpError, Response};
 /// Returns `value` as JSON.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
-        Ok(body) => bytes(status, body.into()),
+        Ok(body) => json_bytes(status, body.into()),
         Err(cause) => {
             error!(%cause, "reply cannot be written as JSON");
             HttpError::Internal.into()
@@ -32,7 +32,7 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
 /// Returns text that is JSON already. A number that is no status is a bug and answered as one.
 pub fn json_text(status: u16, text: String) -> Response {
     match StatusCode::from_u16(status) {
-        Ok(status) => bytes(status, text.into()),
+        Ok(status) => json_bytes(status, text.into()),
         Err(cause) => {
             error!(%cause, "reply has no valid status");
             HttpError::Internal.into()
@@ -42,8 +42,15 @@ pub fn json_text(status: u16, text: String) -> Response {
 
 /// Returns text of another kind, such as `text/plain`.
 pub fn text(content_type: &'static str, text: String) -> Response {
-    let mut response = bytes(StatusCode::OK, text.into());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    bytes(content_type, text.into())
+}
+
+/// Returns bytes of that kind, nothing of which is to be kept by who reads it.
+pub fn bytes(content_type: &'static str, body: Bytes) -> Response {
+    let mut response = Response::new(Full::new(body).boxed_unsync());
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
@@ -108,11 +115,8 @@ pub(super) fn streamed(
     response
 }
 
-fn bytes(status: StatusCode, body: Bytes) -> Response {
-    let mut response = Response::new(Full::new(body).boxed_unsync());
+fn json_bytes(status: StatusCode, body: Bytes) -> Response {
+    let mut response = bytes("application/json", body);
     *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -17,7 +17,7 @@ use futures_util::FutureExt;
 use hyper::{
     Method,
     body::{Body as _, Incoming},
-    header::{CONNECTION, HeaderValue, TRANSFER_ENCODING},
+    header::{CONNECTION, HeaderName, HeaderValue, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS},
     http::request::Parts,
     server::conn::http1,
     service::service_fn,
@@ -54,6 +54,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 const UNCLEAR: &str = "the length of the body is not clear: send one `Content-Length`, or \
                        `Transfer-Encoding: chunked` without it";
+
+/// What every reply says to browsers: it is what its content type says, and pages of other sites have no
+/// use for it, not even as an image or a script.
+const HEADERS: [(HeaderName, &str); 2] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
 
 /// A bound socket and what is known of its requests.
 pub struct Listener {
@@ -274,6 +281,9 @@ impl<H: Handler> Server<H> {
         };
         if length != Length::Known {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        for (name, value) in HEADERS {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         if let Some(id) = id.header_value() {
             response.headers_mut().insert(RequestId::HEADER, id);

@@ -64,6 +64,7 @@ fn every_route_is_described() {
         let parts = arm.split_once(", [").unwrap().1.split(']').next().unwrap();
         // A part without quotes is a parameter, which the page names in braces.
         let path = parts.split(", ").map(|part| match part.trim_matches('"') {
+            "" => "/".to_owned(),
             name if name.len() < part.len() => format!("/{name}"),
             _ => "/{}".to_owned(),
         });

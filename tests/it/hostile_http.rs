@@ -54,13 +54,13 @@ async fn targets_of_every_form_reach_their_route_or_nothing() {
     GET /version?x=/health HTTP/1.1: HTTP/1.1 200 OK
     GET /%76ersion HTTP/1.1: HTTP/1.1 200 OK
     GET http://localhost:1/version HTTP/1.1: HTTP/1.1 200 OK
-    GET http://localhost HTTP/1.1: HTTP/1.1 404 Not Found
+    GET http://localhost HTTP/1.1: HTTP/1.1 200 OK
     GET http://user@localhost/version HTTP/1.1: HTTP/1.1 403 Forbidden
     GET http://localhost.evil.example/version HTTP/1.1: HTTP/1.1 403 Forbidden
     GET version HTTP/1.1: HTTP/1.1 403 Forbidden
     OPTIONS * HTTP/1.1: HTTP/1.1 404 Not Found
     OPTIONS /version HTTP/1.1: HTTP/1.1 405 Method Not Allowed
-    CONNECT localhost:443 HTTP/1.1: HTTP/1.1 404 Not Found
+    CONNECT localhost:443 HTTP/1.1: HTTP/1.1 405 Method Not Allowed
     TRACE /version HTTP/1.1: HTTP/1.1 405 Method Not Allowed
     BREW /version HTTP/1.1: HTTP/1.1 405 Method Not Allowed
     get /version HTTP/1.1: HTTP/1.1 405 Method Not Allowed

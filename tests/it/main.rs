@@ -48,6 +48,7 @@ mod keys;
 mod listeners;
 mod net;
 mod packages;
+mod page_files;
 mod real_source;
 mod release;
 mod sealed;

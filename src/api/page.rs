@@ -1,0 +1,215 @@
+//! `GET /` and `GET /page/{file}`: the files of the page, which stand in the program.
+//!
+//! They are compressed at their first use: a build would have to bring what compresses for itself, and a
+//! command that answers and ends never pays for it. `gzip`, because every client takes it and the program
+//! has it already.
+
+use std::{io::Write, sync::OnceLock};
+
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use hyper::{
+    StatusCode,
+    header::{
+        ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, ETAG,
+        HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, VARY,
+    },
+};
+use sha2::{Digest, Sha256};
+use tracing::error;
+
+use super::error::ApiError;
+use crate::net::{HttpError, Request, Response, reply};
+
+/// What `/` is.
+pub(super) const INDEX: &str = "index.html";
+
+const DOCUMENT: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const DRAWING: &str = "image/svg+xml; charset=utf-8";
+
+/// What every file of the page is sent with. The page loads from the server that it came from and from
+/// nowhere else, runs no code but its files, and stands in no frame.
+const HEADERS: [(HeaderName, &str); 5] = [
+    // Kept, and asked for each time, so that a page is never of two versions of the program.
+    (CACHE_CONTROL, "no-cache"),
+    (VARY, "accept-encoding"),
+    (REFERRER_POLICY, "no-referrer"),
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         object-src 'none'",
+    ),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// A file of the page.
+struct Asset {
+    name: &'static str,
+    content_type: &'static str,
+    content: &'static [u8],
+    made: OnceLock<Made>,
+}
+
+/// What is made of a file for sending it.
+struct Made {
+    /// The hash of the content.
+    hash: String,
+    packed: Bytes,
+}
+
+macro_rules! assets {
+    ($($name:literal: $content_type:expr,)*) => {
+        static ASSETS: [Asset; [$($name),*].len()] = [$(Asset {
+            name: $name,
+            content_type: $content_type,
+            content: include_bytes!(concat!("../../assets/page/", $name)),
+            made: OnceLock::new(),
+        }),*];
+    };
+}
+
+// Every file of `assets/page`, in order.
+assets! {
+    "icon.svg": DRAWING,
+    "index.html": DOCUMENT,
+    "page.css": STYLE,
+}
+
+/// Whether a path, as sent, is that of the page or one of its files, which everybody may have.
+pub fn is_of_page(path: &str) -> bool {
+    let named = |name| ASSETS.iter().any(|asset| asset.name == name);
+    path == "/" || path.strip_prefix("/page/").is_some_and(named)
+}
+
+/// Answers with a file of the page.
+pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, ApiError> {
+    let asset = ASSETS.iter().find(|asset| asset.name == name);
+    let asset = asset.ok_or(HttpError::RouteNotFound)?;
+    let made = match asset.made.get() {
+        Some(made) => made,
+        None => tokio::task::spawn_blocking(|| asset.made()).await.map_err(|cause| {
+            error!(%cause, file = name, "a file of the page cannot be compressed");
+            HttpError::Internal
+        })?,
+    };
+    let header = |name: HeaderName| request.header(name.as_str());
+    let is_packed = header(ACCEPT_ENCODING).is_some_and(|accepted| takes_gzip(&accepted));
+    // Strong, so that the compressed form has another one.
+    let tag = format!("\"{}{}\"", made.hash, if is_packed { "-gzip" } else { "" });
+    let mut response = match header(IF_NONE_MATCH) {
+        Some(known) if is_among(&tag, &known) => reply::empty(StatusCode::NOT_MODIFIED),
+        Some(_) | None if is_packed => reply::bytes(asset.content_type, made.packed.clone()),
+        Some(_) | None => reply::bytes(asset.content_type, Bytes::from_static(asset.content)),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if is_packed {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(ETAG, tag);
+    }
+    Ok(response)
+}
+
+impl Asset {
+    fn made(&self) -> &Made {
+        self.made.get_or_init(|| {
+            let hash = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(self.content));
+            Made { hash, packed: packed(self.content).into() }
+        })
+    }
+}
+
+fn packed(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing into memory cannot fail.
+    encoder.write_all(content).ok();
+    encoder.finish().unwrap_or_default()
+}
+
+/// Whether `Accept-Encoding` takes `gzip`, by its own word or by `*`.
+fn takes_gzip(accepted: &str) -> bool {
+    let weights = accepted.split(',').map(|coding| {
+        let (coding, parameters) = coding.split_once(';').unwrap_or((coding, ""));
+        let weight = parameters.trim().strip_prefix("q=");
+        let is_wanted = weight.is_none_or(|weight| weight.parse().is_ok_and(|q: f32| 0.0 < q));
+        (coding.trim(), is_wanted)
+    });
+    let mut by_any = false;
+    for (coding, is_wanted) in weights {
+        if coding.eq_ignore_ascii_case("gzip") {
+            return is_wanted;
+        }
+        by_any |= coding == "*" && is_wanted;
+    }
+    by_any
+}
+
+/// Whether a list of tags, as `If-None-Match` has them, holds this one. A proxy may have made it weak.
+fn is_among(tag: &str, known: &str) -> bool {
+    let mut known = known.split(',').map(|one| one.trim().trim_start_matches("W/"));
+    known.any(|one| one == tag || one == "*")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::{ASSETS, is_among, is_of_page, takes_gzip};
+
+    #[test]
+    fn every_file_of_the_page_is_listed_once_and_in_order() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/page");
+        let files = fs::read_dir(folder).unwrap();
+        let files: BTreeSet<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        let listed: Vec<&str> = ASSETS.iter().map(|asset| asset.name).collect();
+        assert_eq!(listed, files.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nothing_but_the_files_is_of_the_page() {
+        for path in ["/", "/page/index.html", "/page/page.css"] {
+            assert!(is_of_page(path), "{path}");
+        }
+        for path in [
+            "",
+            "//",
+            "/page",
+            "/page/",
+            "/page/config",
+            "/page/%69ndex.html",
+            "/page/index.html/",
+            "/page/../metrics",
+            "/index.html",
+            "/Page/index.html",
+        ] {
+            assert!(!is_of_page(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn gzip_is_sent_to_those_who_take_it() {
+        for accepted in ["gzip", "br, GZIP;q=0.5", "deflate, *", "*;q=1"] {
+            assert!(takes_gzip(accepted), "{accepted}");
+        }
+        for accepted in ["", "br", "gzip;q=0", "gzip; q=0.0, *", "*;q=0", "xgzip", "gzip;q=x"] {
+            assert!(!takes_gzip(accepted), "{accepted}");
+        }
+    }
+
+    #[test]
+    fn a_tag_is_known_whole() {
+        for known in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*"] {
+            assert!(is_among("\"a\"", known), "{known}");
+        }
+        for known in ["", "a", "\"a-gzip\"", "\"A\""] {
+            assert!(!is_among("\"a\"", known), "{known}");
+        }
+    }
+}

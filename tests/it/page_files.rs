@@ -1,0 +1,204 @@
+//! The files of the page: how they are sent, to whom, and what a page of another site gets of the server.
+
+use std::io::Read;
+
+use flate2::read::GzDecoder;
+use insta::assert_snapshot;
+
+use crate::{
+    listeners::Listeners,
+    support::process::http,
+    wire::{Reply, get, request},
+};
+
+const HEADERS: [&str; 11] = [
+    "cache-control",
+    "content-encoding",
+    "content-length",
+    "content-security-policy",
+    "content-type",
+    "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
+    "referrer-policy",
+    "vary",
+    "www-authenticate",
+    "x-content-type-options",
+];
+
+fn headers(reply: &Reply) -> String {
+    let lines = HEADERS.iter().filter_map(|name| Some(format!("{name}: {}", reply.header(name)?)));
+    let length = |line: &String| !line.starts_with("content-length: ") || line.ends_with(": 0");
+    lines.filter(length).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn a_file_of_the_page_may_be_kept_and_loads_nothing_from_elsewhere() {
+    let server = Listeners::start().await;
+    let index = get(server.main, "/").await;
+    assert_snapshot!(headers(&index), @r"
+    cache-control: no-cache
+    content-security-policy: default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'
+    content-type: text/html; charset=utf-8
+    cross-origin-opener-policy: same-origin
+    cross-origin-resource-policy: same-origin
+    referrer-policy: no-referrer
+    vary: accept-encoding
+    x-content-type-options: nosniff
+    ");
+    let page = include_str!("../../assets/page/index.html");
+    assert_eq!((index.status, index.body.as_str()), (200, page));
+    let tag = index.header("etag").unwrap();
+    assert!(tag.len() == 45 && tag.starts_with('"'), "a strong one: {tag}");
+    for (path, content_type) in [
+        ("/page/index.html", "text/html; charset=utf-8"),
+        ("/page/page.css", "text/css; charset=utf-8"),
+        ("/page/icon.svg", "image/svg+xml; charset=utf-8"),
+    ] {
+        let file = get(server.main, path).await;
+        assert_eq!((file.status, file.header("content-type")), (200, Some(content_type)), "{path}");
+        assert_eq!(headers(&file).lines().count(), headers(&index).lines().count(), "{path}");
+    }
+    let head = request(server.main, "HEAD", "/", &[], "").await;
+    assert_eq!((head.status, head.body.as_str(), head.header("etag")), (200, "", Some(tag)));
+    for path in ["/page", "/page/", "/page/none.js", "/page/..%2findex.html", "/page/a/b"] {
+        assert_eq!(get(server.main, path).await.status, 404, "{path}");
+    }
+    let posted = request(server.main, "POST", "/", &[], "").await;
+    assert_eq!((posted.status, posted.header("allow")), (405, Some("GET, HEAD")));
+}
+
+#[tokio::test]
+async fn a_file_that_did_not_change_is_not_sent_again() {
+    let server = Listeners::start().await;
+    let asked =
+        async |path, headers: &[(&str, &str)]| request(server.main, "GET", path, headers, "").await;
+    let gzip = ("accept-encoding", "gzip, br");
+    let plain = asked("/", &[]).await;
+    let packed = asked("/", &[gzip]).await;
+    let tag = |reply: &Reply| reply.header("etag").unwrap().to_owned();
+    assert_ne!(tag(&plain), tag(&packed));
+    for (known, with, wanted) in [
+        (tag(&plain), vec![], 304),
+        (tag(&packed), vec![gzip], 304),
+        (format!("\"x\", W/{}", tag(&plain)), vec![], 304),
+        (tag(&packed), vec![], 200),
+        (tag(&plain), vec![gzip], 200),
+        ("\"x\"".to_owned(), vec![], 200),
+    ] {
+        let mut all = with.clone();
+        all.push(("if-none-match", known.as_str()));
+        let reply = asked("/", &all).await;
+        assert_eq!((reply.status, reply.body.is_empty()), (wanted, wanted == 304), "{all:?}");
+        assert_eq!(reply.header("etag").unwrap().contains("gzip"), !with.is_empty(), "{all:?}");
+    }
+    assert_ne!(tag(&plain), tag(&asked("/page/page.css", &[]).await));
+}
+
+#[tokio::test]
+async fn who_takes_gzip_gets_fewer_bytes_of_the_same() {
+    let server = Listeners::start().await;
+    let url = format!("http://{}/page/index.html", server.main);
+    let packed = http().get(url).header("accept-encoding", "gzip").send().await.unwrap();
+    assert_eq!(packed.headers()["content-encoding"], "gzip");
+    assert_eq!(packed.headers()["vary"], "accept-encoding");
+    let bytes = packed.bytes().await.unwrap();
+    let page = include_str!("../../assets/page/index.html");
+    assert!(bytes.len() < page.len(), "{} bytes", bytes.len());
+    let mut text = String::new();
+    GzDecoder::new(&*bytes).read_to_string(&mut text).unwrap();
+    assert_eq!(text, page);
+}
+
+#[tokio::test]
+async fn with_auth_required_the_page_itself_loads_and_nothing_else() {
+    let server = Listeners::start_with(&[("AUTH", "required")]).await;
+    for path in ["/", "/page/index.html", "/page/page.css", "/page/icon.svg"] {
+        assert_eq!(get(server.main, path).await.status, 200, "{path}");
+        // Who sends a token means somebody.
+        let wrong = request(server.main, "GET", path, &[("authorization", "Bearer x")], "").await;
+        assert_eq!(wrong.status, 401, "{path}");
+    }
+    for path in [
+        "//",
+        "/page",
+        "/page/none.js",
+        "/page/%69ndex.html",
+        "/page/config",
+        "/page/%63onfig",
+        "/page//config",
+        "/index.html",
+        "/ingest/roots",
+    ] {
+        assert_eq!(get(server.main, path).await.status, 401, "{path}");
+    }
+}
+
+/// What browsers say of a request that a page of another site caused without saying which one it is.
+const FOREIGN: [&[(&str, &str)]; 7] = [
+    &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")],
+    &[
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "no-cors"),
+        ("sec-fetch-dest", "script"),
+    ],
+    // Another program of this machine.
+    &[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "empty")],
+    // A frame.
+    &[
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "iframe"),
+    ],
+    &[("sec-fetch-site", "cross-site")],
+    &[("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")],
+    &[("sec-fetch-site", "same-origin, cross-site")],
+];
+
+#[tokio::test]
+async fn a_page_of_another_site_gets_nothing_also_where_it_does_not_say_which_one_it_is() {
+    let server = Listeners::start().await;
+    for path in ["/", "/page/page.css", "/ingest/roots", "/health", "/chat/models"] {
+        for foreign in FOREIGN {
+            let reply = request(server.main, "GET", path, foreign, "").await;
+            assert_eq!(reply.status, 403, "{path} {foreign:?}");
+        }
+        for named in
+            [("origin", "https://evil.example"), ("origin", "null"), ("host", "evil.example")]
+        {
+            let reply = request(server.main, "GET", path, &[named], "").await;
+            assert_eq!(reply.status, 403, "{path} {named:?}");
+        }
+        for site in ["same-origin", "none"] {
+            let reply = request(server.main, "GET", path, &[("sec-fetch-site", site)], "").await;
+            assert_ne!(reply.status, 403, "{path} {site}");
+        }
+    }
+    // The one thing that others may do is to link to the page.
+    let link: &[_] = &[
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-mode", "navigate"),
+        ("sec-fetch-dest", "document"),
+    ];
+    assert_eq!(request(server.main, "GET", "/", link, "").await.status, 200);
+    for path in ["/page/index.html", "/ingest/roots", "/metrics"] {
+        assert_eq!(request(server.main, "GET", path, link, "").await.status, 403, "{path}");
+    }
+    let refused = request(server.mcp, "GET", "/mcp", FOREIGN[0], "").await;
+    assert_snapshot!(refused.shown(), @r#"
+    403 content-type: application/json
+    {
+      "error": "FORBIDDEN",
+      "message": "a page of another site asked for this; open the address itself"
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn an_origin_that_is_allowed_may_be_of_another_site() {
+    let server = Listeners::start_with(&[("ALLOWED_ORIGINS", "http://localhost:6274")]).await;
+    for (origin, wanted) in [("http://localhost:6274", 200), ("http://localhost:6275", 403)] {
+        let named = [("origin", origin), ("sec-fetch-site", "same-site")];
+        let reply = request(server.main, "GET", "/ingest/roots", &named, "").await;
+        assert_eq!(reply.status, wanted, "{origin}");
+    }
+}
