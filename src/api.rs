@@ -1,7 +1,9 @@
 //! The main HTTP API (port 5010).
 
 mod chat;
+mod conversations;
 mod error;
+mod for_page;
 mod health;
 mod ingest;
 mod mcp;
@@ -13,6 +15,7 @@ mod stored;
 mod tokens;
 mod toolkits;
 mod tools;
+mod turns;
 mod ws;
 
 use std::{sync::Arc, time::Instant};
@@ -42,6 +45,7 @@ use mcp::RawSearch;
 use route::{Route, route};
 
 pub use page::is_of_page;
+pub use turns::Turns;
 
 /// What the API stands on.
 pub struct Services {
@@ -52,6 +56,8 @@ pub struct Services {
     pub embedder: Arc<dyn Embedder>,
     pub codex: Codex,
     pub chat: Chat,
+    /// The turns that people watch on the page.
+    pub turns: Turns,
     pub path_map: PathMap,
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
@@ -142,24 +148,12 @@ impl Parts {
             Route::Ready => Ok(quiet(health::ready(services, self.detail(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),
             Route::Version => Ok(version(self.detail(request))),
-            Route::StartIngest => {
-                let start = arguments(request, &self.start_schema).await?;
-                ingest::start(services, start).await
-            }
-            Route::IngestStatus { run } => Ok(quiet(ingest::status(services, run)?)),
-            Route::CancelIngest { run } => {
-                request.refuse_other_than_json()?;
-                ingest::cancel(services, run)
-            }
-            Route::Reembed { root } => {
-                request.refuse_other_than_json()?;
-                ingest::reembed(services, root).await
-            }
-            Route::Remove { root } => {
-                request.refuse_other_than_json()?;
-                ingest::remove(services, root).await
-            }
-            Route::Roots => ingest::roots(services).await,
+            Route::StartIngest
+            | Route::IngestStatus { .. }
+            | Route::CancelIngest { .. }
+            | Route::Reembed { .. }
+            | Route::Remove { .. }
+            | Route::Roots => self.ingest(request, of).await,
             Route::IngestedRepos => tools::ingested_repos(services).await,
             Route::VectorSearch => {
                 let search = arguments(request, &self.search_schema).await?;
@@ -171,6 +165,7 @@ impl Parts {
                 let turn = chat::ask(services, arguments, principal).await?;
                 Ok(chat::streamed(turn, self.http.keep_alive))
             }
+            Route::ForPage(of) => self.for_page(request, of).await,
             Route::WebSocket => {
                 let (parts, who) = (Arc::clone(self), request.principal().cloned());
                 let asked_by = who.zip(request.bearer());
@@ -197,6 +192,32 @@ impl Parts {
             | Route::StoredConfig => self.kept(request, of).await,
             Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
             Route::NotFound => Err(net::HttpError::RouteNotFound.into()),
+        }
+    }
+
+    /// Answers what is about indexing.
+    async fn ingest(&self, request: &mut Request, of: Route<'_>) -> Result<Response, ApiError> {
+        let services = &*self.services;
+        match of {
+            Route::StartIngest => {
+                let start = arguments(request, &self.start_schema).await?;
+                ingest::start(services, start).await
+            }
+            Route::IngestStatus { run } => Ok(quiet(ingest::status(services, run)?)),
+            Route::CancelIngest { run } => {
+                request.refuse_other_than_json()?;
+                ingest::cancel(services, run)
+            }
+            Route::Reembed { root } => {
+                request.refuse_other_than_json()?;
+                ingest::reembed(services, root).await
+            }
+            Route::Remove { root } => {
+                request.refuse_other_than_json()?;
+                ingest::remove(services, root).await
+            }
+            Route::Roots => ingest::roots(services).await,
+            _ => Err(net::HttpError::RouteNotFound.into()),
         }
     }
 

@@ -18,7 +18,8 @@ use tracing::{info, warn};
 
 use self::{gate::Bearers, open::open};
 use crate::{
-    api::{self, Api},
+    api::{self, Api, Turns},
+    archive::{Archive, ArchiveError},
     chat::Chat,
     codex::Codex,
     config::Config,
@@ -75,6 +76,8 @@ pub enum StartError {
     #[error(transparent)]
     Vault(#[from] VaultError),
     #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    #[error(transparent)]
     Schema(#[from] SchemaError),
 }
 
@@ -126,7 +129,11 @@ impl Server {
         let search = ProcessKey::fresh()?;
         let store = open(config, on_mismatch, visibility, &groups).await?;
         let opened = (&store, &vault);
-        let mut services = services(config, opened, (main_address, mcp_address), &groups)?;
+        let own = groups.services.clone();
+        let archive = Archive::open(&config.data_dir, config.conversations_kept, own).await?;
+        let turns = Turns::new(archive, groups.services.clone());
+        let addresses = (main_address, mcp_address);
+        let mut services = services(config, (opened, turns), addresses, &groups)?;
         if config.auth_required {
             services.chat = services.chat.searching_with(search.secret().clone());
         }
@@ -252,7 +259,7 @@ type Opened = (Arc<dyn VectorStore>, Arc<dyn Embedder>);
 
 fn services(
     config: &Config,
-    ((store, embedder), vault): (&Opened, &Vault),
+    (((store, embedder), vault), turns): ((&Opened, &Vault), Turns),
     (main, mcp): (SocketAddr, SocketAddr),
     groups: &Groups,
 ) -> Result<api::Services, StartError> {
@@ -276,6 +283,7 @@ fn services(
     Ok(api::Services {
         relays: Relays::new(chat.clone(), ingest.clone(), place, gives_way),
         chat,
+        turns,
         ingest,
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         evidence: Evidence::new(Arc::clone(store), config.path_map.clone()),

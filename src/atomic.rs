@@ -22,6 +22,32 @@ pub(crate) enum Readers {
     Owner,
 }
 
+/// Makes a folder for nobody but its user, below one that is there. What is in its place already must be a
+/// folder, and no link to one.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(path).map(drop),
+        Ok(()) => path.parent().map_or(Ok(()), sync_folder),
+        Err(error) => Err(error),
+    }
+}
+
+/// Says whether a folder is there, and fails where something else is.
+pub(crate) fn real_folder(path: &Path) -> io::Result<bool> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => Ok(true),
+        Ok(_) => {
+            let reason = "it is not a folder; move it away";
+            Err(io::Error::new(io::ErrorKind::InvalidData, reason))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Writes `bytes` to `path` through a temporary neighbour, on disk before this returns.
 pub(crate) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
     let temporary = path.with_extension("tmp");

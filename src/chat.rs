@@ -239,12 +239,18 @@ impl Chat {
 #[derive(Debug)]
 pub struct Turn {
     conversation: ConversationId,
+    model_id: String,
     events: ReceiverStream<Event>,
 }
 
 impl Turn {
-    fn new(conversation: ConversationId, events: mpsc::Receiver<Event>) -> Self {
-        Self { conversation, events: ReceiverStream::new(events) }
+    fn new(conversation: ConversationId, model_id: String, events: mpsc::Receiver<Event>) -> Self {
+        Self { conversation, model_id, events: ReceiverStream::new(events) }
+    }
+
+    /// Returns the model that answers, as far as is known when the turn begins.
+    pub fn model(&self) -> &str {
+        &self.model_id
     }
 
     pub fn conversation(&self) -> ConversationId {

@@ -11,6 +11,7 @@ mod content;
 mod documents;
 mod error;
 mod fault;
+mod html;
 mod judge;
 mod lines;
 mod lock;
@@ -50,6 +51,7 @@ use crate::{
 pub use documents::{DocumentError, Documents, Examined, Finding, OnChange, is_markdown};
 pub use error::CiteError;
 pub use fault::Fault;
+pub use html::{cited_html, html};
 pub use lock::LOCK_FILE;
 pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
 pub use tree::{IsIgnored, Tree};

@@ -44,6 +44,8 @@ pub struct Config {
     /// Whether a server keeps roots as their folders are.
     pub watch: bool,
     pub relays: Relays,
+    /// How many conversations of the page are kept; 0 keeps none.
+    pub conversations_kept: usize,
     /// Variables that were taken out of the environment, for a server that this process starts.
     pub handed: Vec<(String, Secret)>,
     pub store: Store,

@@ -17,7 +17,7 @@ mod timestamp;
 
 pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange};
-pub use id::{ConversationId, InvalidId, RootId, RunId};
+pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
 pub use last_run::LastRun;
 pub use plain::{plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};

@@ -23,6 +23,10 @@ pub enum Code {
     TokenExists,
     /// No token has that name.
     TokenNotFound,
+    /// No turn has that id.
+    TurnNotFound,
+    /// Kept conversations cannot be read or written.
+    ArchiveUnavailable,
     /// Tokens or stored configurations cannot be read or written.
     VaultUnavailable,
     /// Nothing has been indexed yet.
@@ -65,6 +69,8 @@ impl Code {
             Self::Forbidden => "FORBIDDEN",
             Self::TokenExists => "TOKEN_EXISTS",
             Self::TokenNotFound => "TOKEN_NOT_FOUND",
+            Self::TurnNotFound => "TURN_NOT_FOUND",
+            Self::ArchiveUnavailable => "ARCHIVE_UNAVAILABLE",
             Self::VaultUnavailable => "VAULT_UNAVAILABLE",
             Self::IngestRequired => "INGEST_REQUIRED",
             Self::Busy => "BUSY",

@@ -4,6 +4,7 @@
 
 pub mod api;
 pub mod app;
+pub mod archive;
 mod atomic;
 mod beneath;
 pub mod chat;

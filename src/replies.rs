@@ -1,6 +1,7 @@
 //! What the main HTTP API replies, as the server writes it and the command line reads it. Field names are a wire promise.
 
 mod chat;
+mod conversations;
 mod health;
 mod roots;
 mod tokens;
@@ -9,6 +10,10 @@ mod toolkits;
 pub use crate::gateway::Source;
 pub use chat::{
     Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered, Warned,
+};
+pub use conversations::{
+    AboutConversation, Asked, Conversations, Deleted, DeletedAll, ListedConversation,
+    NumberedFrame, TurnBegun, TurnStands, WholeConversation, WholeTurn,
 };
 pub use health::{
     CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,

@@ -58,33 +58,9 @@ pub fn fresh_key() -> Result<Secret, VaultError> {
     bearer::fresh(bearer::KEY)
 }
 
-/// Makes a folder for nobody but its user, below one that is there, and returns its path. What is in its
-/// place already must be a folder, and no link to one.
+/// Makes a folder for nobody but its user, below one that is there, and returns its path.
 fn private_folder(above: &Path, name: &str) -> Result<PathBuf, VaultError> {
-    use std::{fs, io};
     let path = above.join(name);
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(false);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let made = match builder.create(&path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(&path).map(drop),
-        Ok(()) => crate::atomic::sync_folder(above),
-        Err(error) => Err(error),
-    };
+    let made = crate::atomic::private_folder(&path);
     made.map_err(|error| VaultError::file(&path, error)).map(|()| path)
-}
-
-/// Says whether a folder is there, and fails where something else is.
-fn real_folder(path: &Path) -> std::io::Result<bool> {
-    use std::io;
-    match path.symlink_metadata() {
-        Ok(found) if found.is_dir() => Ok(true),
-        Ok(_) => {
-            let reason = "it is not a folder; move it away";
-            Err(io::Error::new(io::ErrorKind::InvalidData, reason))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
 }

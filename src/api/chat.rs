@@ -33,6 +33,18 @@ pub(super) struct Arguments {
     toolkits: Option<Value>,
 }
 
+impl Arguments {
+    /// Returns the id of the conversation to continue, as it was sent.
+    pub(super) fn conversation(&self) -> Option<&str> {
+        self.conversation_id.as_deref()
+    }
+
+    /// Returns the question, and what it is confined to.
+    pub(super) fn asked(&self) -> (String, Option<String>) {
+        (self.question.clone(), self.repository.clone())
+    }
+}
+
 pub(super) fn schema() -> Value {
     let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
     json!({
@@ -125,7 +137,7 @@ pub(super) async fn models(services: &Services) -> Result<Response, ApiError> {
 }
 
 /// Returns the frame of an event.
-fn frame(event: Event) -> Frame {
+pub(super) fn frame(event: Event) -> Frame {
     match event {
         Event::Thread { conversation, model_id } => {
             Frame::Thread(Begun { conversation_id: conversation, model_id })
@@ -165,7 +177,7 @@ fn written(frame: &Frame) -> sse::Event {
         error!(%cause, "frame cannot be written as JSON");
         String::new()
     });
-    sse::Event { name: Some(frame.name()), data }
+    sse::Event { id: None, name: Some(frame.name()), data }
 }
 
 /// Logs each frame with its name and size; its words at debug only.

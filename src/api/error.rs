@@ -6,6 +6,7 @@ use hyper::StatusCode;
 use tracing::{error, warn};
 
 use crate::{
+    archive::ArchiveError,
     chat::ChatError,
     codex::{CodexError, Unavailable},
     domain::{InvalidId, InvalidPrincipal, InvalidQuestion},
@@ -37,6 +38,11 @@ impl ApiError {
         Self::Refused(net::HttpError::Unauthorized(needed))
     }
 
+    /// Says that the server is stopping.
+    pub(super) fn stopping() -> Self {
+        Self::Failed { code: Code::Cancelled, message: "the server is stopping".to_owned() }
+    }
+
     /// Returns the code and the message of it, where there are neither a status nor details.
     pub(super) fn in_words(self) -> (&'static str, String) {
         match self {
@@ -61,6 +67,7 @@ impl ApiError {
             | Code::StoreUnavailable
             | Code::ToolkitUnavailable
             | Code::VaultUnavailable
+            | Code::ArchiveUnavailable
             | Code::LlmUnavailable => warn!(error = %chain(failure), "service unavailable"),
             Code::ValidationFailed
             | Code::RepoNotFound
@@ -71,6 +78,7 @@ impl ApiError {
             | Code::Forbidden
             | Code::TokenExists
             | Code::TokenNotFound
+            | Code::TurnNotFound
             | Code::IngestRequired
             | Code::Busy
             | Code::TurnFailed
@@ -147,6 +155,12 @@ impl From<InvalidPrincipal> for ApiError {
     }
 }
 
+impl From<ArchiveError> for ApiError {
+    fn from(failure: ArchiveError) -> Self {
+        Self::failed(failure.code(), &failure)
+    }
+}
+
 impl From<VaultError> for ApiError {
     fn from(failure: VaultError) -> Self {
         match failure {
@@ -188,7 +202,8 @@ fn status(code: Code) -> StatusCode {
         | Code::RunNotFound
         | Code::ConversationNotFound
         | Code::ToolkitNotFound
-        | Code::TokenNotFound => StatusCode::NOT_FOUND,
+        | Code::TokenNotFound
+        | Code::TurnNotFound => StatusCode::NOT_FOUND,
         Code::IngestRequired
         | Code::EmbedModelMismatch
         | Code::ContextWindowExceeded
@@ -197,6 +212,7 @@ fn status(code: Code) -> StatusCode {
         Code::EmbedModelMissing
         | Code::StoreUnavailable
         | Code::VaultUnavailable
+        | Code::ArchiveUnavailable
         | Code::ToolkitUnavailable
         | Code::LlmUnavailable
         | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,

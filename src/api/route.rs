@@ -1,7 +1,10 @@
 //! The whole API at a glance.
 
+mod for_page;
+
 use hyper::Method;
 
+pub(super) use self::for_page::ForPage;
 use super::{page, toolkits::Action};
 
 /// What a request is for.
@@ -32,6 +35,8 @@ pub(super) enum Route<'a> {
     IngestedRepos,
     VectorSearch,
     Chat,
+    /// What the page asks for, and programs seldom.
+    ForPage(ForPage<'a>),
     WebSocket,
     ChatProviders,
     ChatModels,
@@ -103,35 +108,38 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::POST, ["auth", "logout-all"]) => Route::RevokeTokens,
         (&Method::POST, ["mcp", "config"]) => Route::StoreConfig,
         (&Method::GET | &Method::HEAD, ["mcp", "config"]) => Route::StoredConfig,
-        (
-            _,
-            []
-            | ["page", _]
-            | ["health" | "ready" | "version" | "metrics" | "tools"]
-            | ["ingest", "status", _]
-            | ["ingest", "roots"]
-            | ["tools", "ingested-repos"]
-            | ["chat", "providers" | "models"],
-        ) => Route::NotAllowed { allow: "GET, HEAD" },
-        (
-            _,
-            ["ingest", "start"]
-            | ["ingest", "cancel" | "reembed" | "remove", _]
-            | ["tools", "vector-search"]
-            | ["auth", "logout-all"]
-            | ["toolkits", "allow"]
-            | ["toolkits", _, "start" | "stop" | "restart" | "trust" | "call"]
-            | ["mcp", "toolkits"]
-            | ["mcp", "toolkits", _]
-            | ["chat" | "mcp"],
-        ) => Route::NotAllowed { allow: "POST" },
-        (_, ["auth", "mcp-tokens"] | ["mcp", "config"]) => {
-            Route::NotAllowed { allow: "GET, HEAD, POST" }
-        }
-        (_, ["ws"] | ["mcp", "relay"]) => Route::NotAllowed { allow: "GET" },
-        (_, ["auth", "mcp-tokens", _]) => Route::NotAllowed { allow: "DELETE" },
-        _ => Route::NotFound,
+        _ => match (ForPage::of(method, path), allowed(path)) {
+            (Some(of), _) => Route::ForPage(of),
+            (None, Some(allow)) => Route::NotAllowed { allow },
+            (None, None) => Route::NotFound,
+        },
     }
+}
+
+/// Returns the methods of a path.
+fn allowed(path: &[&str]) -> Option<&'static str> {
+    Some(match path {
+        []
+        | ["page", _]
+        | ["health" | "ready" | "version" | "metrics" | "tools"]
+        | ["ingest", "status", _]
+        | ["ingest", "roots"]
+        | ["tools", "ingested-repos"]
+        | ["chat", "providers" | "models"] => "GET, HEAD",
+        ["ingest", "start"]
+        | ["ingest", "cancel" | "reembed" | "remove", _]
+        | ["tools", "vector-search"]
+        | ["auth", "logout-all"]
+        | ["toolkits", "allow"]
+        | ["toolkits", _, "start" | "stop" | "restart" | "trust" | "call"]
+        | ["mcp", "toolkits"]
+        | ["mcp", "toolkits", _]
+        | ["chat" | "mcp"] => "POST",
+        ["auth", "mcp-tokens"] | ["mcp", "config"] => "GET, HEAD, POST",
+        ["ws"] | ["mcp", "relay"] => "GET",
+        ["auth", "mcp-tokens", _] => "DELETE",
+        _ => return ForPage::allowed(path),
+    })
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ pub(super) async fn run(
     chat.conversations.claim(&mut place, conversation);
     toolkits.claim(conversation);
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
-    if opened.send(Ok(Turn::new(conversation, receiver))).is_err() {
+    if opened.send(Ok(Turn::new(conversation, thread.model().to_owned(), receiver))).is_err() {
         debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
         // Counted among the idle threads, it is unloaded when its turn comes.
         thread.keep().await;

@@ -36,6 +36,9 @@ pub enum ConfigError {
 const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 /// The longest silence in a long reply that can be set, an hour.
 const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
+/// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
+const CONVERSATIONS_KEPT: usize = 200;
+const MAX_CONVERSATIONS_KEPT: usize = 10_000;
 /// The largest count that can be set; more than any semaphore holds makes no sense as a bound.
 const MAX_BOUND: usize = u32::MAX as usize;
 
@@ -83,6 +86,7 @@ struct Raw {
     keep_alive_ms: Option<u64>,
     max_file_bytes: Option<u64>,
     max_queued_runs: Option<usize>,
+    conversations_kept: Option<usize>,
     watch: Option<String>,
     auto_index: Option<String>,
     idle_exit_secs: Option<u64>,
@@ -187,6 +191,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
+        conversations_kept: conversations_kept(raw.conversations_kept)?,
         relays: Relays {
             auto_index: choice("AUTO_INDEX", raw.auto_index.as_ref(), Switch::Off)? == Switch::On,
             idle_exit: seconds("IDLE_EXIT_SECS", raw.idle_exit_secs, 600)?,
@@ -330,6 +335,15 @@ fn choice<T: serde::de::DeserializeOwned>(
     let text = text.trim();
     let read: Result<T, serde::de::value::Error> = T::deserialize(text.into_deserializer());
     read.map_err(|error| invalid(variable, &format!("is `{text}`: {error}")))
+}
+
+fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigError> {
+    let kept = set.unwrap_or(CONVERSATIONS_KEPT);
+    if kept > MAX_CONVERSATIONS_KEPT {
+        let reason = format!("must be at most {MAX_CONVERSATIONS_KEPT}; 0 keeps none");
+        return Err(invalid("CONVERSATIONS_KEPT", &reason));
+    }
+    Ok(kept)
 }
 
 fn positive(

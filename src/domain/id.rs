@@ -48,6 +48,18 @@ impl RunId {
 }
 
 uuid_id! {
+    /// Names one question that was asked on the page, and what came of it.
+    TurnId
+}
+
+impl TurnId {
+    /// Makes a fresh random id.
+    pub fn random() -> Self {
+        Self(Uuid::new_v4())
+    }
+}
+
+uuid_id! {
     /// Names one conversation; equal to the Codex thread id.
     ConversationId
 }

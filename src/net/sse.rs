@@ -1,4 +1,4 @@
-//! Server-sent events with keep-alive comments. No event ids: a stream cannot be resumed, and ids
+//! Server-sent events with keep-alive comments. Only those of a stream that can be resumed have ids: they
 //! would make clients try.
 
 use std::time::Duration;
@@ -12,6 +12,8 @@ use super::{Response, reply};
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
+    /// What `id:` says, where the stream can be resumed after the event.
+    pub id: Option<usize>,
     /// What `event:` says; `None` leaves the line out.
     pub name: Option<&'static str>,
     /// The payload, usually JSON.
@@ -30,7 +32,7 @@ pub fn messages(
     texts: impl Stream<Item = String> + Send + 'static,
     keep_alive: Duration,
 ) -> Response {
-    reply(texts.map(|data| Event { name: None, data }), keep_alive)
+    reply(texts.map(|data| Event { id: None, name: None, data }), keep_alive)
 }
 
 /// Puts `tick` between the pieces every `period` until the pieces end.
@@ -57,6 +59,9 @@ pub(super) fn with_ticks(
 /// Writes an event. A line break of any kind in the payload starts a further `data:` line.
 fn written(event: &Event) -> String {
     let mut text = String::with_capacity(event.data.len() + 32);
+    if let Some(id) = event.id {
+        text.extend(["id: ", &id.to_string(), "\n"]);
+    }
     if let Some(name) = event.name {
         text.extend(["event: ", name, "\n"]);
     }
@@ -73,7 +78,10 @@ mod tests {
 
     #[test]
     fn a_payload_of_several_lines_stays_one_event() {
-        let event = Event { name: Some("answer"), data: "one\r\ntwo\rthree\n".to_owned() };
+        let data = "one\r\ntwo\rthree\n".to_owned();
+        let event = Event { id: None, name: Some("answer"), data };
+        let numbered = Event { id: Some(7), ..event.clone() };
+        assert_eq!(written(&numbered), format!("id: 7\n{}", written(&event)));
         assert_eq!(written(&event), "event: answer\ndata: one\ndata: two\ndata: three\ndata: \n\n");
     }
 }

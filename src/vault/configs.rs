@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use super::{
-    FOLDER, VaultError, bearer, private_folder, real_folder,
+    FOLDER, VaultError, bearer, private_folder,
     seal::{self, Place, Unopened},
 };
 use crate::{
@@ -229,7 +229,7 @@ impl Shelf {
     fn has(&self, folder: &Path) -> Result<bool, VaultError> {
         let (vault, configs) = (self.data_dir.join(FOLDER), self.configs());
         for path in [&vault, &configs, folder] {
-            if !real_folder(path).map_err(|error| VaultError::file(path, error))? {
+            if !atomic::real_folder(path).map_err(|error| VaultError::file(path, error))? {
                 return Ok(false);
             }
         }

@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
-use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, owner, private_folder, real_folder};
+use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, owner, private_folder};
 use crate::{
     atomic::{self, Readers},
     config::Secret,
@@ -348,7 +348,7 @@ fn path(data_dir: &Path) -> PathBuf {
 fn read(path: &Path) -> Result<Vec<Arc<Living>>, VaultError> {
     let failed = |error| VaultError::file(path, error);
     if let Some(folder) = path.parent() {
-        real_folder(folder).map_err(failed)?;
+        atomic::real_folder(folder).map_err(failed)?;
     }
     let Some(bytes) = atomic::read(path, Readers::Owner).map_err(failed)? else {
         return Ok(Vec::new());

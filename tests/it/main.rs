@@ -49,6 +49,7 @@ mod listeners;
 mod net;
 mod packages;
 mod page_files;
+mod page_turns;
 mod real_source;
 mod release;
 mod sealed;

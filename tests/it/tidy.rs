@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
     &["config", "atomic", "beneath", "foreign", "program", "secret"],
     &["telemetry"],
-    &["net", "store", "embed", "codex", "toolkit", "vault"],
+    &["net", "store", "embed", "codex", "toolkit", "vault", "archive"],
     &["cite", "evidence", "gateway"],
     &["ingest", "search", "chat"],
     &["mcp_http", "replies", "install"],
@@ -69,7 +69,15 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["def"],
         "the reader of one language, Python",
     ),
+    (
+        "src/api/conversations.rs",
+        &["json", "markdown", "md"],
+        "formats of an export, and what its file is called",
+    ),
+    ("src/api/conversations/export.rs", &["html"], "a member of a frame"),
     ("src/api/mcp/outline.rs", &["s"], "the end of a plural"),
+    ("src/api/turns/shown.rs", &["html"], "a member of a frame"),
+    ("src/archive/file.rs", &["jsonl"], "what our files are called"),
     (
         "src/cite/documents/links.rs",
         &["//", "html", "markdown", "md"],
@@ -135,7 +143,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/app.rs", "the data folder is for its owner; a profile's folder on Windows is anyway"),
     (
         "src/atomic.rs",
-        "files for their owner, links that are not followed, folders that are synced",
+        "files and folders for their owner, links that are not followed, folders that are synced",
     ),
     ("src/beneath.rs", "handles of folders where there are such"),
     ("src/beneath/handles.rs", "the half of `beneath` with handles"),
@@ -165,7 +173,6 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/store/embedded/system.rs", "error numbers, or what the standard library makes of them"),
     ("src/store/embedded/writer.rs", "free room on disks"),
     ("src/toolkit/process.rs", "process groups and signals"),
-    ("src/vault.rs", "a folder for its owner"),
 ];
 /// The extensions that `src/secret/names.rs` judges by.
 const CODE: &[&str] = &[

@@ -1,0 +1,260 @@
+//! Conversations of the page: listed, searched, read, exported and removed.
+
+mod export;
+
+use std::collections::HashMap;
+
+use hyper::{
+    StatusCode,
+    header::{CONTENT_DISPOSITION, HeaderValue},
+};
+
+use super::{
+    Services,
+    error::ApiError,
+    turns::{self, Turns, shown_turn},
+};
+use crate::{
+    archive::{Conversation, KeptTurn, Summary},
+    domain::{ConversationId, Principal, TurnId},
+    net::{Response, reply},
+    replies::{
+        AboutConversation, Conversations, Deleted, DeletedAll, ListedConversation,
+        WholeConversation,
+    },
+};
+
+/// How many conversations are listed.
+const DEFAULT_LIMIT: usize = 100;
+const MAX_LIMIT: usize = 200;
+
+/// What may stand in the query of an address.
+#[derive(Default)]
+pub(super) struct Parameters {
+    words: Option<String>,
+    limit: Option<usize>,
+    format: Option<Format>,
+    turn: Option<TurnId>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Markdown,
+    Json,
+}
+
+impl Parameters {
+    /// Reads those of `GET /conversations`.
+    pub(super) fn of_list(query: Option<&str>) -> Result<Self, ApiError> {
+        let mut read = Self::default();
+        for (name, value) in pairs(query) {
+            match &*name {
+                "q" => read.words = Some(value),
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+                    let wrong = || invalid(&format!("`limit` must be 1 to {MAX_LIMIT}"));
+                    read.limit = Some(limit.ok_or_else(wrong)?);
+                }
+                _ => return Err(unknown(&name, "`q` and `limit`")),
+            }
+        }
+        Ok(read)
+    }
+
+    /// Reads those of an export.
+    pub(super) fn of_export(query: Option<&str>) -> Result<Self, ApiError> {
+        let mut read = Self::default();
+        for (name, value) in pairs(query) {
+            match (&*name, &*value) {
+                ("format", "markdown") => read.format = Some(Format::Markdown),
+                ("format", "json") => read.format = Some(Format::Json),
+                ("format", _) => return Err(invalid("`format` must be `markdown` or `json`")),
+                ("turn", id) => read.turn = Some(id.parse()?),
+                _ => return Err(unknown(&name, "`format` and `turn`")),
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn pairs(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
+}
+
+fn invalid(fault: &str) -> ApiError {
+    ApiError::Arguments(vec![fault.to_owned()])
+}
+
+fn unknown(name: &str, known: &str) -> ApiError {
+    let name: String = name.chars().take(80).collect();
+    invalid(&format!("`{name}` is no parameter here; known are {known}"))
+}
+
+/// Lists the conversations that somebody may see, the latest first.
+pub(super) async fn list(
+    services: &Services,
+    parameters: Parameters,
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let turns = &services.turns;
+    let words = parameters.words.filter(|words| !words.trim().is_empty());
+    let found: Vec<(Summary, Option<String>)> = if let Some(words) = words {
+        let found = turns.archive().find(&words, principal).await?;
+        found.into_iter().map(|found| (found.summary, Some(found.excerpt))).collect()
+    } else {
+        let mut listed = turns.archive().list(principal);
+        listed.extend(unkept(turns, principal, &listed));
+        listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
+        listed.into_iter().map(|summary| (summary, None)).collect()
+    };
+    let running: HashMap<ConversationId, TurnId> = turns
+        .of(principal)
+        .into_iter()
+        .filter(|live| live.is_running())
+        .map(|live| (live.summary().id, live.id()))
+        .collect();
+    let listed = |(summary, excerpt): (Summary, Option<String>)| ListedConversation {
+        running: running.get(&summary.id).copied(),
+        turns: summary.turns.len(),
+        about: about(&summary),
+        excerpt,
+    };
+    let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT);
+    let conversations = found.into_iter().take(limit).map(listed).collect();
+    let kept = turns.archive().most();
+    Ok(reply::json(StatusCode::OK, &Conversations { conversations, kept }))
+}
+
+/// Returns the conversations of turns in memory that are not on disk.
+fn unkept(turns: &Turns, principal: Option<&Principal>, kept: &[Summary]) -> Vec<Summary> {
+    let mut summaries: Vec<Summary> = Vec::new();
+    for live in turns.of(principal) {
+        let id = live.summary().id;
+        match summaries.iter_mut().find(|known| known.id == id) {
+            Some(known) => known.turns.push(live.id()),
+            None if kept.iter().any(|known| known.id == id) => {}
+            None => {
+                summaries.push(Summary { turns: vec![live.id()], ..live.summary().clone() });
+            }
+        }
+    }
+    summaries
+}
+
+fn about(summary: &Summary) -> AboutConversation {
+    AboutConversation {
+        id: summary.id,
+        title: summary.title.clone(),
+        repository: summary.repository.clone(),
+        created_at: summary.created_at.to_string(),
+        updated_at: summary.updated_at.to_string(),
+    }
+}
+
+/// Shows a conversation, whole.
+pub(super) async fn read(
+    services: &Services,
+    id: ConversationId,
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let whole = whole(&services.turns, id, principal).await?;
+    Ok(reply::json(StatusCode::OK, &whole))
+}
+
+/// Returns a conversation with its turns on disk, and those in memory in their places.
+async fn whole(
+    turns: &Turns,
+    id: ConversationId,
+    principal: Option<&Principal>,
+) -> Result<WholeConversation, ApiError> {
+    let lives: Vec<_> =
+        turns.of(principal).into_iter().filter(|one| one.summary().id == id).collect();
+    let kept = turns.archive().read(id).await?;
+    let kept = kept.filter(|kept| kept.summary.is_for(principal));
+    let begun = || Some(lives.first()?.summary().clone());
+    let (summary, mut all) = match kept {
+        Some(Conversation { summary, turns }) => (summary, turns),
+        None => (begun().ok_or_else(turns::unknown_conversation)?, Vec::new()),
+    };
+    turns
+        .blocking(move || {
+            let live: HashMap<TurnId, KeptTurn> =
+                lives.iter().map(|live| (live.id(), live.kept())).collect();
+            all.retain(|kept| !live.contains_key(&kept.id));
+            let is_live = |id: TurnId| lives.iter().any(|live| live.id() == id);
+            all.extend(live.into_values());
+            all.sort_by_key(|kept| kept.asked_at);
+            let shown = all.into_iter().map(|kept| {
+                let is_live = is_live(kept.id);
+                shown_turn(&summary, kept, is_live)
+            });
+            WholeConversation { turns: shown.collect(), about: about(&summary) }
+        })
+        .await
+}
+
+/// Sends a conversation, or one turn of it, as a file.
+pub(super) async fn export(
+    services: &Services,
+    (id, parameters): (ConversationId, Parameters),
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let mut whole = whole(&services.turns, id, principal).await?;
+    if let Some(turn) = parameters.turn {
+        whole.turns.retain(|one| one.turn_id == turn);
+        if whole.turns.is_empty() {
+            return Err(invalid("the conversation has no such `turn`"));
+        }
+    }
+    let (mut response, extension) = match parameters.format.unwrap_or(Format::Markdown) {
+        Format::Markdown => {
+            (reply::text("text/markdown; charset=utf-8", export::markdown(&whole)), "md")
+        }
+        Format::Json => (reply::json(StatusCode::OK, &export::plain(whole)), "json"),
+    };
+    // Of letters that a header may have: the id is plain.
+    let name = format!("attachment; filename=\"codeinfo-{id}.{extension}\"");
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+/// Removes a conversation, and stops what runs of it.
+pub(super) async fn delete(
+    services: &Services,
+    id: ConversationId,
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let turns = &services.turns;
+    let is_seen = |summary: Summary| summary.is_for(principal).then_some(());
+    let is_known = turns.archive().summary(id).and_then(is_seen).is_some();
+    let is_live = turns.of(principal).iter().any(|live| live.summary().id == id);
+    if !is_known && !is_live {
+        return Err(turns::unknown_conversation());
+    }
+    remove(turns, id).await?;
+    Ok(reply::json(StatusCode::OK, &Deleted { deleted: id }))
+}
+
+/// Removes all conversations that somebody may see.
+pub(super) async fn delete_all(
+    services: &Services,
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let turns = &services.turns;
+    let mut listed = turns.archive().list(principal);
+    listed.extend(unkept(turns, principal, &listed));
+    for summary in &listed {
+        remove(turns, summary.id).await?;
+    }
+    Ok(reply::json(StatusCode::OK, &DeletedAll { deleted: listed.len() }))
+}
+
+async fn remove(turns: &Turns, id: ConversationId) -> Result<(), ApiError> {
+    // What ends of it from now on is not kept.
+    turns.archive().remove(id).await?;
+    turns.forget(id);
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! Answers what the page asks for: turns that the server owns, their conversations, and code to look at.
+
+use super::{
+    Parts, arguments,
+    conversations::{self, Parameters},
+    error::ApiError,
+    route::ForPage,
+    turns,
+};
+use crate::net::{Request, Response};
+
+impl Parts {
+    pub(super) async fn for_page(
+        &self,
+        request: &mut Request,
+        of: ForPage<'_>,
+    ) -> Result<Response, ApiError> {
+        let services = &*self.services;
+        let principal = request.principal().cloned();
+        let who = principal.as_ref();
+        match of {
+            ForPage::StartTurn => {
+                let arguments = arguments(request, &self.chat_schema).await?;
+                turns::start(services, arguments, principal).await
+            }
+            ForPage::WatchTurn { turn } => {
+                let after = turns::after(request)?;
+                turns::watch(services, (turn.parse()?, after), (who, self.http.keep_alive)).await
+            }
+            ForPage::StopTurn { turn } => {
+                request.refuse_other_than_json()?;
+                turns::stop(services, turn.parse()?, who).await
+            }
+            ForPage::Conversations => {
+                let parameters = Parameters::of_list(request.query())?;
+                conversations::list(services, parameters, who).await
+            }
+            ForPage::Conversation { id } => conversations::read(services, id.parse()?, who).await,
+            ForPage::Export { id } => {
+                let parameters = Parameters::of_export(request.query())?;
+                conversations::export(services, (id.parse()?, parameters), who).await
+            }
+            ForPage::DeleteConversation { id } => {
+                request.refuse_other_than_json()?;
+                conversations::delete(services, id.parse()?, who).await
+            }
+            ForPage::DeleteConversations => {
+                request.refuse_other_than_json()?;
+                conversations::delete_all(services, who).await
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The routes that are made for the page.
+
+use hyper::Method;
+
+/// What a request of the page is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ForPage<'a> {
+    /// A turn that the server owns.
+    StartTurn,
+    WatchTurn {
+        turn: &'a str,
+    },
+    StopTurn {
+        turn: &'a str,
+    },
+    Conversations,
+    Conversation {
+        id: &'a str,
+    },
+    Export {
+        id: &'a str,
+    },
+    DeleteConversation {
+        id: &'a str,
+    },
+    DeleteConversations,
+}
+
+impl<'a> ForPage<'a> {
+    pub(super) fn of(method: &Method, path: &[&'a str]) -> Option<Self> {
+        Some(match (method, path) {
+            (&Method::POST, ["turns"]) => Self::StartTurn,
+            (&Method::GET, ["turns", turn]) => Self::WatchTurn { turn },
+            (&Method::POST, ["turns", turn, "stop"]) => Self::StopTurn { turn },
+            (&Method::GET | &Method::HEAD, ["conversations"]) => Self::Conversations,
+            (&Method::DELETE, ["conversations"]) => Self::DeleteConversations,
+            (&Method::GET | &Method::HEAD, ["conversations", id]) => Self::Conversation { id },
+            (&Method::DELETE, ["conversations", id]) => Self::DeleteConversation { id },
+            (&Method::GET | &Method::HEAD, ["conversations", id, "export"]) => Self::Export { id },
+            _ => return None,
+        })
+    }
+
+    /// Returns the methods of a path.
+    pub(super) fn allowed(path: &[&str]) -> Option<&'static str> {
+        Some(match path {
+            ["turns"] | ["turns", _, "stop"] => "POST",
+            ["turns", _] => "GET",
+            ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
+            ["conversations", _, "export"] => "GET, HEAD",
+            _ => return None,
+        })
+    }
+}

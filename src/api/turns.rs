@@ -1,0 +1,276 @@
+//! Turns that the server owns: asked with `POST /turns`, watched as often and by as many as one likes, and
+//! going on when nobody does.
+
+mod live;
+mod shown;
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures_util::StreamExt;
+use hyper::StatusCode;
+use serde_json::json;
+use tracing::{Instrument, Span, warn};
+use url::form_urlencoded;
+
+use self::live::Live;
+pub(super) use self::shown::{final_answer, shown_turn};
+use super::{
+    Services,
+    chat::{self, Arguments},
+    error::ApiError,
+};
+use crate::{
+    archive::{Archive, KeptTurn, Summary, TurnState},
+    chat::{Event, Turn},
+    domain::{ConversationId, Principal, Timestamp, TurnId},
+    error::Code,
+    net::{Request, Response, reply, sse},
+    replies::{Asked, TurnBegun, TurnStands},
+    task::Tasks,
+};
+
+/// How many turns that ended stay in memory, and how long: for those who come back to one, also where none
+/// is kept on disk.
+const MAX_ENDED: usize = 32;
+const ENDED_FOR: Duration = Duration::from_mins(10);
+
+/// The turns that run, and those that ended just now. Clones share them.
+#[derive(Clone)]
+pub struct Turns {
+    archive: Archive,
+    tasks: Tasks,
+    live: Arc<Mutex<Lives>>,
+}
+
+#[derive(Default)]
+struct Lives {
+    all: HashMap<TurnId, Arc<Live>>,
+    /// Oldest first.
+    ended: VecDeque<(Instant, TurnId)>,
+}
+
+impl Turns {
+    /// Keeps turns in `archive`; `tasks` owns those that run.
+    pub fn new(archive: Archive, tasks: Tasks) -> Self {
+        Self { archive, tasks, live: Arc::default() }
+    }
+
+    /// Returns what is kept on disk.
+    pub(super) fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    /// Runs work that would hold up others where it does not.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let stopping = |_| ApiError::stopping();
+        self.tasks.spawn_blocking(work).await.map_err(stopping)
+    }
+
+    /// Returns the turns in memory that somebody may see, oldest first.
+    pub(super) fn of(&self, principal: Option<&Principal>) -> Vec<Arc<Live>> {
+        let lives = self.lives();
+        let seen = lives.all.values().filter(|live| live.summary().is_for(principal));
+        let mut seen: Vec<Arc<Live>> = seen.cloned().collect();
+        drop(lives);
+        seen.sort_by_key(|live| live.asked_at());
+        seen
+    }
+
+    fn get(&self, turn: TurnId) -> Option<Arc<Live>> {
+        self.lives().all.get(&turn).cloned()
+    }
+
+    /// Stops what runs of a conversation, and forgets what ended.
+    pub(super) fn forget(&self, conversation: ConversationId) -> bool {
+        let mut lives = self.lives();
+        let of: Vec<TurnId> = lives
+            .all
+            .values()
+            .filter(|live| live.summary().id == conversation)
+            .map(|live| live.id())
+            .collect();
+        for id in &of {
+            if let Some(live) = lives.all.remove(id) {
+                live.stop();
+            }
+        }
+        !of.is_empty()
+    }
+
+    fn lives(&self) -> MutexGuard<'_, Lives> {
+        let mut lives = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        let Lives { all, ended } = &mut *lives;
+        while ended.len() > MAX_ENDED
+            || ended.front().is_some_and(|(at, _)| at.elapsed() >= ENDED_FOR)
+        {
+            if let Some((_, id)) = ended.pop_front() {
+                all.remove(&id);
+            }
+        }
+        lives
+    }
+
+    /// Has a turn run to its end, whoever watches.
+    fn own(&self, live: Arc<Live>, turn: Turn) {
+        self.lives().all.insert(live.id(), Arc::clone(&live));
+        let follow = self.clone().follow(live, turn);
+        self.tasks.spawn(follow.instrument(Span::current()));
+    }
+
+    async fn follow(self, live: Arc<Live>, mut turn: Turn) {
+        // So that a turn which a crash ends is there afterwards.
+        self.keep(&live).await;
+        let state = loop {
+            let event = tokio::select! {
+                biased;
+                () = live.stopped() => break TurnState::Stopped,
+                event = turn.next() => event,
+            };
+            let state = match &event {
+                Some(Event::Ended(outcome)) if outcome.failure.is_none() => TurnState::Answered,
+                Some(Event::Ended(_)) | None => TurnState::Failed,
+                Some(_) => TurnState::Running,
+            };
+            if let Some(event) = event {
+                let taken = Arc::clone(&live);
+                let write = move || taken.take(&chat::frame(event));
+                drop(self.tasks.spawn_blocking(write).await);
+            }
+            if state != TurnState::Running {
+                break state;
+            }
+        };
+        // Interrupts Codex, if it still works.
+        drop(turn);
+        live.end(state);
+        // Who hears the end finds the turn where it is kept.
+        self.keep(&live).await;
+        live.close();
+        self.lives().ended.push_back((Instant::now(), live.id()));
+    }
+
+    async fn keep(&self, live: &Live) {
+        if let Err(error) = self.archive.put(live.summary().clone(), live.kept()).await {
+            warn!(turn.id = %live.id(), %error, "a turn is not kept");
+        }
+    }
+
+    /// Returns a turn that is on disk.
+    async fn kept(
+        &self,
+        turn: TurnId,
+        principal: Option<&Principal>,
+    ) -> Result<Option<(Summary, KeptTurn)>, ApiError> {
+        let Some(conversation) = self.archive.of_turn(turn) else { return Ok(None) };
+        let Some(found) = self.archive.read(conversation).await? else { return Ok(None) };
+        let summary = found.summary;
+        let kept = found.turns.into_iter().find(|kept| kept.id == turn);
+        Ok(kept.filter(|_| summary.is_for(principal)).map(|kept| (summary, kept)))
+    }
+}
+
+/// Asks, and returns once the conversation exists.
+pub(super) async fn start(
+    services: &Services,
+    arguments: Arguments,
+    principal: Option<Principal>,
+) -> Result<Response, ApiError> {
+    let turns = &services.turns;
+    let continued = arguments.conversation().and_then(|id| id.parse().ok());
+    let known = continued.and_then(|id| turns.archive.summary(id));
+    // As if there were none: whether there is one is not for others to know.
+    if known.as_ref().is_some_and(|summary| !summary.is_for(principal.as_ref())) {
+        return Err(unknown_conversation());
+    }
+    let (question, repository) = arguments.asked();
+    let turn = chat::ask(services, arguments, principal.clone()).await?;
+    let begun =
+        |repository| Summary::new(turn.conversation(), principal.as_ref(), (repository, &question));
+    let summary = known.unwrap_or_else(|| begun(repository.clone()));
+    let live = Live::new(summary, (question, repository), turn.model().to_owned());
+    let reply = TurnBegun {
+        turn_id: live.id(),
+        conversation_id: turn.conversation(),
+        model_id: turn.model().to_owned(),
+    };
+    turns.own(Arc::new(live), turn);
+    Ok(reply::json(StatusCode::ACCEPTED, &reply))
+}
+
+/// Streams the frames of a turn that come after the first `after`, to its end.
+pub(super) async fn watch(
+    services: &Services,
+    (turn, after): (TurnId, usize),
+    (principal, keep_alive): (Option<&Principal>, Duration),
+) -> Result<Response, ApiError> {
+    let turns = &services.turns;
+    if let Some(live) = turns.get(turn).filter(|live| live.summary().is_for(principal)) {
+        return Ok(sse::reply(live.frames(after), keep_alive));
+    }
+    let Some((summary, kept)) = turns.kept(turn, principal).await? else {
+        return Err(unknown_turn());
+    };
+    let frames = turns.blocking(move || shown::lines(&summary, kept)).await?;
+    Ok(sse::reply(futures_util::stream::iter(frames.into_iter().skip(after)), keep_alive))
+}
+
+/// Stops a turn.
+pub(super) async fn stop(
+    services: &Services,
+    turn: TurnId,
+    principal: Option<&Principal>,
+) -> Result<Response, ApiError> {
+    let turns = &services.turns;
+    let state = match turns.get(turn).filter(|live| live.summary().is_for(principal)) {
+        Some(live) => live.stop(),
+        None => match turns.kept(turn, principal).await? {
+            Some((_, kept)) => shown::state(&kept),
+            None => return Err(unknown_turn()),
+        },
+    };
+    Ok(reply::json(StatusCode::OK, &TurnStands { turn_id: turn, state }))
+}
+
+/// Returns how many frames a client has already: what it says in the address, or as browsers do when they
+/// connect again.
+pub(super) fn after(request: &Request) -> Result<usize, ApiError> {
+    let wrong = || ApiError::Arguments(vec!["`after` must be the number of a frame".to_owned()]);
+    let mut after = None;
+    for (name, value) in form_urlencoded::parse(request.query().unwrap_or_default().as_bytes()) {
+        if name != "after" {
+            let message = "the only parameter here is `after`".to_owned();
+            return Err(ApiError::Arguments(vec![message]));
+        }
+        after = Some(value.into_owned());
+    }
+    let last = || request.header("last-event-id").map(std::borrow::Cow::into_owned);
+    after.or_else(last).map_or(Ok(0), |after| after.parse().map_err(|_| wrong()))
+}
+
+fn unknown_turn() -> ApiError {
+    let message =
+        "there is no such turn; it may have been removed, or is no longer kept".to_owned();
+    ApiError::Failed { code: Code::TurnNotFound, message }
+}
+
+pub(super) fn unknown_conversation() -> ApiError {
+    let message = "there is no such conversation; it may have been removed".to_owned();
+    ApiError::Failed { code: Code::ConversationNotFound, message }
+}
+
+/// Returns the first frame of a turn.
+fn question_frame(
+    (turn_id, conversation_id): (TurnId, ConversationId),
+    (question, repository): (String, Option<String>),
+    asked_at: Timestamp,
+) -> serde_json::Value {
+    let asked_at = asked_at.to_string();
+    json!(Asked { turn_id, conversation_id, question, repository, asked_at })
+}

@@ -1,0 +1,199 @@
+//! A turn in memory: its frames so far, and those who wait for more.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::{Stream, stream};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::{question_frame, shown};
+use crate::{
+    archive::{KeptFrame, KeptTurn, Summary, TurnState},
+    domain::{Timestamp, TurnId},
+    error::Code,
+    net::sse,
+    replies::Frame,
+};
+
+/// Most bytes of what the tools of one turn returned; what comes later is left out. Words of the model
+/// are bounded where they come from.
+const MAX_RESULT_BYTES: usize = 8 << 20;
+const LEFT_OUT: &str = "left out: the tools of this turn returned too much to keep";
+
+/// A turn that runs or has just ended.
+pub(crate) struct Live {
+    id: TurnId,
+    summary: Summary,
+    question: String,
+    asked_at: Timestamp,
+    model_id: String,
+    so_far: Mutex<SoFar>,
+    /// How many frames there are, and whether the turn has ended.
+    grown: watch::Sender<(usize, bool)>,
+    stop: CancellationToken,
+}
+
+struct SoFar {
+    /// As they are sent.
+    frames: Vec<Arc<Line>>,
+    result_bytes: usize,
+    state: TurnState,
+    ended_at: Option<Timestamp>,
+}
+
+/// A frame as it is sent.
+struct Line {
+    name: &'static str,
+    data: String,
+}
+
+impl Live {
+    pub(super) fn new(
+        summary: Summary,
+        (question, repository): (String, Option<String>),
+        model_id: String,
+    ) -> Self {
+        let (id, asked_at) = (TurnId::random(), Timestamp::now());
+        let first = question_frame((id, summary.id), (question.clone(), repository), asked_at);
+        let first = Arc::new(Line { name: shown::QUESTION, data: first.to_string() });
+        let state = TurnState::Running;
+        let so_far = SoFar { frames: vec![first], result_bytes: 0, state, ended_at: None };
+        let (grown, _) = watch::channel((1, false));
+        let stop = CancellationToken::new();
+        let so_far = Mutex::new(so_far);
+        Self { id, summary, question, asked_at, model_id, so_far, grown, stop }
+    }
+
+    pub(crate) fn id(&self) -> TurnId {
+        self.id
+    }
+
+    /// What is listed of its conversation.
+    pub(crate) fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    pub(crate) fn asked_at(&self) -> Timestamp {
+        self.asked_at
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.so_far().state == TurnState::Running
+    }
+
+    /// Takes a frame of the turn, and writes the Markdown in it as HTML.
+    pub(super) fn take(&self, frame: &Frame) {
+        let name = frame.name();
+        let ends = matches!(frame, Frame::Final(_) | Frame::Error(_));
+        let mut data = json!(frame);
+        if let Some(result) = data.get_mut("result") {
+            let bytes = result.to_string().len();
+            let mut so_far = self.so_far();
+            so_far.result_bytes += bytes;
+            if so_far.result_bytes > MAX_RESULT_BYTES {
+                *result = Value::from(LEFT_OUT);
+            }
+        }
+        shown::with_html(name, &mut data);
+        if let (true, Value::Object(members)) = (ends, &mut data) {
+            members.insert("endedAt".to_owned(), Timestamp::now().to_string().into());
+        }
+        self.push(Line { name, data: data.to_string() });
+    }
+
+    fn push(&self, line: Line) {
+        let mut so_far = self.so_far();
+        so_far.frames.push(Arc::new(line));
+        let frames = so_far.frames.len();
+        drop(so_far);
+        self.grown.send_replace((frames, false));
+    }
+
+    /// Asks the turn to stop; returns how it stands.
+    pub(super) fn stop(&self) -> TurnState {
+        let state = self.so_far().state;
+        if state == TurnState::Running {
+            self.stop.cancel();
+            return TurnState::Stopped;
+        }
+        state
+    }
+
+    pub(super) async fn stopped(&self) {
+        self.stop.cancelled().await;
+    }
+
+    /// Ends the turn, with a frame that says so where its own did not come.
+    pub(super) fn end(&self, state: TurnState) {
+        let now = Timestamp::now();
+        let has_end = self.so_far().frames.last().is_some_and(|line| shown::is_end(line.name));
+        if !has_end {
+            let message = match state {
+                TurnState::Stopped => "the turn was stopped",
+                TurnState::Running | TurnState::Answered | TurnState::Failed => {
+                    "the server is stopping"
+                }
+            };
+            let data = json!({
+                "code": Code::Cancelled.as_str(),
+                "message": message,
+                "hint": "ask again",
+                "conversationId": self.summary.id,
+                "endedAt": now.to_string(),
+            });
+            self.push(Line { name: shown::ERROR, data: data.to_string() });
+        }
+        let mut so_far = self.so_far();
+        (so_far.state, so_far.ended_at) = (state, Some(now));
+    }
+
+    /// Ends the streams of those who watch.
+    pub(super) fn close(&self) {
+        let frames = self.so_far().frames.len();
+        self.grown.send_replace((frames, true));
+    }
+
+    /// Returns the turn as it is kept on disk.
+    pub(crate) fn kept(&self) -> KeptTurn {
+        let so_far = self.so_far();
+        let frames = so_far.frames.iter().map(|line| {
+            let mut data: Value = serde_json::from_str(&line.data).unwrap_or_default();
+            shown::without_html(&mut data);
+            KeptFrame { name: line.name.to_owned(), data }
+        });
+        KeptTurn {
+            id: self.id,
+            question: self.question.clone(),
+            asked_at: self.asked_at,
+            ended_at: so_far.ended_at,
+            state: so_far.state,
+            model_id: self.model_id.clone(),
+            frames: frames.collect(),
+        }
+    }
+
+    /// Streams the frames after the first `after`, to the end of the turn. Who reads slowly holds up nobody.
+    pub(super) fn frames(self: Arc<Self>, after: usize) -> impl Stream<Item = sse::Event> + Send {
+        let grown = self.grown.subscribe();
+        stream::unfold((self, grown, after), |(live, mut grown, at)| async move {
+            loop {
+                let (frames, has_ended) = *grown.borrow_and_update();
+                if at < frames {
+                    let line = live.so_far().frames.get(at).cloned()?;
+                    let (id, name) = (Some(at + 1), Some(line.name));
+                    let event = sse::Event { id, name, data: line.data.clone() };
+                    return Some((event, (live, grown, at + 1)));
+                }
+                if has_ended {
+                    return None;
+                }
+                grown.changed().await.ok()?;
+            }
+        })
+    }
+
+    fn so_far(&self) -> MutexGuard<'_, SoFar> {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

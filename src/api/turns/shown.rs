@@ -1,0 +1,123 @@
+//! Turns as the page is shown them: with their Markdown as HTML, which is never kept.
+
+use serde_json::{Value, json};
+
+use crate::{
+    archive::{KeptFrame, KeptTurn, Summary, TurnState},
+    cite::{Checked, cited_html, html},
+    error::Code,
+    net::sse,
+    replies::{NumberedFrame, WholeTurn},
+};
+
+pub(super) const QUESTION: &str = "question";
+pub(super) const ERROR: &str = "error";
+/// The names of all frames, which those of kept ones are among.
+const NAMES: [&str; 10] = [
+    QUESTION,
+    "thread",
+    "warning",
+    "thinking",
+    "tool-request",
+    "tool-result",
+    "vector_summary",
+    "answer",
+    "final",
+    ERROR,
+];
+const HTML: &str = "html";
+
+/// Whether a frame of that name is the last one.
+pub(super) fn is_end(name: &str) -> bool {
+    matches!(name, "final" | ERROR)
+}
+
+/// Adds to what a frame says in Markdown the same in HTML.
+pub(crate) fn with_html(name: &str, data: &mut Value) {
+    let written = match name {
+        "thinking" | "answer" => data.get("text").and_then(Value::as_str).map(html),
+        "final" => final_answer(data).map(|answer| {
+            let citations = data.get("citations").cloned().unwrap_or_default();
+            // Of another version, they are not linked.
+            let citations: Vec<Checked> = serde_json::from_value(citations).unwrap_or_default();
+            cited_html(answer, &citations)
+        }),
+        _ => None,
+    };
+    if let (Some(written), Value::Object(members)) = (written, data) {
+        members.insert(HTML.to_owned(), written.into());
+    }
+}
+
+pub(super) fn without_html(data: &mut Value) {
+    if let Value::Object(members) = data {
+        members.remove(HTML);
+    }
+}
+
+/// Returns the answer that counts: the last one.
+pub(crate) fn final_answer(data: &Value) -> Option<&str> {
+    let segments = data.get("segments")?.as_array()?;
+    let is_answer = |segment: &&Value| segment.get("type").is_some_and(|kind| kind == "answer");
+    segments.iter().rev().find(is_answer)?.get("text")?.as_str()
+}
+
+/// Returns how a turn that is kept stands. One that ran when the server ended does not run any more.
+pub(super) fn state(kept: &KeptTurn) -> TurnState {
+    match kept.state {
+        TurnState::Running => TurnState::Failed,
+        state => state,
+    }
+}
+
+/// Returns the frames of a kept turn, with an end where the server's end left none.
+fn frames(summary: &Summary, kept: KeptTurn) -> Vec<KeptFrame> {
+    let mut frames = kept.frames;
+    frames.retain(|frame| NAMES.contains(&frame.name.as_str()));
+    if !frames.last().is_some_and(|frame| is_end(&frame.name)) {
+        let data = json!({
+            "code": Code::Cancelled.as_str(),
+            "message": "the server ended in the middle of the turn",
+            "hint": "ask again",
+            "conversationId": summary.id,
+        });
+        frames.push(KeptFrame { name: ERROR.to_owned(), data });
+    }
+    for frame in &mut frames {
+        with_html(&frame.name, &mut frame.data);
+    }
+    frames
+}
+
+/// Returns the frames of a kept turn as they are streamed.
+pub(super) fn lines(summary: &Summary, kept: KeptTurn) -> Vec<sse::Event> {
+    let line = |(frame, id): (KeptFrame, usize)| sse::Event {
+        id: Some(id),
+        name: NAMES.into_iter().find(|name| *name == frame.name),
+        data: frame.data.to_string(),
+    };
+    frames(summary, kept).into_iter().zip(1..).map(line).collect()
+}
+
+/// Returns a turn as a conversation shows it. One that is `live` has no end yet.
+pub(crate) fn shown_turn(summary: &Summary, kept: KeptTurn, live: bool) -> WholeTurn {
+    let ended_at = kept.ended_at.map(|at| at.to_string());
+    let (turn_id, question, model_id) = (kept.id, kept.question.clone(), kept.model_id.clone());
+    let asked_at = kept.asked_at.to_string();
+    let state = if live { kept.state } else { state(&kept) };
+    let frames = if state == TurnState::Running {
+        let mut frames = kept.frames;
+        for frame in &mut frames {
+            with_html(&frame.name, &mut frame.data);
+        }
+        frames
+    } else {
+        frames(summary, kept)
+    };
+    let numbered = |(frame, id): (KeptFrame, usize)| {
+        let KeptFrame { name, data } = frame;
+        NumberedFrame { id, name, data }
+    };
+    let frames = frames.into_iter().zip(1..).map(numbered).collect();
+    WholeTurn { turn_id, question, asked_at, ended_at, state, model_id, frames }
+}

@@ -1,0 +1,314 @@
+//! Conversations that people have on the page, on disk: a file for each, for nobody but its user, bounded in
+//! number and size.
+//!
+//! A file has a line of JSON for what is listed of the conversation, and one for each turn. It is replaced as a
+//! whole, so that a crash leaves the former one; one that cannot be read is moved aside, and harms no other.
+//! Deliberately absent: what frames mean, and what becomes of them on the page.
+
+mod error;
+mod file;
+mod find;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tracing::warn;
+
+pub use error::ArchiveError;
+pub use find::Found;
+
+use crate::{
+    domain::{ConversationId, Principal, Timestamp, TurnId},
+    task::Tasks,
+};
+
+/// The folder of conversations below the data folder.
+const FOLDER: &str = "conversations";
+/// Most bytes of all conversations; the oldest go.
+const MAX_BYTES: u64 = 256 << 20;
+/// Most characters of a title.
+const MAX_TITLE: usize = 120;
+
+/// A frame of a turn, as its stream has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptFrame {
+    /// The name of the event.
+    pub name: String,
+    pub data: Value,
+}
+
+/// How a turn stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TurnState {
+    Running,
+    Answered,
+    Failed,
+    Stopped,
+}
+
+/// One question and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptTurn {
+    pub id: TurnId,
+    pub question: String,
+    pub asked_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    pub state: TurnState,
+    pub model_id: String,
+    pub frames: Vec<KeptFrame>,
+}
+
+/// What is listed of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    pub id: ConversationId,
+    /// Whose it is; nobody's is everybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
+    /// The repository that its first question was confined to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// The first line of its first question.
+    pub title: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The turns that are kept, in their order.
+    pub turns: Vec<TurnId>,
+}
+
+impl Summary {
+    /// Begins a conversation with its first question.
+    pub fn new(
+        id: ConversationId,
+        principal: Option<&Principal>,
+        (repository, question): (Option<String>, &str),
+    ) -> Self {
+        let now = Timestamp::now();
+        let line = question.lines().map(str::trim).find(|line| !line.is_empty());
+        Self {
+            id,
+            principal: principal.map(ToString::to_string),
+            repository,
+            title: line.unwrap_or_default().chars().take(MAX_TITLE).collect(),
+            created_at: now,
+            updated_at: now,
+            turns: Vec::new(),
+        }
+    }
+
+    /// Whether it is for somebody to see: for whom it is, and for the owner of the server.
+    pub fn is_for(&self, principal: Option<&Principal>) -> bool {
+        let name = principal.map(Principal::as_str);
+        principal.is_some_and(Principal::is_owner) || name == self.principal.as_deref()
+    }
+}
+
+/// A conversation, whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conversation {
+    pub summary: Summary,
+    pub turns: Vec<KeptTurn>,
+}
+
+/// The conversations of one data folder. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    folder: PathBuf,
+    /// How many conversations are kept; 0 keeps none.
+    most: usize,
+    known: Mutex<HashMap<ConversationId, Known>>,
+    /// Held while files are written, so that they are one after the other.
+    writing: Mutex<Removed>,
+    tasks: Tasks,
+}
+
+/// What is known of a file.
+#[derive(Debug, Clone)]
+struct Known {
+    summary: Summary,
+    bytes: u64,
+}
+
+/// When conversations were removed: a turn that was asked before that is not kept.
+type Removed = HashMap<ConversationId, Timestamp>;
+
+impl Archive {
+    /// Opens the conversations of `data_dir`, of which `most` are kept; those beyond are removed.
+    pub async fn open(data_dir: &Path, most: usize, tasks: Tasks) -> Result<Self, ArchiveError> {
+        let folder = data_dir.join(FOLDER);
+        let own = tasks.clone();
+        let opening = move || {
+            let known = file::list(&folder)?;
+            let (known, writing) = (Mutex::new(known), Mutex::default());
+            let inner = Inner { folder, most, known, writing, tasks: own };
+            inner.trim();
+            Ok(Self { inner: Arc::new(inner) })
+        };
+        tasks.spawn_blocking(opening).await.unwrap_or(Err(ArchiveError::Stopping))
+    }
+
+    /// Returns how many conversations are kept.
+    pub fn most(&self) -> usize {
+        self.inner.most
+    }
+
+    /// Returns what is kept for somebody, the latest first.
+    pub fn list(&self, principal: Option<&Principal>) -> Vec<Summary> {
+        let known = self.inner.known();
+        let mut listed: Vec<Summary> = known
+            .values()
+            .filter(|known| known.summary.is_for(principal))
+            .map(|known| known.summary.clone())
+            .collect();
+        drop(known);
+        listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
+        listed
+    }
+
+    /// Returns what is listed of a conversation.
+    pub fn summary(&self, id: ConversationId) -> Option<Summary> {
+        self.inner.known().get(&id).map(|known| known.summary.clone())
+    }
+
+    /// Returns the conversation of a turn.
+    pub fn of_turn(&self, turn: TurnId) -> Option<ConversationId> {
+        let known = self.inner.known();
+        known.values().find(|one| one.summary.turns.contains(&turn)).map(|one| one.summary.id)
+    }
+
+    /// Reads a conversation; nothing if it is not kept.
+    pub async fn read(&self, id: ConversationId) -> Result<Option<Conversation>, ArchiveError> {
+        self.blocking(move |inner| inner.read(id)).await
+    }
+
+    /// Finds conversations that have all words of a text, in questions or answers, whatever their case.
+    pub async fn find(
+        &self,
+        text: &str,
+        principal: Option<&Principal>,
+    ) -> Result<Vec<Found>, ArchiveError> {
+        let (text, listed) = (text.to_owned(), self.list(principal));
+        self.blocking(move |inner| {
+            let words = find::words(&text);
+            let found = listed.into_iter().filter_map(|summary| {
+                let conversation = inner.read(summary.id).ok().flatten()?;
+                find::found(conversation, &words)
+            });
+            Ok(found.collect())
+        })
+        .await
+    }
+
+    /// Keeps a turn, in place of what was kept of it. A conversation that was removed since the turn was
+    /// asked stays removed.
+    pub async fn put(&self, summary: Summary, turn: KeptTurn) -> Result<(), ArchiveError> {
+        if self.inner.most == 0 {
+            return Ok(());
+        }
+        self.blocking(move |inner| inner.put(&summary, turn)).await
+    }
+
+    /// Removes a conversation; says whether it was there.
+    pub async fn remove(&self, id: ConversationId) -> Result<bool, ArchiveError> {
+        self.blocking(move |inner| {
+            let mut removed = inner.writing();
+            removed.insert(id, Timestamp::now());
+            inner.remove(id)
+        })
+        .await
+    }
+
+    /// Runs work on files where it holds up nothing else.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<T, ArchiveError> {
+        let inner = Arc::clone(&self.inner);
+        let done = self.inner.tasks.spawn_blocking(move || work(&inner)).await;
+        done.unwrap_or(Err(ArchiveError::Stopping))
+    }
+}
+
+impl Inner {
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<ConversationId, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn writing(&self) -> std::sync::MutexGuard<'_, Removed> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self, id: ConversationId) -> PathBuf {
+        self.folder.join(format!("{id}.{}", file::EXTENSION))
+    }
+
+    fn read(&self, id: ConversationId) -> Result<Option<Conversation>, ArchiveError> {
+        match file::read(&self.path(id)) {
+            // Another file may have been put in its place.
+            Ok(found) => Ok(found.filter(|found| found.summary.id == id)),
+            Err(error @ ArchiveError::Damaged { .. }) => {
+                warn!(%error, "a conversation cannot be read and was moved aside");
+                file::put_aside(&self.path(id));
+                self.known().remove(&id);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn put(&self, summary: &Summary, turn: KeptTurn) -> Result<(), ArchiveError> {
+        let removed = self.writing();
+        if removed.get(&summary.id).is_some_and(|at| turn.asked_at <= *at) {
+            return Ok(());
+        }
+        let begun = || Conversation { summary: summary.clone(), turns: Vec::new() };
+        let mut conversation = self.read(summary.id)?.unwrap_or_else(begun);
+        conversation.turns.retain(|kept| kept.id != turn.id);
+        conversation.turns.push(turn);
+        conversation.summary.updated_at = Timestamp::now();
+        let bytes = file::write(&self.folder, &self.path(summary.id), &mut conversation)?;
+        self.known().insert(summary.id, Known { summary: conversation.summary, bytes });
+        self.trim();
+        drop(removed);
+        Ok(())
+    }
+
+    fn remove(&self, id: ConversationId) -> Result<bool, ArchiveError> {
+        let path = self.path(id);
+        crate::atomic::remove(&path).map_err(|error| ArchiveError::file(&path, error))?;
+        Ok(self.known().remove(&id).is_some())
+    }
+
+    /// Removes the oldest conversations until those that are left are few and small enough.
+    fn trim(&self) {
+        loop {
+            let known = self.known();
+            let bytes: u64 = known.values().map(|one| one.bytes).sum();
+            if known.len() <= self.most && (bytes <= MAX_BYTES || known.len() <= 1) {
+                return;
+            }
+            let oldest = known.values().map(|one| (one.summary.updated_at, one.summary.id)).min();
+            drop(known);
+            let Some((_, oldest)) = oldest else { return };
+            if let Err(error) = self.remove(oldest) {
+                warn!(%error, "a conversation cannot be removed");
+                // Forgotten until the next start.
+                self.known().remove(&oldest);
+            }
+        }
+    }
+}

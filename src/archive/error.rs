@@ -1,0 +1,40 @@
+//! What can go wrong with kept conversations.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::error::Code;
+
+/// A failure of the archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// A file cannot be read, written or removed.
+    #[error("cannot use `{}`: {source}", .path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A file does not hold a conversation.
+    #[error("`{}` is damaged: {reason}", .path.display())]
+    Damaged { path: PathBuf, reason: String },
+    /// The server stops.
+    #[error("the server is stopping")]
+    Stopping,
+}
+
+impl ArchiveError {
+    pub(super) fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
+    }
+
+    /// Returns the code of the failure.
+    pub fn code(&self) -> Code {
+        match self {
+            Self::File { .. } | Self::Damaged { .. } => Code::ArchiveUnavailable,
+            Self::Stopping => Code::Cancelled,
+        }
+    }
+}

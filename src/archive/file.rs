@@ -1,0 +1,133 @@
+//! One conversation as a file: a line of JSON that is listed, and one for each turn.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+};
+
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::{ArchiveError, Conversation, KeptTurn, Known, Summary};
+use crate::{
+    atomic::{self, Readers},
+    domain::ConversationId,
+};
+
+pub(super) const EXTENSION: &str = "jsonl";
+/// What is appended to the name of a file that cannot be read.
+const ASIDE: &str = "damaged";
+/// The first line is longer only if somebody else wrote it.
+const MAX_SUMMARY_BYTES: u64 = 1 << 20;
+/// Most bytes of a conversation: what tools returned goes first, in the oldest turns, and then these turns.
+const MAX_BYTES: usize = 8 << 20;
+
+/// Reads what is listed of the conversations in a folder, and moves aside what is none.
+pub(super) fn list(folder: &Path) -> Result<HashMap<ConversationId, Known>, ArchiveError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        Err(error) => return Err(ArchiveError::file(folder, error)),
+    };
+    let mut known = HashMap::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let Some(id) = id_of(&path) else { continue };
+        match first_line(&path) {
+            Ok(one) if one.summary.id == id => {
+                known.insert(id, one);
+            }
+            Ok(_) => put_aside(&path),
+            Err(error) => {
+                warn!(%error, "a conversation cannot be read and was moved aside");
+                put_aside(&path);
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// Returns which conversation a file is for, by its name.
+fn id_of(path: &Path) -> Option<ConversationId> {
+    let is_kept = path.extension().is_some_and(|extension| extension == EXTENSION);
+    path.file_stem().filter(|_| is_kept)?.to_str()?.parse().ok()
+}
+
+fn first_line(path: &Path) -> Result<Known, ArchiveError> {
+    let file = atomic::open(path, File::options().read(true));
+    let file = file.map_err(|error| ArchiveError::file(path, error))?;
+    let bytes = file.metadata().map_err(|error| ArchiveError::file(path, error))?.len();
+    let mut line = String::new();
+    let read = BufReader::new(file.take(MAX_SUMMARY_BYTES)).read_line(&mut line);
+    read.map_err(|error| damaged(path, &error))?;
+    let summary = serde_json::from_str(&line).map_err(|error| damaged(path, &error))?;
+    Ok(Known { summary, bytes })
+}
+
+/// Reads a conversation; nothing if there is no such file.
+pub(super) fn read(path: &Path) -> Result<Option<Conversation>, ArchiveError> {
+    let bytes = atomic::read(path, Readers::Owner);
+    let Some(bytes) = bytes.map_err(|error| ArchiveError::file(path, error))? else {
+        return Ok(None);
+    };
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let summary: Summary = serde_json::from_slice(first).map_err(|error| damaged(path, &error))?;
+    let turns: Result<Vec<KeptTurn>, _> = lines.map(serde_json::from_slice).collect();
+    let turns = turns.map_err(|error| damaged(path, &error))?;
+    Ok(Some(Conversation { summary, turns }))
+}
+
+/// Writes a conversation, brought within its bound, and returns its bytes.
+pub(super) fn write(
+    folder: &Path,
+    path: &Path,
+    conversation: &mut Conversation,
+) -> Result<u64, ArchiveError> {
+    atomic::private_folder(folder).map_err(|error| ArchiveError::file(folder, error))?;
+    let mut lines: Vec<String> =
+        conversation.turns.iter().map(|turn| json!(turn).to_string()).collect();
+    let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
+    for (turn, line) in conversation.turns.iter_mut().zip(0..) {
+        if bytes(&lines) > MAX_BYTES {
+            leave_out_results(turn);
+            if let Some(line) = lines.get_mut(line) {
+                *line = json!(turn).to_string();
+            }
+        }
+    }
+    while bytes(&lines) > MAX_BYTES && lines.len() > 1 {
+        lines.remove(0);
+        conversation.turns.remove(0);
+    }
+    conversation.summary.turns = conversation.turns.iter().map(|turn| turn.id).collect();
+    lines.insert(0, json!(conversation.summary).to_string());
+    let mut text = lines.join("\n");
+    text.push('\n');
+    let written = atomic::replace(path, text.as_bytes(), Readers::Owner);
+    written.map_err(|error| ArchiveError::file(path, error))?;
+    Ok(text.len() as u64)
+}
+
+/// Takes what tools returned out of a turn.
+fn leave_out_results(turn: &mut KeptTurn) {
+    for frame in &mut turn.frames {
+        if let Some(result) = frame.data.get_mut("result") {
+            *result = Value::Null;
+        }
+    }
+}
+
+/// Moves a file that cannot be used aside, so that it is neither read again nor lost.
+pub(super) fn put_aside(path: &Path) {
+    let aside = path.with_extension(ASIDE);
+    if let Err(error) = fs::rename(path, &aside) {
+        warn!(path = %path.display(), %error, "a damaged conversation cannot be moved aside");
+    }
+}
+
+fn damaged(path: &Path, reason: &dyn std::error::Error) -> ArchiveError {
+    ArchiveError::Damaged { path: path.to_owned(), reason: reason.to_string() }
+}

@@ -1,0 +1,50 @@
+//! Finds conversations by their words.
+
+use super::{Conversation, Summary};
+
+/// More words of a search are left out.
+const MAX_WORDS: usize = 16;
+/// How much is shown around the first word that was found, before it and after it, in characters.
+const BEFORE: usize = 60;
+const AFTER: usize = 120;
+
+/// A conversation that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub summary: Summary,
+    /// What stands around the first of the words.
+    pub excerpt: String,
+}
+
+/// Returns the words of a search, in lower case.
+pub(super) fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().take(MAX_WORDS).map(str::to_lowercase).collect()
+}
+
+/// Returns a conversation if its questions and answers together have all words.
+pub(super) fn found(conversation: Conversation, words: &[String]) -> Option<Found> {
+    let texts: Vec<&str> = conversation
+        .turns
+        .iter()
+        .flat_map(|turn| {
+            let answers = turn.frames.iter().filter(|frame| frame.name == "answer");
+            let answers = answers.filter_map(|frame| frame.data.get("text")?.as_str());
+            [turn.question.as_str()].into_iter().chain(answers)
+        })
+        .collect();
+    let lower: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+    let has = |word: &String| lower.iter().any(|text| text.contains(word));
+    if !words.iter().all(has) {
+        return None;
+    }
+    let first = words.first()?;
+    let (text, at) = texts.iter().zip(&lower).find_map(|(text, lower)| {
+        let at = lower.find(first)?;
+        // Letters may have another length in lower case; characters are near enough.
+        Some((text, lower.get(..at)?.chars().count()))
+    })?;
+    let excerpt: String =
+        text.chars().skip(at.saturating_sub(BEFORE)).take(BEFORE + AFTER).collect();
+    let excerpt = excerpt.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(Found { summary: conversation.summary, excerpt })
+}

@@ -1,0 +1,412 @@
+//! Turns that the server owns, and the conversations that they are of: `/turns` and `/conversations`.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use tokio::{sync::Notify, time::timeout};
+
+use crate::{
+    listeners::Listeners,
+    support::{
+        codex,
+        model::{Model, Reply as Said, says, searches, thinks},
+        process::{Environment, Program, fresh, http},
+    },
+    wire::{Reply, get, post, request},
+};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// Asks, and returns the ids of turn and conversation.
+async fn ask(server: &Listeners, body: Value) -> (String, String) {
+    let begun = post(server.main, "/turns", &body.to_string()).await;
+    assert_eq!(begun.status, 202, "{begun:?}");
+    let begun = begun.json();
+    assert_eq!(begun["modelId"], "mock-model");
+    let id = |name: &str| begun[name].as_str().unwrap().to_owned();
+    (id("turnId"), id("conversationId"))
+}
+
+/// Returns the frames of a stream: number, name and data.
+fn frames(stream: &str) -> Vec<(usize, String, Value)> {
+    let frames = stream.split("\n\n").filter(|frame| frame.starts_with("id: "));
+    let read = |frame: &str| {
+        let mut lines = frame.lines();
+        let mut next = |start: &str| lines.next().unwrap().strip_prefix(start).unwrap().to_owned();
+        let (id, name) = (next("id: ").parse().unwrap(), next("event: "));
+        (id, name, serde_json::from_str(&next("data: ")).unwrap())
+    };
+    frames.map(read).collect()
+}
+
+fn names(stream: &str) -> String {
+    let frames = frames(stream);
+    assert!(frames.iter().map(|frame| frame.0).is_sorted_by(|a, b| a + 1 == *b), "{stream}");
+    frames.into_iter().map(|(_, name, _)| name).collect::<Vec<_>>().join(" ")
+}
+
+async fn watch(server: &Listeners, turn: &str) -> String {
+    let path = format!("/turns/{turn}");
+    timeout(Duration::from_mins(1), get(server.main, &path)).await.unwrap().body
+}
+
+async fn delete(server: &Listeners, path: &str) -> Reply {
+    request(server.main, "DELETE", path, &[JSON], "").await
+}
+
+async fn listed(server: &Listeners, query: &str) -> Vec<Value> {
+    let listed = get(server.main, &format!("/conversations{query}")).await.json();
+    listed["conversations"].as_array().unwrap().clone()
+}
+
+fn answers(texts: &[&str]) -> Vec<Said> {
+    texts.iter().map(|text| Said::Items(vec![says(text)])).collect()
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_without_anybody_and_is_watched_from_the_start_or_from_any_frame() {
+    let finish = Arc::new(Notify::new());
+    let model = Model::replay([
+        Said::Items(vec![thinks("**Looking** <b>"), searches("parse_config")]),
+        Said::Held(
+            Arc::clone(&finish),
+            vec![says("It is `parse_config` (src/parse.rs:1-4), *not* [x](javascript:a).")],
+        ),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let question = "Where is it?\nAnd why?";
+    let (turn, conversation) =
+        ask(&server, json!({ "question": question, "repository": "demo" })).await;
+    // One watches from the start and leaves, another stays.
+    let url = format!("http://{}/turns/{turn}", server.main);
+    let mut first = http().get(&url).send().await.unwrap();
+    let chunk = String::from_utf8(first.chunk().await.unwrap().unwrap().to_vec()).unwrap();
+    assert!(chunk.starts_with("id: 1\nevent: question\ndata: {"), "{chunk}");
+    drop(first);
+    model.asked(2).await;
+    let one = &listed(&server, "").await[0];
+    assert_eq!((&one["running"], &one["turns"]), (&json!(turn), &json!(1)), "{one}");
+    let running = get(server.main, &format!("/conversations/{conversation}")).await.json();
+    assert_eq!(running["turns"][0]["state"], "running");
+    finish.notify_one();
+    let whole = watch(&server, &turn).await;
+    let expected = "question thread thinking tool-request tool-result vector_summary answer final";
+    assert_eq!(names(&whole), expected);
+    let all = frames(&whole);
+    assert_eq!(all[0].2["question"], question);
+    assert_eq!(all[0].2["repository"], "demo");
+    assert_eq!(all[2].2["html"], "<p><strong>Looking</strong> &lt;b&gt;</p>\n");
+    let path = server.folder.path().canonicalize().unwrap().display().to_string();
+    let html = all[7].2["html"].as_str().unwrap().replace(&path, "FOLDER");
+    assert_snapshot!(html.replace(&path.replace('/', "%2F"), "FOLDER"), @r##"<p>It is <code>parse_config</code> (<a class="cite" data-state="verified" data-path="FOLDER/demo/src/parse.rs" data-first="1" data-last="4" data-repo="demo" href="#/source?path=FOLDER%2Fdemo%2Fsrc%2Fparse.rs&amp;first=1&amp;last=4">src/parse.rs:1-4</a>), <em>not</em> x.</p>"##);
+    assert!(all[7].2["endedAt"].as_str().unwrap() >= all[0].2["askedAt"].as_str().unwrap());
+    // From a frame on, as the address or a browser says it.
+    let rest = get(server.main, &format!("/turns/{turn}?after=6")).await.body;
+    assert_eq!(names(&rest), "answer final");
+    let last = [("last-event-id", "7")];
+    let last = request(server.main, "GET", &format!("/turns/{turn}"), &last, "").await.body;
+    assert_eq!(names(&last), "final");
+    assert_eq!(get(server.main, &format!("/turns/{turn}?after=99")).await.body, "");
+    // The same from disk.
+    let kept = get(server.main, &format!("/conversations/{conversation}")).await.json();
+    let shown = kept["turns"][0]["frames"].as_array().unwrap();
+    let same = |(frame, (id, name, data)): (&Value, &(usize, String, Value))| {
+        frame["id"] == *id && frame["name"] == *name && frame["data"] == *data
+    };
+    assert!(shown.len() == all.len() && shown.iter().zip(&all).all(same), "{kept}");
+    assert_eq!(
+        (&kept["title"], &kept["turns"][0]["state"]),
+        (&json!("Where is it?"), &json!("answered"))
+    );
+    for (query, fault) in [("after=x", "`after` must"), ("from=1", "the only parameter")] {
+        let refused = get(server.main, &format!("/turns/{turn}?{query}")).await;
+        assert_eq!((refused.status, refused.body.contains(fault)), (400, true), "{refused:?}");
+    }
+    let unknown = get(server.main, "/turns/00000000-0000-4000-8000-000000000000").await;
+    assert_eq!((unknown.status, &unknown.json()["error"]), (404, &json!("TURN_NOT_FOUND")));
+}
+
+#[tokio::test]
+async fn a_stopped_turn_ends_for_the_model_too_and_keeps_what_was_said() {
+    let model = Model::replay([
+        Said::Items(vec![thinks("Looking"), searches("parse_config")]),
+        Said::Silent(vec![]),
+        Said::Items(vec![says("Again.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (turn, conversation) = ask(&server, json!({ "question": "Where?" })).await;
+    model.asked(2).await;
+    let path = format!("/turns/{turn}/stop");
+    assert_eq!(request(server.main, "POST", &path, &[], "{}").await.status, 415);
+    let stopped = post(server.main, &path, "{}").await.json();
+    assert_eq!(stopped, json!({ "turnId": turn, "state": "stopped" }));
+    let all = watch(&server, &turn).await;
+    assert!(names(&all).starts_with("question thread thinking tool-request"), "{all}");
+    let (_, name, end) = frames(&all).pop().unwrap();
+    assert_eq!((name.as_str(), &end["code"]), ("error", &json!("CANCELLED")), "{end}");
+    assert_eq!(end["message"], "the turn was stopped");
+    model.left(1).await;
+    // Once more is no fault, and changes nothing.
+    let again = post(server.main, &path, "{}").await.json();
+    assert_eq!(again["state"], "stopped");
+    let follow_up = json!({ "question": "Now?", "conversationId": conversation });
+    let (second, same) = ask(&server, follow_up).await;
+    assert_eq!(same, conversation);
+    assert_eq!(names(&watch(&server, &second).await), "question thread answer final");
+    let states = |kept: &Value| -> Vec<Value> {
+        kept["turns"].as_array().unwrap().iter().map(|turn| turn["state"].clone()).collect()
+    };
+    let kept = get(server.main, &format!("/conversations/{conversation}")).await.json();
+    assert_eq!(states(&kept), ["stopped", "answered"]);
+    let exported = get(server.main, &format!("/conversations/{conversation}/export")).await;
+    let name = format!("attachment; filename=\"codeinfo-{conversation}.md\"");
+    assert_eq!(exported.header("content-disposition"), Some(name.as_str()));
+    let asked =
+        |kept: &Value, place: usize| kept["turns"][place]["askedAt"].as_str().unwrap().to_owned();
+    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    let document =
+        exported.body.replace(&asked(&kept, 0), "TIME").replace(&asked(&kept, 1), "TIME");
+    assert_snapshot!(document.replace(&folder, "FOLDER"), @r"
+    # Where?
+
+    ## Where?
+
+    Asked TIME; mock-model.
+
+    Searched:
+
+    * VectorSearch: parse_config
+      * `FOLDER/demo/src/parse.rs:1-4`
+
+    *the turn was stopped*
+
+    ## Now?
+
+    Asked TIME; mock-model.
+
+    Again.
+    ");
+    let one = format!("/conversations/{conversation}/export?format=json&turn={second}");
+    let one = get(server.main, &one).await.json();
+    assert_eq!(
+        (one["turns"].as_array().unwrap().len(), &one["turns"][0]["question"]),
+        (1, &json!("Now?"))
+    );
+    assert!(!one.to_string().contains("\"html\""), "{one}");
+    let wrong = get(server.main, &format!("/conversations/{conversation}/export?format=pdf")).await;
+    assert_eq!(wrong.status, 400, "{wrong:?}");
+}
+
+#[tokio::test]
+async fn conversations_are_listed_searched_and_removed() {
+    let mut script = answers(&["Äpfel are sorted by weight.", "Pears are **not** sorted."]);
+    script.push(Said::Silent(vec![]));
+    let model = Model::replay(script).await;
+    let data = fresh();
+    let path = data.path().display().to_string();
+    let server = Listeners::with_codex(&model, &[("DATA_DIR", &path)]).await;
+    server.ingest_demo().await;
+    let mut ids = Vec::new();
+    for question in ["How are apples sorted?", "And pears?"] {
+        let (turn, conversation) = ask(&server, json!({ "question": question })).await;
+        watch(&server, &turn).await;
+        ids.push(conversation);
+    }
+    let titles = |listed: Vec<Value>| -> Vec<String> {
+        listed.iter().map(|one| one["title"].as_str().unwrap().to_owned()).collect()
+    };
+    let both = ["And pears?", "How are apples sorted?"];
+    assert_eq!(titles(listed(&server, "").await), both);
+    assert_eq!(titles(listed(&server, "?limit=1").await), both[..1]);
+    assert_eq!(titles(listed(&server, "?q=SORTED").await), both);
+    assert_eq!(titles(listed(&server, "?q=%C3%84PFEL+how").await), both[1..]);
+    assert!(listed(&server, "?q=plums").await.is_empty());
+    let found = &listed(&server, "?q=weight").await[0];
+    assert_eq!(found["excerpt"], "Äpfel are sorted by weight.");
+    for query in ["limit=0", "limit=201", "limit=x", "sort=up"] {
+        assert_eq!(
+            get(server.main, &format!("/conversations?{query}")).await.status,
+            400,
+            "{query}"
+        );
+    }
+    let path = format!("/conversations/{}", ids[0]);
+    assert_eq!(request(server.main, "DELETE", &path, &[], "").await.status, 415);
+    assert_eq!(delete(&server, &path).await.json(), json!({ "deleted": ids[0] }));
+    assert_eq!(delete(&server, &path).await.status, 404);
+    assert_eq!(get(server.main, &path).await.json()["error"], "CONVERSATION_NOT_FOUND");
+    // One whose turn runs is stopped, and does not come back when the turn ends.
+    let (turn, running) = ask(&server, json!({ "question": "Late?" })).await;
+    model.asked(3).await;
+    assert_eq!(delete(&server, "/conversations").await.json(), json!({ "deleted": 2 }));
+    model.left(1).await;
+    assert_eq!(get(server.main, &format!("/turns/{turn}")).await.status, 404);
+    assert!(server.stop().await);
+    let kept = data.path().join("conversations");
+    assert_eq!(fs::read_dir(kept).unwrap().count(), 0, "{running}");
+}
+
+#[tokio::test]
+async fn conversations_are_seen_by_who_had_them_and_by_the_owner() {
+    let model = Model::replay(answers(&["One.", "Two."])).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let key = fs::read_to_string(server.folder.path().join("data/owner.key")).unwrap();
+    let owner = format!("Bearer {}", key.trim());
+    let mut tokens = Vec::new();
+    for name in ["ann", "bob"] {
+        let made = json!({ "name": name }).to_string();
+        let headers = [JSON, ("authorization", owner.as_str())];
+        let made = request(server.main, "POST", "/auth/mcp-tokens", &headers, &made).await.json();
+        tokens.push(format!("Bearer {}", made["token"].as_str().unwrap()));
+    }
+    let [ann, bob] = &tokens[..] else { panic!() };
+    let send = async |method: &str, path: &str, bearer: &str, body: &str| {
+        let headers = [JSON, ("authorization", bearer)];
+        request(server.main, method, path, &headers, body).await
+    };
+    let begun = send("POST", "/turns", ann, r#"{"question":"One?"}"#).await.json();
+    let (turn, conversation) =
+        (begun["turnId"].as_str().unwrap(), begun["conversationId"].as_str().unwrap());
+    let (one, stop, whole) = (
+        format!("/turns/{turn}"),
+        format!("/turns/{turn}/stop"),
+        format!("/conversations/{conversation}"),
+    );
+    let follow_up = json!({ "question": "Two?", "conversationId": conversation }).to_string();
+    // In memory, and then from disk.
+    for _ in 0..2 {
+        assert_eq!(names(&send("GET", &one, ann, "").await.body), "question thread answer final");
+        for (method, path, body) in [
+            ("GET", &one, ""),
+            ("POST", &stop, "{}"),
+            ("GET", &whole, ""),
+            ("GET", &format!("{whole}/export"), ""),
+            ("DELETE", &whole, ""),
+            ("POST", &"/turns".to_owned(), follow_up.as_str()),
+        ] {
+            assert_eq!(send(method, path, bob, body).await.status, 404, "{method} {path}");
+            let nobody = request(server.main, method, path, &[JSON], body).await;
+            assert_eq!(nobody.status, 404, "{method} {path}");
+        }
+        let count = async |bearer: &str| {
+            let listed = send("GET", "/conversations", bearer, "").await.json();
+            listed["conversations"].as_array().unwrap().len()
+        };
+        assert_eq!((count(ann).await, count(bob).await, count(&owner).await), (1, 0, 1));
+        let found = send("GET", "/conversations?q=one", bob, "").await.json();
+        assert_eq!(found["conversations"], json!([]));
+        assert_eq!(send("DELETE", "/conversations", bob, "").await.json(), json!({ "deleted": 0 }));
+        assert_eq!(send("GET", &whole, &owner, "").await.status, 200);
+    }
+    assert_eq!(send("DELETE", &whole, ann, "").await.status, 200);
+}
+
+/// A data folder with a conversation, and what a program of it needs.
+async fn program(
+    model: &Model,
+    folder: &Path,
+    settings: &[(&str, &str)],
+) -> (Program, Environment) {
+    let mut environment = codex::environment(folder, &model.url);
+    environment.extend(settings.iter().map(|(name, value)| ((*name).into(), (*value).into())));
+    let repository = folder.join("demo");
+    fs::create_dir_all(&repository).unwrap();
+    fs::write(repository.join("parse.rs"), "pub fn parse() {}\n").unwrap();
+    let program = Program::serve(&folder.join("data"), &[&repository], &environment).await;
+    (program, environment)
+}
+
+async fn titles(program: &Program) -> Vec<String> {
+    let listed = program.read("/conversations").await;
+    let listed = listed["conversations"].as_array().unwrap().clone();
+    listed.iter().map(|one| one["title"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn conversations_outlive_the_server_and_a_kill_in_the_middle_of_a_turn() {
+    let held = Said::Held(Arc::default(), vec![says("Never.")]);
+    let mut script = answers(&["One.", "Two.", "Three."]);
+    script.insert(1, held);
+    let model = Model::replay(script).await;
+    let folder = fresh();
+    let (server, environment) =
+        program(&model, folder.path(), &[("CONVERSATIONS_KEPT", "2")]).await;
+    let ask = async |server: &Program, question: &str| {
+        server.api("/turns", &json!({ "question": question })).await
+    };
+    let ended = async |server: &Program, turn: &Value| {
+        let url = format!("{}/turns/{}", server.main, turn["turnId"].as_str().unwrap());
+        http().get(url).send().await.unwrap().text().await.unwrap()
+    };
+    let first = ask(&server, "One?").await;
+    ended(&server, &first).await;
+    let cut = ask(&server, "Cut?").await;
+    model.asked(2).await;
+    let kept = folder.path().join("data/conversations");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let file = kept.join(format!("{}.jsonl", cut["conversationId"].as_str().unwrap()));
+    timeout(Duration::from_mins(1), async {
+        while fs::metadata(&file).is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!((mode(&kept), mode(&file)), (0o700, 0o600));
+    server.kill().await;
+    // What is no conversation is moved aside, and harms no other.
+    let foreign = kept.join("00000000-0000-4000-8000-000000000000.jsonl");
+    fs::write(&foreign, "{\"id\":").unwrap();
+    let data = folder.path().join("data");
+    let server = Program::serve(&data, &[], &environment).await;
+    assert_eq!(titles(&server).await, ["Cut?", "One?"]);
+    assert!(foreign.with_extension("damaged").is_file() && !foreign.is_file());
+    let frames = ended(&server, &cut).await;
+    assert!(frames.contains("the server ended in the middle of the turn"), "{frames}");
+    assert!(ended(&server, &first).await.contains("<p>One.</p>"));
+    // A file that is damaged later is moved aside when it is read.
+    fs::write(&file, "nonsense").unwrap();
+    let whole = format!("/conversations/{}", cut["conversationId"].as_str().unwrap());
+    assert_eq!(server.read(&whole).await["error"], "CONVERSATION_NOT_FOUND");
+    assert_eq!(titles(&server).await, ["One?"]);
+    // The oldest go.
+    for question in ["Two?", "Three?"] {
+        let turn = ask(&server, question).await;
+        ended(&server, &turn).await;
+    }
+    assert_eq!(titles(&server).await, ["Three?", "Two?"]);
+    assert!(server.terminate().await.success());
+    let mut none = environment.clone();
+    none.extend([("CONVERSATIONS_KEPT".into(), "0".into())]);
+    let server = Program::serve(&data, &[], &none).await;
+    assert!(titles(&server).await.is_empty());
+    let kept = fs::read_dir(&kept).unwrap().filter(|entry| {
+        entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "jsonl")
+    });
+    assert_eq!(kept.count(), 0);
+}
+
+#[tokio::test]
+async fn where_none_is_kept_a_conversation_is_there_while_its_turns_are_in_memory() {
+    let model = Model::replay(answers(&["One.", "Two."])).await;
+    let server = Listeners::with_codex(&model, &[("CONVERSATIONS_KEPT", "0")]).await;
+    server.ingest_demo().await;
+    let (first, conversation) = ask(&server, json!({ "question": "One?" })).await;
+    watch(&server, &first).await;
+    let follow_up = json!({ "question": "Two?", "conversationId": conversation });
+    let (second, _) = ask(&server, follow_up).await;
+    watch(&server, &second).await;
+    let list = listed(&server, "").await;
+    assert_eq!((list.len(), &list[0]["title"], &list[0]["turns"]), (1, &json!("One?"), &json!(2)));
+    let whole = get(server.main, &format!("/conversations/{conversation}")).await.json();
+    assert_eq!(whole["turns"].as_array().unwrap().len(), 2);
+    assert!(!server.folder.path().join("data/conversations").is_dir());
+    assert_eq!(delete(&server, &format!("/conversations/{conversation}")).await.status, 200);
+    assert!(listed(&server, "").await.is_empty());
+}
