@@ -6,11 +6,15 @@ mod error;
 mod for_page;
 mod health;
 mod ingest;
+mod listing;
+mod map;
 mod mcp;
 mod metrics;
 mod page;
+mod parameters;
 mod repos;
 mod route;
+mod source;
 mod stored;
 mod tokens;
 mod toolkits;
@@ -82,6 +86,7 @@ struct Parts {
     started: Instant,
     start_schema: Schema,
     search_schema: Schema,
+    listing_schema: Schema,
     chat_schema: Schema,
     create_token_schema: Schema,
     call_tool_schema: Schema,
@@ -101,6 +106,7 @@ impl Api {
             started: Instant::now(),
             start_schema: Schema::new(ingest::start_schema())?,
             search_schema: Schema::new(tools::search_schema(DEFAULT_LIMIT))?,
+            listing_schema: Schema::new(listing::schema())?,
             chat_schema: Schema::new(chat::schema())?,
             create_token_schema: Schema::new(tokens::create_schema())?,
             call_tool_schema: Schema::new(toolkits::call_schema())?,

@@ -83,6 +83,19 @@ pub struct Summary {
     pub updated_at: Timestamp,
     /// The turns that are kept, in their order.
     pub turns: Vec<TurnId>,
+    /// The files that its answers cite, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cited: Vec<Cited>,
+}
+
+/// A file that an answer cites.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cited {
+    /// The name of the repository.
+    pub repo: String,
+    /// The path below its root.
+    pub rel_path: String,
 }
 
 impl Summary {
@@ -102,6 +115,7 @@ impl Summary {
             created_at: now,
             updated_at: now,
             turns: Vec::new(),
+            cited: Vec::new(),
         }
     }
 

@@ -16,7 +16,7 @@ mod sparse;
 mod timestamp;
 
 pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
-pub use hit::{FileSummary, Hit, LineRange};
+pub use hit::{FileSummary, Hit, LineRange, Parts};
 pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
 pub use last_run::LastRun;
 pub use plain::{plain_json, plain_line, plain_name, plain_word};

@@ -25,6 +25,8 @@ pub enum Code {
     TokenNotFound,
     /// No turn has that id.
     TurnNotFound,
+    /// No indexed file has that path.
+    FileNotFound,
     /// Kept conversations cannot be read or written.
     ArchiveUnavailable,
     /// Tokens or stored configurations cannot be read or written.
@@ -70,6 +72,7 @@ impl Code {
             Self::TokenExists => "TOKEN_EXISTS",
             Self::TokenNotFound => "TOKEN_NOT_FOUND",
             Self::TurnNotFound => "TURN_NOT_FOUND",
+            Self::FileNotFound => "FILE_NOT_FOUND",
             Self::ArchiveUnavailable => "ARCHIVE_UNAVAILABLE",
             Self::VaultUnavailable => "VAULT_UNAVAILABLE",
             Self::IngestRequired => "INGEST_REQUIRED",

@@ -10,11 +10,15 @@ mod candidates;
 mod classify;
 mod error;
 mod folder;
+mod forge;
 mod lines;
+mod links;
 mod outline;
 mod pick;
 mod place;
+mod sizes;
 mod snapshot;
+mod source;
 mod uses;
 mod word;
 
@@ -28,10 +32,14 @@ pub use self::{
     classify::{Group, MAX_SHOWN},
     error::EvidenceError,
     folder::{Folder, Member},
+    forge::Permalink,
     lines::{Asked, FileLines, State},
+    links::{How, Link},
     outline::{Entry, Outline},
     pick::{Shown, UsedFile},
     place::{File, split_lines},
+    sizes::Size,
+    source::Source,
     uses::{Searched, Uses},
 };
 

@@ -3,7 +3,10 @@
 mod chat;
 mod conversations;
 mod health;
+mod listing;
+mod map;
 mod roots;
+mod source;
 mod tokens;
 mod toolkits;
 
@@ -19,6 +22,9 @@ pub use health::{
     CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
     UnreadRepo, WholeHealth,
 };
+pub use listing::{ListedHit, Listing, Part};
+pub use map::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn};
 pub use roots::{ListedRoot, Removed, RemovedRoot, Repo, Repos, Roots, Started};
+pub use source::{LineShown, SourceShown};
 pub use tokens::{ConfigStored, ListedToken, Revoked, TokenList, TokenMade};
 pub use toolkits::{AllowedFile, ProposedToolkit, ToolAnswer};

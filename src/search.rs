@@ -42,7 +42,7 @@ pub use self::{
     error::SearchError,
     excerpt::{Excerpt, excerpt},
     freshness::Freshness,
-    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_QUERY_BYTES, Query},
+    query::{DEFAULT_LIMIT, MAX_LIMIT, MAX_LISTED, MAX_QUERY_BYTES, Query},
     weights::Weights,
 };
 use self::{
@@ -128,6 +128,12 @@ impl Search {
             Some(root) => intent.within(query.text(), &root.name),
         };
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
+        let limit = if query.is_of_languages() {
+            // Most of what is found may be in others.
+            MAX_LISTED
+        } else {
+            limit.max(query.limit())
+        };
         let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let lists = rank::lists(intent.kind, &self.weights);
@@ -137,6 +143,7 @@ impl Search {
         )?;
         let mut candidates = fuse::fuse(dense, lexical, lists);
         self.add_named_files(&mut candidates, &intent, of, &roots).await?;
+        candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
         let absent = self.absent(&candidates, &intent, of).await?;
         candidate::drop_stale(&mut candidates);
         let folders: HashMap<RootId, &Path> =
@@ -221,7 +228,12 @@ impl Search {
         Some(DefinedAt { path, line: one.line })
     }
 
-    fn hit(&self, Candidate { id, record, score }: Candidate, root: &Root, model: &str) -> Hit {
+    fn hit(
+        &self,
+        Candidate { id, record, score, parts }: Candidate,
+        root: &Root,
+        model: &str,
+    ) -> Hit {
         Hit {
             repo: root.name.clone(),
             path: self.path_map.shown(&root.path.join(&record.path)).display().to_string(),
@@ -236,6 +248,7 @@ impl Search {
             model_id: model.to_owned(),
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
             signature: record.signature,
+            parts,
         }
     }
 }

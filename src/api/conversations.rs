@@ -12,6 +12,7 @@ use hyper::{
 use super::{
     Services,
     error::ApiError,
+    parameters::{invalid, pairs, unknown},
     turns::{self, Turns, shown_turn},
 };
 use crate::{
@@ -75,20 +76,6 @@ impl Parameters {
         }
         Ok(read)
     }
-}
-
-fn pairs(query: Option<&str>) -> impl Iterator<Item = (String, String)> {
-    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-    pairs.map(|(name, value)| (name.into_owned(), value.into_owned()))
-}
-
-fn invalid(fault: &str) -> ApiError {
-    ApiError::Arguments(vec![fault.to_owned()])
-}
-
-fn unknown(name: &str, known: &str) -> ApiError {
-    let name: String = name.chars().take(80).collect();
-    invalid(&format!("`{name}` is no parameter here; known are {known}"))
 }
 
 /// Lists the conversations that somebody may see, the latest first.

@@ -11,6 +11,7 @@ use crate::{
     codex::{CodexError, Unavailable},
     domain::{InvalidId, InvalidPrincipal, InvalidQuestion},
     error::{Code, chain},
+    evidence::EvidenceError,
     gateway::RequestError,
     ingest::IngestError,
     net::{self, Response, reply},
@@ -79,6 +80,7 @@ impl ApiError {
             | Code::TokenExists
             | Code::TokenNotFound
             | Code::TurnNotFound
+            | Code::FileNotFound
             | Code::IngestRequired
             | Code::Busy
             | Code::TurnFailed
@@ -149,6 +151,12 @@ impl From<SearchError> for ApiError {
     }
 }
 
+impl From<EvidenceError> for ApiError {
+    fn from(failure: EvidenceError) -> Self {
+        Self::failed(failure.code(), &failure)
+    }
+}
+
 impl From<InvalidPrincipal> for ApiError {
     fn from(error: InvalidPrincipal) -> Self {
         Self::Arguments(vec![error.to_string()])
@@ -203,7 +211,8 @@ fn status(code: Code) -> StatusCode {
         | Code::ConversationNotFound
         | Code::ToolkitNotFound
         | Code::TokenNotFound
-        | Code::TurnNotFound => StatusCode::NOT_FOUND,
+        | Code::TurnNotFound
+        | Code::FileNotFound => StatusCode::NOT_FOUND,
         Code::IngestRequired
         | Code::EmbedModelMismatch
         | Code::ContextWindowExceeded

@@ -4,8 +4,9 @@ use super::{
     Parts, arguments,
     conversations::{self, Parameters},
     error::ApiError,
+    listing, map,
     route::ForPage,
-    turns,
+    source, turns,
 };
 use crate::net::{Request, Response};
 
@@ -48,6 +49,12 @@ impl Parts {
                 request.refuse_other_than_json()?;
                 conversations::delete_all(services, who).await
             }
+            ForPage::Search => {
+                let search = arguments(request, &self.listing_schema).await?;
+                listing::search(services, search).await
+            }
+            ForPage::Source => source::show(services, request.query()).await,
+            ForPage::Map => map::draw(services, request.query(), who).await,
         }
     }
 }

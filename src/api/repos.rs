@@ -2,10 +2,20 @@
 
 use super::Services;
 use crate::{
-    domain::Root,
+    domain::{Root, UnknownRoot},
     ingest::IngestError,
     replies::{Repo, Repos},
+    search::SearchError,
 };
+
+impl Services {
+    /// Returns the repository that a name, an id or a path means.
+    pub(super) async fn root(&self, named: &str) -> Result<Root, SearchError> {
+        let roots = self.search.roots().await?;
+        let root = self.path_map.root(&roots, named).cloned();
+        Ok(root.ok_or_else(|| UnknownRoot::new(named, &roots))?)
+    }
+}
 
 /// Lists what is indexed, ordered by name.
 pub(super) async fn repos(services: &Services) -> Result<Repos, IngestError> {

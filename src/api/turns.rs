@@ -176,6 +176,21 @@ impl Turns {
     }
 }
 
+impl Turns {
+    /// Returns a turn as it is kept, whether it is in memory or on disk.
+    pub(super) async fn find(
+        &self,
+        turn: TurnId,
+        principal: Option<&Principal>,
+    ) -> Result<KeptTurn, ApiError> {
+        if let Some(live) = self.get(turn).filter(|live| live.summary().is_for(principal)) {
+            return self.blocking(move || live.kept()).await;
+        }
+        let found = self.kept(turn, principal).await?;
+        found.map(|(_, kept)| kept).ok_or_else(unknown_turn)
+    }
+}
+
 /// Asks, and returns once the conversation exists.
 pub(super) async fn start(
     services: &Services,

@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::{ArchiveError, Conversation, KeptTurn, Known, Summary};
+use super::{ArchiveError, Conversation, KeptTurn, Known, Summary, find};
 use crate::{
     atomic::{self, Readers},
     domain::ConversationId,
@@ -103,6 +103,7 @@ pub(super) fn write(
         conversation.turns.remove(0);
     }
     conversation.summary.turns = conversation.turns.iter().map(|turn| turn.id).collect();
+    conversation.summary.cited = find::cited(&conversation.turns);
     lines.insert(0, json!(conversation.summary).to_string());
     let mut text = lines.join("\n");
     text.push('\n');

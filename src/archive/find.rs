@@ -1,12 +1,31 @@
-//! Finds conversations by their words.
+//! Finds conversations by their words, and what they cite.
 
-use super::{Conversation, Summary};
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Cited, Conversation, KeptTurn, Summary};
 
 /// More words of a search are left out.
 const MAX_WORDS: usize = 16;
+/// More files of one conversation are not counted.
+const MAX_CITED: usize = 500;
 /// How much is shown around the first word that was found, before it and after it, in characters.
 const BEFORE: usize = 60;
 const AFTER: usize = 120;
+
+/// Returns the files that the answers of turns cite, each once, in their order.
+pub(super) fn cited(turns: &[KeptTurn]) -> Vec<Cited> {
+    let citations = turns.iter().flat_map(|turn| &turn.frames).filter_map(|frame| {
+        frame.data.get("citations").filter(|_| frame.name == "final")?.as_array()
+    });
+    let mut known = HashSet::new();
+    let cited = citations.flatten().filter_map(|citation| {
+        let member = |name: &str| citation.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Cited { repo: member("repo")?, rel_path: member("relPath")? })
+    });
+    cited.filter(|one| known.insert(one.clone())).take(MAX_CITED).collect()
+}
 
 /// A conversation that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]

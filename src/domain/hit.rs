@@ -38,6 +38,52 @@ pub struct Hit {
     /// for texts that show a part of a definition; not on the wire.
     #[serde(skip)]
     pub signature: Option<String>,
+    /// What the score is made of. Only `POST /search` says so.
+    #[serde(skip)]
+    pub parts: Parts,
+}
+
+/// What a score is made of: shares of it, whose sum it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Parts {
+    /// The meaning of the query.
+    pub meaning: f32,
+    /// Its words, rare ones most.
+    pub words: f32,
+    /// That the chunk defines what is asked for.
+    pub definition: f32,
+    /// How many of the words it has.
+    pub coverage: f32,
+    /// The name of its file, and what else was found in it.
+    pub file: f32,
+    /// What it has as it is written in the query: a message, a path.
+    pub verbatim: f32,
+    /// What it loses by what its file is for, such as tests.
+    pub role: f32,
+    /// What other results say of it: that they use it, or override it.
+    pub others: f32,
+}
+
+impl Parts {
+    /// Returns each part with its name.
+    pub fn named(&self) -> [(&'static str, f32); 8] {
+        let Self { meaning, words, definition, coverage, file, verbatim, role, others } = *self;
+        [
+            ("meaning", meaning),
+            ("words", words),
+            ("definition", definition),
+            ("coverage", coverage),
+            ("file", file),
+            ("verbatim", verbatim),
+            ("role", role),
+            ("others", others),
+        ]
+    }
+
+    /// Returns the sum.
+    pub fn sum(&self) -> f32 {
+        self.named().iter().map(|(_, part)| part).sum()
+    }
 }
 
 /// The hits of one file. Field names are a wire promise of `vector_summary`.

@@ -60,11 +60,10 @@ impl EvidenceError {
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
-            Self::Name(_)
-            | Self::NotFound { .. }
-            | Self::Ambiguous { .. }
-            | Self::IsFolder(_)
-            | Self::NoContent(_) => Code::ValidationFailed,
+            Self::NotFound { .. } => Code::FileNotFound,
+            Self::Name(_) | Self::Ambiguous { .. } | Self::IsFolder(_) | Self::NoContent(_) => {
+                Code::ValidationFailed
+            }
             Self::RepoNotFound(_) => Code::RepoNotFound,
             Self::IngestRequired => Code::IngestRequired,
             Self::InProgress(_) | Self::Stalled => Code::Busy,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     beneath::{self, Beneath},
-    domain::{FileRecord, LineRange, RootId, hash},
+    domain::{FileRecord, LineRange, Root, RootId, hash},
     secret,
 };
 
@@ -65,6 +65,14 @@ pub struct FileLines {
     pub state: State,
 }
 
+/// A file that was read.
+pub(super) struct Whole {
+    pub(super) lines: FileLines,
+    /// All of it, without its secrets.
+    pub(super) text: String,
+    pub(super) root: Root,
+}
+
 /// What a file has on disk now.
 enum OnDisk {
     /// With how many lines it has.
@@ -83,6 +91,16 @@ impl Evidence {
         asked: Asked,
         within: Option<RootId>,
     ) -> Result<FileLines, EvidenceError> {
+        Ok(self.whole(path, (asked, MAX_LINES), within).await?.lines)
+    }
+
+    /// Reads a file, and of its lines those that are asked for, so many at most.
+    pub(super) async fn whole(
+        &self,
+        path: &str,
+        (asked, most): (Asked, u32),
+        within: Option<RootId>,
+    ) -> Result<Whole, EvidenceError> {
         let (root, record) = match self.place(path, within).await? {
             Place::File(root, record) => (root, record),
             Place::Folder(..) => return Err(EvidenceError::IsFolder(path.to_owned())),
@@ -92,7 +110,8 @@ impl Evidence {
         }
         let file = self.file(&root, &record.path);
         let snapshot = self.snapshot(&record).await?;
-        let read = move || (on_disk(&root.path, &record, snapshot.as_ref()), snapshot);
+        let folder = root.path.clone();
+        let read = move || (on_disk(&folder, &record, snapshot.as_ref()), snapshot);
         let (on_disk, snapshot) = self.blocking(read).await?;
         let (text, total, state) = match (on_disk, snapshot) {
             (OnDisk::Other(text, changed), _) => (text, 0, State::Changed(changed)),
@@ -101,23 +120,24 @@ impl Evidence {
             (OnDisk::Gone, Some(snapshot)) => (snapshot.text(), 0, State::Gone),
             (OnDisk::Unreadable, Some(snapshot)) => (snapshot.text(), 0, State::Unreadable),
         };
-        let lines: Vec<&str> = text.lines().collect();
-        let total = number(lines.len()).max(total);
-        let (asked, shown_last) = clamped(asked, total);
+        let all: Vec<&str> = text.lines().collect();
+        let total = number(all.len()).max(total);
+        let (asked, shown_last) = clamped(asked, total, most);
         // What is indexed ends with the last line that is not blank.
-        let lines = (1..=shown_last).zip(lines.into_iter().chain(iter::repeat("")));
+        let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
         let shown = lines.filter(|(number, _)| asked.first <= *number);
         let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
-        Ok(FileLines { file, total, lines, asked, state })
+        let lines = FileLines { file, total, lines, asked, state };
+        Ok(Whole { lines, text, root })
     }
 }
 
 /// Returns the lines that are asked for, as far as there are such, and the last of them that one reply has.
-fn clamped(Asked { first, last }: Asked, total: u32) -> (LineRange, u32) {
+fn clamped(Asked { first, last }: Asked, total: u32, most: u32) -> (LineRange, u32) {
     let total = total.max(1);
     let first = first.unwrap_or(1).clamp(1, total);
     let last = last.unwrap_or(first.saturating_add(DEFAULT_LINES - 1)).clamp(first, total);
-    (LineRange { first, last }, last.min(first.saturating_add(MAX_LINES - 1)))
+    (LineRange { first, last }, last.min(first.saturating_add(most - 1)))
 }
 
 /// Reads a file beneath its root, never through a link.
@@ -174,7 +194,7 @@ mod tests {
     #[test]
     fn bounds_are_moved_into_the_file() {
         let range = |first, last, total| {
-            let (asked, shown) = clamped(Asked { first, last }, total);
+            let (asked, shown) = clamped(Asked { first, last }, total, MAX_LINES);
             (asked.first, asked.last, shown)
         };
         assert_eq!(range(None, None, 1000), (1, 100, 100));

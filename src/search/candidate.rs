@@ -4,7 +4,7 @@ use std::{cmp::Ordering, collections::HashMap, path::Path};
 
 use uuid::Uuid;
 
-use crate::domain::{ChunkRecord, RootId};
+use crate::domain::{ChunkRecord, Parts, RootId};
 
 /// A found chunk with its score so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +12,8 @@ pub(super) struct Candidate {
     pub(super) id: Uuid,
     pub(super) record: ChunkRecord,
     pub(super) score: f32,
+    /// What the score is made of.
+    pub(super) parts: Parts,
 }
 
 impl Candidate {
@@ -83,7 +85,7 @@ mod tests {
             version: version.to_owned(),
             ..record(path, None, "text")
         };
-        Candidate { id: Uuid::from_u128(id), record, score: 0.5 }
+        Candidate { id: Uuid::from_u128(id), record, score: 0.5, parts: Parts::default() }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent};
-use crate::domain::{Root, RootId};
+use crate::domain::{Parts, Root, RootId};
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;
@@ -37,7 +37,12 @@ impl Search {
         wanted.retain(|id| !known.contains(id));
         wanted.truncate(MOST);
         for chunk in self.store.chunks_with(wanted).await? {
-            candidates.push(Candidate { id: chunk.id, record: chunk.record, score: 0.0 });
+            candidates.push(Candidate {
+                id: chunk.id,
+                record: chunk.record,
+                score: 0.0,
+                parts: Parts::default(),
+            });
         }
         Ok(())
     }

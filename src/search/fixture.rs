@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use codeinfo_chunk::Kind;
 use codeinfo_lang::role;
 
-use crate::domain::{ChunkRecord, Hit, RootId};
+use crate::domain::{ChunkRecord, Hit, Parts, RootId};
 use uuid::Uuid;
 
 pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
@@ -24,6 +24,7 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         model_id: "code-static-1@1".to_owned(),
         line_count: lines.end() - lines.start() + 1,
         signature: None,
+        parts: Parts::default(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::candidate::Candidate;
-use crate::store::Scored;
+use crate::{domain::Parts, store::Scored};
 
 /// How much each list counts; the sum does not matter.
 #[derive(Debug, Clone, Copy)]
@@ -24,14 +24,20 @@ pub(super) fn fuse(dense: Vec<Scored>, lexical: Vec<Scored>, lists: Lists) -> Ve
     let total = lists.dense + lists.lexical;
     let mut candidates: Vec<Candidate> = Vec::with_capacity(dense.len() + lexical.len());
     let mut places: HashMap<Uuid, usize> = HashMap::new();
-    for (list, weight) in [(dense, lists.dense), (lexical, lists.lexical)] {
+    let by_meaning = |parts: &mut Parts, score| parts.meaning = score;
+    let by_words = |parts: &mut Parts, score| parts.words = score;
+    let of_dense = (dense, lists.dense, by_meaning as fn(&mut Parts, f32));
+    for (list, weight, set) in [of_dense, (lexical, lists.lexical, by_words)] {
         let scale = MinMax::of(&list);
         for Scored { id, score, record } in list {
             let score = weight / total * scale.apply(score);
             let place = *places.entry(id).or_insert(candidates.len());
-            match candidates.get_mut(place) {
-                Some(known) => known.score += score,
-                None => candidates.push(Candidate { id, record, score }),
+            if place == candidates.len() {
+                candidates.push(Candidate { id, record, score: 0.0, parts: Parts::default() });
+            }
+            if let Some(known) = candidates.get_mut(place) {
+                known.score += score;
+                set(&mut known.parts, score);
             }
         }
     }

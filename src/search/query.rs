@@ -4,6 +4,8 @@ use super::SearchError;
 
 /// The most results one search gives.
 pub const MAX_LIMIT: usize = 20;
+/// The most that one search for people gives.
+pub const MAX_LISTED: usize = 1000;
 /// The number of results when none is asked for.
 pub const DEFAULT_LIMIT: usize = 5;
 /// The most bytes a query may have: far more than any question, far less than a file.
@@ -15,6 +17,7 @@ pub struct Query {
     text: String,
     repository: Option<String>,
     limit: usize,
+    languages: Vec<String>,
 }
 
 impl Query {
@@ -40,7 +43,30 @@ impl Query {
             text: text.to_owned(),
             repository: repository.map(checked_repository).transpose()?,
             limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
+            languages: Vec::new(),
         })
+    }
+
+    /// Checks a request of people, who look through more: `limit` 1 to [`MAX_LISTED`], and only files in one of
+    /// `languages`, lower-case, if there are some.
+    pub fn listing(
+        text: &str,
+        repository: Option<&str>,
+        (limit, languages): (usize, Vec<String>),
+    ) -> Result<Self, SearchError> {
+        let limit = limit.clamp(1, MAX_LISTED);
+        Ok(Self { limit, languages, ..Self::new(text, repository, None)? })
+    }
+
+    /// Whether results may be in a language.
+    pub fn takes(&self, language: Option<&str>) -> bool {
+        self.languages.is_empty()
+            || language.is_some_and(|one| self.languages.iter().any(|other| other == one))
+    }
+
+    /// Whether some languages alone are asked for.
+    pub fn is_of_languages(&self) -> bool {
+        !self.languages.is_empty()
     }
 
     /// Returns the text, trimmed.

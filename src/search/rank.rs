@@ -30,6 +30,7 @@ use super::{
     intent::{Intent, Kind},
     weights::Weights,
 };
+use crate::domain::Parts;
 
 /// Of more words than these, some are in names by chance, and names count less.
 const TELLING_WORDS: f32 = 5.0;
@@ -145,8 +146,8 @@ pub(super) fn rank(
             rated
         }
     };
-    let mut ranked: Vec<Candidate> = rated.into_iter().map(|rated| rated.candidate).collect();
-    ranked.truncate(limit);
+    let explained = |rated: Rated| rated.explained(&weights);
+    let mut ranked: Vec<Candidate> = rated.into_iter().take(limit).map(explained).collect();
     for Candidate { record, .. } in &mut ranked {
         if let Some(asked) = asked_symbol(record, intent) {
             record.symbol = Some(asked.to_owned());
@@ -191,6 +192,11 @@ struct Rated {
     of_file: f32,
     /// What the roles of file and chunk leave of both.
     factor: f32,
+    /// What the chunk earns by defining what is asked for, and by having its words.
+    definition: f32,
+    coverage: f32,
+    /// How much of what its file adds counts.
+    further: f32,
 }
 
 impl Rated {
@@ -204,22 +210,56 @@ impl Rated {
         let Surroundings { file, of_file, coverage } = surroundings;
         let Weights { literal, coverage: of_words, .. } = weights.shipped;
         let definition = definition::share(record, intent);
-        let chunk = candidate.score + weights.definition * definition + of_words * coverage;
+        let (of_definition, of_coverage) = (weights.definition * definition, of_words * coverage);
+        let chunk = candidate.score + of_definition + of_coverage;
         let roles = roles::factor(&record.roles, intent, weights.shipped.purpose);
         let roles = role_factor(roles, &record.roles, definition, intent);
         let factor = roles.powf(weights.shipped.roles)
             * roots::factor(record.root, intent, weights.shipped.root_name);
         let literal = literal * literal::share(record, intent)
             + weights.shipped.path * asked_path::share(record, intent);
-        let mut rated = Self { candidate, file, literal, chunk, of_file, factor };
+        let (definition, coverage) = (of_definition, of_coverage);
+        let further = 1.0;
+        let mut rated = Self {
+            candidate,
+            file,
+            literal,
+            chunk,
+            of_file,
+            factor,
+            definition,
+            coverage,
+            further,
+        };
         rated.score_as_further(0, weights);
         rated
     }
 
     /// Sets the score of the chunk, given how many better ones its file has.
     fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
-        let sum = self.chunk + self.of_file * weights.further.powi(better);
+        self.further = weights.further.powi(better);
+        let sum = self.chunk + self.of_file * self.further;
         self.candidate.score = (sum * self.factor + self.literal) / weights.attainable;
+    }
+
+    /// Returns the candidate with what its score is made of.
+    fn explained(mut self, weights: &QueryWeights) -> Candidate {
+        let share = |part: f32| part / weights.attainable;
+        let of_file = self.of_file * self.further;
+        let candidate = &mut self.candidate;
+        let found = candidate.parts;
+        candidate.parts = Parts {
+            meaning: share(found.meaning),
+            words: share(found.words),
+            definition: share(self.definition),
+            coverage: share(self.coverage),
+            file: share(of_file),
+            verbatim: share(self.literal),
+            role: share((self.chunk + of_file) * (self.factor - 1.0)),
+            others: 0.0,
+        };
+        candidate.parts.others = candidate.score - candidate.parts.sum();
+        self.candidate
     }
 }
 
@@ -249,7 +289,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::fixture::record, *};
-    use crate::domain::ChunkRecord;
+    use crate::domain::{ChunkRecord, Parts};
 
     /// Returns the files of the ranked chunks: the best file has three of them, the other one.
     fn files(query: &str) -> Vec<String> {
@@ -257,6 +297,7 @@ mod tests {
             id: Uuid::from_u128(id),
             record: record(path, None, ""),
             score,
+            parts: Parts::default(),
         };
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
@@ -294,6 +335,7 @@ mod tests {
             id: Uuid::from_u128(id),
             record: record(path, None, ""),
             score,
+            parts: Parts::default(),
         };
         let mut found = vec![("other", 0.9, 9)];
         found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
@@ -312,7 +354,7 @@ mod tests {
         let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
             let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
             let record = ChunkRecord { defines, ..record(path, None, "retry_policy") };
-            Candidate { id: Uuid::from_u128(id), record, score }
+            Candidate { id: Uuid::from_u128(id), record, score, parts: Parts::default() }
         };
         let found: [(&str, &[&str], f32, u128); 3] = [
             ("tests/net.rs", &["retry_policy"], 1.0, 1),
@@ -347,6 +389,7 @@ mod tests {
                 id: Uuid::from_u128(id),
                 record: record.clone(),
                 score: 1.0,
+                parts: Parts::default(),
             });
             let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);
             let score = ranked.first().map(|best| best.score);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use codeinfo::{
-    domain::Hit,
+    domain::{Hit, Parts},
     search::{Found, Freshness, excerpt},
 };
 use proptest::{prelude::*, sample::select};
@@ -72,6 +72,7 @@ fn hit() -> impl Strategy<Value = Hit> {
             model_id: "m".to_owned(),
             line_count,
             signature,
+            parts: Parts::default(),
             repo,
         }
     })

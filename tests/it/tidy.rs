@@ -59,6 +59,11 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["def", "record"],
         "lists of Lisp that define; a key of YAML",
     ),
+    (
+        "crates/chunk/src/highlight/tree.rs",
+        &["function", "macro"],
+        "fields of syntax trees, whatever the language",
+    ),
     ("crates/chunk/src/outline.rs", &[";"], "a token of the syntax tree"),
     ("crates/chunk/src/page.rs", &["javascript", "json", "module"], "what attributes of tags say"),
     ("crates/chunk/src/section/heading.rs", &["--"], "an option of `FROM`"),

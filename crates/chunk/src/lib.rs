@@ -11,6 +11,7 @@
 mod defined;
 mod facts;
 mod heritage;
+mod highlight;
 mod layout;
 mod lines;
 mod macros;
@@ -38,6 +39,7 @@ use codeinfo_lang::{
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::highlight::{Class, Mark, highlight};
 pub use crate::places::{Marks, Place, places, quick_places};
 
 use crate::{

@@ -63,7 +63,7 @@ impl<'a> Lines<'a> {
         range
     }
 
-    fn start(&self, line: usize) -> usize {
+    pub(super) fn start(&self, line: usize) -> usize {
         self.starts.get(line).copied().unwrap_or(self.text.len())
     }
 }

@@ -30,6 +30,32 @@ pub fn identifiers(text: &str) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Words that lines start with which bring names of other files into a file, in one language or another.
+const IMPORTS: &[&str] = &[
+    "extern",
+    "from",
+    "import",
+    "include",
+    "include_once",
+    "load",
+    "mod",
+    "require",
+    "require_once",
+    "require_relative",
+    "source",
+    "use",
+    "using",
+];
+/// Words that may stand before them.
+const BEFORE_IMPORTS: &[&str] = &["crate", "export", "global", "pub", "static", "super"];
+
+/// Whether a line of code brings names of other files into its own.
+pub fn is_import(line: &str) -> bool {
+    let words = identifiers(line).filter_map(|word| str::from_utf8(word).ok());
+    let first = words.take(4).find(|word| !BEFORE_IMPORTS.contains(word));
+    first.is_some_and(|word| IMPORTS.contains(&word)) || line.contains("require(")
+}
+
 /// Returns the parts of an identifier, in order: cut at underscores, at changes of case and
 /// between letters and digits. In `HTTPServer2_main` they are `HTTP`, `Server`, `2` and `main`.
 pub fn parts(identifier: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -9,7 +9,7 @@ use tracing::info;
 use super::{RawSearch, failed, lines, outline, uses};
 use crate::{
     api::tools::SearchArguments,
-    domain::{FILES_META, FileSummary, LineRange, RootId, UnknownRoot},
+    domain::{FILES_META, FileSummary, LineRange, RootId},
     evidence::{Asked, EvidenceError, File, Outline, split_lines},
     search::SearchError,
 };
@@ -145,9 +145,7 @@ impl RawSearch {
             return Ok(Some(only.id));
         }
         let Some(named) = named.map(str::trim) else { return Ok(None) };
-        let roots = self.services.search.roots().await?;
-        let root = self.services.path_map.root(&roots, named);
-        Ok(Some(root.ok_or_else(|| UnknownRoot::new(named, &roots))?.id))
+        Ok(Some(self.services.root(named).await?.id))
     }
 
     async fn find_uses(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {

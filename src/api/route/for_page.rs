@@ -24,6 +24,12 @@ pub(crate) enum ForPage<'a> {
         id: &'a str,
     },
     DeleteConversations,
+    /// Search as people look through it.
+    Search,
+    /// Lines of a file.
+    Source,
+    /// The folders of a repository, or the files of a turn.
+    Map,
 }
 
 impl<'a> ForPage<'a> {
@@ -37,6 +43,9 @@ impl<'a> ForPage<'a> {
             (&Method::GET | &Method::HEAD, ["conversations", id]) => Self::Conversation { id },
             (&Method::DELETE, ["conversations", id]) => Self::DeleteConversation { id },
             (&Method::GET | &Method::HEAD, ["conversations", id, "export"]) => Self::Export { id },
+            (&Method::POST, ["search"]) => Self::Search,
+            (&Method::GET | &Method::HEAD, ["source"]) => Self::Source,
+            (&Method::GET | &Method::HEAD, ["map"]) => Self::Map,
             _ => return None,
         })
     }
@@ -44,10 +53,10 @@ impl<'a> ForPage<'a> {
     /// Returns the methods of a path.
     pub(super) fn allowed(path: &[&str]) -> Option<&'static str> {
         Some(match path {
-            ["turns"] | ["turns", _, "stop"] => "POST",
+            ["turns" | "search"] | ["turns", _, "stop"] => "POST",
             ["turns", _] => "GET",
             ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
-            ["conversations", _, "export"] => "GET, HEAD",
+            ["conversations", _, "export"] | ["source" | "map"] => "GET, HEAD",
             _ => return None,
         })
     }

@@ -40,6 +40,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
+    use crate::domain::Parts;
 
     #[test]
     fn more_and_better_chunks_raise_the_agreement_of_a_file() {
@@ -51,6 +52,7 @@ mod tests {
                 id: Uuid::from_u128(id),
                 record: record(path, None, ""),
                 score: *score,
+                parts: Parts::default(),
             })
             .collect();
         let [one, two, weak] = of_files(&candidates, &[0, 1, 1, 2, 2])[..] else { panic!() };

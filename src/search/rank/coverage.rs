@@ -62,6 +62,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
+    use crate::domain::Parts;
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
         let candidates: Vec<Candidate> = texts
@@ -71,6 +72,7 @@ mod tests {
                 id: Uuid::from_u128(id),
                 record: record("src/net.rs", Some("Client::open"), text),
                 score: 0.5,
+                parts: Parts::default(),
             })
             .collect();
         shares(&candidates, &Intent::of(query))

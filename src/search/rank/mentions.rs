@@ -84,7 +84,7 @@ mod tests {
         super::{fixture::record, intent::Intent, weights::Weights},
         Candidate, rank,
     };
-    use crate::domain::ChunkRecord;
+    use crate::domain::{ChunkRecord, Parts};
 
     const QUESTION: &str = "how often does a worker whose broker went away connect again";
 
@@ -98,7 +98,7 @@ mod tests {
                 |name: &&str| if name.is_empty() { vec![] } else { vec![(*name).to_owned()] };
             let (defines, bases) = (names(defines), names(base));
             let record = ChunkRecord { defines, bases, ..record(path, None, text) };
-            Candidate { id: Uuid::from_u128(id), record, score: *score }
+            Candidate { id: Uuid::from_u128(id), record, score: *score, parts: Parts::default() }
         };
         let candidates = chunks.iter().zip(1..).map(candidate).collect();
         let ranked = rank(candidates, &Intent::of(question), &Weights::SHIPPED, 9);

@@ -94,6 +94,7 @@ mod tests {
         *,
     };
     use crate::domain::ChunkRecord;
+    use crate::domain::Parts;
 
     /// A chunk by its path, what it defines and the bases, with names parted by spaces.
     type Chunk = (&'static str, &'static str, &'static str);
@@ -108,7 +109,8 @@ mod tests {
                 RootId::of(Path::new(if path.starts_with("other/") { "/other" } else { "/" }));
             let record = ChunkRecord { root, defines, bases, ..record(path, None, "") };
             let id = Uuid::from_u128(u128::from(at));
-            candidates.push(Candidate { id, record, score: 1.0 - f32::from(at) / 100.0 });
+            let (score, parts) = (1.0 - f32::from(at) / 100.0, Parts::default());
+            candidates.push(Candidate { id, record, score, parts });
         }
         let ranked = rank(candidates, &Intent::of(query), &Weights::SHIPPED, 9);
         assert!(ranked.is_sorted_by(|a, b| a.score >= b.score), "{ranked:?}");

@@ -4,6 +4,7 @@
 mod bases;
 mod cut;
 mod heads;
+mod highlight;
 mod languages;
 mod places;
 

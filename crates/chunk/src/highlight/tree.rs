@@ -1,0 +1,142 @@
+//! Marks a text by its syntax tree. Grammars name their nodes alike: what a node is follows from words in the
+//! name of its kind, from its field, and from the nodes around it.
+
+use tree_sitter::{Node, Tree};
+
+use super::{Class, Paint};
+
+/// Kinds whose whole text is an attribute of what follows.
+const ATTRIBUTES: &[&str] = &[
+    "annotation",
+    "attribute_item",
+    "attribute_list",
+    "decorator",
+    "inner_attribute_item",
+    "marker_annotation",
+];
+/// Words in the names of kinds of text in quotes, and of what is code again within.
+const STRINGS: &[&str] =
+    &["string", "char_literal", "character_literal", "rune_literal", "heredoc", "regex"];
+const WITHIN_STRINGS: &[&str] = &["interpolation", "substitution", "expansion"];
+const NUMBERS: &[&str] =
+    &["integer", "float", "number", "int_literal", "real_literal", "imaginary"];
+const CONSTANTS: &[&str] = &["boolean", "true", "false", "null", "nil", "none", "undefined"];
+const TYPES: &[&str] = &["type_identifier", "primitive_type", "predefined_type", "builtin_type"];
+/// Words in the names of kinds that define a function, and that call one.
+const DEFINERS: &[&str] = &["function", "method", "macro_definition", "constructor"];
+const CALLS: &[&str] = &["call", "invocation", "generic_function"];
+
+/// A node around the one that is looked at.
+struct Around<'a> {
+    kind: &'a str,
+    field: Option<&'a str>,
+}
+
+/// Marks what of the tree is in the lines.
+pub(super) fn paint(tree: &Tree, text: &str, paint: &mut Paint) {
+    let mut cursor = tree.walk();
+    let mut around: Vec<Around<'_>> = Vec::new();
+    loop {
+        let (node, field) = (cursor.node(), cursor.field_name());
+        let is_whole = !paint.sees(&node.byte_range()) || look(node, field, (&around, text), paint);
+        if !is_whole && cursor.goto_first_child() {
+            around.push(Around { kind: node.kind(), field });
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+            around.pop();
+        }
+    }
+}
+
+/// Marks a node; returns whether what is in it needs none of its own.
+fn look(
+    node: Node<'_>,
+    field: Option<&str>,
+    (around, text): (&[Around<'_>], &str),
+    paint: &mut Paint,
+) -> bool {
+    let kind = node.kind();
+    let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    if !node.is_named() {
+        let is_word = kind.trim_start_matches(['#', '@']).starts_with(|c: char| c.is_alphabetic());
+        if is_word && node.child_count() == 0 {
+            paint.fill(node.byte_range(), Some(Class::Keyword));
+        }
+        return false;
+    }
+    if kind.contains("comment") {
+        paint.fill(node.byte_range(), Some(Class::Comment));
+        return true;
+    }
+    if has(WITHIN_STRINGS) {
+        paint.fill(node.byte_range(), None);
+    } else if has(STRINGS) {
+        paint.fill(node.byte_range(), Some(Class::String));
+    } else if ATTRIBUTES.contains(&kind) {
+        paint.fill(node.byte_range(), Some(Class::Attribute));
+    } else if node.child_count() == 0 {
+        let class = leaf(kind, field, around, text.get(node.byte_range()).unwrap_or_default());
+        if class.is_some() {
+            paint.fill(node.byte_range(), class);
+        }
+    }
+    false
+}
+
+/// Returns what a word is.
+fn leaf(kind: &str, field: Option<&str>, around: &[Around<'_>], word: &str) -> Option<Class> {
+    let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    let is_word = word.starts_with(|c: char| c.is_alphabetic());
+    if has(NUMBERS) {
+        Some(Class::Number)
+    } else if has(TYPES) {
+        Some(Class::Type)
+    } else if CONSTANTS.iter().any(|constant| kind.starts_with(constant)) {
+        Some(Class::Constant)
+    } else if kind == word
+        || is_word && (kind.ends_with("_specifier") || kind.ends_with("_modifier"))
+    {
+        Some(Class::Keyword)
+    } else if is_function(field, around) {
+        Some(Class::Function)
+    } else if kind.contains("identifier") || kind == "constant" || kind == "name" {
+        cased(word)
+    } else {
+        None
+    }
+}
+
+/// Whether a name is that of a function, where it is defined or called.
+fn is_function(field: Option<&str>, around: &[Around<'_>]) -> bool {
+    let Some((parent, above)) = around.split_last() else { return false };
+    let is = |kind: &str, words: &[&str]| words.iter().any(|word| kind.contains(word));
+    let field = field.unwrap_or_default();
+    if is(parent.kind, CALLS) {
+        return matches!(field, "function" | "macro" | "method" | "name");
+    }
+    if is(parent.kind, DEFINERS) {
+        return matches!(field, "name" | "declarator");
+    }
+    // The last part of `a.b()`, and the word of a command.
+    let is_called = |around: &Around<'_>| {
+        is(around.kind, CALLS) && matches!(parent.field, Some("function" | "macro"))
+    };
+    parent.kind == "command_name"
+        || matches!(field, "attribute" | "field" | "name" | "property")
+            && above.last().is_some_and(is_called)
+}
+
+/// Returns what a name is by its letters: types begin with a capital, constants have no others.
+fn cased(name: &str) -> Option<Class> {
+    let starts_large = name.starts_with(char::is_uppercase);
+    let has_small = name.contains(char::is_lowercase);
+    match (starts_large, has_small) {
+        (true, true) => Some(Class::Type),
+        (true, false) if name.len() > 1 => Some(Class::Constant),
+        _ => None,
+    }
+}

@@ -1,0 +1,36 @@
+//! How much of a repository is indexed, folder by folder.
+
+use std::collections::BTreeMap;
+
+use super::{Evidence, EvidenceError, snapshot::with_content};
+use crate::domain::{FileRecord, Root};
+
+/// How much is in a folder, without the folders in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Files of which something is indexed.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Evidence {
+    /// Measures the folders of a repository, each by its path below the root, which has the empty one.
+    pub async fn sizes(&self, root: &Root) -> Result<BTreeMap<String, Size>, EvidenceError> {
+        Ok(sizes(&with_content(self.store.files(root.id).await?, root)))
+    }
+}
+
+fn sizes(files: &[FileRecord]) -> BTreeMap<String, Size> {
+    let mut sizes: BTreeMap<String, Size> = BTreeMap::new();
+    for file in files {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let size = match sizes.get_mut(folder) {
+            Some(size) => size,
+            None => sizes.entry(folder.to_owned()).or_default(),
+        };
+        size.files += 1;
+        size.bytes += file.size;
+    }
+    sizes
+}

@@ -1,0 +1,74 @@
+//! `POST /search`: what a search finds, for people.
+
+use serde_json::{Value, json};
+
+use crate::{listeners::Listeners, wire::post};
+
+async fn search(server: &Listeners, body: Value) -> Value {
+    let reply = post(server.main, "/search", &body.to_string()).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    reply.json()
+}
+
+fn paths(found: &Value) -> Vec<&str> {
+    let results = found["results"].as_array().unwrap();
+    results.iter().map(|one| one["relPath"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn results_say_what_their_scores_are_made_of_and_what_to_colour() {
+    let server = Listeners::start().await;
+    server.write("demo/tests/parse.rs", "#[test]\nfn reads() { parse_config(\"a=b\"); }\n");
+    server.write("demo/config.yaml", "parse_config: \"yes\"\n");
+    server.ingest_demo().await;
+    let found = search(&server, json!({ "query": "parse_config" })).await;
+    let best = &found["results"][0];
+    assert_eq!(paths(&found)[0], "src/parse.rs");
+    assert_eq!(best["marks"][1][2], json!([7, 19, "f"]));
+    assert_eq!(best["marks"].as_array().unwrap().len(), best["lineCount"]);
+    for one in found["results"].as_array().unwrap() {
+        let parts = one["parts"].as_array().unwrap();
+        let sum: f64 = parts.iter().map(|part| part["value"].as_f64().unwrap()).sum();
+        assert!((sum - one["score"].as_f64().unwrap()).abs() < 0.001, "{one}");
+    }
+    let value = |one: &Value, name: &str| {
+        let mut parts = one["parts"].as_array().unwrap().iter();
+        parts.find(|part| part["name"] == name).map_or(0.0, |part| part["value"].as_f64().unwrap())
+    };
+    assert!(value(best, "definition") > 0.0 && value(best, "words") > 0.0, "{best}");
+    let at = paths(&found).iter().position(|path| *path == "tests/parse.rs").unwrap();
+    assert!(value(&found["results"][at], "role") < 0.0, "{found}");
+    // As `/tools/vector-search` finds it.
+    let body = json!({ "query": "parse_config", "limit": 20 }).to_string();
+    let raw = post(server.main, "/tools/vector-search", &body).await.json();
+    assert_eq!((paths(&raw), &raw["files"]), (paths(&found), &found["files"]));
+}
+
+#[tokio::test]
+async fn one_repository_or_some_languages_are_searched_and_very_many_results_listed() {
+    let server = Listeners::start().await;
+    server.ingest_demo().await;
+    let line = |number: usize| format!("fn open_{number}() {{ store(); }}\n");
+    for number in 0..300 {
+        server.write(&format!("many/src/open_{number}.rs"), &line(number));
+    }
+    server.write("many/open.yaml", "open: the store\n");
+    server.ingest("many", "many files").await;
+    let query = "open the store";
+    let found = search(&server, json!({ "query": query })).await;
+    assert_eq!(paths(&found).len(), 50);
+    let all = search(&server, json!({ "query": query, "limit": 1000, "repository": "many" })).await;
+    assert_eq!(paths(&all).len(), 301);
+    let yaml = json!({ "query": query, "languages": ["yaml", "toml"] });
+    assert_eq!(paths(&search(&server, yaml).await), ["open.yaml"]);
+    let none = json!({ "query": query, "languages": ["cobol"] });
+    assert_eq!(search(&server, none).await["results"], json!([]));
+    for (body, fault) in [
+        (json!({ "query": query, "limit": 1001 }), "1000"),
+        (json!({ "query": " " }), "`query` is blank"),
+        (json!({ "query": query, "language": "yaml" }), "language"),
+    ] {
+        let refused = post(server.main, "/search", &body.to_string()).await;
+        assert_eq!((refused.status, refused.body.contains(fault)), (400, true), "{refused:?}");
+    }
+}
