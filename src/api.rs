@@ -3,6 +3,7 @@
 mod chat;
 mod conversations;
 mod error;
+mod folders;
 mod for_page;
 mod health;
 mod ingest;
@@ -13,8 +14,10 @@ mod metrics;
 mod page;
 mod parameters;
 mod repos;
+mod repository;
 mod route;
 mod source;
+mod status;
 mod stored;
 mod tokens;
 mod toolkits;
@@ -32,7 +35,7 @@ use serde_json::{Value, json};
 use crate::{
     chat::Chat,
     codex::Codex,
-    config::{Http, PathMap, SpecReader},
+    config::{Http, Page, PathMap, Setting, SpecReader},
     embed::Embedder,
     evidence::Evidence,
     gateway::Gateway,
@@ -41,7 +44,7 @@ use crate::{
     net::{self, Handler, Request, Response, reply},
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
-    telemetry::Metrics,
+    telemetry::{Failures, Metrics},
     vault::Vault,
 };
 use error::ApiError;
@@ -63,6 +66,10 @@ pub struct Services {
     /// The turns that people watch on the page.
     pub turns: Turns,
     pub path_map: PathMap,
+    pub page: Page,
+    pub settings: Vec<Setting>,
+    /// What went wrong of late.
+    pub failures: Failures,
     /// Port of the MCP server, as `GET /health` reports it.
     pub mcp_port: u16,
     pub metrics: Metrics,
@@ -123,7 +130,10 @@ impl Api {
 impl Handler for Api {
     async fn answer(&self, request: &mut Request) -> Response {
         let answered = self.parts.answer(request).await;
-        answered.unwrap_or_else(Response::from)
+        answered.unwrap_or_else(|error| {
+            self.parts.services.note(&error, request.path());
+            error.into()
+        })
     }
 }
 
@@ -169,7 +179,7 @@ impl Parts {
                 let arguments = arguments(request, &self.chat_schema).await?;
                 let principal = request.principal().cloned();
                 let turn = chat::ask(services, arguments, principal).await?;
-                Ok(chat::streamed(turn, self.http.keep_alive))
+                Ok(chat::streamed(services, turn, self.http.keep_alive))
             }
             Route::ForPage(of) => self.for_page(request, of).await,
             Route::WebSocket => {

@@ -32,7 +32,7 @@ use crate::{
     search::Search,
     store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
-    telemetry::Metrics,
+    telemetry::{Failures, Metrics},
     vault::{ProcessKey, Vault, VaultError},
 };
 
@@ -277,7 +277,8 @@ fn services(
         .with_toolkits(gateway.clone());
     let ingest = Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work.clone())
         .shown_as(config.path_map.clone())
-        .without(own_folders(config));
+        .without(own_folders(config))
+        .choosing_in(config.page.folder_roots.clone());
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
     let place = (config.path_map.clone(), work);
     Ok(api::Services {
@@ -291,6 +292,9 @@ fn services(
         embedder: Arc::clone(embedder),
         codex,
         path_map: config.path_map.clone(),
+        page: config.page.clone(),
+        settings: config.settings.clone(),
+        failures: Failures::default(),
         mcp_port: mcp.port(),
         metrics,
         vault: vault.clone(),
@@ -314,7 +318,8 @@ fn serve(
     groups: &Groups,
 ) -> Result<(), StartError> {
     let http = &config.http;
-    let mcp_handler = Mcp::new(services.chat.clone(), http, services.relays.clone())?;
+    let failures = services.failures.clone();
+    let mcp_handler = Mcp::new(services.chat.clone(), http, services.relays.clone(), failures)?;
     let requests = services.metrics.requests.clone();
     let main_handler = Api::new(services, http)?;
     let gate = gate::mcp(bearers.clone());

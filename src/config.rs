@@ -4,7 +4,9 @@ mod embedding;
 mod env;
 mod environment;
 mod http;
+mod page;
 mod secret_key;
+mod settings;
 mod toolkits;
 
 use std::{
@@ -17,7 +19,9 @@ pub use embedding::Embedding;
 pub use env::{ConfigError, HANDOVER, from_environment, from_pairs, hide_keys, program};
 pub use environment::Environment;
 pub use http::Http;
+pub use page::{Editor, Page};
 pub use secret_key::{InvalidKey, SecretKey};
+pub use settings::{Setting, Source};
 pub use toolkits::{
     AgentTools, Allow, Document, Entry, Fence, InvalidName, Requested, Spec, SpecReader,
     ToolkitName, Toolkits, Transport, first_file,
@@ -46,8 +50,11 @@ pub struct Config {
     pub relays: Relays,
     /// How many conversations of the page are kept; 0 keeps none.
     pub conversations_kept: usize,
+    pub page: Page,
     /// Variables that were taken out of the environment, for a server that this process starts.
     pub handed: Vec<(String, Secret)>,
+    /// All settings for people to look at.
+    pub settings: Vec<Setting>,
     pub store: Store,
     /// The server that keeps the index; `None` is the embedded store.
     pub qdrant: Option<Qdrant>,
@@ -65,6 +72,16 @@ pub struct Config {
 }
 
 impl Config {
+    /// Watches, as an argument of the command asks for.
+    #[must_use]
+    pub fn watching(mut self) -> Self {
+        self.watch = true;
+        if let Some(setting) = self.settings.iter_mut().find(|one| one.name == "WATCH") {
+            (setting.value, setting.source) = (Some("true".to_owned()), Source::Argument);
+        }
+        self
+    }
+
     pub fn main_address(&self) -> SocketAddr {
         SocketAddr::new(self.host, self.port)
     }

@@ -11,6 +11,8 @@ pub enum Code {
     ValidationFailed,
     /// No indexed repository has that name, id or path.
     RepoNotFound,
+    /// There is no such folder among those that may be listed.
+    FolderNotFound,
     /// No ingest run has that id.
     RunNotFound,
     /// No conversation has that id.
@@ -65,6 +67,7 @@ impl Code {
         match self {
             Self::ValidationFailed => "VALIDATION_FAILED",
             Self::RepoNotFound => "REPO_NOT_FOUND",
+            Self::FolderNotFound => "FOLDER_NOT_FOUND",
             Self::RunNotFound => "RUN_NOT_FOUND",
             Self::ConversationNotFound => "CONVERSATION_NOT_FOUND",
             Self::Unauthorized => "UNAUTHORIZED",

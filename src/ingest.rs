@@ -5,11 +5,14 @@
 //! embedded and written, the new before the old is deleted. A run happens when somebody asks for it, or
 //! when [`watch`] sees a change.
 
+mod about;
 pub mod discover;
 mod error;
+mod folders;
 mod inspect;
 mod mend;
 mod names;
+mod past;
 mod pipeline;
 pub mod plan;
 mod pulse;
@@ -23,7 +26,7 @@ mod worker;
 
 use std::{
     collections::HashSet,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -33,10 +36,13 @@ use tokio::{
 };
 
 use self::{
+    about::Counted,
+    folders::Chooser,
     pipeline::{Deps, Folders, Job, Origin},
     plan::Mode,
     pulse::Watchdog,
     runs::{Bounds, Lane, Runs},
+    watch::Watches,
 };
 use crate::{
     config::{self, PathMap},
@@ -46,11 +52,15 @@ use crate::{
     task::Tasks,
 };
 
+pub use about::{About, LanguageCount};
 pub use error::IngestError;
+pub use folders::{Choice, Listing};
+pub use past::{Missing, PastRun};
 pub use root::{Request, RootStatus};
 pub use scope::Scope;
 pub use skip::{Reason, Skipped};
 pub use status::{RunCounts, State, Status};
+pub use watch::Watching;
 
 /// Starts and follows runs. Clones share the queue.
 #[derive(Clone)]
@@ -59,6 +69,7 @@ pub struct Ingest {
     paths: PathMap,
     /// Folders that are never indexed.
     own: Arc<[PathBuf]>,
+    chooser: Chooser,
 }
 
 /// What the worker and all clones share.
@@ -67,6 +78,10 @@ struct Shared {
     runs: Mutex<Runs>,
     /// Wakes the workers.
     queued: Notify,
+    /// How the watcher does.
+    watches: Watches,
+    /// Languages of roots.
+    counted: Counted,
 }
 
 impl Shared {
@@ -125,13 +140,16 @@ impl Ingest {
         let folders = Folders::default();
         let watchdog = Watchdog::new(tasks.clone());
         let lookups = Watchdog::new(tasks.clone());
+        let chooser = Chooser::new(Vec::new(), tasks.clone());
         let deps = Deps { store, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
         let runs = Mutex::new(Runs::new(bounds));
-        let shared = Arc::new(Shared { deps, runs, queued: Notify::new() });
+        let (watches, counted) = (Watches::default(), Counted::default());
+        let queued = Notify::new();
+        let shared = Arc::new(Shared { deps, runs, queued, watches, counted });
         for lane in [Lane::All, Lane::Watch] {
             shared.deps.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }
-        Self { shared, paths: PathMap::default(), own: Arc::default() }
+        Self { shared, paths: PathMap::default(), own: Arc::default(), chooser }
     }
 
     /// Shows paths to clients as `paths` says.
@@ -144,6 +162,18 @@ impl Ingest {
     #[must_use]
     pub fn without(self, own: Vec<PathBuf>) -> Self {
         Self { own: own.into(), ..self }
+    }
+
+    /// Lets people choose from folders below `allowed`.
+    #[must_use]
+    pub fn choosing_in(self, allowed: Vec<PathBuf>) -> Self {
+        let chooser = Chooser::new(allowed, self.shared.deps.tasks.clone());
+        Self { chooser, ..self }
+    }
+
+    /// Lists the folders in a folder that can be indexed; without one, those that may be chosen from.
+    pub async fn folders(&self, path: Option<&Path>) -> Result<Listing, IngestError> {
+        self.chooser.list(path, &self.own).await
     }
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
@@ -178,6 +208,7 @@ impl Ingest {
     /// From now on keeps every root as its folder is, until the tasks stop. Must be called on a
     /// runtime, once.
     pub fn keep_current(&self) {
+        self.shared.watches.begin();
         self.shared.deps.tasks.spawn(watch::watch(Arc::clone(&self.shared)));
     }
 
@@ -245,6 +276,6 @@ impl Ingest {
         let mut roots = self.shared.deps.store.roots().await?;
         roots.extend(self.shared.runs().active_roots().map(|(root, ..)| root.clone()));
         let found = self.paths.root(&roots, reference).cloned();
-        found.ok_or_else(|| IngestError::RootNotFound(reference.chars().take(200).collect()))
+        found.ok_or_else(|| IngestError::unknown(reference))
     }
 }

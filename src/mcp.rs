@@ -17,6 +17,7 @@ use crate::{
     config::Http,
     mcp_http::{self, Relays},
     net::{self, Handler, Request, Response},
+    telemetry::Failures,
 };
 use protocol::Questions;
 
@@ -30,9 +31,14 @@ pub struct Mcp {
 
 impl Mcp {
     /// Builds the handler; fails only when the tool's schema is invalid.
-    pub fn new(chat: Chat, http: &Http, relays: Relays) -> Result<Self, SchemaError> {
+    pub fn new(
+        chat: Chat,
+        http: &Http,
+        relays: Relays,
+        failures: Failures,
+    ) -> Result<Self, SchemaError> {
         Ok(Self {
-            questions: Questions::new(chat, http.max_result_bytes)?,
+            questions: Questions::new(chat, http.max_result_bytes, failures)?,
             bounds: mcp_http::bounds(http),
             relays,
         })

@@ -2,10 +2,13 @@
 
 mod chat;
 mod conversations;
+mod folders;
 mod health;
 mod listing;
 mod map;
+mod repository;
 mod roots;
+mod settings;
 mod source;
 mod tokens;
 mod toolkits;
@@ -18,13 +21,16 @@ pub use conversations::{
     AboutConversation, Asked, Conversations, Deleted, DeletedAll, ListedConversation,
     NumberedFrame, TurnBegun, TurnStands, WholeConversation, WholeTurn,
 };
+pub use folders::{Folders, ListedFolder, PageConfig};
 pub use health::{
     CodexHealth, EmbedderHealth, Health, McpHealth, SandboxHealth, StoreHealth, ToolkitHealth,
     UnreadRepo, WholeHealth,
 };
 pub use listing::{ListedHit, Listing, Part};
 pub use map::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn};
+pub use repository::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository};
 pub use roots::{ListedRoot, Removed, RemovedRoot, Repo, Repos, Roots, Started};
+pub use settings::{ListedFailure, ListedSetting, RecentFailures, Settings};
 pub use source::{LineShown, SourceShown};
 pub use tokens::{ConfigStored, ListedToken, Revoked, TokenList, TokenMade};
 pub use toolkits::{AllowedFile, ProposedToolkit, ToolAnswer};

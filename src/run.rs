@@ -45,7 +45,7 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         return Ok(stdio(asked, &config).await?);
     }
     if let Command::Serve { reembed, watch, no_repair, until_idle, .. } = command {
-        let mut config = Config { watch: watch || config.watch, ..config };
+        let mut config = if watch { config.watching() } else { config };
         config.store.repairs = !no_repair;
         config.relays.until_idle = until_idle;
         if until_idle {

@@ -95,6 +95,15 @@ pub struct Health {
     pub chunks: u64,
 }
 
+/// How much room something takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// On disk, or about to be there.
+    pub bytes: u64,
+    /// Whether files are shared with others, and these bytes are the part by the number of chunks.
+    pub is_estimate: bool,
+}
+
 /// Keeps roots, files and chunks, and finds the nearest chunks. Every engine passes
 /// `tests/it/store_suite.rs`.
 ///
@@ -207,6 +216,11 @@ pub trait VectorStore: Send + Sync {
 
     /// Returns what was found damaged, and which roots are not yet repaired.
     fn damage(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns how much room a root takes, at a glance; `None` where the engine does not know.
+    fn size(&self, _of: RootId) -> Option<Size> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! Logging, on standard error so that standard output stays for answers, and metrics.
 
+mod failures;
 mod metrics;
 mod panics;
 
@@ -11,6 +12,7 @@ use std::{
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{Log, LogFormat};
+pub use failures::{Failed, Failures};
 pub use metrics::{
     Counted, Metrics, Outcome, REQUEST, Request, Timed, ToolCall, ToolkitLabel, ToolkitStart,
     ToolkitUse,

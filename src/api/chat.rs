@@ -6,7 +6,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 
-use super::{Services, error::ApiError};
+use super::{
+    Services,
+    error::{ApiError, note_end},
+};
 use crate::{
     chat::{Ask, Event, Failure, Outcome, Turn},
     codex::Presence,
@@ -105,7 +108,13 @@ pub(super) async fn ask(
 }
 
 /// Streams a turn. Dropping the reply drops the turn, which interrupts Codex.
-pub(super) fn streamed(turn: Turn, keep_alive: std::time::Duration) -> Response {
+pub(super) fn streamed(
+    services: &Services,
+    turn: Turn,
+    keep_alive: std::time::Duration,
+) -> Response {
+    let failures = services.failures.clone();
+    let turn = turn.inspect(move |event| note_end(&failures, event, "/chat"));
     sse::reply(turn.map(|event| written(&frame(event))).inspect(log), keep_alive)
 }
 

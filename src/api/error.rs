@@ -5,9 +5,10 @@ use std::error::Error;
 use hyper::StatusCode;
 use tracing::{error, warn};
 
+use super::Services;
 use crate::{
     archive::ArchiveError,
-    chat::ChatError,
+    chat::{ChatError, Event, Outcome},
     codex::{CodexError, Unavailable},
     domain::{InvalidId, InvalidPrincipal, InvalidQuestion},
     error::{Code, chain},
@@ -16,8 +17,14 @@ use crate::{
     ingest::IngestError,
     net::{self, Response, reply},
     search::SearchError,
+    telemetry::Failures,
     vault::VaultError,
 };
+
+/// The listener, in lists of failures.
+pub(super) const MAIN: &str = "main";
+/// What monitors ask about.
+const READY: &str = "/ready";
 
 /// Why a request is not done.
 #[derive(Debug)]
@@ -59,36 +66,84 @@ impl ApiError {
         }
     }
 
+    /// Returns the code and the message of what is wrong with the server, and not with a request.
+    fn of_ours(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Refused(error @ net::HttpError::Internal) => {
+                Some((error.code(), error.to_string()))
+            }
+            Self::Unavailable(Unavailable { reason, hint }) => {
+                Some((Code::LlmUnavailable.as_str(), format!("{reason}; {hint}")))
+            }
+            Self::Failed { code: Code::Internal, .. } => {
+                Self::Refused(net::HttpError::Internal).of_ours()
+            }
+            Self::Failed { code, message } if is_unavailable(*code) => {
+                Some((code.as_str(), message.clone()))
+            }
+            Self::Refused(_) | Self::Arguments(_) | Self::Failed { .. } => None,
+        }
+    }
+
     /// Takes over a failure of a service and logs its chain of causes where it is ours.
     fn failed(code: Code, failure: &dyn Error) -> Self {
-        match code {
-            Code::Internal => error!(error = %chain(failure), "request failed"),
-            Code::EmbedModelMissing
-            | Code::EmbedModelMismatch
-            | Code::StoreUnavailable
-            | Code::ToolkitUnavailable
-            | Code::VaultUnavailable
-            | Code::ArchiveUnavailable
-            | Code::LlmUnavailable => warn!(error = %chain(failure), "service unavailable"),
-            Code::ValidationFailed
-            | Code::RepoNotFound
-            | Code::RunNotFound
-            | Code::ConversationNotFound
-            | Code::ToolkitNotFound
-            | Code::Unauthorized
-            | Code::Forbidden
-            | Code::TokenExists
-            | Code::TokenNotFound
-            | Code::TurnNotFound
-            | Code::FileNotFound
-            | Code::IngestRequired
-            | Code::Busy
-            | Code::TurnFailed
-            | Code::ContextWindowExceeded
-            | Code::TurnTimedOut
-            | Code::Cancelled => {}
+        if code == Code::Internal {
+            error!(error = %chain(failure), "request failed");
+        } else if is_unavailable(code) {
+            warn!(error = %chain(failure), "service unavailable");
         }
         Self::Failed { code, message: failure.to_string() }
+    }
+}
+
+/// Whether a code says that a part of the server cannot be used.
+fn is_unavailable(code: Code) -> bool {
+    match code {
+        Code::EmbedModelMissing
+        | Code::EmbedModelMismatch
+        | Code::StoreUnavailable
+        | Code::ToolkitUnavailable
+        | Code::VaultUnavailable
+        | Code::ArchiveUnavailable
+        | Code::LlmUnavailable => true,
+        Code::Internal
+        | Code::ValidationFailed
+        | Code::RepoNotFound
+        | Code::FolderNotFound
+        | Code::RunNotFound
+        | Code::ConversationNotFound
+        | Code::ToolkitNotFound
+        | Code::Unauthorized
+        | Code::Forbidden
+        | Code::TokenExists
+        | Code::TokenNotFound
+        | Code::TurnNotFound
+        | Code::FileNotFound
+        | Code::IngestRequired
+        | Code::Busy
+        | Code::TurnFailed
+        | Code::ContextWindowExceeded
+        | Code::TurnTimedOut
+        | Code::Cancelled => false,
+    }
+}
+
+impl Services {
+    /// Notes a failure that a client was told of, if it is one of the server. Monitors ask about those again and
+    /// again.
+    pub(super) fn note(&self, error: &ApiError, path: &str) {
+        if let Some((code, message)) = error.of_ours().filter(|_| path != READY) {
+            self.failures.note(MAIN, (code, &message), Some(path));
+        }
+    }
+}
+
+/// Notes how a turn failed, if it did and nobody wanted it.
+pub(super) fn note_end(failures: &Failures, event: &Event, path: &str) {
+    if let Event::Ended(Outcome { failure: Some(failure), .. }) = event
+        && failure.code != Code::Cancelled
+    {
+        failures.note(MAIN, (failure.code.as_str(), &failure.message), Some(path));
     }
 }
 
@@ -207,6 +262,7 @@ fn status(code: Code) -> StatusCode {
         Code::Unauthorized => StatusCode::UNAUTHORIZED,
         Code::Forbidden => StatusCode::FORBIDDEN,
         Code::RepoNotFound
+        | Code::FolderNotFound
         | Code::RunNotFound
         | Code::ConversationNotFound
         | Code::ToolkitNotFound

@@ -4,9 +4,9 @@ use super::{
     Parts, arguments,
     conversations::{self, Parameters},
     error::ApiError,
-    listing, map,
+    folders, listing, map, repository,
     route::ForPage,
-    source, turns,
+    source, status, turns,
 };
 use crate::net::{Request, Response};
 
@@ -49,6 +49,11 @@ impl Parts {
                 request.refuse_other_than_json()?;
                 conversations::delete_all(services, who).await
             }
+            ForPage::Config => Ok(folders::config(services)),
+            ForPage::Folders => folders::list(services, request.query()).await,
+            ForPage::Repository { reference } => repository::read(services, reference).await,
+            ForPage::Settings => Ok(status::settings(services)),
+            ForPage::Failures => Ok(status::failures(services)),
             ForPage::Search => {
                 let search = arguments(request, &self.listing_schema).await?;
                 listing::search(services, search).await

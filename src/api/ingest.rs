@@ -81,7 +81,10 @@ pub(super) async fn roots(services: &Services) -> Result<Response, ApiError> {
     Ok(reply::json(StatusCode::OK, &Roots { roots }))
 }
 
-fn listed(RootStatus { root, state, run_id }: RootStatus, services: &Services) -> ListedRoot {
+pub(super) fn listed(
+    RootStatus { root, state, run_id }: RootStatus,
+    services: &Services,
+) -> ListedRoot {
     ListedRoot {
         id: root.id,
         name: root.name,

@@ -17,10 +17,15 @@ use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};
 
 use self::shown::Shown;
-use super::{Services, error::ApiError, repos, tools};
+use super::{
+    Services,
+    error::{ApiError, MAIN},
+    repos, tools,
+};
 use crate::{
     domain::{FILES_META, Root, SEARCH_TOOL, UnknownRoot, plain_name},
     error::{Code, chain},
+    net::HttpError,
     replies::Repo,
     search::{self, SearchError},
     telemetry::ToolCall,
@@ -127,14 +132,14 @@ impl RawSearch {
     async fn list(&self) -> Result<ToolResult, CallError> {
         let only = match self.only(None).await {
             Ok(only) => only,
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         match repos::repos(&self.services).await {
             Ok(mut repos) => {
                 repos.repos.retain(|repo| only.as_ref().is_none_or(|root| repo.id == root.id));
                 Ok(ToolResult::text(listed(&repos.repos)))
             }
-            Err(failure) => failed(failure.code(), &failure),
+            Err(failure) => self.failed(failure.code(), &failure),
         }
     }
 
@@ -146,18 +151,18 @@ impl RawSearch {
         let arguments = match self.only(arguments.repository()).await {
             Ok(None) => arguments,
             Ok(Some(root)) => arguments.within(&root),
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         let query = arguments
             .query_or(DEFAULT_LIMIT)
             .map_err(|error| CallError::Arguments(vec![error.to_string()]))?;
         let found = match self.services.find(&query).await {
             Ok(found) => found,
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         let freshness = match self.services.search.freshness(&found).await {
             Ok(freshness) => freshness,
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         let known = self.shown.of(conversation);
         let excerpt = search::excerpt(&found, query.text(), &freshness, &known, MAX_TEXT_BYTES);
@@ -231,24 +236,33 @@ impl RawSearch {
     }
 }
 
-/// Maps a failure to what the calling model should read. A bug is hidden; the log has it.
-fn failed(code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, CallError> {
-    let advice = match code {
-        Code::Internal => {
-            error!(error = %chain(failure), "tool failed");
-            return Err(CallError::Error(Error::internal()));
-        }
-        Code::RepoNotFound => "Leave `repository` out to search all.",
-        Code::IngestRequired => {
-            "Ask the user to index one with `codeinfo ingest PATH`, and read files directly meanwhile."
-        }
-        Code::Busy => "Try again in a moment.",
-        _ => {
-            warn!(error = %chain(failure), "tool failed");
-            "Retry once; if it fails again, tell the user and read files directly."
-        }
-    };
-    Ok(ToolResult::error(format!("{code}: {failure}. {advice}")))
+impl RawSearch {
+    /// Maps a failure to what the calling model should read. A bug is hidden; the log has it.
+    fn failed(&self, code: Code, failure: &dyn std::error::Error) -> Result<ToolResult, CallError> {
+        let advice = match code {
+            Code::Internal => {
+                error!(error = %chain(failure), "tool failed");
+                self.note(code, &HttpError::Internal.to_string());
+                return Err(CallError::Error(Error::internal()));
+            }
+            Code::RepoNotFound => "Leave `repository` out to search all.",
+            Code::IngestRequired => {
+                "Ask the user to index one with `codeinfo ingest PATH`, and read files directly meanwhile."
+            }
+            Code::Busy => "Try again in a moment.",
+            _ => {
+                warn!(error = %chain(failure), "tool failed");
+                self.note(code, &failure.to_string());
+                "Retry once; if it fails again, tell the user and read files directly."
+            }
+        };
+        Ok(ToolResult::error(format!("{code}: {failure}. {advice}")))
+    }
+
+    /// Notes what went wrong with the server.
+    fn note(&self, code: Code, message: &str) {
+        self.services.failures.note(MAIN, (code.as_str(), message), Some("/mcp"));
+    }
 }
 
 /// One line for each repository, as many as fit.

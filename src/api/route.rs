@@ -4,7 +4,7 @@ mod for_page;
 
 use hyper::Method;
 
-pub(super) use self::for_page::ForPage;
+pub(super) use self::for_page::{ForPage, PAGE_CONFIG};
 use super::{page, toolkits::Action};
 
 /// What a request is for.
@@ -74,7 +74,9 @@ pub(super) enum Route<'a> {
 pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
     match (method, path) {
         (&Method::GET | &Method::HEAD, []) => Route::Asset { name: page::INDEX },
-        (&Method::GET | &Method::HEAD, ["page", name]) => Route::Asset { name },
+        (&Method::GET | &Method::HEAD, ["page", name]) if *name != PAGE_CONFIG => {
+            Route::Asset { name }
+        }
         (&Method::GET | &Method::HEAD, ["health"]) => Route::Health,
         (&Method::GET | &Method::HEAD, ["ready"]) => Route::Ready,
         (&Method::GET | &Method::HEAD, ["version"]) => Route::Version,

@@ -21,7 +21,7 @@ pub(super) use self::shown::{final_answer, shown_turn};
 use super::{
     Services,
     chat::{self, Arguments},
-    error::ApiError,
+    error::{ApiError, note_end},
 };
 use crate::{
     archive::{Archive, KeptTurn, Summary, TurnState},
@@ -31,6 +31,7 @@ use crate::{
     net::{Request, Response, reply, sse},
     replies::{Asked, TurnBegun, TurnStands},
     task::Tasks,
+    telemetry::Failures,
 };
 
 /// How many turns that ended stay in memory, and how long: for those who come back to one, also where none
@@ -118,13 +119,13 @@ impl Turns {
     }
 
     /// Has a turn run to its end, whoever watches.
-    fn own(&self, live: Arc<Live>, turn: Turn) {
+    fn own(&self, live: Arc<Live>, turn: Turn, failures: Failures) {
         self.lives().all.insert(live.id(), Arc::clone(&live));
-        let follow = self.clone().follow(live, turn);
+        let follow = self.clone().follow(live, turn, failures);
         self.tasks.spawn(follow.instrument(Span::current()));
     }
 
-    async fn follow(self, live: Arc<Live>, mut turn: Turn) {
+    async fn follow(self, live: Arc<Live>, mut turn: Turn, failures: Failures) {
         // So that a turn which a crash ends is there afterwards.
         self.keep(&live).await;
         let state = loop {
@@ -139,6 +140,7 @@ impl Turns {
                 Some(_) => TurnState::Running,
             };
             if let Some(event) = event {
+                note_end(&failures, &event, "/turns");
                 let taken = Arc::clone(&live);
                 let write = move || taken.take(&chat::frame(event));
                 drop(self.tasks.spawn_blocking(write).await);
@@ -215,7 +217,7 @@ pub(super) async fn start(
         conversation_id: turn.conversation(),
         model_id: turn.model().to_owned(),
     };
-    turns.own(Arc::new(live), turn);
+    turns.own(Arc::new(live), turn, services.failures.clone());
     Ok(reply::json(StatusCode::ACCEPTED, &reply))
 }
 

@@ -13,7 +13,7 @@ use self::frame::Frame;
 use super::{
     Parts,
     chat::{self, Arguments},
-    error::ApiError,
+    error::{ApiError, note_end},
 };
 use crate::{
     chat::Event,
@@ -59,6 +59,9 @@ impl Schemas {
         }
     }
 }
+
+/// Where sockets are opened.
+const PATH: &str = "/ws";
 
 /// What a client asks for.
 enum Asked {
@@ -183,6 +186,7 @@ impl Session {
     fn report(&mut self, event: Option<Result<Event, ApiError>>) {
         match event {
             Some(Ok(event)) => {
+                note_end(&self.parts.services.failures, &event, PATH);
                 let is_end = matches!(event, Event::Ended(_));
                 match Frame::of(event) {
                     Some(frame) if is_end => self.end(&frame),
@@ -191,6 +195,7 @@ impl Session {
                 }
             }
             Some(Err(failure)) => {
+                self.parts.services.note(&failure, PATH);
                 let (code, message) = failure.in_words();
                 self.end(&Frame::error(code, message));
             }

@@ -2,7 +2,10 @@
 
 mod embedding;
 mod handover;
+mod listed;
+mod page;
 mod qdrant;
+mod raw;
 mod toolkits;
 
 use std::{
@@ -15,6 +18,7 @@ use std::{
 use serde::{Deserialize, de::IntoDeserializer};
 
 pub use self::handover::{VARIABLE as HANDOVER, hide_keys};
+use self::raw::Raw;
 use super::{
     Approval, Codex, Config, EFFORTS, Environment, Guard, Http, Ingest, Log, LogFormat, PathMap,
     Relays, Sandbox, Secret, Store, WebSearch,
@@ -36,90 +40,8 @@ pub enum ConfigError {
 const MAX_SECONDS: u64 = 366 * 24 * 60 * 60;
 /// The longest silence in a long reply that can be set, an hour.
 const MAX_KEEP_ALIVE_MS: u64 = 60 * 60 * 1000;
-/// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
-const CONVERSATIONS_KEPT: usize = 200;
-const MAX_CONVERSATIONS_KEPT: usize = 10_000;
 /// The largest count that can be set; more than any semaphore holds makes no sense as a bound.
 const MAX_BOUND: usize = u32::MAX as usize;
-
-/// The variables as text, before checking. Defaults stand beside their fields and in
-/// `.env.example`.
-#[derive(Debug, Deserialize)]
-struct Raw {
-    host: Option<String>,
-    #[serde(default = "default_port")]
-    port: u16,
-    #[serde(default = "default_mcp_port")]
-    mcp_port: u16,
-    data_dir: Option<PathBuf>,
-    host_ingest_dir: Option<PathBuf>,
-    ingest_dir: Option<PathBuf>,
-    qdrant_url: Option<String>,
-    qdrant_api_key: Option<String>,
-    qdrant_collection: Option<String>,
-    qdrant_shards: Option<u32>,
-    qdrant_replication: Option<u32>,
-    qdrant_write_consistency: Option<u32>,
-    qdrant_timeout_secs: Option<u64>,
-    qdrant_retry_secs: Option<u64>,
-    embedding_url: Option<String>,
-    embedding_model: Option<String>,
-    embedding_api_key: Option<String>,
-    embedding_dimensions: Option<usize>,
-    embedding_query_prefix: Option<String>,
-    embedding_document_prefix: Option<String>,
-    embedding_batch: Option<usize>,
-    embedding_batch_tokens: Option<usize>,
-    embedding_max_tokens: Option<usize>,
-    embedding_concurrency: Option<usize>,
-    embedding_timeout_secs: Option<u64>,
-    #[serde(default)]
-    allowed_hosts: Vec<String>,
-    #[serde(default)]
-    allowed_origins: Vec<String>,
-    max_body_bytes: Option<usize>,
-    max_connections: Option<usize>,
-    max_batch: Option<usize>,
-    mcp_result_bytes: Option<usize>,
-    read_timeout_secs: Option<u64>,
-    write_timeout_secs: Option<u64>,
-    keep_alive_ms: Option<u64>,
-    max_file_bytes: Option<u64>,
-    max_queued_runs: Option<usize>,
-    conversations_kept: Option<usize>,
-    watch: Option<String>,
-    auto_index: Option<String>,
-    idle_exit_secs: Option<u64>,
-    hnsw_min_chunks: Option<u64>,
-    shutdown_grace_secs: Option<u64>,
-    no_proxy: Option<String>,
-    codex_bin: Option<PathBuf>,
-    codex_home: Option<PathBuf>,
-    codex_workdir: Option<PathBuf>,
-    codex_model: Option<String>,
-    codex_effort: Option<String>,
-    codex_sandbox: Option<String>,
-    codex_approval: Option<String>,
-    codex_shell: Option<String>,
-    codex_network: Option<String>,
-    codex_private: Option<String>,
-    codex_web_search: Option<String>,
-    codex_turn_timeout_secs: Option<u64>,
-    codex_request_timeout_secs: Option<u64>,
-    codex_presence_secs: Option<u64>,
-    codex_max_turns: Option<usize>,
-    codex_max_waiting: Option<usize>,
-    toolkits_enabled: Option<String>,
-    toolkits_file: Option<PathBuf>,
-    toolkits_max: Option<usize>,
-    toolkits_direct_max: Option<usize>,
-    toolkits_max_steps: Option<usize>,
-    toolkits_prompt: Option<String>,
-    auth: Option<String>,
-    secret_key: Option<String>,
-    log_level: Option<String>,
-    log_format: Option<String>,
-}
 
 /// A yes or no in the spellings people use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -159,7 +81,8 @@ pub fn from_pairs(
 ) -> Result<Config, ConfigError> {
     let set: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     let environment = Environment::new(set.iter().cloned());
-    let mut config = check(envy::from_iter(set)?, path)?;
+    let mut config = check(envy::from_iter(set.iter().cloned())?, path)?;
+    config.settings = listed::listed(&set, &config);
     config.codex.environment = environment;
     Ok(config)
 }
@@ -191,13 +114,15 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         http: http(&raw)?,
         ingest: ingest(&raw)?,
         watch: choice("WATCH", raw.watch.as_ref(), Switch::Off)? == Switch::On,
-        conversations_kept: conversations_kept(raw.conversations_kept)?,
+        conversations_kept: page::conversations_kept(raw.conversations_kept)?,
+        page: page::page(&raw)?,
         relays: Relays {
             auto_index: choice("AUTO_INDEX", raw.auto_index.as_ref(), Switch::Off)? == Switch::On,
             idle_exit: seconds("IDLE_EXIT_SECS", raw.idle_exit_secs, 600)?,
             until_idle: false,
         },
         handed: Vec::new(),
+        settings: Vec::new(),
         store: Store { seal_chunks: 4096, background_merge: true, repairs: true },
         qdrant: qdrant::qdrant(&raw)?,
         embedding: embedding::embedding(&raw)?,
@@ -335,15 +260,6 @@ fn choice<T: serde::de::DeserializeOwned>(
     let text = text.trim();
     let read: Result<T, serde::de::value::Error> = T::deserialize(text.into_deserializer());
     read.map_err(|error| invalid(variable, &format!("is `{text}`: {error}")))
-}
-
-fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigError> {
-    let kept = set.unwrap_or(CONVERSATIONS_KEPT);
-    if kept > MAX_CONVERSATIONS_KEPT {
-        let reason = format!("must be at most {MAX_CONVERSATIONS_KEPT}; 0 keeps none");
-        return Err(invalid("CONVERSATIONS_KEPT", &reason));
-    }
-    Ok(kept)
 }
 
 fn positive(

@@ -43,6 +43,17 @@ pub enum IngestError {
         .path.display()
     )]
     Crowded { path: PathBuf },
+    /// No folder is allowed to be chosen from.
+    #[error(
+        "folders are not listed, because `FOLDER_ROOTS` is `none`; type the path of a folder instead"
+    )]
+    ChooserOff,
+    /// The folder is not below an allowed one.
+    #[error("`path` is not below a folder of `FOLDER_ROOTS`")]
+    FolderOutside,
+    /// There is no such folder, or none that can be indexed.
+    #[error("`{}` is no folder that can be listed", .0.display())]
+    FolderNotFound(PathBuf),
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
@@ -73,6 +84,11 @@ pub enum IngestError {
 }
 
 impl IngestError {
+    /// Says that no root is called `reference`, as far as it is shown.
+    pub(super) fn unknown(reference: &str) -> Self {
+        Self::RootNotFound(reference.chars().take(200).collect())
+    }
+
     /// Returns the kind of failure.
     pub fn code(&self) -> Code {
         match self {
@@ -80,6 +96,8 @@ impl IngestError {
             | Self::ShownTwice { .. }
             | Self::Name(_)
             | Self::TooManyFiles { .. } => Code::ValidationFailed,
+            Self::ChooserOff | Self::FolderOutside => Code::Forbidden,
+            Self::FolderNotFound(_) => Code::FolderNotFound,
             Self::RootNotFound(_) => Code::RepoNotFound,
             Self::RunNotFound(_) => Code::RunNotFound,
             Self::QueueFull(_)

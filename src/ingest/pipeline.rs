@@ -28,11 +28,12 @@ use self::{index_state::IndexState, readers::Reading, write::Embedded};
 use super::{
     discover::{Discovered, Found},
     error::IngestError,
+    past::Missing,
     plan::{self, Mode, Plan, Records},
     pulse::Watchdog,
     scope::Scope,
     skip::Reason,
-    status::{Progress, State},
+    status::{Found as AtEnd, Progress, State},
 };
 use crate::{
     beneath::Beneath,
@@ -136,6 +137,7 @@ async fn run_leased(
         private: BTreeSet::new(),
         index_state: IndexState::new(Records::new(), false),
         has_begun: false,
+        part: None,
         progress,
         cancel,
     };
@@ -167,6 +169,8 @@ struct Run<'a> {
     index_state: IndexState,
     /// Whether the root says that it is being changed.
     has_begun: bool,
+    /// The part of the root that it looks at; `None` is the whole.
+    part: Option<Arc<Scope>>,
     progress: Progress,
     cancel: CancellationToken,
 }
@@ -194,6 +198,7 @@ impl Run<'_> {
             let seen = scan::within(deps, &self.root, &scope, &self.cancel).await?;
             self.index_state = IndexState::of_part(seen.records, before.counts);
             self.private = private::walked(known, Some(&scope), &seen.discovered);
+            self.part = Some(scope);
             (seen.folder, seen.discovered)
         } else {
             let (folder, discovered) = scan::walk(deps, &self.root, None, &self.cancel).await?;
@@ -360,6 +365,8 @@ impl Run<'_> {
         before: Option<Root>,
         ended: &Result<State, IngestError>,
     ) -> Result<(), IngestError> {
+        let missing = Missing::of(&self.index_state.skips);
+        self.progress.end(AtEnd { missing, part: self.part.clone() });
         if let Some(notes) = self.index_state.notes(ended.is_ok()) {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
             self.progress.update(|status| status.message = Some(notes));

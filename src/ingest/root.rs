@@ -63,26 +63,28 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
         std::io::ErrorKind::PermissionDenied => refused("cannot be read: permission denied"),
         _ => refused("cannot be read"),
     })?;
-    if canonical.to_str().is_none() {
-        return Err(refused("is not UTF-8"));
-    }
-    if secret::is_private_folder(&canonical) {
-        return Err(refused(
-            "is, or lies in, a folder for keys and passwords, which is never indexed",
-        ));
-    }
     if canonical.parent().is_none() {
         return Err(refused("is the whole file system; name the folder of one repository"));
     }
-    if SYSTEM.iter().any(|folder| canonical.starts_with(folder)) {
-        return Err(refused(
-            "is, or lies in, a folder that shows the state of the system, not files",
-        ));
+    if let Some(reason) = refusal(&canonical) {
+        return Err(refused(reason));
     }
     if !canonical.is_dir() {
         return Err(refused("is not a folder"));
     }
     Ok(canonical)
+}
+
+/// Says why nothing of a folder is ever indexed, if that follows from its canonical path.
+pub(super) fn refusal(canonical: &Path) -> Option<&'static str> {
+    if canonical.to_str().is_none() {
+        return Some("is not UTF-8");
+    }
+    if secret::is_private_folder(canonical) {
+        return Some("is, or lies in, a folder for keys and passwords, which is never indexed");
+    }
+    let is_system = SYSTEM.iter().any(|folder| canonical.starts_with(folder));
+    is_system.then_some("is, or lies in, a folder that shows the state of the system, not files")
 }
 
 /// Refuses a folder whose path clients already know as that of another root: one of before `INGEST_DIR`

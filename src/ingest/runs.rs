@@ -10,8 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::IngestError,
+    past::{Past, PastRun},
     pipeline::{Job, Origin},
     plan::Mode,
+    scope::Scope,
     status::{State, Status},
 };
 use crate::domain::{Root, RootId, RunId, Timestamp};
@@ -48,6 +50,7 @@ pub(super) struct Runs {
     removing: HashSet<RootId>,
     /// The names that roots got in this process, so that two runs that wait cannot get the same.
     names: HashMap<RootId, String>,
+    past: Past,
 }
 
 /// How a run ended.
@@ -133,6 +136,7 @@ impl Runs {
             deferred: HashSet::new(),
             removing: HashSet::new(),
             names: HashMap::new(),
+            past: Past::default(),
         }
     }
 
@@ -276,6 +280,17 @@ impl Runs {
         self.removing.remove(&root);
         self.names.remove(&root);
         self.ended.remove(&root);
+        self.past.forget(root);
+    }
+
+    /// Notes how a run that looked at `part` of a root went, or at all of it.
+    pub(super) fn note(&mut self, root: RootId, run: PastRun, part: Option<&Scope>) {
+        self.past.note(root, run, part);
+    }
+
+    /// Returns how the last run of a root went, if one ended in this process.
+    pub(super) fn last_run(&self, root: RootId) -> Option<&PastRun> {
+        self.past.of(root)
     }
 
     /// Whether a run of a root waits or works.

@@ -1,6 +1,6 @@
 //! Files that should have been indexed and could not be, counted and named.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use super::discover::ignored;
 
@@ -43,22 +43,24 @@ pub struct Skipped {
     pub reason: Reason,
 }
 
-/// How many skipped files a message names.
-const NAMED: usize = 10;
-
 /// Skipped files: all counted, the first few in order of path named.
 #[derive(Debug, Default)]
 pub(super) struct Skips {
     pub(super) count: u64,
-    named: Vec<(String, Vec<Reason>)>,
+    named: BTreeMap<String, Vec<Reason>>,
     /// The file that was added last, which may have several reasons.
     last: String,
 }
 
 impl Skips {
+    /// How many skipped files are named.
+    pub(super) const NAMED: usize = 200;
+    /// How many of them a message names.
+    const IN_MESSAGE: usize = 10;
+
     /// Adds a file and a reason. Several reasons of one file come one after the other.
     pub(super) fn add(&mut self, Skipped { path, reason }: Skipped) {
-        if let Some((_, reasons)) = self.named.iter_mut().find(|(named, _)| *named == path) {
+        if let Some(reasons) = self.named.get_mut(&path) {
             reasons.push(reason);
             return;
         }
@@ -67,10 +69,16 @@ impl Skips {
         }
         self.count += 1;
         self.last.clone_from(&path);
-        self.named.push((path, vec![reason]));
-        // Readers run side by side; the same files make the same message.
-        self.named.sort_by(|(a, _), (b, _)| a.cmp(b));
-        self.named.truncate(NAMED);
+        // In order: readers run side by side, and the same files make the same message.
+        self.named.insert(path, vec![reason]);
+        if Self::NAMED < self.named.len() {
+            self.named.pop_last();
+        }
+    }
+
+    /// Returns the named files, in order of path, and why each was skipped.
+    pub(super) fn named(&self) -> Vec<(String, String)> {
+        self.named.iter().map(|(path, reasons)| (path.clone(), because(reasons))).collect()
     }
 
     /// Returns `skipped 2 files: a.txt (not UTF-8), b.txt (unreadable)`, or `None` without any.
@@ -78,21 +86,26 @@ impl Skips {
         if self.count == 0 {
             return None;
         }
-        let name = |(path, reasons): &(String, Vec<Reason>)| {
-            let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-            format!("{path} ({})", reasons.join("; "))
-        };
-        let named: Vec<String> = self.named.iter().map(name).collect();
+        let name =
+            |(path, reasons): (&String, &Vec<Reason>)| format!("{path} ({})", because(reasons));
+        let named: Vec<String> = self.named.iter().take(Self::IN_MESSAGE).map(name).collect();
         let files = if self.count == 1 { "file" } else { "files" };
-        let rest = self.count - self.named.len() as u64;
+        let rest = self.count - named.len() as u64;
         let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
         Some(format!("skipped {} {files}: {}{more}", self.count, named.join(", ")))
     }
 }
 
+fn because(reasons: &[Reason]) -> String {
+    let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+    reasons.join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NAMED: usize = Skips::IN_MESSAGE;
 
     #[test]
     fn the_first_few_are_named_and_all_are_counted() {
@@ -116,13 +129,13 @@ mod tests {
         let all = "skipped 2 files: a (too large; not UTF-8), b (too large; not UTF-8)";
         assert_eq!(skips.message().unwrap(), all);
         // Also when it is not named.
-        for _ in 0..2 {
-            for at in 0..NAMED {
-                skips.add(Skipped { path: format!("A{at}"), reason: Reason::TooLarge });
-            }
-            skips.add(Skipped { path: "z".to_owned(), reason: Reason::TooLarge });
+        for at in 0..Skips::NAMED {
+            skips.add(Skipped { path: format!("A{at:03}"), reason: Reason::TooLarge });
         }
+        skips.add(Skipped { path: "z".to_owned(), reason: Reason::TooLarge });
         skips.add(Skipped { path: "z".to_owned(), reason: Reason::NotUtf8 });
-        assert_eq!(skips.count, 13);
+        assert_eq!(skips.count, 203);
+        let named = skips.named();
+        assert_eq!((named.len(), named[199].0.as_str()), (200, "A199"));
     }
 }

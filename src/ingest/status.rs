@@ -2,12 +2,14 @@
 
 use std::{
     fmt,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use super::{past::Missing, scope::Scope};
 use crate::domain::RunId;
 
 /// How far a run is.
@@ -133,6 +135,15 @@ pub(super) struct Progress {
     sender: watch::Sender<Status>,
     started: Instant,
     bytes: Bytes,
+    found: Arc<Mutex<Found>>,
+}
+
+/// What is known of a run at its end, beside its status.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    pub(super) missing: Missing,
+    /// The part of the root that it looked at; `None` is the whole.
+    pub(super) part: Option<Arc<Scope>>,
 }
 
 /// Files differ a thousandfold in size, so that what is left is estimated by bytes.
@@ -144,7 +155,18 @@ struct Bytes {
 
 impl Progress {
     pub(super) fn new(sender: watch::Sender<Status>) -> Self {
-        Self { sender, started: Instant::now(), bytes: Bytes::default() }
+        let found = Arc::default();
+        Self { sender, started: Instant::now(), bytes: Bytes::default(), found }
+    }
+
+    /// Notes what is known at the end.
+    pub(super) fn end(&self, found: Found) {
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    /// Returns what was noted.
+    pub(super) fn found(&self) -> Found {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Status)) {

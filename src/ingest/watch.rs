@@ -15,7 +15,7 @@ mod watched;
 
 use std::{
     collections::HashMap,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -44,6 +44,42 @@ const COMPARE: Duration = Duration::from_secs(30);
 /// How soon a root is tried again whose run could not be asked for.
 const RETRY: Duration = Duration::from_millis(250);
 
+/// Whether a root is kept as its folder is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Watching {
+    /// Nothing watches in this process.
+    Off,
+    /// Changes are taken up at once.
+    On,
+    /// They are not, or later; says why.
+    Failed(String),
+}
+
+/// How each root does that is watched, for all who ask.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    /// Why those are not watched that are not; `None` while nothing is.
+    faults: Mutex<Option<HashMap<RootId, String>>>,
+}
+
+impl Watches {
+    /// Notes that roots are watched from now on.
+    pub(super) fn begin(&self) {
+        self.put(HashMap::new());
+    }
+
+    fn put(&self, faults: HashMap<RootId, String>) {
+        *self.faults.lock().unwrap_or_else(PoisonError::into_inner) = Some(faults);
+    }
+
+    pub(super) fn of(&self, root: RootId) -> Watching {
+        match &*self.faults.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Watching::Off,
+            Some(faults) => faults.get(&root).cloned().map_or(Watching::On, Watching::Failed),
+        }
+    }
+}
+
 /// Watches until the process stops.
 pub(super) async fn watch(shared: Arc<Shared>) {
     let stopping = shared.deps.tasks.stopping().clone();
@@ -54,6 +90,7 @@ pub(super) async fn watch(shared: Arc<Shared>) {
     while !stopping.is_cancelled() {
         if sync_at <= Instant::now() {
             watch.sync().await;
+            watch.report();
             sync_at = Instant::now() + SYNC;
         }
         let wake = watch.roots.values().filter_map(|root| root.pending.due()).min();
@@ -61,7 +98,10 @@ pub(super) async fn watch(shared: Arc<Shared>) {
         tokio::select! {
             () = stopping.cancelled() => break,
             seen = watch.watcher.next() => watch.note(&seen),
-            () = tokio::time::sleep_until(wake.into()) => watch.refresh().await,
+            () = tokio::time::sleep_until(wake.into()) => {
+                watch.refresh().await;
+                watch.report();
+            }
         }
     }
 }
@@ -105,8 +145,9 @@ impl Watch {
         });
         let places = join_all(checks).await;
         for (root, place) in known.into_iter().zip(places) {
-            let Some(place) = place else { continue };
             let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));
+            watched.is_silent = place.is_none();
+            let Some(place) = place else { continue };
             let is_back = place.is_some() && place != watched.place;
             if place.is_none() && watched.place.is_some() {
                 info!(root.name = %root.name, "folder of a watched root is gone");
@@ -122,6 +163,12 @@ impl Watch {
                 watched.pending.note_all(Instant::now());
             }
         }
+    }
+
+    /// Says how each root does.
+    fn report(&self) {
+        let fault = |(id, watched): (&RootId, &Watched)| Some((*id, watched.fault()?));
+        self.shared.watches.put(self.roots.iter().filter_map(fault).collect());
     }
 
     /// Notes what the system reported.
@@ -157,14 +204,16 @@ impl Watch {
             }
             let what = watched.pending.take();
             match reconcile(&self.shared, &self.watcher, watched, &what).await {
-                Ok(()) => {}
+                Ok(()) => watched.failed = None,
                 Err(IngestError::Cancelled) => return,
                 Err(error @ IngestError::Stalled { .. }) => {
+                    watched.failed = Some(error.to_string());
                     warn!(root.name = %watched.root.name, %error, "watched root hangs");
                     watched.pending.put_back(what, Instant::now() + SYNC);
                 }
                 // The next check of the roots sees whether the folder is still there.
                 Err(error) => {
+                    watched.failed = Some(error.to_string());
                     debug!(root.id = %id, %error, "watched root could not be brought up to date");
                     watched.pending.put_back(what, Instant::now() + SYNC);
                 }
@@ -191,8 +240,9 @@ async fn reconcile(
             warn!(root.name = %watched.root.name, every_seconds = COMPARE.as_secs(), "{limit}");
         }
         watched.compare_at = Some(Instant::now() + COMPARE);
+        watched.limit = Some(limit);
     } else if scope.is_none() {
-        watched.compare_at = None;
+        (watched.compare_at, watched.limit) = (None, None);
     }
     let deps = &shared.deps;
     if let Some(scope) = &scope

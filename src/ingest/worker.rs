@@ -10,11 +10,12 @@ use tracing::{error, info};
 use super::{
     Shared,
     error::IngestError,
+    past::PastRun,
     pipeline::{self, Origin},
     runs::{Lane, Next},
-    status::{Progress, State},
+    status::{Found, Progress, State},
 };
-use crate::store::StoreError;
+use crate::{domain::Timestamp, store::StoreError};
 
 /// Works until the process stops; then ends what waits as cancelled.
 pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {
@@ -42,6 +43,7 @@ async fn run(shared: &Arc<Shared>, next: Next) {
     let name = job.root.name.clone();
     info!(run.id = %run, root.name = %name, root.path = %job.root.path.display(), "run started");
     let progress = Progress::new(sender.clone());
+    let (at_end, started_at) = (progress.clone(), Timestamp::now());
     let (root, origin) = (job.root.id, job.origin);
     let deps = shared.deps.clone();
     let cancelled = cancel.clone();
@@ -69,7 +71,10 @@ async fn run(shared: &Arc<Shared>, next: Next) {
             (State::Error, Some(failure.to_string()))
         }
     };
-    let counts = sender.borrow().counts;
+    let (counts, notes) = {
+        let status = sender.borrow();
+        (status.counts, status.message.clone())
+    };
     info!(
         run.id = %run,
         root.name = %name,
@@ -81,7 +86,13 @@ async fn run(shared: &Arc<Shared>, next: Next) {
         deleted = counts.deleted,
         "run ended"
     );
-    shared.runs().end(run, state, failure);
+    let Found { missing, part } = at_end.found();
+    let message = failure.clone().or(notes);
+    let past = PastRun { state, started_at, ended_at: Timestamp::now(), counts, message, missing };
+    let mut runs = shared.runs();
+    runs.note(root, past, part.as_deref());
+    runs.end(run, state, failure);
+    drop(runs);
     // Another run of the same root may have waited for this one.
     shared.queued.notify_waiters();
 }

@@ -12,7 +12,26 @@ use crate::{
     codex::Unavailable,
     domain::ConversationId,
     error::Code,
+    telemetry::Failures,
 };
+
+/// The listener, in lists of failures.
+const MCP: &str = "mcp";
+/// What a bug looks like to a client.
+const INTERNAL: &str = "an internal error happened; the log of the server says more";
+
+/// Notes a failure for people who look at the server, unless somebody wanted it.
+fn note(form: &tool::Form, code: Code, message: &str) {
+    if code != Code::Cancelled {
+        form.failures.note(MCP, (code.as_str(), message), None);
+    }
+}
+
+/// Notes that Codex cannot be used.
+pub(super) fn note_away(failures: &Failures, why: &Unavailable) {
+    let message = format!("{}; {}", why.reason, why.hint);
+    failures.note(MCP, (Code::LlmUnavailable.as_str(), &message), None);
+}
 
 /// Says that Codex cannot be used, in the words that callers wait for.
 pub(super) fn unavailable(why: &Unavailable, conversation: Option<ConversationId>) -> Error {
@@ -33,43 +52,52 @@ pub(super) fn ended(
         Some(Failure { code: Code::LlmUnavailable, message, hint }) => {
             warn!(reason = %message, "codex was lost in a turn");
             let why = Unavailable { reason: message.clone(), hint: hint.clone() };
+            note_away(&form.failures, &why);
             return Err(CallError::Error(unavailable(&why, Some(outcome.conversation))));
         }
         Some(Failure { code: Code::Internal, message, .. }) => {
             error!(error = %message, "turn failed");
+            note(form, Code::Internal, INTERNAL);
             return Err(CallError::Error(Error::internal()));
         }
-        Some(failure) => warn!(code = %failure.code, reason = %failure.message, "turn failed"),
+        Some(failure) => {
+            warn!(code = %failure.code, reason = %failure.message, "turn failed");
+            note(form, failure.code, &failure.message);
+        }
         None => {}
     }
-    tool::result(outcome, form, notice).map_err(|cause| internal(&cause))
+    tool::result(outcome, form, notice).map_err(|cause| internal(&cause, form))
 }
 
 /// Returns the end of a call whose question was not taken.
 pub(super) fn refused(
     failure: &ChatError,
     conversation: Option<ConversationId>,
+    form: &tool::Form,
     notice: Option<&str>,
 ) -> Result<ToolResult, CallError> {
     if let ChatError::Unavailable(why, conversation) = failure {
         warn!(reason = %why.reason, "codex is unavailable");
+        note_away(&form.failures, why);
         return Err(CallError::Error(unavailable(why, *conversation)));
     }
     match failure.code() {
         Code::ConversationNotFound | Code::RepoNotFound | Code::ValidationFailed => {
             Err(CallError::Arguments(vec![failure.to_string()]))
         }
-        Code::Internal => Err(internal(failure)),
+        Code::Internal => Err(internal(failure, form)),
         code => {
             warn!(%code, error = %failure, cause = failure.source(), "question refused");
+            note(form, code, &failure.to_string());
             let failure = Failure { code, message: failure.to_string(), hint: String::new() };
-            tool::refused(conversation, &failure, notice).map_err(|cause| internal(&cause))
+            tool::refused(conversation, &failure, notice).map_err(|cause| internal(&cause, form))
         }
     }
 }
 
 /// Hides a bug from the client and leaves it in the log.
-pub(super) fn internal(cause: &(dyn std::error::Error + 'static)) -> CallError {
+fn internal(cause: &(dyn std::error::Error + 'static), form: &tool::Form) -> CallError {
+    note(form, Code::Internal, INTERNAL);
     error!(error = cause, "tool failed");
     CallError::Error(Error::internal())
 }

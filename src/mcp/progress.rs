@@ -43,7 +43,8 @@ pub(super) fn updates(
                         Ok(turn) => Step::Running { turn, queries: Queries::default() },
                         Err(failure) => {
                             let notice = form.notice().await;
-                            let end = error::refused(&failure, conversation, notice.as_deref());
+                            let end =
+                                error::refused(&failure, conversation, &form, notice.as_deref());
                             return updates(Update::Done(end), Step::Over);
                         }
                     }

@@ -19,6 +19,7 @@ use crate::{
     domain::{Principal, plain_name},
     error::chain,
     mcp_http::Place,
+    telemetry::Failures,
 };
 
 /// Repositories that are named, and characters of a name.
@@ -39,6 +40,7 @@ pub(super) struct Questions {
     about: Arc<About>,
     /// Most bytes of a result.
     max_bytes: usize,
+    failures: Failures,
     /// Who asks, where the request says so.
     principal: Option<Principal>,
     /// Where the client stands, as far as a relay says so.
@@ -48,7 +50,11 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    pub(super) fn new(chat: Chat, max_bytes: usize) -> Result<Self, SchemaError> {
+    pub(super) fn new(
+        chat: Chat,
+        max_bytes: usize,
+        failures: Failures,
+    ) -> Result<Self, SchemaError> {
         let tools = vec![tool::codebase_question()?];
         let about = About {
             title: "CodeInfo".to_owned(),
@@ -57,7 +63,7 @@ impl Questions {
             shared: true,
         };
         let (about, stopping) = (Arc::new(about), CancellationToken::new());
-        Ok(Self { chat, about, max_bytes, principal: None, place: None, stopping })
+        Ok(Self { chat, about, max_bytes, failures, principal: None, place: None, stopping })
     }
 
     /// Returns the endpoint as `principal` has it, until the server is `stopping`.
@@ -101,7 +107,8 @@ impl Questions {
                 let principal = self.principal.clone();
                 let ask = Ask::new(question, conversation);
                 let place = self.place.clone();
-                let form = Form { segments, max_bytes: self.max_bytes, place };
+                let failures = self.failures.clone();
+                let form = Form { segments, max_bytes: self.max_bytes, place, failures };
                 Ok((Ask { repository, toolkits, principal, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {
@@ -162,7 +169,10 @@ impl Endpoint for Questions {
         async move {
             match self.chat.presence().await {
                 Presence::Available { .. } => Ok(()),
-                Presence::Unavailable(why) => Err(error::unavailable(&why, None)),
+                Presence::Unavailable(why) => {
+                    error::note_away(&self.failures, &why);
+                    Err(error::unavailable(&why, None))
+                }
             }
         }
         .boxed()

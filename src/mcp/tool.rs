@@ -11,6 +11,7 @@ use crate::{
     chat::{Failure, Outcome},
     domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
     mcp_http::Place,
+    telemetry::Failures,
 };
 
 const DESCRIPTION: &str = "\
@@ -102,6 +103,8 @@ pub(super) struct Form {
     pub(super) segments: Wanted,
     pub(super) max_bytes: usize,
     pub(super) place: Option<Arc<Place>>,
+    /// Where what goes wrong is noted.
+    pub(super) failures: Failures,
 }
 
 impl Form {

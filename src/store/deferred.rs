@@ -16,7 +16,7 @@ use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 use uuid::Uuid;
 
-use super::{Chunk, Health, Lease, Scored, StoreError, Stored, VectorStore};
+use super::{Chunk, Health, Lease, Scored, Size, StoreError, Stored, VectorStore};
 use crate::{
     domain::{FileRecord, Root, RootId, Sparse},
     task::Tasks,
@@ -264,6 +264,10 @@ impl VectorStore for DeferredStore {
 
     fn damage(&self) -> Option<String> {
         self.store()?.damage()
+    }
+
+    fn size(&self, of: RootId) -> Option<Size> {
+        self.store()?.size(of)
     }
 
     fn stall(&self) -> Option<String> {

@@ -36,7 +36,9 @@ use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::{Chunk, Health, Lease, OnMismatch, Scored, StoreError, Stored, VectorStore, check};
+use super::{
+    Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
+};
 use crate::{
     config,
     domain::{FileRecord, Root, RootId, Sparse},
@@ -263,6 +265,10 @@ impl VectorStore for Embedded {
 
     fn damage(&self) -> Option<String> {
         self.roster.damage()
+    }
+
+    fn size(&self, of: RootId) -> Option<Size> {
+        Some(self.current.get().size(of))
     }
 
     fn check_writes(&self) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
-use super::{Chunk, Health, Lease, Scored, StoreError, Stored, VectorStore};
+use super::{Chunk, Health, Lease, Scored, Size, StoreError, Stored, VectorStore};
 use crate::{
     domain::{FileRecord, Root, RootId, Sparse},
     error::{Code, chain},
@@ -197,6 +197,10 @@ impl VectorStore for Observed {
 
     fn damage(&self) -> Option<String> {
         self.inner.damage()
+    }
+
+    fn size(&self, of: RootId) -> Option<Size> {
+        self.inner.size(of)
     }
 
     fn stall(&self) -> Option<String> {

@@ -57,7 +57,8 @@ impl Listeners {
 
     async fn start_in(folder: TempDir, pairs: &[(&str, &str)]) -> Self {
         let config = settings(&folder, pairs);
-        let server = Server::start(&config, OnMismatch::Refuse, Visibility::Private).await.unwrap();
+        let starting = Server::start(&config, OnMismatch::Refuse, Visibility::Private);
+        let server = Box::pin(starting).await.unwrap();
         // A request for readiness waits for the first probe of Codex.
         drop(http().get(format!("{}/ready", server.main_url())).send().await.unwrap());
         let address = |url: String| url.strip_prefix("http://").unwrap().parse().unwrap();

@@ -50,6 +50,7 @@ mod net;
 mod packages;
 mod page_files;
 mod page_listing;
+mod page_look;
 mod page_map;
 mod page_source;
 mod page_turns;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use codeinfo::{
-    config::{Config, Embedding, PathMap, from_pairs},
+    config::{Config, Embedding, Environment, PathMap, Source, from_pairs},
     domain::{Counts, LastRun, Root, RootId},
 };
 
@@ -126,6 +126,28 @@ fn a_bad_value_is_refused_by_name() {
     `QDRANT_WRITE_CONSISTENCY` is 2, more than the copies of `QDRANT_REPLICATION`
     `QDRANT_TIMEOUT_SECS` must be at least 1 second
     `QDRANT_RETRY_SECS` must be at most 30 seconds
+    ");
+}
+
+#[test]
+fn a_bad_setting_of_the_page_is_refused_by_name() {
+    let faults = [
+        fault("FOLDER_ROOTS", "src:/home"),
+        fault("EDITOR_LINK", "emacs"),
+        fault("EDITOR_LINK", "JavaScript:alert('{path}{line}')"),
+        fault("EDITOR_LINK", "https://example.com/{path}?{line}"),
+        fault("EDITOR_LINK", "edit://{path}"),
+        fault("EDITOR_LINK", "edit://{path}:{line}:{column}"),
+        fault("EDITOR_LINK", "edit://{path} {line}"),
+    ];
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    `FOLDER_ROOTS` has `src`, which is not absolute
+    `EDITOR_LINK` is `emacs`: expected one of `none`, `vscode`, `cursor`, `idea`, `zed`, or a link such as `vscode://file{path}:{line}`
+    `EDITOR_LINK` begins with `JavaScript:`, which no editor opens
+    `EDITOR_LINK` begins with `https:`, which no editor opens
+    `EDITOR_LINK` must have `{path}` and `{line}` once each, and no other braces
+    `EDITOR_LINK` must have `{path}` and `{line}` once each, and no other braces
+    `EDITOR_LINK` must be at most 500 plain characters, without blanks
     ");
 }
 
@@ -332,19 +354,47 @@ fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_ser
     assert_eq!(found(&[&former, &moved], "app"), None);
 }
 
+/// What is said to be the default is what counts where nothing is set.
+#[test]
+fn defaults_that_are_shown_are_those_that_count() {
+    let others = [
+        ("DATA_DIR", "/data"),
+        ("QDRANT_URL", "http://127.0.0.1:6334"),
+        ("EMBEDDING_URL", "http://127.0.0.1:9/v1"),
+        ("EMBEDDING_MODEL", "m"),
+    ];
+    let plain = read(&others).unwrap();
+    let defaults = plain.settings.iter().filter(|setting| setting.source == Source::Default);
+    let shown: Vec<(&str, &str)> = defaults
+        .filter_map(|setting| Some((setting.name.as_str(), setting.value.as_deref()?)))
+        .collect();
+    assert!(shown.len() > 40, "{shown:?}");
+    let alike = |mut config: Config| {
+        (config.settings, config.log.chosen) = (Vec::new(), false);
+        config.codex.environment = Environment::default();
+        format!("{config:#?}")
+    };
+    let set = read(&[&others[..], &shown].concat()).unwrap();
+    assert_eq!(alike(set), alike(plain));
+}
+
 #[test]
 fn every_setting_stands_in_the_example_and_in_the_settings_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let example = std::fs::read_to_string(root.join(".env.example")).unwrap();
     let page = std::fs::read_to_string(root.join("docs/settings.md")).unwrap();
-    let source = std::fs::read_to_string(root.join("src/config/env.rs")).unwrap();
-    let raw = source.split("struct Raw {").nth(1).unwrap().split("\n}").next().unwrap();
-    let fields = raw.lines().filter_map(|line| line.trim().split_once(": "));
-    let names: Vec<String> = fields.map(|(name, _)| name.to_uppercase()).collect();
+    let settings = read(&[("DATA_DIR", "/data")]).unwrap().settings;
+    let names: Vec<&str> = settings.iter().map(|setting| setting.name.as_str()).collect();
     assert!(names.len() > 30, "{names:?}");
-    // The last one is the environment's, not a setting of ours.
-    let later = ["NO_PROXY"];
-    for name in names.iter().filter(|name| !later.contains(&name.as_str())) {
+    let assigned = example.lines().filter_map(|line| line.split_once('='));
+    let assigned = assigned.filter(|(name, _)| !name.starts_with('#'));
+    for (name, default) in assigned {
+        let setting = settings.iter().find(|setting| setting.name == name);
+        let setting = setting.unwrap_or_else(|| panic!(".env.example has {name}, which is none"));
+        let value = setting.value.as_deref().unwrap_or_default();
+        assert!(default.is_empty() || value == default, "{setting:?} is {default} in .env.example");
+    }
+    for name in &names {
         assert!(example.contains(&format!("\n{name}=")), ".env.example lacks {name}");
         let row =
             page.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{name}`")));

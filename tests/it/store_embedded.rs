@@ -11,7 +11,7 @@ use codeinfo::{
     config,
     domain::{LastRun, Root, Sparse},
     error::Code,
-    store::{Embedded, Holder, Lock, OnMismatch, StoreError, holder},
+    store::{Embedded, Holder, Lock, OnMismatch, Size, StoreError, holder},
     task::Tasks,
 };
 use serde_json::json;
@@ -86,6 +86,30 @@ async fn many_small_changes_leave_few_files() {
     }
     assert_eq!(numbers(&all(&store).await), (0..40).collect::<Vec<_>>());
     assert_eq!(store.files(root("a")).await.unwrap()[0].version, "100");
+}
+
+#[tokio::test]
+async fn the_room_of_a_root_is_its_part_of_the_files() {
+    let folder = Folder::new();
+    let store = open_to(folder.path(), MODEL, OnMismatch::Refuse, [false, true]).await.unwrap();
+    let nothing = Size { bytes: 0, is_estimate: false };
+    assert_eq!(store.size(root("a")), Some(nothing));
+    let made = |n: u64, of: &str| chunk(n, of, "x", vector(n), &[(1, 1.0)]);
+    put(&store, (1..=SEAL).map(|n| made(n, "a"))).await;
+    let on_disk = || {
+        let of = |name: &String| fs::metadata(folder.path().join(name)).unwrap().len();
+        names(folder.path(), ".segment").iter().map(of).sum::<u64>()
+    };
+    let alone = store.size(root("a")).unwrap();
+    assert_eq!(alone, Size { bytes: on_disk(), is_estimate: false });
+    assert_eq!(store.size(root("b")), Some(nothing));
+    let of = |n: u64| if n.is_multiple_of(4) { "a" } else { "b" };
+    put(&store, (SEAL + 1..=2 * SEAL).map(|n| made(n, of(n)))).await;
+    let [a, b] = ["a", "b"].map(|name| store.size(root(name)).unwrap());
+    assert!(a.is_estimate && b.is_estimate);
+    let all = on_disk();
+    assert!(all - 2 <= a.bytes + b.bytes && a.bytes + b.bytes <= all, "{a:?} {b:?} {all}");
+    assert_eq!(b.bytes, (all - alone.bytes) * 3 / 4);
 }
 
 #[tokio::test]

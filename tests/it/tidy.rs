@@ -52,6 +52,7 @@ const IMPURE: &[&str] =
 const ON_THE_WIRE: &[&str] = &["data", "enum", "object", "properties", "text", "type"];
 /// What is said of languages outside `codeinfo-lang`: each file with its words and the reason.
 const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
+    ("src/config/env/page.rs", &["javascript"], "a scheme of addresses"),
     ("src/gateway/discovery/parameters.rs", &["const"], "a keyword of JSON schema"),
     ("src/gateway/meta/render.rs", &["const"], "a keyword of JSON schema"),
     (

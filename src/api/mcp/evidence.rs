@@ -6,7 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{RawSearch, failed, lines, outline, uses};
+use super::{RawSearch, lines, outline, uses};
 use crate::{
     api::tools::SearchArguments,
     domain::{FILES_META, FileSummary, LineRange, RootId},
@@ -117,7 +117,7 @@ impl RawSearch {
         }
         let within = match self.within(arguments.repository()).await {
             Ok(within) => within,
-            Err(failure) => return failed(failure.code(), &failure).map(Some),
+            Err(failure) => return self.failed(failure.code(), &failure).map(Some),
         };
         let evidence = &self.services.evidence;
         let (text, files) = if let Some((first, last)) = lines {
@@ -153,11 +153,11 @@ impl RawSearch {
         let repository = match self.only(repository.as_deref()).await {
             Ok(Some(only)) => Some(only.id.to_string()),
             Ok(None) => repository,
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         match self.services.evidence.uses(&name, repository.as_deref()).await {
             Ok(found) => Ok(said(tool, uses::text(&found))),
-            Err(failure) => refused(&failure),
+            Err(failure) => self.refused(&failure),
         }
     }
 
@@ -165,7 +165,7 @@ impl RawSearch {
         let LinesArguments { path, first, last } = read(tool, arguments)?;
         let only = match self.only(None).await {
             Ok(only) => only.map(|root| root.id),
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         let (path, asked) = match (split_lines(&path), first.or(last)) {
             (Some((path, first, last)), None) => (path, Asked { first: Some(first), last }),
@@ -173,7 +173,7 @@ impl RawSearch {
         };
         match self.services.evidence.lines(path, asked, only).await {
             Ok(read) => Ok(said(tool, lines::text(&read).0)),
-            Err(failure) => refused(&failure),
+            Err(failure) => self.refused(&failure),
         }
     }
 
@@ -181,11 +181,11 @@ impl RawSearch {
         let OutlineArguments { path } = read(tool, arguments)?;
         let only = match self.only(None).await {
             Ok(only) => only.map(|root| root.id),
-            Err(failure) => return failed(failure.code(), &failure),
+            Err(failure) => return self.failed(failure.code(), &failure),
         };
         match self.services.evidence.outline(&path, only).await {
             Ok(found) => Ok(said(tool, outline::text(&found))),
-            Err(failure) => refused(&failure),
+            Err(failure) => self.refused(&failure),
         }
     }
 }
@@ -237,21 +237,23 @@ fn tidied(mut arguments: Value) -> Value {
     arguments
 }
 
-/// Says in one line what to do next.
-fn refused(failure: &EvidenceError) -> Result<ToolResult, CallError> {
-    let advice = match failure {
-        EvidenceError::Name(_) => "Give one name as the code spells it.",
-        EvidenceError::NotFound { .. } => {
-            "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
-        }
-        EvidenceError::Ambiguous { .. } => "Give a whole path.",
-        EvidenceError::IsFolder(_) => "Call Outline to see its files.",
-        EvidenceError::NoContent(_) => "Look for what it is made from.",
-        EvidenceError::InProgress(_) => "Try again in a moment.",
-        EvidenceError::RepoNotFound(_)
-        | EvidenceError::IngestRequired
-        | EvidenceError::Stalled
-        | EvidenceError::Store(_) => return failed(failure.code(), failure),
-    };
-    Ok(ToolResult::error(format!("{failure}. {advice}")))
+impl RawSearch {
+    /// Says in one line what to do next.
+    fn refused(&self, failure: &EvidenceError) -> Result<ToolResult, CallError> {
+        let advice = match failure {
+            EvidenceError::Name(_) => "Give one name as the code spells it.",
+            EvidenceError::NotFound { .. } => {
+                "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
+            }
+            EvidenceError::Ambiguous { .. } => "Give a whole path.",
+            EvidenceError::IsFolder(_) => "Call Outline to see its files.",
+            EvidenceError::NoContent(_) => "Look for what it is made from.",
+            EvidenceError::InProgress(_) => "Try again in a moment.",
+            EvidenceError::RepoNotFound(_)
+            | EvidenceError::IngestRequired
+            | EvidenceError::Stalled
+            | EvidenceError::Store(_) => return self.failed(failure.code(), failure),
+        };
+        Ok(ToolResult::error(format!("{failure}. {advice}")))
+    }
 }

@@ -2,6 +2,9 @@
 
 use hyper::Method;
 
+/// What stands after `/page/` and is no file of the page.
+pub(crate) const PAGE_CONFIG: &str = "config";
+
 /// What a request of the page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ForPage<'a> {
@@ -24,6 +27,15 @@ pub(crate) enum ForPage<'a> {
         id: &'a str,
     },
     DeleteConversations,
+    /// What the page is set to.
+    Config,
+    /// Folders to choose from.
+    Folders,
+    Repository {
+        reference: &'a str,
+    },
+    Settings,
+    Failures,
     /// Search as people look through it.
     Search,
     /// Lines of a file.
@@ -43,6 +55,13 @@ impl<'a> ForPage<'a> {
             (&Method::GET | &Method::HEAD, ["conversations", id]) => Self::Conversation { id },
             (&Method::DELETE, ["conversations", id]) => Self::DeleteConversation { id },
             (&Method::GET | &Method::HEAD, ["conversations", id, "export"]) => Self::Export { id },
+            (&Method::GET | &Method::HEAD, ["page", PAGE_CONFIG]) => Self::Config,
+            (&Method::GET | &Method::HEAD, ["folders"]) => Self::Folders,
+            (&Method::GET | &Method::HEAD, ["repositories", reference]) => {
+                Self::Repository { reference }
+            }
+            (&Method::GET | &Method::HEAD, ["settings"]) => Self::Settings,
+            (&Method::GET | &Method::HEAD, ["failures"]) => Self::Failures,
             (&Method::POST, ["search"]) => Self::Search,
             (&Method::GET | &Method::HEAD, ["source"]) => Self::Source,
             (&Method::GET | &Method::HEAD, ["map"]) => Self::Map,
@@ -56,7 +75,9 @@ impl<'a> ForPage<'a> {
             ["turns" | "search"] | ["turns", _, "stop"] => "POST",
             ["turns", _] => "GET",
             ["conversations"] | ["conversations", _] => "GET, HEAD, DELETE",
-            ["conversations", _, "export"] | ["source" | "map"] => "GET, HEAD",
+            ["conversations", _, "export"]
+            | ["repositories", _]
+            | ["source" | "map" | "folders" | "settings" | "failures"] => "GET, HEAD",
             _ => return None,
         })
     }

@@ -82,9 +82,13 @@ pub(super) fn take() -> io::Result<Vec<(String, String)>> {
 /// Whether a variable holds a key, ours or that of another program, or an address with one.
 #[cfg(target_os = "linux")]
 fn is_key(name: &str, value: &str) -> bool {
+    !value.is_empty() && (names_key(name) || value.contains("://") && value.contains('@'))
+}
+
+/// Whether the name of a variable says that it holds a key.
+pub(super) fn names_key(name: &str) -> bool {
     const ENDS: [&str; 7] =
         ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS"];
     let name = name.to_ascii_uppercase();
-    let says_so = ENDS.iter().any(|end| name.ends_with(end));
-    !value.is_empty() && (says_so || value.contains("://") && value.contains('@'))
+    ENDS.iter().any(|end| name.ends_with(end))
 }

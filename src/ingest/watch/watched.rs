@@ -20,6 +20,12 @@ pub(super) struct Watched {
     pub(super) pending: Pending,
     /// When to compare everything, where watching is not possible.
     pub(super) compare_at: Option<Instant>,
+    /// Why watching is not possible.
+    pub(super) limit: Option<String>,
+    /// Why it could not be brought up to date when that was last tried.
+    pub(super) failed: Option<String>,
+    /// Whether its folder did not answer when it was last looked at.
+    pub(super) is_silent: bool,
 }
 
 impl Watched {
@@ -30,7 +36,17 @@ impl Watched {
             folders: BTreeSet::new(),
             pending: Pending::default(),
             compare_at: None,
+            limit: None,
+            failed: None,
+            is_silent: false,
         }
+    }
+
+    /// Says why changes are not taken up at once, if they are not.
+    pub(super) fn fault(&self) -> Option<String> {
+        let silent = self.is_silent.then(|| "its folder does not answer".to_owned());
+        let gone = || self.place.is_none().then(|| "its folder is gone".to_owned());
+        silent.or_else(gone).or_else(|| self.failed.clone()).or_else(|| self.limit.clone())
     }
 
     /// Notes that something changed at a path, if it is of this root.

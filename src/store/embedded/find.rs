@@ -24,6 +24,8 @@ const NEAR: usize = 4;
 const MARGIN: usize = 64;
 /// How many vectors are compared at a time.
 const BLOCK: usize = 4096;
+/// How many bytes of records of files are read at a time.
+const FILES_BLOCK: u64 = 256 * 1024;
 /// How many scores are passed over at a time.
 const LANES: usize = 32;
 
@@ -130,11 +132,16 @@ impl State {
 
     /// Returns the records of all files of a root.
     pub(super) fn files(&self, of: RootId) -> io::Result<Vec<FileRecord>> {
-        let live = self
-            .segments
-            .iter()
-            .flat_map(|live| live.file_ranges(of).flatten().map(move |place| (live, place)));
-        live.map(|(live, place)| file(live, of, place)).collect()
+        let mut files = Vec::new();
+        for live in &self.segments {
+            for range in live.file_ranges(of) {
+                live.segment.files.each(range, FILES_BLOCK, |body| {
+                    files.push(body::file(of, body).ok_or(ErrorKind::InvalidData)?);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(files)
     }
 
     /// Returns the records of some files of a root.

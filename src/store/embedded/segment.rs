@@ -112,6 +112,11 @@ impl Segment {
         Ok(())
     }
 
+    /// Returns how many bytes it has.
+    pub(super) fn bytes(&self) -> u64 {
+        self.source.len()
+    }
+
     /// Whether it is not in a file yet.
     pub(super) fn is_in_memory(&self) -> bool {
         matches!(self.source, Source::Memory(_))

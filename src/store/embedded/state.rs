@@ -12,7 +12,10 @@ use std::{
 use uuid::Uuid;
 
 use super::{places::Places, segment::Segment, table::Table};
-use crate::domain::{Root, RootId};
+use crate::{
+    domain::{Root, RootId},
+    store::Size,
+};
 
 /// A segment, and what was deleted of it since it was written.
 #[derive(Debug, Clone)]
@@ -93,6 +96,27 @@ impl State {
         }
         let ranges = self.segments.iter().flat_map(|live| live.chunk_ranges(of));
         ranges.map(|range| u64::from(range.end - range.start)).sum()
+    }
+
+    /// Returns how much room a root takes: its part of each segment, as it has chunks there. What was deleted
+    /// takes room until it is merged away.
+    pub(super) fn size(&self, of: RootId) -> Size {
+        let mut size = Size::default();
+        for Live { segment, .. } in &self.segments {
+            let length = |ranges: &mut dyn Iterator<Item = Range<u32>>| -> u64 {
+                ranges.map(|range| u64::from(range.end - range.start)).sum()
+            };
+            // A segment without chunks has records of files.
+            let has_chunks = segment.chunks.len() > 0;
+            let table = if has_chunks { &segment.chunks } else { &segment.files };
+            let own = length(&mut table.places(Some(of)));
+            let all = u128::from(table.len());
+            let part = u128::from(segment.bytes()) * u128::from(own);
+            let part = part.checked_div(all).and_then(|part| u64::try_from(part).ok());
+            size.bytes += part.unwrap_or_default();
+            size.is_estimate |= 0 < own && u128::from(own) < all;
+        }
+        size
     }
 
     /// Takes out the chunks with these ids.

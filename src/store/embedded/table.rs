@@ -1,7 +1,11 @@
 //! Records of one kind in a segment: each has an id, belongs to a root, and has a body that is read
 //! when it is asked for.
 
-use std::{cmp::Ordering, io, ops::Range};
+use std::{
+    cmp::Ordering,
+    io::{self, ErrorKind},
+    ops::Range,
+};
 
 use uuid::Uuid;
 
@@ -196,6 +200,35 @@ impl Table {
         Ok(())
     }
 
+    /// Hands each body of records that follow one another to `take`, of which about `block` bytes are read at a
+    /// time.
+    pub(super) fn each(
+        &self,
+        places: Range<u32>,
+        block: u64,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut first = places.start;
+        while first < places.end {
+            let start = self.start_of(first);
+            let is_near = |last: &u32| self.start_of(last + 1) <= start.saturating_add(block);
+            let last = (first + 1..places.end).take_while(is_near).last().unwrap_or(first);
+            let bytes = self.source.read(start..self.start_of(last + 1))?;
+            let mut rest = bytes.as_slice();
+            for place in first..=last {
+                let length = self.start_of(place + 1).saturating_sub(self.start_of(place));
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                let Some((body, after)) = rest.split_at_checked(length) else {
+                    return Err(ErrorKind::UnexpectedEof.into());
+                };
+                take(body)?;
+                rest = after;
+            }
+            first = last + 1;
+        }
+        Ok(())
+    }
+
     /// Returns where the body of the record at a place starts; for the place after the last one, where
     /// bodies end.
     fn start_of(&self, place: u32) -> u64 {
@@ -226,6 +259,24 @@ mod tests {
 
     fn is_table(keys: &Keys, end: u64) -> bool {
         Table::decode(&keys.bytes(), Source::Memory(std::sync::Arc::default()), 0..end).is_some()
+    }
+
+    #[test]
+    fn bodies_are_handed_over_one_by_one_whatever_is_read_at_a_time() {
+        let source = Source::Memory(std::sync::Arc::new(b"aabbcc".to_vec()));
+        let table = Table::decode(&keys().bytes(), source, 0..6).unwrap();
+        for block in [0, 1, 2, 3, 4, 5, 6, u64::MAX] {
+            for (places, expected) in
+                [(0..3, "aa bb cc "), (1..3, "bb cc "), (1..2, "bb "), (2..2, "")]
+            {
+                let mut seen = String::new();
+                let took = table.each(places, block, |body| {
+                    seen.extend([String::from_utf8_lossy(body).as_ref(), " "]);
+                    Ok(())
+                });
+                assert!(took.is_ok() && seen == expected, "{block}: {seen}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! Lists the settings with their values, for people who look at a server.
+
+use std::path::Path;
+
+use super::{handover, raw::ALL};
+use crate::config::{Config, Setting, Source};
+
+/// The most characters of a value that are shown.
+const MAX_VALUE: usize = 500;
+/// Where the key is kept that nothing sets.
+const KEPT_IN_A_FILE: &str = "SECRET_KEY";
+
+/// Returns every setting, in the order of `.env.example`. `set` are the variables that are not blank.
+pub(super) fn listed(set: &[(String, String)], config: &Config) -> Vec<Setting> {
+    ALL.iter().map(|(name, default)| one(&name.to_uppercase(), default, set, config)).collect()
+}
+
+fn one(name: &str, default: &str, set: &[(String, String)], config: &Config) -> Setting {
+    // As `envy` reads them: in any case, and the last one counts.
+    let given = set.iter().rev().find(|(variable, _)| variable.to_uppercase() == name);
+    let given = given.map(|(_, value)| value.trim());
+    let source = match given {
+        Some(_) => Source::Environment,
+        None if name == KEPT_IN_A_FILE => Source::File,
+        None => Source::Default,
+    };
+    if handover::names_key(name) {
+        let is_set = given.is_some() || source == Source::File;
+        return Setting { name: name.to_owned(), value: None, source, secret: Some(is_set) };
+    }
+    let value = match given {
+        Some(value) => Some(shown(name, value)),
+        None if default.is_empty() => found(name, config),
+        None => Some(default.to_owned()),
+    };
+    Setting { name: name.to_owned(), value, source, secret: None }
+}
+
+/// Returns the defaults that depend on the machine, or on other settings.
+fn found(name: &str, config: &Config) -> Option<String> {
+    let path = |path: &Path| path.display().to_string();
+    match name {
+        "DATA_DIR" => Some(path(&config.data_dir)),
+        "CODEX_WORKDIR" => Some(path(&config.codex.workdir)),
+        "TOOLKITS_FILE" => config.toolkits.file.as_deref().map(path),
+        "FOLDER_ROOTS" => {
+            let folders = std::env::join_paths(&config.page.folder_roots).ok()?;
+            Some(folders.to_string_lossy().into_owned()).filter(|folders| !folders.is_empty())
+        }
+        // One that is needed is set.
+        "AUTH" => Some("optional".to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns a value without what may be a password in it.
+fn shown(name: &str, value: &str) -> String {
+    let mut shown = without_passwords(value);
+    if name.ends_with("_URL") {
+        // Some services take their key there.
+        let addresses = shown.split(',').map(|address| match address.split_once('?') {
+            Some((before, _)) => format!("{before}?…"),
+            None => address.to_owned(),
+        });
+        shown = addresses.collect::<Vec<_>>().join(",");
+    }
+    match shown.char_indices().nth(MAX_VALUE) {
+        Some((end, _)) => format!("{}…", shown.get(..end).unwrap_or_default()),
+        None => shown,
+    }
+}
+
+/// Leaves out what stands before an `@` in addresses, wherever in it that is.
+fn without_passwords(value: &str) -> String {
+    const START: &str = "://";
+    let mut parts = value.split(START);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |shown, part| {
+        let end = part.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(part.len());
+        let (address, rest) = part.split_at(end);
+        match address.rsplit_once('@') {
+            Some((_, after)) => format!("{shown}{START}…@{after}{rest}"),
+            None => format!("{shown}{START}{address}{rest}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_a_password() {
+        for (value, expected) in [
+            ("http://127.0.0.1:6334", "http://127.0.0.1:6334"),
+            ("https://me:secret@host/v1", "https://…@host/v1"),
+            ("https://me:se/cr@et@host,http://x:secret@b z@c", "https://…@host,http://…@b z@c"),
+            ("a@b", "a@b"),
+            ("s:secret@x://a://b:secret@c", "s:secret@x://a://…@c"),
+        ] {
+            assert_eq!(without_passwords(value), expected);
+        }
+        assert_eq!(shown("A_URL", "http://a/?key=secret,http://b"), "http://a/?…,http://b");
+        assert_eq!(shown("EDITOR_LINK", "e://open?f={path}"), "e://open?f={path}");
+        assert_eq!(shown("A", &"ä".repeat(501)), format!("{}…", "ä".repeat(500)));
+    }
+}

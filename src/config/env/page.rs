@@ -1,0 +1,122 @@
+//! Reads the settings of the page.
+
+use std::path::PathBuf;
+
+use super::{ConfigError, Raw, invalid};
+use crate::config::{Editor, Page};
+
+/// Conversations that are kept unless the setting says otherwise, and the most that it can say: each is a file.
+const CONVERSATIONS_KEPT: usize = 200;
+const MAX_CONVERSATIONS_KEPT: usize = 10_000;
+/// The most folders that people may choose from.
+const MAX_FOLDER_ROOTS: usize = 64;
+/// The longest template of links.
+const MAX_LINK: usize = 500;
+/// What stands for nothing in settings that have a default.
+const NONE: &str = "none";
+/// Editors by name, and how each opens a file at a line.
+const EDITORS: [(&str, &str); 4] = [
+    ("vscode", "vscode://file{path}:{line}"),
+    ("cursor", "cursor://file{path}:{line}"),
+    ("idea", "idea://open?file={path}&line={line}"),
+    ("zed", "zed://file{path}:{line}"),
+];
+/// What a link to an editor never begins with: browsers open these themselves.
+const OPENED_BY_BROWSERS: [&str; 13] = [
+    "about",
+    "blob",
+    "chrome",
+    "data",
+    "file",
+    "filesystem",
+    "ftp",
+    "http",
+    "https",
+    "javascript",
+    "vbscript",
+    "view-source",
+    "ws",
+];
+const PATH: &str = "{path}";
+const LINE: &str = "{line}";
+
+pub(super) fn page(raw: &Raw) -> Result<Page, ConfigError> {
+    Ok(Page { folder_roots: folder_roots(raw)?, editor: editor(raw.editor_link.as_deref())? })
+}
+
+pub(super) fn conversations_kept(set: Option<usize>) -> Result<usize, ConfigError> {
+    let kept = set.unwrap_or(CONVERSATIONS_KEPT);
+    if kept > MAX_CONVERSATIONS_KEPT {
+        let reason = format!("must be at most {MAX_CONVERSATIONS_KEPT}; 0 keeps none");
+        return Err(invalid("CONVERSATIONS_KEPT", &reason));
+    }
+    Ok(kept)
+}
+
+/// Returns the folders that people may choose from. Where the server sees repositories at another path, they
+/// are there; else in the home of its user.
+fn folder_roots(raw: &Raw) -> Result<Vec<PathBuf>, ConfigError> {
+    let bad = |reason: &str| invalid("FOLDER_ROOTS", reason);
+    let Some(text) = raw.folder_roots.as_deref().map(str::trim) else {
+        let mapped = raw.ingest_dir.clone().zip(raw.host_ingest_dir.as_ref());
+        let home = || directories::BaseDirs::new().map(|folders| folders.home_dir().to_owned());
+        return Ok(mapped.map(|(folder, _)| folder).or_else(home).into_iter().collect());
+    };
+    if text == NONE {
+        return Ok(Vec::new());
+    }
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(text).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    if let Some(folder) = folders.iter().find(|folder| !folder.is_absolute()) {
+        let reason = format!("has `{}`, which is not absolute", folder.display());
+        return Err(bad(&reason));
+    }
+    if MAX_FOLDER_ROOTS < folders.len() {
+        return Err(bad(&format!("must have at most {MAX_FOLDER_ROOTS} folders")));
+    }
+    Ok(folders)
+}
+
+/// Returns the editor that the page opens files in.
+fn editor(text: Option<&str>) -> Result<Editor, ConfigError> {
+    let text = text.map_or("vscode", str::trim);
+    if text == NONE {
+        return Ok(Editor { name: NONE, link: None });
+    }
+    let known = EDITORS.iter().find(|(name, _)| *name == text);
+    if let Some((name, link)) = known {
+        return Ok(Editor { name, link: Some((*link).to_owned()) });
+    }
+    match fault_of_link(text) {
+        Some(reason) => Err(invalid("EDITOR_LINK", &reason)),
+        None => Ok(Editor { name: "other", link: Some(text.to_owned()) }),
+    }
+}
+
+/// Says what is wrong with a template of links.
+fn fault_of_link(text: &str) -> Option<String> {
+    let shown: String = text.chars().take(80).collect();
+    let Some((scheme, _)) = text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
+        let names = EDITORS.map(|(name, _)| name).join("`, `");
+        return Some(format!(
+            "is `{shown}`: expected one of `{NONE}`, `{names}`, or a link such as `vscode://file{PATH}:{LINE}`"
+        ));
+    };
+    if OPENED_BY_BROWSERS.contains(&scheme.to_ascii_lowercase().as_str()) {
+        return Some(format!("begins with `{scheme}:`, which no editor opens"));
+    }
+    if MAX_LINK < text.len() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Some(format!("must be at most {MAX_LINK} plain characters, without blanks"));
+    }
+    let has_once = |placeholder| text.matches(placeholder).count() == 1;
+    let rest = text.replace(PATH, "").replace(LINE, "");
+    if !has_once(PATH) || !has_once(LINE) || rest.contains(['{', '}']) {
+        return Some(format!("must have `{PATH}` and `{LINE}` once each, and no other braces"));
+    }
+    None
+}
+
+fn is_scheme(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_plain)
+}

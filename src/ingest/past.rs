@@ -1,0 +1,135 @@
+//! How the last run of each root went that ended in this process, and which files it skipped.
+
+use std::collections::HashMap;
+
+use super::{
+    scope::Scope,
+    skip::Skips,
+    status::{RunCounts, State},
+};
+use crate::domain::{RootId, Timestamp};
+
+/// The most roots of which that is remembered.
+const MAX_ROOTS: usize = 256;
+
+/// The files that are missing in an index since they could not be indexed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Paths below the root and why, in order of path; at most [`Skips::NAMED`].
+    pub named: Vec<(String, String)>,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl Missing {
+    /// Takes over what a run skipped.
+    pub(super) fn of(skips: &Skips) -> Self {
+        Self { named: skips.named(), total: skips.count }
+    }
+
+    /// Adds what was known before of the files that a run did not look at.
+    fn with_rest(mut self, before: &Self, scope: &Scope) -> Self {
+        let is_covered = |(path, _): &&(String, String)| scope.covers(path);
+        let covered = before.named.iter().filter(is_covered).count() as u64;
+        self.total += before.total.saturating_sub(covered);
+        let rest = before.named.iter().filter(|one| !is_covered(one)).cloned();
+        self.named.extend(rest);
+        self.named.sort();
+        self.named.truncate(Skips::NAMED);
+        self
+    }
+}
+
+/// A run that ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PastRun {
+    pub state: State,
+    pub started_at: Timestamp,
+    pub ended_at: Timestamp,
+    pub counts: RunCounts,
+    /// Why it failed, or what is worth knowing.
+    pub message: Option<String>,
+    /// Of the whole root, also where the run looked at a part of it.
+    pub missing: Missing,
+}
+
+/// The last run of each root. Without those of a former process.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    runs: HashMap<RootId, PastRun>,
+}
+
+impl Past {
+    /// Notes how a run ended, which looked at `scope` only.
+    pub(super) fn note(&mut self, root: RootId, run: PastRun, scope: Option<&Scope>) {
+        let missing = match (self.runs.get(&root), scope) {
+            (Some(before), Some(scope)) => run.missing.with_rest(&before.missing, scope),
+            _ => run.missing,
+        };
+        self.runs.insert(root, PastRun { missing, ..run });
+        if MAX_ROOTS < self.runs.len() {
+            let oldest = self.runs.iter().min_by_key(|(_, run)| run.ended_at);
+            if let Some(oldest) = oldest.map(|(root, _)| *root) {
+                self.runs.remove(&oldest);
+            }
+        }
+    }
+
+    pub(super) fn forget(&mut self, root: RootId) {
+        self.runs.remove(&root);
+    }
+
+    pub(super) fn of(&self, root: RootId) -> Option<&PastRun> {
+        self.runs.get(&root)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn run(named: &[&str], total: u64) -> PastRun {
+        let named = named.iter().map(|path| ((*path).to_owned(), "too large".to_owned()));
+        let ended_at = Timestamp::EPOCH;
+        PastRun {
+            state: State::Completed,
+            started_at: ended_at,
+            ended_at,
+            counts: RunCounts::default(),
+            message: None,
+            missing: Missing { named: named.collect(), total },
+        }
+    }
+
+    #[test]
+    fn a_run_of_a_part_leaves_what_is_known_of_the_rest() {
+        let (mut past, root) = (Past::default(), RootId::of(Path::new("/a")));
+        let scope = Scope::new(["src".to_owned()].into());
+        let missing = |past: &Past| {
+            let missing = past.of(root).unwrap().missing.clone();
+            let paths: Vec<String> = missing.named.into_iter().map(|(path, _)| path).collect();
+            (paths.join(" "), missing.total)
+        };
+        past.note(root, run(&["a", "src/b", "src/c", "z"], 7), None);
+        past.note(root, run(&["src/d"], 1), Some(&scope));
+        assert_eq!(missing(&past), ("a src/d z".to_owned(), 6));
+        past.note(root, run(&["src/e"], 1), None);
+        assert_eq!(missing(&past), ("src/e".to_owned(), 1));
+        past.forget(root);
+        past.note(root, run(&["src/e"], 1), Some(&scope));
+        assert_eq!(missing(&past), ("src/e".to_owned(), 1));
+    }
+
+    #[test]
+    fn the_oldest_runs_are_forgotten() {
+        let mut past = Past::default();
+        let root = |number: usize| RootId::of(Path::new(&format!("/{number}")));
+        for number in 0..=MAX_ROOTS {
+            let ended_at = Timestamp::EPOCH.time() + std::time::Duration::from_secs(number as u64);
+            past.note(root(number), PastRun { ended_at: ended_at.into(), ..run(&[], 0) }, None);
+        }
+        assert!(past.of(root(0)).is_none() && past.of(root(1)).is_some());
+    }
+}

@@ -1,0 +1,193 @@
+//! `GET /folders` and `GET /page/config`.
+
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt, fs::symlink},
+    path::Path,
+};
+
+use serde_json::{Value, json};
+
+use super::{is_refused, read};
+use crate::{listeners::Listeners, wire::get};
+
+fn made(folder: &Path, names: &[&str]) {
+    for name in names {
+        fs::create_dir_all(folder.join(name)).unwrap();
+    }
+}
+
+/// A server that lists what is below `allowed`, a folder of the test.
+async fn choosing(folder: &Path, pairs: &[(&str, &str)]) -> Listeners {
+    let roots = folder.display().to_string();
+    let mut all = vec![("FOLDER_ROOTS", roots.as_str())];
+    all.extend(pairs);
+    Listeners::start_with(&all).await
+}
+
+async fn of(server: &Listeners, path: &Path) -> Value {
+    read(server, &format!("/folders?path={}", path.display())).await
+}
+
+fn names(listing: &Value) -> Vec<&str> {
+    let folders = listing["folders"].as_array().unwrap().iter();
+    folders.map(|folder| folder["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn folders_are_chosen_from_step_by_step_and_only_what_can_be_indexed_is_listed() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path().canonicalize().unwrap();
+    let home = place.join("home");
+    made(&home, &["src/app/.git", "src/app/deep", "src/.hidden", "src/.ssh", "Books", "art"]);
+    made(&home, &["src/.hidden/inner", "own", "own/.aws/inner"]);
+    made(&place, &["outside/secret"]);
+    fs::write(home.join("src/worktree.txt"), "").unwrap();
+    made(&home, &["src/worktree"]);
+    fs::write(home.join("src/worktree/.git"), "gitdir: /elsewhere").unwrap();
+    fs::create_dir(home.join("src").join(std::ffi::OsStr::from_bytes(b"bad\xff"))).unwrap();
+    symlink(place.join("outside"), home.join("src/link")).unwrap();
+    let server = choosing(&home, &[("CODEX_HOME", home.join("own").to_str().unwrap())]).await;
+    let tops = read(&server, "/folders").await;
+    let top = json!({ "name": home, "path": home, "isRepository": false });
+    let expected = json!({ "path": null, "parent": null, "folders": [top], "truncated": false });
+    assert_eq!(tops, expected);
+    assert_eq!(read(&server, "/folders?path=").await, expected);
+    let listed = of(&server, &home).await;
+    assert_eq!(names(&listed), ["art", "Books", "src"], "neither CODEX_HOME nor hidden ones");
+    assert_eq!((&listed["path"], &listed["parent"]), (&json!(home), &Value::Null));
+    let listed = of(&server, &home.join("src")).await;
+    assert_eq!(names(&listed), ["app", "worktree"], "{listed}");
+    assert_eq!(listed["parent"], json!(home));
+    let is = |at: usize| listed["folders"][at]["isRepository"].as_bool().unwrap();
+    assert!(is(0) && is(1));
+    assert_eq!(listed["folders"][0]["indexed"], Value::Null);
+    // Inside, what is no folder to be indexed is as good as not there.
+    for below in ["gone", "src/worktree.txt", "src/link", "src/link/secret", "src/.hidden", "own"] {
+        let path = format!("/folders?path={}", home.join(below).display());
+        is_refused(&get(server.main, &path).await, (404, "FOLDER_NOT_FOUND"), "is no folder");
+    }
+    for below in ["src/.hidden/inner", "src/.ssh", "own/inner", "own/.aws/inner"] {
+        let path = format!("/folders?path={}", home.join(below).display());
+        is_refused(&get(server.main, &path).await, (404, "FOLDER_NOT_FOUND"), "is no folder");
+    }
+    // Outside, what is there and what is not are refused alike.
+    let outside = [place.clone(), place.join("outside"), place.join("gone"), "/".into()];
+    let dotted = [home.join("../outside"), home.join("src/../../outside"), home.join("../gone")];
+    let near = [place.join("home2"), "/proc".into()];
+    let mut bodies = Vec::new();
+    for path in outside.iter().chain(&dotted).chain(&near) {
+        let reply = get(server.main, &format!("/folders?path={}", path.display())).await;
+        is_refused(&reply, (403, "FORBIDDEN"), "not below a folder of `FOLDER_ROOTS`");
+        bodies.push(reply.body);
+    }
+    assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");
+    for (query, fault) in [
+        ("path=src", "`path` must be absolute"),
+        ("path=%2F%00", "`path` must be at most"),
+        ("from=1", "`path`"),
+    ] {
+        let refused = get(server.main, &format!("/folders?{query}")).await;
+        is_refused(&refused, (400, "VALIDATION_FAILED"), fault);
+    }
+    let long = format!("/folders?path=/{}", "x".repeat(5000));
+    is_refused(&get(server.main, &long).await, (400, "VALIDATION_FAILED"), "at most 4096");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_indexed_says_so_and_paths_are_those_that_clients_see() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path().canonicalize().unwrap();
+    let inside = place.join("repos").display().to_string();
+    made(&place, &["repos/app/.git", "repos/other"]);
+    fs::write(place.join("repos/app/a.rs"), "fn a() {}\n").unwrap();
+    // Without the setting, the folder that is mapped is the one to choose from.
+    let pairs = [("INGEST_DIR", inside.as_str()), ("HOST_INGEST_DIR", "/home/me/src")];
+    let server = Listeners::start_with(&pairs).await;
+    let body = json!({ "path": "/home/me/src/app", "name": "the app" });
+    let run = crate::wire::post(server.main, "/ingest/start", &body.to_string()).await.json();
+    server.ended(run["runId"].as_str().unwrap()).await;
+    let tops = read(&server, "/folders").await;
+    assert_eq!(tops["folders"][0]["path"], "/home/me/src");
+    let listed = of(&server, Path::new("/home/me/src")).await;
+    let app = json!({ "name": "app", "path": "/home/me/src/app", "isRepository": true,
+                      "indexed": "the app" });
+    let other = json!({ "name": "other", "path": "/home/me/src/other", "isRepository": false });
+    assert_eq!(listed["folders"], json!([app, other]));
+    let inner = of(&server, Path::new("/home/me/src/app")).await;
+    assert_eq!((&inner["path"], &inner["parent"]), (&app["path"], &json!("/home/me/src")));
+    let outside = get(server.main, "/folders?path=/home/me").await;
+    is_refused(&outside, (403, "FORBIDDEN"), "FOLDER_ROOTS");
+}
+
+#[tokio::test]
+async fn listings_are_bounded_and_several_folders_or_none_may_be_allowed() {
+    let place = tempfile::tempdir().unwrap();
+    let place = place.path().canonicalize().unwrap();
+    made(&place, &["one/nested", "two", "many"]);
+    for number in 0..1001 {
+        fs::create_dir(place.join(format!("many/{number:04}"))).unwrap();
+    }
+    symlink(place.join("two"), place.join("link")).unwrap();
+    // An allowed folder may itself be a link: who sets it means where it leads.
+    let roots = ["one", "one/nested", "link", "gone", "many"];
+    let roots: Vec<String> = roots.map(|name| place.join(name).display().to_string()).into();
+    let server = Listeners::start_with(&[("FOLDER_ROOTS", &roots.join(":"))]).await;
+    let tops = read(&server, "/folders").await;
+    let expected = ["one", "one/nested", "two", "many"].map(|name| json!(place.join(name)));
+    let paths = tops["folders"].as_array().unwrap().iter().map(|top| top["path"].clone());
+    assert_eq!(paths.collect::<Vec<_>>(), expected);
+    let nested = of(&server, &place.join("one/nested")).await;
+    assert_eq!(nested["parent"], json!(place.join("one")));
+    let linked = of(&server, &place.join("link")).await;
+    assert_eq!(linked["path"], json!(place.join("two")));
+    let gone = get(server.main, &format!("/folders?path={}/gone/x", place.display())).await;
+    is_refused(&gone, (404, "FOLDER_NOT_FOUND"), "is no folder");
+    let many = of(&server, &place.join("many")).await;
+    assert_eq!((names(&many).len(), &many["truncated"]), (1000, &json!(true)));
+    assert_eq!(names(&many)[999], "0999");
+    fs::remove_dir(place.join("many/1000")).unwrap();
+    assert_eq!(of(&server, &place.join("many")).await["truncated"], json!(false));
+    // What is never indexed is no folder to choose from, even where it is allowed.
+    made(&place, &["own/.aws/inner", "codex/inner"]);
+    let refused = [Path::new("/proc"), &place.join("own/.aws"), &place.join("codex")];
+    let roots = refused.map(|folder| folder.display().to_string()).join(":");
+    let roots = format!("{roots}:{}:/", place.display());
+    let home = place.join("codex").display().to_string();
+    let pairs = [("FOLDER_ROOTS", roots.as_str()), ("CODEX_HOME", home.as_str())];
+    let server = Listeners::start_with(&pairs).await;
+    assert_eq!(names(&read(&server, "/folders").await), [place.to_str().unwrap(), "/"]);
+    let whole = of(&server, Path::new("/")).await;
+    assert!(!names(&whole).iter().any(|name| ["proc", "sys", "dev"].contains(name)), "{whole}");
+    assert_eq!(whole["parent"], Value::Null);
+    for folder in refused {
+        for path in [folder.to_owned(), folder.join("inner")] {
+            let reply = get(server.main, &format!("/folders?path={}", path.display())).await;
+            is_refused(&reply, (404, "FOLDER_NOT_FOUND"), "is no folder");
+        }
+    }
+    let inside = of(&server, &place).await;
+    assert_eq!(names(&inside), ["many", "one", "own", "two"], "neither links nor CODEX_HOME");
+    let server = Listeners::start_with(&[("FOLDER_ROOTS", "none")]).await;
+    let off = get(server.main, "/folders").await;
+    is_refused(&off, (403, "FORBIDDEN"), "`FOLDER_ROOTS` is `none`; type the path of a folder");
+}
+
+#[tokio::test]
+async fn the_page_learns_which_editor_opens_files() {
+    let config = async |pairs: &[(&str, &str)]| {
+        let server = Listeners::start_with(pairs).await;
+        let mut config = read(&server, "/page/config").await;
+        assert_eq!(config["version"], env!("CARGO_PKG_VERSION"));
+        config.as_object_mut().unwrap().remove("version");
+        config
+    };
+    let with = |editor: &str, link: &str| json!({ "editor": editor, "editorLink": link, "keepsConversations": true });
+    assert_eq!(config(&[]).await, with("vscode", "vscode://file{path}:{line}"));
+    let idea = with("idea", "idea://open?file={path}&line={line}");
+    assert_eq!(config(&[("EDITOR_LINK", "idea")]).await, idea);
+    let own = "emacs://open?url=file://{path}&line={line}";
+    assert_eq!(config(&[("EDITOR_LINK", own)]).await, with("other", own));
+    let none = [("EDITOR_LINK", "none"), ("CONVERSATIONS_KEPT", "0")];
+    assert_eq!(config(&none).await, json!({ "editor": "none", "keepsConversations": false }));
+}
