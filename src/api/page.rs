@@ -26,6 +26,7 @@ use crate::net::{HttpError, Request, Response, reply};
 pub(super) const INDEX: &str = "index.html";
 
 const DOCUMENT: &str = "text/html; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const DRAWING: &str = "image/svg+xml; charset=utf-8";
 
@@ -72,9 +73,50 @@ macro_rules! assets {
 
 // Every file of `assets/page`, in order.
 assets! {
+    "api.js": SCRIPT,
+    "ask.js": SCRIPT,
+    "composer.js": SCRIPT,
+    "conversation.js": SCRIPT,
+    "copy.js": SCRIPT,
+    "dialog.js": SCRIPT,
+    "file.js": SCRIPT,
+    "files.js": SCRIPT,
+    "folders.js": SCRIPT,
+    "format.js": SCRIPT,
+    "found.js": SCRIPT,
+    "graph.js": SCRIPT,
+    "h.js": SCRIPT,
     "icon.svg": DRAWING,
     "index.html": DOCUMENT,
+    "json.js": SCRIPT,
+    "keys.js": SCRIPT,
+    "lines.js": SCRIPT,
+    "main.js": SCRIPT,
+    "map.js": SCRIPT,
+    "marks.js": SCRIPT,
+    "notice.js": SCRIPT,
     "page.css": STYLE,
+    "pane.js": SCRIPT,
+    "parts.css": STYLE,
+    "preview.js": SCRIPT,
+    "repositories.js": SCRIPT,
+    "repository-actions.js": SCRIPT,
+    "repository.js": SCRIPT,
+    "router.js": SCRIPT,
+    "run.js": SCRIPT,
+    "search.js": SCRIPT,
+    "side.js": SCRIPT,
+    "source.js": SCRIPT,
+    "state.js": SCRIPT,
+    "status.js": SCRIPT,
+    "steps.js": SCRIPT,
+    "storage.js": SCRIPT,
+    "stream.js": SCRIPT,
+    "toolkits.js": SCRIPT,
+    "treemap.js": SCRIPT,
+    "trusted.js": SCRIPT,
+    "turn.js": SCRIPT,
+    "verdicts.js": SCRIPT,
 }
 
 /// Whether a path, as sent, is that of the page or one of its files, which everybody may have.

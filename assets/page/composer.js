@@ -1,0 +1,102 @@
+// The question box: for a new conversation, and for what follows in one.
+
+import { get, post } from './api.js';
+import { fill, h } from './h.js';
+import { problem } from './notice.js';
+import { changed, repositories } from './state.js';
+import { keep, kept } from './storage.js';
+
+const REPOSITORY = 'codeinfo.repository';
+const MODEL = 'codeinfo.model';
+
+/**
+ * Makes a question box.
+ * @param {{conversation?: string, asked: (begun: {turnId: string, conversationId: string, modelId: string},
+ *   question: string) => void}} options
+ * @returns {HTMLElement}
+ */
+export function composer({ conversation, asked }) {
+  const label = conversation === undefined ? 'Question' : 'Follow-up question';
+  const field = h('textarea', {
+    id: 'question', rows: 3, required: true, 'data-field': true, maxlength: 65536, 'aria-describedby': 'question-help',
+  });
+  const repository = conversation === undefined ? repositoryChoice() : null;
+  const model = conversation === undefined ? modelChoice() : null;
+  const failed = h('div');
+  const button = h('button', { type: 'submit', class: 'primary' }, 'Ask');
+  const submit = async (event) => {
+    event.preventDefault();
+    const question = field.value.trim();
+    if (question === '' || button.disabled) {
+      field.focus();
+      return;
+    }
+    button.disabled = true;
+    fill(failed);
+    try {
+      const body = { question, conversationId: conversation };
+      if (repository?.value()) {
+        body.repository = repository.value();
+      }
+      if (model?.value()) {
+        body.model = model.value();
+      }
+      const begun = await post('/turns', body);
+      field.value = '';
+      changed('conversations');
+      asked(begun, question);
+    } catch (error) {
+      fill(failed, problem(error));
+    } finally {
+      button.disabled = false;
+    }
+  };
+  field.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      submit(event);
+    }
+  });
+  return h('form', { class: 'composer', onsubmit: submit, 'aria-label': label },
+    h('label', { for: 'question' }, label),
+    field,
+    h('div', { class: 'row' },
+      repository?.element, model?.element,
+      h('span', { class: 'about grow', id: 'question-help' }, 'Enter sends, Shift with Enter begins a new line'),
+      button),
+    failed);
+}
+
+function repositoryChoice() {
+  const select = h('select', { id: 'question-repository' }, h('option', { value: '' }, 'All repositories'));
+  repositories().then((roots) => {
+    const chosen = kept('localStorage', REPOSITORY);
+    select.append(...roots.map((one) => h('option', { value: one.name }, one.name)));
+    select.value = roots.some((one) => one.name === chosen) ? chosen : '';
+  }, () => {});
+  return choice(select, 'Repository', REPOSITORY);
+}
+
+function modelChoice() {
+  const select = h('select', { id: 'question-model' }, h('option', { value: '' }, 'Default model'));
+  models().then((all) => {
+    const chosen = kept('localStorage', MODEL);
+    select.append(...all.map((one) => h('option', { value: one.id }, one.name)));
+    select.value = all.some((one) => one.id === chosen) ? chosen : '';
+  }, () => {});
+  return choice(select, 'Model', MODEL);
+}
+
+/** The models that can be asked: none where there is no provider, which the page says elsewhere. */
+async function models() {
+  const { providers } = await get('/chat/providers');
+  return providers.some((one) => one.available) ? (await get('/chat/models')).models : [];
+}
+
+/** A choice that is the same the next time. */
+function choice(select, label, key) {
+  select.addEventListener('change', () => keep('localStorage', key, select.value));
+  return {
+    element: h('span', { class: 'choice' }, h('label', { for: select.id, class: 'unseen' }, label), select),
+    value: () => select.value,
+  };
+}

@@ -1,0 +1,100 @@
+// Dialogs: to confirm, to give a token, and the list of keys.
+
+import { h } from './h.js';
+
+const KEYS = [
+  ['/', 'Write a question, or a search on its page'],
+  ['j · k', 'Next and previous result, citation, step or conversation'],
+  ['o', 'Open what is chosen, as Enter does'],
+  ['Esc', 'Close what is open beside the page, or leave a field'],
+  ['?', 'Show these keys'],
+  ['Enter', 'Send the question; Shift with Enter begins a new line'],
+];
+
+/**
+ * Opens a dialog, and gives back the focus after it.
+ * @param {string} title
+ * @param {(close: (value: any) => void) => unknown} content
+ * @param {{wide?: boolean}} [options]
+ * @returns {Promise<any>} what it was closed with; `null` where it was dismissed
+ */
+export function dialog(title, content, { wide = false } = {}) {
+  return new Promise((resolve) => {
+    let value = null;
+    const before = document.activeElement;
+    const close = (given) => {
+      value = given;
+      box.close();
+    };
+    const closed = () => {
+      box.remove();
+      before?.focus?.();
+      resolve(value);
+    };
+    // One may open over another.
+    const id = `dialog-title-${document.querySelectorAll('dialog').length}`;
+    const heading = h('h2', { id }, title);
+    const props = { 'aria-labelledby': id, class: wide ? 'wide-dialog' : null, onclose: closed };
+    const box = h('dialog', props, heading, content(close));
+    document.body.append(box);
+    box.showModal();
+  });
+}
+
+/**
+ * Asks whether something is to be done that cannot be undone.
+ * @param {string} title a question
+ * @param {string} text what will be lost
+ * @param {string} verb the name of the button
+ * @returns {Promise<boolean>}
+ */
+export async function confirmed(title, text, verb) {
+  const answer = await dialog(title, (close) => [
+    h('p', null, text),
+    h('p', { class: 'row end' },
+      h('button', { type: 'button', autofocus: true, onclick: () => close(false) }, 'Cancel'),
+      h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, verb)),
+  ]);
+  return answer === true;
+}
+
+/**
+ * Asks for a token.
+ * @param {string} message what the server said
+ * @returns {Promise<string | null>}
+ */
+export function askToken(message) {
+  return dialog('A token is needed', (close) => {
+    const field = h('input', {
+      id: 'token', type: 'password', autocomplete: 'off', spellcheck: 'false', autofocus: true, required: true,
+    });
+    const submit = (event) => {
+      event.preventDefault();
+      const token = field.value.trim();
+      if (token !== '') {
+        close(token);
+      }
+    };
+    return h('form', { onsubmit: submit },
+      h('p', null, `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`),
+      h('p', null, 'Make one with ', h('code', null, 'codeinfo token create NAME'),
+        ', or use the key of the owner, which lies in ', h('code', null, 'owner.key'),
+        ' in the data folder. It stays in this tab alone.'),
+      h('p', { class: 'field' }, h('label', { for: 'token' }, 'Token'), field),
+      h('p', { class: 'row end' },
+        h('button', { type: 'button', onclick: () => close(null) }, 'Cancel'),
+        h('button', { type: 'submit', class: 'primary' }, 'Use token')));
+  });
+}
+
+/** Shows the keys. */
+export function showKeys() {
+  return dialog('Keys', (close) => [
+    h('dl', { class: 'keys' }, KEYS.map(([key, what]) => [
+      h('dt', null, key.split(' · ').map((one, at) => [at > 0 && ' ', h('kbd', null, one)])),
+      h('dd', null, what),
+    ])),
+    h('p', { class: 'row end' },
+      h('button', { type: 'button', autofocus: true, onclick: () => close(null) }, 'Close')),
+  ]);
+}

@@ -1,0 +1,121 @@
+// Shows what a search found. Thousand results come in slices, and code is written when it is about to be seen.
+
+import { rangeLink } from './files.js';
+import { fill, h } from './h.js';
+import { marked } from './marks.js';
+
+/** How long one slice may take, so that the page stays with who types. */
+const SLICE_MS = 8;
+const AHEAD = '600px';
+/** Lines of a result that are shown before one asks for all. */
+const FIRST_LINES = 10;
+const LINE_PX = 20;
+const HEAD_PX = 40;
+
+/**
+ * Shows results by file, best first.
+ * @param {HTMLElement} into
+ * @param {any[]} results
+ * @param {Node | null} more what stands below them
+ * @param {AbortSignal} signal ends it
+ */
+export function showResults(into, results, more, signal) {
+  const byFile = new Map();
+  for (const one of results) {
+    byFile.set(one.path, [...(byFile.get(one.path) ?? []), one]);
+  }
+  const groups = [...byFile.values()];
+  const isWide = new Set(results.map((one) => one.repo)).size > 1;
+  const written = new WeakMap();
+  const observer = new IntersectionObserver((seen) => {
+    for (const { target, isIntersecting } of seen) {
+      if (isIntersecting) {
+        observer.unobserve(target);
+        written.get(target)();
+      }
+    }
+  }, { rootMargin: AHEAD, scrollMargin: AHEAD });
+  signal.addEventListener('abort', () => observer.disconnect());
+  const later = (element, write) => {
+    written.set(element, write);
+    observer.observe(element);
+  };
+  fill(into);
+  into.closest('#main').scrollTop = 0;
+  let at = 0;
+  const slice = () => {
+    const end = performance.now() + SLICE_MS;
+    const part = document.createDocumentFragment();
+    while (at < groups.length && performance.now() < end) {
+      part.append(group(groups[at], isWide, later));
+      at += 1;
+    }
+    if (signal.aborted) {
+      return;
+    }
+    into.append(part);
+    if (at < groups.length) {
+      requestAnimationFrame(slice);
+    } else if (more !== null) {
+      into.append(more);
+    }
+  };
+  slice();
+}
+
+function group(results, isWide, later) {
+  const { relPath, path, repo } = results[0];
+  const section = h('section', { class: 'result-file' },
+    h('h2', { title: path }, isWide && h('span', { class: 'about' }, `${repo} `), relPath),
+    results.map((one) => result(one, later)));
+  const heights = results.map((one) => HEAD_PX + height(Math.min(FIRST_LINES, one.lineCount)));
+  section.style.containIntrinsicHeight = `auto ${HEAD_PX + heights.reduce((sum, one) => sum + one, 0)}px`;
+  return section;
+}
+
+function result(one, later) {
+  const code = h('pre', { class: 'result-code code', role: 'group', tabindex: 0, 'aria-label': `Code of ${one.relPath}` });
+  code.style.minHeight = `${height(Math.min(FIRST_LINES, one.lineCount))}px`;
+  later(code, () => write(code, one, FIRST_LINES));
+  return h('article', { class: 'result', 'aria-label': `${one.relPath}:${one.startLine}-${one.endLine}` },
+    h('div', { class: 'result-head' },
+      rangeLink(one, `${one.startLine}-${one.endLine}`),
+      one.symbol && h('code', null, one.symbol),
+      score(one)),
+    code);
+}
+
+/** The score, and on demand what it is made of. */
+function score({ score: value, parts }) {
+  const text = value.toFixed(4);
+  if (!parts?.length) {
+    return h('span', { class: 'about' }, `score ${text}`);
+  }
+  const details = h('details', { ontoggle: () => {
+    if (details.open && details.children.length === 1) {
+      details.append(h('table', { class: 'parts' }, h('tbody', null, parts.map((part) =>
+        h('tr', null, h('th', { scope: 'row' }, part.name), h('td', { class: 'figure' }, part.value.toFixed(4)))))));
+    }
+  } }, h('summary', { 'aria-label': `Score ${text}: its parts` }, `score ${text}`));
+  return details;
+}
+
+function write(code, one, most) {
+  const lines = one.chunk.replace(/\n$/, '').split('\n');
+  const shown = lines.slice(0, most).map((text, at) => h('span', { class: 'code-line' },
+    h('span', { class: 'number' }, String(one.startLine + at)), marked(text, one.marks?.[at] ?? []), '\n'));
+  fill(code, shown);
+  code.style.minHeight = '';
+  if (lines.length > most) {
+    const all = () => {
+      button.remove();
+      write(code, one, Infinity);
+    };
+    const button = h('button', { type: 'button', class: 'plain', onclick: all }, `Show all ${lines.length} lines`);
+    code.after(button);
+  }
+}
+
+function height(lines) {
+  return lines * LINE_PX + 2;
+}

@@ -1,0 +1,121 @@
+// Starts the page: chooses the view by the address, and connects keyboard, dialogs and side parts.
+
+import { onTokenNeeded } from './api.js';
+import { askToken, showKeys } from './dialog.js';
+import { fill, h } from './h.js';
+import { listen, onEscape } from './keys.js';
+import { announce, empty, problem } from './notice.js';
+import { startPane } from './pane.js';
+import { startPreview } from './preview.js';
+import { onRoute } from './router.js';
+import { startSide } from './side.js';
+
+/** The views by the first part of the address. Those beside asking are loaded when they are opened. */
+const VIEWS = {
+  '': () => import('./ask.js'),
+  c: () => import('./conversation.js'),
+  search: () => import('./search.js'),
+  source: () => import('./file.js'),
+  repositories: () => import('./repositories.js'),
+  map: () => import('./map.js'),
+  status: () => import('./status.js'),
+};
+
+const main = document.getElementById('main');
+let shown = null;
+
+/** @typedef {{title: string, update?: (route: import('./router.js').Route) => void}} View */
+
+async function show(route) {
+  const key = JSON.stringify([route.name, route.id]);
+  if (shown?.key === key) {
+    shown.view?.update?.(route);
+    return;
+  }
+  const isFirst = shown === null;
+  shown?.controller.abort();
+  const controller = new AbortController();
+  const mine = { key, controller, view: null };
+  shown = mine;
+  mark(route.name);
+  foldMenu();
+  const content = h('div', { class: `view view-${route.name || 'ask'}` });
+  fill(main, content);
+  main.scrollTop = 0;
+  try {
+    const load = Object.hasOwn(VIEWS, route.name) ? VIEWS[route.name] : null;
+    if (load === null) {
+      fill(content, h('h1', null, 'Nothing is here'),
+        empty('The page has no such address.', h('a', { href: '#/' }, 'Ask a question')));
+      return;
+    }
+    const { view } = await load();
+    if (shown === mine) {
+      mine.view = await view(content, route, controller.signal);
+    }
+  } catch (error) {
+    if (shown !== mine || controller.signal.aborted) {
+      return;
+    }
+    console.warn(error);
+    const again = () => {
+      shown = null;
+      show(route);
+    };
+    fill(content, h('h1', null, 'This cannot be shown'), problem(error, again));
+  }
+  if (shown === mine) {
+    settle(mine.view?.title, isFirst, content);
+  }
+}
+
+/** Names the page, and leads those who cannot see it to its start. */
+function settle(title, isFirst, content) {
+  document.title = title ? `${title} · CodeInfo` : 'CodeInfo';
+  const heading = content.querySelector('h1');
+  if (!isFirst && heading !== null && !content.contains(document.activeElement)) {
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+    announce(document.title);
+  }
+}
+
+function mark(name) {
+  const href = name === '' || name === 'c' ? '#/' : `#/${name}`;
+  for (const one of document.querySelectorAll('#pages a')) {
+    if (one.getAttribute('href') === href) {
+      one.setAttribute('aria-current', 'page');
+    } else {
+      one.removeAttribute('aria-current');
+    }
+  }
+}
+
+const menu = document.getElementById('menu');
+
+function foldMenu() {
+  menu.setAttribute('aria-expanded', 'false');
+  document.body.classList.remove('menu-open');
+}
+
+menu.addEventListener('click', () => {
+  const isOpen = document.body.classList.toggle('menu-open');
+  menu.setAttribute('aria-expanded', String(isOpen));
+});
+document.getElementById('help').addEventListener('click', showKeys);
+document.getElementById('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+onTokenNeeded(askToken);
+onEscape(() => {
+  const isOpen = document.body.classList.contains('menu-open');
+  foldMenu();
+  return isOpen;
+});
+startPane();
+startPreview();
+listen();
+onRoute(show);
+startSide();

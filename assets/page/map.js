@@ -1,0 +1,126 @@
+// The map: the folders of a repository by size and by what answers cite, or the files that one answer rests on.
+
+import { address, get } from './api.js';
+import { bytes, count } from './format.js';
+import { fileList } from './files.js';
+import { drawing } from './graph.js';
+import { fill, h } from './h.js';
+import { empty, problem, waiting } from './notice.js';
+import { go, link } from './router.js';
+import { repositories } from './state.js';
+import { Tree, treemap } from './treemap.js';
+
+/**
+ * @param {HTMLElement} content
+ * @param {import('./router.js').Route} route
+ * @param {AbortSignal} signal
+ */
+export async function view(content, route, signal) {
+  let shown = null;
+  const show = async ({ query }) => {
+    const [turn, folder] = [query.get('turn'), query.get('folder') ?? ''];
+    const key = JSON.stringify([turn, query.get('repository'), folder]);
+    if (key === shown) {
+      return;
+    }
+    shown = key;
+    try {
+      await (turn === null ? ofRepository(content, query.get('repository'), folder, signal) : ofTurn(content, query, signal));
+    } catch (error) {
+      if (!signal.aborted) {
+        shown = null;
+        fill(content, h('h1', null, 'Map'), problem(error, () => show({ query })));
+      }
+    }
+  };
+  await show(route);
+  return { title: 'Map', update: show };
+}
+
+async function ofTurn(content, query, signal) {
+  const [turn, conversation] = [query.get('turn'), query.get('conversation')];
+  fill(content, h('h1', null, 'What the answer rests on'), waiting());
+  const map = await get(address('/map', { turn }), signal);
+  const cited = new Set(map.files.filter((file) => file.cited).map((file) => file.path));
+  fill(content, h('h1', null, 'What the answer rests on'),
+    conversation && h('p', null, h('a', { href: link(['c', conversation], { turn }) }, 'Back to the answer')),
+    map.files.length === 0
+      ? empty('This answer rests on no file.')
+      : [drawing(map), h('section', { 'aria-labelledby': 'map-files' },
+        h('h2', { id: 'map-files' }, 'Files and lines'), fileList(map.files, { cited }))]);
+}
+
+let kept = null;
+
+async function ofRepository(content, wanted, folder, signal) {
+  const roots = await repositories();
+  if (roots.length === 0) {
+    fill(content, h('h1', null, 'Map'), empty('Nothing is indexed yet.',
+      h('a', { href: link(['repositories'], { add: 1 }) }, 'Add a folder')));
+    return;
+  }
+  const repository = wanted ?? roots[0].name;
+  const heading = h('h1', null, `Map of ${repository}`);
+  const choice = h('select', {
+    id: 'map-repository', onchange: () => go(link(['map'], { repository: choice.value })),
+  }, roots.map((root) => h('option', { value: root.name }, root.name)));
+  choice.value = repository;
+  const chooser = h('p', { class: 'field choice' }, h('label', { for: 'map-repository' }, 'Repository '), choice);
+  if (kept?.repository !== repository) {
+    fill(content, heading, chooser, waiting());
+    const { folders, truncated } = await get(address('/map', { repository }), signal);
+    kept = { repository, tree: new Tree(folders), truncated };
+    // So that it is read again when one comes back later.
+    signal.addEventListener('abort', () => {
+      kept = null;
+    });
+  }
+  const node = kept.tree.at(folder);
+  const href = (path) => link(['map'], { repository, folder: path });
+  if (node === undefined || node.allFiles === 0) {
+    fill(content, heading, chooser, empty(folder === '' ? 'Nothing of it is indexed yet.' : 'There is no such folder in the index.',
+      h('a', { href: href('') }, 'The whole repository')));
+    return;
+  }
+  const box = h('div');
+  fill(content, heading, chooser, folder !== '' && crumbs(repository, folder, href),
+    h('p', { class: 'about' }, 'Each area is as large as the indexed code in it. What answers cite is tinted, and the bar below shows how often.'),
+    kept.truncated && h('p', { class: 'about' }, 'The smallest folders are left out.'),
+    box, table(node, href));
+  const draw = () => fill(box, treemap(node, box.clientWidth, href));
+  const observer = new ResizeObserver(() => box.clientWidth > 0 && box.clientWidth !== box.drawn && redraw());
+  const redraw = () => {
+    box.drawn = box.clientWidth;
+    draw();
+  };
+  observer.observe(box);
+  signal.addEventListener('abort', () => observer.disconnect());
+}
+
+function crumbs(repository, folder, href) {
+  const parts = folder.split('/');
+  const links = parts.map((part, at) => (at === parts.length - 1
+    ? h('span', { 'aria-current': 'location' }, part)
+    : h('a', { href: href(parts.slice(0, at + 1).join('/')) }, part)));
+  return h('nav', { 'aria-label': 'Folder' }, h('p', { class: 'row' },
+    h('a', { href: href('') }, repository),
+    links.map((one) => ['/', one])));
+}
+
+/** The same as text. */
+function table(node, href) {
+  const rows = node.children.map((child) => h('tr', null,
+    h('th', { scope: 'row' }, h('a', { href: href(child.path), 'data-item': true }, child.name)),
+    figures(child.allFiles, child.allBytes, child.allCited)));
+  if (node.files > 0) {
+    rows.push(h('tr', null, h('th', { scope: 'row' }, 'files in this folder'), figures(node.files, node.bytes, node.cited)));
+  }
+  return h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Folders' }, h('table', null,
+    h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'Folder'),
+      ['Files', 'Size', 'Cited'].map((name) => h('th', { scope: 'col', class: 'figure' }, name)))),
+    h('tbody', null, rows)));
+}
+
+function figures(files, size, cited) {
+  return [count(files), bytes(size), count(cited)].map((text) => h('td', { class: 'figure' }, text));
+}

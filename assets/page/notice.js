@@ -1,0 +1,94 @@
+// Says what happened: errors with the next step, empty states, and what a screen reader is to speak.
+
+import { h } from './h.js';
+import { link } from './router.js';
+
+/** What to do after an error of the server, by its code: a sentence, and where it is done. */
+const NEXT = {
+  UNREACHABLE: ['Start it with `codeinfo serve`, then try again.'],
+  UNAUTHORIZED: ['Send a token: make one with `codeinfo token create NAME`, or use the key of the owner.'],
+  FORBIDDEN: ['Open the page at the address that the server is bound to, or sign in with another token.'],
+  INGEST_REQUIRED: ['Add a folder, then ask again.', ['Add a folder', link(['repositories'], { add: 1 })]],
+  EMBED_MODEL_MISMATCH: ['Embed the repositories again.', ['Repositories', link(['repositories'])]],
+  EMBED_MODEL_MISSING: ['See what the embedder lacks.', ['Status', link(['status'])]],
+  STORE_UNAVAILABLE: ['See what the store lacks.', ['Status', link(['status'])]],
+  CODE_INFO_LLM_UNAVAILABLE: ['Search works meanwhile.', ['See what Codex lacks', link(['status'])]],
+  REPO_NOT_FOUND: ['It may have been removed or renamed.', ['Repositories', link(['repositories'])]],
+  FOLDER_NOT_FOUND: ['It may have been moved, or cannot be indexed.'],
+  FILE_NOT_FOUND: ['It may have been moved or removed since.', ['Search for it', link(['search'])]],
+  CONVERSATION_NOT_FOUND: ['It may have been deleted, or not been kept.', ['Ask a question', link([])]],
+  TURN_NOT_FOUND: ['It may have been deleted, or not been kept.', ['Ask a question', link([])]],
+  CONTEXT_WINDOW_EXCEEDED: ['Begin a new conversation.', ['Ask a question', link([])]],
+  BUSY: ['Wait until another question has ended, then try again.'],
+  TURN_TIMED_OUT: ['Ask for less at once, or raise CODEX_TURN_TIMEOUT_SECS.'],
+  TURN_FAILED: ['See the log of the server, then ask again.'],
+  ROUTE_NOT_FOUND: ['This server is of another version than the page. Reload the page.'],
+  INTERNAL: ['The log of the server has the details.'],
+};
+
+/**
+ * Shows an error, with what to do.
+ * @param {{code?: string, message: string, details?: string[], hint?: string}} error
+ * @param {() => void} [again] what a button `Try again` does
+ * @returns {HTMLElement}
+ */
+export function problem(error, again) {
+  const [sentence, target] = NEXT[error.code] ?? [];
+  const details = (error.details ?? []).map((detail) => h('li', null, sentenced(detail)));
+  const next = error.hint ? sentenced(error.hint) : sentence && worded(sentence);
+  return h('div', { class: 'problem', role: 'alert' },
+    h('p', null, h('strong', null, sentenced(error.message))),
+    details.length > 0 && h('ul', null, details),
+    next && h('p', null, next),
+    (target || again) && h('p', { class: 'row' },
+      target && h('a', { href: target[1] }, target[0]),
+      again && h('button', { type: 'button', onclick: again }, 'Try again')));
+}
+
+/**
+ * Shows that there is nothing yet, and what to do.
+ * @param {string} what
+ * @param {...unknown} next
+ * @returns {HTMLElement}
+ */
+export function empty(what, ...next) {
+  return h('div', { class: 'empty' }, h('p', null, what), next.length > 0 && h('p', { class: 'row' }, next));
+}
+
+/** @returns {HTMLElement} what stands where something is awaited */
+export function waiting(what = 'Loading') {
+  return h('p', { class: 'waiting' }, `${what} …`);
+}
+
+/**
+ * Has a screen reader speak a sentence when it is free.
+ * @param {string} sentence
+ */
+export function announce(sentence) {
+  const region = document.getElementById('announcement');
+  region.textContent = '';
+  requestAnimationFrame(() => {
+    region.textContent = sentence;
+  });
+}
+
+/**
+ * Writes a sentence with what stands between backticks as code.
+ * @param {string} sentence
+ */
+export function worded(sentence) {
+  return sentence.split('`').map((part, at) => (at % 2 === 1 ? h('code', null, part) : part));
+}
+
+/**
+ * Writes what the server says as a sentence: with a capital letter, a full stop, and code between backticks.
+ * @param {string} text
+ */
+export function sentenced(text) {
+  return worded(/[.!?…]$/.test(text) ? capital(text) : `${capital(text)}.`);
+}
+
+/** @returns {string} the text with a capital first letter */
+export function capital(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

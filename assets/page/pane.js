@@ -1,0 +1,103 @@
+// The right column: the files of the last search, and the source that is open beside the page.
+
+import { get } from './api.js';
+import { fileList } from './files.js';
+import { fill, h } from './h.js';
+import { onEscape } from './keys.js';
+import { problem, waiting } from './notice.js';
+import { beside, go, onRoute, place } from './router.js';
+import { Source } from './source.js';
+import { on } from './state.js';
+
+const NARROW = matchMedia('(max-width: 1199px)');
+
+/** Fills the right column, and follows the address. */
+export function startPane() {
+  const pane = document.getElementById('evidence');
+  const files = h('section', { id: 'files', 'aria-labelledby': 'files-title', hidden: true });
+  const section = h('section', { id: 'source', 'aria-label': 'Source', hidden: true });
+  fill(pane, files, section);
+  let before = null;
+  let isFirst = true;
+  const close = () => {
+    if (section.hidden) {
+      return false;
+    }
+    go(beside(null));
+    before?.isConnected ? before.focus({ preventScroll: true }) : document.getElementById('main').focus();
+    return true;
+  };
+  const source = new Source(section, { close });
+  const fold = () => {
+    pane.hidden = files.hidden && section.hidden;
+    document.body.classList.toggle('with-source', !section.hidden);
+    document.body.classList.toggle('with-evidence', !pane.hidden);
+  };
+  onEscape(close);
+  // Also where a link was written for another state of the address.
+  document.addEventListener('click', (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a.cite, a.place') : null;
+    const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (link?.hasAttribute('href') && isPlain) {
+      event.preventDefault();
+      const { path, first, last } = link.dataset;
+      go(beside({ path, first: Number(first) || null, last: Number(last ?? first) || null, repository: null }));
+    }
+  });
+  onRoute(({ name }) => {
+    const at = name === 'source' ? null : place();
+    const isNew = section.hidden;
+    section.hidden = at === null;
+    fold();
+    if (at === null) {
+      source.end();
+      source.at = null;
+    } else {
+      if (isNew) {
+        before = document.activeElement;
+      }
+      source.open(at);
+      // Where the source covers the page, the focus goes with it.
+      if (isNew && !isFirst && NARROW.matches) {
+        section.tabIndex = -1;
+        section.focus();
+      }
+    }
+    isFirst = false;
+  });
+  on('evidence', (evidence) => {
+    const cited = new Set((evidence?.citations ?? []).map((one) => one.path));
+    const listed = evidence?.files ?? [];
+    files.hidden = listed.length === 0;
+    if (listed.length > 0) {
+      fill(files, h('h2', { id: 'files-title' }, 'Where the last search looked'),
+        fileList(listed, { cited }), evidence.turn && connections(evidence.turn));
+      if (evidence.isAsked) {
+        files.scrollIntoView({ block: 'nearest' });
+      }
+    }
+    fold();
+  });
+}
+
+/** How the files of an answer call and import each other, drawn when it is opened. */
+function connections(turn) {
+  const box = h('div');
+  const draw = async () => {
+    if (!details.open || box.hasChildNodes()) {
+      return;
+    }
+    fill(box, waiting('Drawing'));
+    try {
+      const [{ drawing }, map] = await Promise.all([
+        import('./graph.js'), get(`/map?turn=${encodeURIComponent(turn)}`),
+      ]);
+      fill(box, drawing(map));
+    } catch (error) {
+      fill(box, problem(error));
+    }
+  };
+  const details = h('details', { class: 'connections', ontoggle: draw },
+    h('summary', null, 'How these files are connected'), box);
+  return details;
+}

@@ -1,0 +1,190 @@
+// Shows a file at lines: what stands there, whether it is as it was cited, and where else it can be opened.
+
+import { ApiError, address, get } from './api.js';
+import { copyButton } from './copy.js';
+import { count, counted } from './format.js';
+import { fill, h } from './h.js';
+import { Lines } from './lines.js';
+import { announce, problem, waiting } from './notice.js';
+import { beside, go, written } from './router.js';
+import { on, pageConfig } from './state.js';
+import { verdictOf } from './verdicts.js';
+
+/** Lines that are asked for at once. */
+const WINDOW = 1000;
+const EDITORS = { vscode: 'VS Code', cursor: 'Cursor', idea: 'IDEA', zed: 'Zed' };
+const STATES = {
+  same: null,
+  changed: 'The file changed since it was indexed. New lines are marked.',
+  gone: 'The file is gone. It is shown as it was indexed.',
+  unreadable: 'The file cannot be read any more. It is shown as it was indexed.',
+};
+
+/** A file beside the page, or on its own. */
+export class Source {
+  /** @param {HTMLElement} element @param {{close?: () => void, signal?: AbortSignal}} [options] */
+  constructor(element, { close, signal } = {}) {
+    this.element = element;
+    this.close = close;
+    this.at = null;
+    this.file = null;
+    on('evidence', () => this.file !== null && this.showVerdict(), signal);
+  }
+
+  /**
+   * Opens a file at lines.
+   * @param {import('./router.js').Place} at
+   */
+  async open(at) {
+    const isSame = this.at !== null && this.file !== null
+      && this.at.path === at.path && this.at.repository === at.repository;
+    this.at = at;
+    if (isSame) {
+      this.choose();
+      return;
+    }
+    this.end();
+    fill(this.element, this.head(at.path), waiting());
+    const controller = new AbortController();
+    this.controller = controller;
+    try {
+      const file = await this.read(at, controller.signal);
+      if (!controller.signal.aborted) {
+        this.show(file);
+      }
+    } catch (error) {
+      if (!controller.signal.aborted) {
+        fill(this.element, this.head(at.path), problem(error, () => this.open(this.at)));
+      }
+    }
+  }
+
+  /** Forgets the file. */
+  end() {
+    this.controller?.abort();
+    this.lines?.close();
+    this.file = null;
+    this.lines = null;
+    fill(this.element);
+  }
+
+  async read(at, signal) {
+    const from = Math.floor(((at.first ?? 1) - 1) / WINDOW) * WINDOW + 1;
+    try {
+      return await this.window(at, from, signal);
+    } catch (error) {
+      // The file may have become shorter.
+      if (!(error instanceof ApiError) || error.status !== 400 || from === 1) {
+        throw error;
+      }
+      return this.window(at, 1, signal);
+    }
+  }
+
+  window({ path, repository }, first, signal) {
+    return get(address('/source', { path, repository, first, last: first + WINDOW - 1 }), signal);
+  }
+
+  show(file) {
+    this.file = file;
+    this.known = new Map();
+    // Beyond the end of the file, the server shows its last line alone.
+    this.asked = new Set((file.first - 1) % WINDOW === 0 ? [(file.first - 1) / WINDOW] : []);
+    this.keep(file);
+    const { path, repository } = this.at;
+    const lines = new Lines({
+      label: `Lines of ${file.relPath}`,
+      total: file.total,
+      line: (number) => this.known.get(number),
+      need: (first, last) => this.need(first, last),
+      href: (number) => beside({ path, repository, first: number, last: number }),
+      choose: (number, extend) => {
+        const other = extend ? this.at.first ?? number : number;
+        go(beside({ path, repository, first: Math.min(number, other), last: Math.max(number, other) }), 'replace');
+      },
+    });
+    this.lines = lines;
+    this.verdict = h('p', { class: 'verdict', role: 'status' });
+    this.actions = h('p', { class: 'row actions' });
+    fill(this.element, this.head(file.relPath, file), this.verdict, this.actions,
+      file.total === 0 ? h('p', { class: 'empty' }, 'The file is empty.') : lines.element);
+    this.choose();
+    announce(`Opened ${written({ ...this.at, path: file.relPath })}`);
+  }
+
+  head(name, file) {
+    const slash = name.lastIndexOf('/') + 1;
+    return h('header', { class: 'source-head' },
+      h('h2', { title: file?.path ?? name },
+        h('span', { class: 'about' }, name.slice(0, slash)), name.slice(slash)),
+      file && h('span', { class: 'about' }, `${file.repo} · ${counted(file.total, 'line')}`,
+        file.language && ` · ${file.language}`),
+      this.close && h('button', { type: 'button', class: 'plain', onclick: this.close }, 'Close'));
+  }
+
+  choose() {
+    const { first, last } = this.at;
+    const within = (line) => (line === null ? null : Math.min(line, this.file.total));
+    this.lines.choose(within(first), within(last));
+    this.showVerdict();
+    this.showActions();
+  }
+
+  showVerdict() {
+    const verdict = verdictOf({ ...this.at, path: this.file.path, relPath: this.file.relPath });
+    const { first } = this.at;
+    const beyond = first !== null && first > this.file.total
+      ? `The file has only ${count(this.file.total)} lines.` : null;
+    const said = [verdict?.sentence, beyond, STATES[this.file.state]].filter((one) => one);
+    this.verdict.dataset.state = verdict?.state ?? this.file.state;
+    fill(this.verdict, said.join(' '));
+    this.verdict.hidden = said.length === 0;
+  }
+
+  async showActions() {
+    const { file, at } = this;
+    const config = await pageConfig();
+    if (this.file !== file || this.at !== at) {
+      return;
+    }
+    const line = at.first ?? 1;
+    const editor = config.editorLink
+      ?.replaceAll('{path}', file.path.split('/').map(encodeURIComponent).join('/'))
+      .replaceAll('{line}', String(line));
+    fill(this.actions,
+      editor && h('a', { href: editor }, `Open in ${EDITORS[config.editor] ?? 'the editor'}`),
+      copyButton('Copy path', () => written({ ...at, path: file.path })),
+      file.permalink && this.permalink(at));
+  }
+
+  permalink({ first, last }) {
+    const anchor = first === null ? '' : (this.file.lineAnchor ?? '')
+      .replaceAll('{first}', String(first)).replaceAll('{last}', String(last));
+    const href = this.file.permalink + anchor;
+    return /^https?:\/\//i.test(href)
+      && h('a', { href, rel: 'noopener noreferrer', target: '_blank' }, 'Permalink');
+  }
+
+  keep(file) {
+    file.lines.forEach((line, at) => this.known.set(file.first + at, line));
+  }
+
+  /** Asks for the windows of lines that are seen and not there yet. */
+  need(first, last) {
+    for (let at = Math.floor((first - 1) / WINDOW); at <= Math.floor((last - 1) / WINDOW); at += 1) {
+      if (!this.asked.has(at)) {
+        this.asked.add(at);
+        const { file } = this;
+        this.window(this.at, at * WINDOW + 1, this.controller.signal).then((more) => {
+          if (this.file === file) {
+            this.keep(more);
+            this.lines.soon();
+          }
+        }, () => {
+          // Asked for again when the lines are seen the next time.
+          this.asked.delete(at);
+        });
+      }
+    }
+  }
+}
