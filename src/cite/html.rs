@@ -9,6 +9,8 @@ mod tests;
 
 use std::{collections::VecDeque, ops::Range};
 
+use codeinfo_chunk::highlight;
+use codeinfo_lang::detect;
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
 };
@@ -22,6 +24,8 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 const DEEPER: usize = 2;
 /// Longer words after a fence are no language.
 const MAX_LANGUAGE_BYTES: usize = 40;
+/// In longer blocks of code nothing is marked.
+const MAX_MARKED_BYTES: usize = 64 << 10;
 /// Where the link of a citation ends that has the place of one which is written as such: with it.
 const WHOLE: usize = usize::MAX;
 
@@ -130,18 +134,24 @@ struct Writer<'a> {
     /// For each image that is around, whether it is written as a link.
     images: Vec<bool>,
     is_struck_out: bool,
+    /// The language and the text of the block of code that is open.
+    block: Option<(String, String)>,
     events: Vec<Event<'a>>,
 }
 
 impl<'a> Writer<'a> {
     fn new(text: &'a str, links: VecDeque<Link>) -> Self {
         let (open, around, images, is_struck_out) = (None, Around::Nothing, Vec::new(), false);
-        Self { text, links, open, around, images, is_struck_out, events: Vec::new() }
+        let (block, events) = (None, Vec::new());
+        Self { text, links, open, around, images, is_struck_out, block, events }
     }
 
     fn take(&mut self, event: Event<'a>, range: Range<usize>) {
         match event {
-            Event::Text(text) => self.text(text, range),
+            Event::Text(text) => match &mut self.block {
+                Some((_, code)) => code.push_str(&text),
+                None => self.text(text, range),
+            },
             Event::Code(_) => self.leaf(event, &range),
             Event::Html(html) | Event::InlineHtml(html) => self.tag(html, &range),
             Event::Start(Tag::Link { dest_url, .. }) => self.start_link(&dest_url, &range),
@@ -161,6 +171,21 @@ impl<'a> Writer<'a> {
             // Shown as they stand, as paragraphs.
             Event::Start(Tag::HtmlBlock) => self.events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => self.end(TagEnd::Paragraph),
+            Event::Start(Tag::CodeBlock(kind)) => {
+                self.close_around_a_place();
+                let word = match &kind {
+                    CodeBlockKind::Fenced(info) => language(info),
+                    CodeBlockKind::Indented => String::new(),
+                };
+                let kind = CodeBlockKind::Fenced(word.clone().into());
+                self.events.push(Event::Start(Tag::CodeBlock(kind)));
+                self.block = Some((word, String::new()));
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                let (word, code) = self.block.take().unwrap_or_default();
+                self.events.push(Event::Html(marked(&word, &code).into()));
+                self.events.push(Event::End(TagEnd::CodeBlock));
+            }
             Event::Start(tag) => {
                 self.close_around_a_place();
                 self.events.push(Event::Start(plain(tag)));
@@ -304,11 +329,32 @@ fn plain(tag: Tag<'_>) -> Tag<'_> {
         }
         // Would be written as styles, which the page does not take from texts.
         Tag::Table(columns) => Tag::Table(vec![Alignment::None; columns.len()]),
-        Tag::CodeBlock(CodeBlockKind::Fenced(info)) => {
-            Tag::CodeBlock(CodeBlockKind::Fenced(language(&info).into()))
-        }
         tag => tag,
     }
+}
+
+/// Writes the code of a block, its parts in spans of the classes that lines of files have.
+fn marked(word: &str, code: &str) -> String {
+    let language = detect::named(word).or_else(|| detect::language(&format!("a.{word}"), ""));
+    let language = language.filter(|_| !word.is_empty() && code.len() <= MAX_MARKED_BYTES);
+    let lines = code.split_inclusive('\n');
+    let marks = highlight(language, code, 0..lines.clone().count());
+    let mut out = String::with_capacity(code.len() * 2);
+    for (line, marks) in lines.zip(marks) {
+        let mut marks = marks.into_iter().peekable();
+        let mut units = 0;
+        for c in line.chars() {
+            if let Some(mark) = marks.peek().filter(|mark| mark.start == units) {
+                out.extend(["<span class=\"m-", &mark.class.letter().to_string(), "\">"]);
+            }
+            out.push_str(&escaped(c.encode_utf8(&mut [0; 4])));
+            units += u32::from(c.len_utf16() == 2) + 1;
+            if marks.next_if(|mark| mark.end <= units).is_some() {
+                out.push_str("</span>");
+            }
+        }
+    }
+    out
 }
 
 /// Returns the language that a fence names; nothing if it is not a plain word.
