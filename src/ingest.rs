@@ -55,10 +55,10 @@ use crate::{
 pub use about::{About, LanguageCount};
 pub use error::IngestError;
 pub use folders::{Choice, Listing};
-pub use past::{Missing, PastRun};
+pub use past::PastRun;
 pub use root::{Request, RootStatus};
 pub use scope::Scope;
-pub use skip::{Reason, Skipped};
+pub use skip::{Missing, Reason, Skipped};
 pub use status::{RunCounts, State, Status};
 pub use watch::Watching;
 

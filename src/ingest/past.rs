@@ -4,41 +4,13 @@ use std::collections::HashMap;
 
 use super::{
     scope::Scope,
-    skip::Skips,
+    skip::Missing,
     status::{RunCounts, State},
 };
 use crate::domain::{RootId, Timestamp};
 
 /// The most roots of which that is remembered.
 const MAX_ROOTS: usize = 256;
-
-/// The files that are missing in an index since they could not be indexed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Missing {
-    /// Paths below the root and why, in order of path; at most [`Skips::NAMED`].
-    pub named: Vec<(String, String)>,
-    /// How many there are.
-    pub total: u64,
-}
-
-impl Missing {
-    /// Takes over what a run skipped.
-    pub(super) fn of(skips: &Skips) -> Self {
-        Self { named: skips.named(), total: skips.count }
-    }
-
-    /// Adds what was known before of the files that a run did not look at.
-    fn with_rest(mut self, before: &Self, scope: &Scope) -> Self {
-        let is_covered = |(path, _): &&(String, String)| scope.covers(path);
-        let covered = before.named.iter().filter(is_covered).count() as u64;
-        self.total += before.total.saturating_sub(covered);
-        let rest = before.named.iter().filter(|one| !is_covered(one)).cloned();
-        self.named.extend(rest);
-        self.named.sort();
-        self.named.truncate(Skips::NAMED);
-        self
-    }
-}
 
 /// A run that ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,11 +28,10 @@ use self::{index_state::IndexState, readers::Reading, write::Embedded};
 use super::{
     discover::{Discovered, Found},
     error::IngestError,
-    past::Missing,
     plan::{self, Mode, Plan, Records},
     pulse::Watchdog,
     scope::Scope,
-    skip::Reason,
+    skip::{Missing, Reason},
     status::{Found as AtEnd, Progress, State},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use super::discover::ignored;
+use super::{discover::ignored, scope::Scope};
 
 /// Why a file is not indexed, although nothing asked to leave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +99,34 @@ impl Skips {
 fn because(reasons: &[Reason]) -> String {
     let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
     reasons.join("; ")
+}
+
+/// The files that are missing in an index since they could not be indexed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Paths below the root and why, in order of path; at most [`Skips::NAMED`].
+    pub named: Vec<(String, String)>,
+    /// How many there are.
+    pub total: u64,
+}
+
+impl Missing {
+    /// Takes over what a run skipped.
+    pub(super) fn of(skips: &Skips) -> Self {
+        Self { named: skips.named(), total: skips.count }
+    }
+
+    /// Adds what was known before of the files that a run did not look at.
+    pub(super) fn with_rest(mut self, before: &Self, scope: &Scope) -> Self {
+        let is_covered = |(path, _): &&(String, String)| scope.covers(path);
+        let covered = before.named.iter().filter(is_covered).count() as u64;
+        self.total += before.total.saturating_sub(covered);
+        let rest = before.named.iter().filter(|one| !is_covered(one)).cloned();
+        self.named.extend(rest);
+        self.named.sort();
+        self.named.truncate(Skips::NAMED);
+        self
+    }
 }
 
 #[cfg(test)]

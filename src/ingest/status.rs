@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{past::Missing, scope::Scope};
+use super::{scope::Scope, skip::Missing};
 use crate::domain::RunId;
 
 /// How far a run is.
