@@ -12,7 +12,9 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
     // `/ready` checks Codex again, so `/health` then knows it.
     let ready = client.get::<Value>(&["ready"]).await;
     let health: Health = client.get(&["health"]).await?;
-    print::line(&format!("HTTP API    {}", client.base()))?;
+    let base = client.base();
+    print::line(&format!("Page        {base}/  (ask, and look at the evidence)"))?;
+    print::line(&format!("HTTP API    {base}"))?;
     print::line(&format!("MCP server  {mcp_url}/mcp  (tool: codebase_question)"))?;
     print::line(&match health.store.chunks {
         None => format!("Index       away: {}", health.store.reason.unwrap_or_default()),

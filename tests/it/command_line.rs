@@ -295,6 +295,7 @@ async fn serve_says_where_it_listens_and_what_codex_lacks() {
     let server = Program::serve(data.path(), &[], &without_codex()).await;
     let said = server.said.join("\n");
     assert!(said.contains("/mcp"), "{said}");
+    assert!(said.contains(&format!("Page        {}/  (", server.main)), "{said}");
     assert!(said.contains("cannot be used") && said.contains("CODEX_BIN"), "{said}");
     server.terminate().await;
 }
