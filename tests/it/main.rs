@@ -48,6 +48,7 @@ mod keys;
 mod listeners;
 mod net;
 mod packages;
+mod page_browser;
 mod page_files;
 mod page_listing;
 mod page_look;

@@ -1,6 +1,7 @@
 //! What tests are made of: the real Codex, a model that replays scripts, an embedding service, a
-//! search that knows one file, and the real program.
+//! search that knows one file, a browser, and the real program.
 
+pub(crate) mod browser;
 pub(crate) mod codex;
 pub(crate) mod compose;
 pub(crate) mod container;

@@ -1,0 +1,241 @@
+//! The page in a real browser: how it looks everywhere, what it may not do, and that the browser would say so.
+
+use std::{collections::HashMap, fs, io::Write, net::SocketAddr, path::Path};
+
+use codeinfo::task::Tasks;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+use crate::{
+    listeners::Listeners,
+    support::{
+        browser::{Browser, Page, Theme},
+        process::fresh,
+    },
+};
+
+/// Looks at a place of the page in every way that it must work: light, dark, and as narrow as a phone.
+pub(crate) async fn looks_right(page: &Page, name: &str) {
+    for (theme, width, kind) in [
+        (Theme::Light, 1280, "light"),
+        (Theme::Dark, 1280, "dark"),
+        (Theme::Light, 360, "narrow"),
+        (Theme::Dark, 360, "narrow-dark"),
+    ] {
+        page.theme(theme).await;
+        page.size(width, 800).await;
+        page.screenshot(&format!("{name}-{kind}")).await;
+        let what = format!("{name} {kind}");
+        assert_eq!(page.sticks_out().await, <[&str; 0]>::default(), "{what}");
+        assert_eq!(page.axe().await, <[&str; 0]>::default(), "{what}");
+    }
+    page.theme(Theme::Light).await;
+    page.size(1280, 800).await;
+}
+
+/// Notes a figure for who reads it, in `target/screenshots/figures.txt`: no test depends on it.
+pub(crate) fn note(what: &str, figure: &Value) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("screenshots");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("figures.txt");
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+    writeln!(file, "{what}: {figure}").unwrap();
+}
+
+/// Opens the page of a server.
+pub(crate) async fn open(server: &Listeners) -> (Browser, Page) {
+    let browser = Browser::start().await;
+    let page = browser.page(&format!("http://{}/", server.main)).await;
+    (browser, page)
+}
+
+#[tokio::test]
+async fn the_page_opens_without_a_fault_in_light_and_dark_and_on_a_phone() {
+    let server = Listeners::start().await;
+    let (_browser, page) = open(&server).await;
+    page.wait("document.title.includes('CodeInfo')", "the title").await;
+    looks_right(&page, "start").await;
+    page.is_faultless().await;
+}
+
+const BAD: &str = r#"<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Bad</title><link rel="icon" href="data:,"></head>
+<body>
+<script>window.inline = true</script>
+<img src="http://elsewhere.example/x.png">
+<button style="width: 20px"></button>
+<p id="wide">wide</p>
+<a href="./#further">Further</a>
+<a href="/bad.js" download>The script</a>
+<input id="field">
+<script src="/bad.js"></script>
+</body>
+</html>"#;
+
+const BAD_SCRIPT: &str = r"
+console.error('an error', 7);
+document.querySelector('#wide').style.width = '5000px';
+Promise.reject(new Error('forgotten'));
+setTimeout(() => { throw new TypeError('thrown'); }, 0);
+fetch('/none');
+window.keys = [];
+addEventListener('keydown', event => window.keys.push(event.key));
+document.querySelector('button').addEventListener('click', () => { window.sure = confirm('Sure?'); });
+";
+
+/// Serves files, each with its path and type, under a content security policy.
+pub(crate) async fn serve(tasks: &Tasks, files: &[(&str, &str, &str)], policy: &str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let reply = |status: &str, kind: &str, body: &str| {
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\
+             content-security-policy: {policy}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let all: HashMap<String, String> = files
+        .iter()
+        .map(|(path, kind, body)| ((*path).to_owned(), reply("200 OK", kind, body)))
+        .collect();
+    let none = reply("404 Not Found", "text/plain", "");
+    tasks.spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).await.unwrap_or_default();
+            let request = String::from_utf8_lossy(&request[..length]).into_owned();
+            let path = request.split(' ').nth(1).unwrap_or_default();
+            stream.write_all(all.get(path).unwrap_or(&none).as_bytes()).await.ok();
+        }
+    });
+    address
+}
+
+/// Serves a page that does what it should not.
+async fn bad(tasks: &Tasks) -> SocketAddr {
+    let files = [("/", "text/html", BAD), ("/bad.js", "text/javascript", BAD_SCRIPT)];
+    serve(tasks, &files, "default-src 'self'").await
+}
+
+#[tokio::test]
+async fn what_a_page_does_wrong_is_seen() {
+    let (tasks, browser) = (Tasks::default(), Browser::start().await);
+    let page = browser.page(&format!("http://{}/", bad(&tasks).await)).await;
+    page.wait("window.keys", "the script").await;
+    let faults = page.faults().await.join("\n");
+    for wanted in [
+        "Executing inline script violates",
+        "Applying inline style violates",
+        "ContentSecurityPolicyIssue",
+        "console error: an error 7",
+        "thrown: Error: forgotten",
+        "thrown: TypeError: thrown",
+        "a request to http://elsewhere.example/x.png",
+        "status of 404 (Not Found) http://127.0.0.1:",
+    ] {
+        assert!(faults.contains(wanted), "no {wanted}: {faults}");
+    }
+    page.is_faultless().await;
+    assert!(page.eval::<bool>("window.inline === undefined").await);
+    let sticks_out = page.sticks_out().await.join("\n");
+    assert!(sticks_out.contains("5000") || sticks_out.contains("id=\"wide\""), "{sticks_out}");
+    let findings = page.axe().await.join("\n");
+    for wanted in ["critical button-name: ", "critical image-alt: ", "critical label: "] {
+        assert!(findings.contains(wanted), "no {wanted}: {findings}");
+    }
+    let slow = async {
+        let busy = "const end = performance.now() + 200; while (performance.now() < end);";
+        page.eval::<()>(&format!("new Promise(requestAnimationFrame).then(() => {{ {busy} }})"))
+            .await;
+    };
+    assert!(!page.frames_over(150.0, slow).await.is_empty());
+    tasks.stopping().cancel();
+}
+
+#[tokio::test]
+async fn what_a_reader_does_arrives_as_real_events() {
+    let (tasks, browser) = (Tasks::default(), Browser::start().await);
+    let url = format!("http://{}/", bad(&tasks).await);
+    let page = browser.page(&url).await;
+    page.wait("window.keys", "the script").await;
+    page.faults().await;
+    page.fill("#field", "Ask: a/b? ä").await;
+    assert_eq!(page.eval::<String>("document.querySelector('#field').value").await, "Ask: a/b? ä");
+    for key in ["Escape", "Shift+Tab", "Shift+Tab", "Shift+Tab", "Enter"] {
+        page.press(key).await;
+    }
+    page.wait("window.sure === false", "the answer to a dialog").await;
+    let keys = page.eval::<Vec<String>>("keys.slice(-5)").await;
+    assert_eq!(keys, ["Escape", "Tab", "Tab", "Tab", "Enter"]);
+    assert_eq!(page.faults().await, ["a dialog: Sure?"]);
+    page.hover("#wide").await;
+    page.wait("document.querySelector('#wide:hover')", "the pointer").await;
+    // By the names that screen readers have.
+    assert_eq!(page.names("link").await, ["Further", "The script"]);
+    page.click_text("link", "Further").await;
+    page.wait("location.hash === '#further'", "another place").await;
+    assert_eq!(page.url().await, format!("{url}#further"));
+    page.back().await;
+    assert_eq!(page.url().await, url);
+    let folder = fresh();
+    page.downloads(folder.path()).await;
+    page.click_text("link", "script").await;
+    let file = folder.path().join("bad.js");
+    page.until("a file", async || {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        if text == BAD_SCRIPT { Ok(()) } else { Err(text) }
+    })
+    .await;
+    page.eval::<()>("void localStorage.setItem('kept', 'yes')").await;
+    page.reload().await;
+    page.wait("keys.length === 0", "the script once more").await;
+    let kept = "localStorage.getItem('kept')";
+    let (same, other) = (page.another(&url).await, browser.page(&url).await);
+    assert_eq!(same.eval::<Option<String>>(kept).await.as_deref(), Some("yes"));
+    assert_eq!(other.eval::<Option<String>>(kept).await, None);
+    page.allow_clipboard().await;
+    page.eval::<()>("navigator.clipboard.writeText('copied')").await;
+    assert_eq!(page.clipboard().await, "copied");
+    page.sees("wide").await;
+    assert_eq!(page.text("#wide").await, "wide");
+    assert_eq!(page.texts("a").await, ["Further", "The script"]);
+    let script = page.requests().into_iter().find(|request| request.url.ends_with("/bad.js"));
+    let script = script.unwrap();
+    assert_eq!(script.status, 200);
+    assert!(script.bytes >= BAD_SCRIPT.len() as u64, "{script:?}");
+    tasks.stopping().cancel();
+}
+
+/// What the page costs: noted for who reads it, and bounded where that does not depend on the machine.
+#[tokio::test]
+async fn the_page_loads_from_this_server_alone_and_is_small() {
+    let server = Listeners::start().await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    page.sees("Ask about your code").await;
+    let files = |page: &Page| -> Vec<_> {
+        let of_page = |url: &str| {
+            url.contains("/page/") && !url.ends_with("/page/config") || url.ends_with('/')
+        };
+        page.requests().into_iter().filter(|one| of_page(&one.url)).collect()
+    };
+    let bytes = |page: &Page| files(page).iter().map(|one| one.bytes).sum::<u64>();
+    let paint: f64 = page
+        .eval("performance.getEntriesByType('paint').find(one => one.name === 'first-contentful-paint').startTime")
+        .await;
+    note("first contentful paint, in ms", &json!(paint));
+    note("requests of the first view, files alone", &json!(files(&page).len()));
+    note("bytes of the first view, files alone, with headers", &json!(bytes(&page)));
+    for name in ["Search", "Repositories", "Map", "Status"] {
+        page.click_text("link", name).await;
+        page.wait(&format!("document.title.startsWith('{name}')"), name).await;
+        looks_right(&page, &format!("view-{}", name.to_lowercase())).await;
+    }
+    note("bytes of all views, files alone, with headers", &json!(bytes(&page)));
+    assert!(bytes(&page) < 150_000, "{} bytes", bytes(&page));
+    page.is_faultless().await;
+}

@@ -1,0 +1,169 @@
+//! What a page should not do, as the browser reports it, and what it asked for.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use url::Url;
+
+use super::page::Page;
+
+/// What happened in a page.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// How many documents were loaded whole.
+    pub(super) loads: watch::Sender<usize>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the page printed, as far as this matters to who looks for a fault.
+    console: Vec<String>,
+    faults: Vec<String>,
+    requests: Vec<Request>,
+}
+
+/// A request of a page.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    id: String,
+    pub(crate) url: String,
+    /// 0 while there is no answer.
+    pub(crate) status: u64,
+    /// What was sent for it, compressed, with its headers.
+    pub(crate) bytes: u64,
+}
+
+impl Seen {
+    /// Notes an event.
+    pub(super) fn note(&self, method: &str, params: &Value) {
+        let mut state = self.state.lock().unwrap();
+        match method {
+            "Page.loadEventFired" => self.loads.send_modify(|loads| *loads += 1),
+            "Page.javascriptDialogOpening" => {
+                state.faults.push(format!("a dialog: {}", text(&params["message"])));
+            }
+            "Runtime.consoleAPICalled" => state.print(params),
+            "Runtime.exceptionThrown" => {
+                let thrown = described(&params["exceptionDetails"]);
+                state.faults.push(format!("thrown: {thrown}"));
+            }
+            "Log.entryAdded" => {
+                let entry = &params["entry"];
+                let line = format!(
+                    "{} {}: {} {}",
+                    text(&entry["source"]),
+                    text(&entry["level"]),
+                    text(&entry["text"]),
+                    text(&entry["url"])
+                );
+                let list = match text(&entry["level"]) {
+                    "error" | "warning" => &mut state.faults,
+                    _ => &mut state.console,
+                };
+                list.push(line.trim_end().to_owned());
+            }
+            "Audits.issueAdded" => {
+                let issue = &params["issue"];
+                state.faults.push(format!("{}: {}", text(&issue["code"]), issue["details"]));
+            }
+            "Network.requestWillBeSent" => state.request(params),
+            "Network.responseReceived" => {
+                let status = params["response"]["status"].as_u64().unwrap_or_default();
+                state.answered(params, |request| request.status = status);
+            }
+            "Network.loadingFinished" => {
+                // A whole number, written as a fraction.
+                let bytes = params["encodedDataLength"].to_string();
+                let bytes = bytes.split('.').next().unwrap().parse().unwrap_or_default();
+                state.answered(params, |request| request.bytes = bytes);
+            }
+            "Network.webSocketCreated" => {
+                state.faults.push(format!("a socket to {}", text(&params["url"])));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn console(&self) -> Vec<String> {
+        self.state.lock().unwrap().console.clone()
+    }
+}
+
+impl State {
+    fn print(&mut self, params: &Value) {
+        let kind = text(&params["type"]);
+        let shown = params["args"].as_array().into_iter().flatten().map(|argument| {
+            let described = argument.get("description").or(argument.get("value"));
+            described.map_or_else(String::new, |value| match value.as_str() {
+                Some(text) => text.to_owned(),
+                None => value.to_string(),
+            })
+        });
+        let line = format!("console {kind}: {}", shown.collect::<Vec<_>>().join(" "));
+        match kind {
+            "error" | "warning" | "assert" => self.faults.push(line.clone()),
+            _ => {}
+        }
+        self.console.push(line);
+    }
+
+    fn request(&mut self, params: &Value) {
+        let url = text(&params["request"]["url"]).to_owned();
+        let is_ours = Url::parse(&url).is_ok_and(|url| match url.scheme() {
+            "http" => url.host_str() == Some("127.0.0.1"),
+            // What a page makes of what it has.
+            scheme => matches!(scheme, "about" | "blob" | "data"),
+        });
+        if !is_ours {
+            self.faults.push(format!("a request to {url}"));
+        }
+        let id = text(&params["requestId"]).to_owned();
+        self.requests.push(Request { id, url, status: 0, bytes: 0 });
+    }
+
+    fn answered(&mut self, params: &Value, note: impl FnOnce(&mut Request)) {
+        let id = text(&params["requestId"]);
+        if let Some(request) = self.requests.iter_mut().rfind(|request| request.id == id) {
+            note(request);
+        }
+    }
+}
+
+impl Page {
+    /// Returns what was wrong since the last call: errors and warnings of the console, what was thrown and not
+    /// caught, what the content security policy refused, other issues that the browser found, dialogs, and
+    /// requests to anywhere but `127.0.0.1`.
+    pub(crate) async fn faults(&self) -> Vec<String> {
+        // What is under way is reported before the answers to later calls.
+        for _ in 0..2 {
+            let settled = "new Promise(done => requestAnimationFrame(() => setTimeout(done, 20)))";
+            self.eval::<Value>(&format!("{settled}.then(() => null)")).await;
+        }
+        self.call("Runtime.evaluate", json!({ "expression": "0" })).await.unwrap();
+        std::mem::take(&mut self.seen.state.lock().unwrap().faults)
+    }
+
+    /// Fails with what was wrong since the last call.
+    pub(crate) async fn is_faultless(&self) {
+        let faults = self.faults().await;
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
+
+    /// Returns every request so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.seen.state.lock().unwrap().requests.clone()
+    }
+}
+
+/// What was thrown.
+pub(super) fn described(details: &Value) -> String {
+    let exception = &details["exception"];
+    let said = exception["description"].as_str().or(exception["value"].as_str());
+    said.unwrap_or_else(|| text(&details["text"])).to_owned()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

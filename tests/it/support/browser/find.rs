@@ -1,0 +1,96 @@
+//! Where something is that a reader points at: by selector, or by role and name as a screen reader has them.
+
+use serde_json::{Value, json};
+
+use super::page::Page;
+
+/// Returns where the pointer meets the element that is given, or why it does not.
+const AIM: &str = "async function (element) {
+    if (!element) return { fault: 'it is not there' };
+    if (element.disabled) return { fault: 'it is disabled' };
+    element.scrollIntoViewIfNeeded();
+    const drawn = () => new Promise(requestAnimationFrame);
+    const place = () => element.getClientRects()[0];
+    await drawn();
+    const before = place();
+    await drawn();
+    const now = place();
+    if (!now || !now.width || !now.height) return { fault: 'it is not visible' };
+    if (!before || before.x !== now.x || before.y !== now.y) return { fault: 'it moves' };
+    // The middle of what is in the window.
+    const middle = (from, to, most) => (Math.max(from, 0) + Math.min(to, most)) / 2;
+    const x = middle(now.left, now.right, innerWidth);
+    const y = middle(now.top, now.bottom, innerHeight);
+    const top = document.elementFromPoint(x, y);
+    const isMet = top && (element.contains(top) || top.closest('label')?.control === element);
+    if (!isMet) return { fault: `under ${top ? top.cloneNode().outerHTML : 'nothing'} at ${x}, ${y}` };
+    return { x, y };
+}";
+
+/// A place in the window.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+}
+
+impl Page {
+    /// Waits until the first element of a selector can be pointed at.
+    pub(super) async fn aim(&self, selector: &str) -> Point {
+        let script = format!("({AIM})(document.querySelector({}))", json!(selector));
+        self.until(selector, async || point(&self.evaluate(&script).await?)).await
+    }
+
+    /// Waits until the element of a role and an accessible name can be pointed at. The name is whole, or a
+    /// part that only one has.
+    pub(super) async fn aim_at(&self, role: &str, name: &str) -> Point {
+        self.until(&format!("{role} `{name}`"), async || {
+            let node = self.accessible(role, name).await?;
+            let resolved = self.call("DOM.resolveNode", json!({ "backendNodeId": node })).await?;
+            let call = json!({
+                "objectId": resolved["object"]["objectId"],
+                "functionDeclaration": format!("function () {{ return ({AIM})(this); }}"),
+                "awaitPromise": true, "returnByValue": true,
+            });
+            let result = self.call("Runtime.callFunctionOn", call).await?;
+            point(&result["result"]["value"])
+        })
+        .await
+    }
+
+    /// Returns the node that has a role and a name for screen readers.
+    async fn accessible(&self, role: &str, name: &str) -> Result<Value, String> {
+        let named = self.roles(role).await?;
+        let whole = named.iter().find(|(one, _)| one == name);
+        let mut parts = named.iter().filter(|(one, _)| one.contains(name));
+        let found = match (whole, parts.next(), parts.next()) {
+            (Some(whole), ..) => Some(whole),
+            (None, part, None) => part,
+            (None, ..) => None,
+        };
+        let all = || named.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        found.map(|(_, node)| node.clone()).ok_or_else(|| format!("not among: {}", all()))
+    }
+
+    /// Returns the names of all that have a role, in order.
+    pub(crate) async fn names(&self, role: &str) -> Vec<String> {
+        self.roles(role).await.unwrap().into_iter().map(|(name, _)| name).collect()
+    }
+
+    async fn roles(&self, role: &str) -> Result<Vec<(String, Value)>, String> {
+        let document = self.call("Runtime.evaluate", json!({ "expression": "document" })).await?;
+        let query = json!({ "objectId": document["result"]["objectId"], "role": role });
+        let found = self.call("Accessibility.queryAXTree", query).await?;
+        let nodes = found["nodes"].as_array().into_iter().flatten();
+        let heard = nodes.filter(|node| node["ignored"] == false);
+        let name = |node: &Value| node["name"]["value"].as_str().unwrap_or_default().to_owned();
+        Ok(heard.map(|node| (name(node), node["backendDOMNodeId"].clone())).collect())
+    }
+}
+
+fn point(found: &Value) -> Result<Point, String> {
+    match (found["x"].as_f64(), found["y"].as_f64()) {
+        (Some(x), Some(y)) => Ok(Point { x, y }),
+        _ => Err(found["fault"].as_str().unwrap_or("nothing").to_owned()),
+    }
+}

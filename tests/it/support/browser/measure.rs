@@ -1,0 +1,77 @@
+//! What a page is measured by: accessibility with `axe-core`, and how long its frames take.
+
+use std::{fs, path::PathBuf, sync::OnceLock};
+
+use serde_json::{Value, json};
+
+use super::page::Page;
+use crate::support::install::{self, Parts};
+
+const VERSION: &str = "4.14.1";
+
+/// Returns what is seriously wrong for people with disabilities, each with where it is.
+const AXE: &str = "axe.run(document, { resultTypes: ['violations'] }).then(result => result.violations
+    .filter(found => ['serious', 'critical'].includes(found.impact))
+    .flatMap(found => found.nodes.map(node =>
+        `${found.impact} ${found.id}: ${found.help}\\n${node.target}: ${node.html.slice(0, 200)}\\n${node.failureSummary}`)))";
+
+impl Page {
+    /// Returns the serious and critical findings of `axe-core` in what the page shows.
+    pub(crate) async fn axe(&self) -> Vec<String> {
+        static SOURCE: OnceLock<String> = OnceLock::new();
+        let source = SOURCE.get_or_init(|| fs::read_to_string(axe_core()).unwrap());
+        // Where the page's own scripts do not see it.
+        let frame = self.call("Page.getFrameTree", json!({})).await.unwrap();
+        let world = json!({ "frameId": frame["frameTree"]["frame"]["id"], "worldName": "axe" });
+        let world = self.call("Page.createIsolatedWorld", world).await.unwrap();
+        let run = async |script: &str| -> Value {
+            let params = json!({
+                "expression": script, "contextId": world["executionContextId"],
+                "awaitPromise": true, "returnByValue": true,
+            });
+            let result = self.call("Runtime.evaluate", params).await.unwrap();
+            assert!(result.get("exceptionDetails").is_none(), "{result}");
+            result["result"]["value"].clone()
+        };
+        run(&format!("{source}\nnull")).await;
+        let findings = run(AXE).await;
+        serde_json::from_value(findings).unwrap()
+    }
+
+    /// Returns how many milliseconds passed between two frames, wherever that was more than `least`, while
+    /// something was done.
+    pub(crate) async fn frames_over(
+        &self,
+        least: f64,
+        action: impl Future<Output = ()>,
+    ) -> Vec<f64> {
+        self.eval::<Value>(
+            "(() => {
+                const frames = globalThis.framesOfTest = [];
+                let last = performance.now();
+                requestAnimationFrame(function next(now) {
+                    frames.push(now - last);
+                    last = now;
+                    if (globalThis.framesOfTest === frames) requestAnimationFrame(next);
+                });
+                return null;
+            })()",
+        )
+        .await;
+        action.await;
+        let frames = self.eval::<Vec<f64>>(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+                const frames = globalThis.framesOfTest;
+                globalThis.framesOfTest = null;
+                done(frames);
+            })))",
+        );
+        frames.await.into_iter().filter(|frame| *frame > least).collect()
+    }
+}
+
+fn axe_core() -> PathBuf {
+    let folder = format!("axe-core-{VERSION}");
+    let folder = install::npm(&folder, &format!("axe-core@{VERSION}"), Parts::Needed);
+    folder.join("node_modules/axe-core/axe.min.js")
+}

@@ -1,0 +1,255 @@
+//! A tab: where it is, what it shows, and how it looks.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::{
+    faults::{Seen, described},
+    wire::{Answer, TIMEOUT, Wire},
+};
+
+/// How long it is between two looks at a page that is waited for.
+const PAUSE: Duration = Duration::from_millis(15);
+
+/// A tab of a browser.
+pub(crate) struct Page {
+    wire: Arc<Wire>,
+    context: String,
+    session: String,
+    pub(super) seen: Arc<Seen>,
+}
+
+/// Which colours the reader prefers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Theme {
+    Light,
+    Dark,
+}
+
+impl Page {
+    /// Opens an empty tab in a context.
+    pub(super) async fn open(wire: &Arc<Wire>, context: &str) -> Self {
+        let url = json!({ "url": "about:blank", "browserContextId": context });
+        let target = wire.call(None, "Target.createTarget", url).await.unwrap();
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let attached = wire.call(None, "Target.attachToTarget", attach).await.unwrap();
+        let session = attached["sessionId"].as_str().unwrap().to_owned();
+        let seen = Arc::new(Seen::default());
+        wire.note(&session, &seen);
+        let page = Self { wire: Arc::clone(wire), context: context.to_owned(), session, seen };
+        for domain in ["Page", "Runtime", "Log", "Network", "Audits", "DOM"] {
+            page.call(&format!("{domain}.enable"), json!({})).await.unwrap();
+        }
+        // As if a person looked at it.
+        page.call("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await.unwrap();
+        page.size(1280, 800).await;
+        page.theme(Theme::Light).await;
+        page
+    }
+
+    /// Opens another tab of the same reader: it shares the storage.
+    pub(crate) async fn another(&self, url: &str) -> Self {
+        let page = Self::open(&self.wire, &self.context).await;
+        page.goto(url).await;
+        page
+    }
+
+    pub(super) async fn call(&self, method: &str, params: Value) -> Answer {
+        self.wire.call(Some(&self.session), method, params).await
+    }
+
+    /// Goes to an address and waits until it is loaded. Another fragment of the same document is there at
+    /// once.
+    pub(crate) async fn goto(&self, url: &str) {
+        let mut loads = self.seen.loads.subscribe();
+        let before = *loads.borrow_and_update();
+        let gone = self.call("Page.navigate", json!({ "url": url })).await.unwrap();
+        assert_eq!(gone["errorText"], Value::Null, "{url}");
+        if gone["loaderId"].is_string() {
+            let loaded = timeout(TIMEOUT, loads.wait_for(|loads| *loads > before)).await;
+            assert!(loaded.is_ok(), "{url} does not load");
+        }
+    }
+
+    /// Loads the document again, as a reader does.
+    pub(crate) async fn reload(&self) {
+        let mut loads = self.seen.loads.subscribe();
+        let before = *loads.borrow_and_update();
+        self.call("Page.reload", json!({})).await.unwrap();
+        let loaded = timeout(TIMEOUT, loads.wait_for(|loads| *loads > before)).await;
+        assert!(loaded.is_ok(), "the page does not load again");
+    }
+
+    /// Goes back to where the reader was.
+    pub(crate) async fn back(&self) {
+        let history = self.call("Page.getNavigationHistory", json!({})).await.unwrap();
+        let place = usize::try_from(history["currentIndex"].as_u64().unwrap()).unwrap();
+        let entry = &history["entries"][place.checked_sub(1).expect("no earlier place")];
+        let to = json!({ "entryId": entry["id"] });
+        self.call("Page.navigateToHistoryEntry", to).await.unwrap();
+        let arrived = format!("location.href === {}", entry["url"]);
+        self.wait(&arrived, "the earlier place").await;
+    }
+
+    /// Returns the address.
+    pub(crate) async fn url(&self) -> String {
+        self.eval("location.href").await
+    }
+
+    /// Evaluates an expression, waits for the promise that it may be, and reads the value.
+    pub(crate) async fn eval<T: DeserializeOwned>(&self, script: &str) -> T {
+        let value = self.evaluate(script).await;
+        let value = value.unwrap_or_else(|fault| panic!("{fault}\nin {script}"));
+        serde_json::from_value(value).unwrap_or_else(|error| panic!("{error}\nin {script}"))
+    }
+
+    pub(super) async fn evaluate(&self, script: &str) -> Answer {
+        let params = json!({
+            "expression": script, "awaitPromise": true, "returnByValue": true, "userGesture": true,
+        });
+        let result = self.call("Runtime.evaluate", params).await?;
+        match result.get("exceptionDetails") {
+            Some(details) => Err(described(details)),
+            None => Ok(result["result"]["value"].clone()),
+        }
+    }
+
+    /// Waits until an expression is true. What is waited for is said where it does not come.
+    pub(crate) async fn wait(&self, condition: &str, what: &str) {
+        let script = format!("Boolean({condition})");
+        self.until(what, async || match self.evaluate(&script).await {
+            Ok(Value::Bool(true)) => Ok(()),
+            Ok(_) => Err(format!("not {condition}")),
+            Err(fault) => Err(fault),
+        })
+        .await;
+    }
+
+    /// Waits until a text is visible.
+    pub(crate) async fn sees(&self, text: &str) {
+        let condition = format!("document.body.innerText.includes({})", json!(text));
+        self.wait(&condition, text).await;
+    }
+
+    /// Returns the text that is visible in the first element of a selector.
+    pub(crate) async fn text(&self, selector: &str) -> String {
+        self.wait(&format!("document.querySelector({})", json!(selector)), selector).await;
+        self.eval(&format!("document.querySelector({}).innerText", json!(selector))).await
+    }
+
+    /// Returns the text that is visible in each element of a selector.
+    pub(crate) async fn texts(&self, selector: &str) -> Vec<String> {
+        let all = format!("document.querySelectorAll({})", json!(selector));
+        self.eval(&format!("[...{all}].map(one => one.innerText)")).await
+    }
+
+    /// Tries until it is done; fails with what is missing, what the page printed and shows, and a picture.
+    pub(crate) async fn until<T>(
+        &self,
+        what: &str,
+        mut attempt: impl AsyncFnMut() -> Result<T, String>,
+    ) -> T {
+        let end = Instant::now() + TIMEOUT;
+        loop {
+            let fault = match attempt().await {
+                Ok(done) => return done,
+                Err(fault) => fault,
+            };
+            if Instant::now() > end {
+                self.fail(what, &fault).await;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn fail(&self, what: &str, fault: &str) -> ! {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name = format!("failed-{}", what.chars().map(plain).take(60).collect::<String>());
+        let picture = self.screenshot(&name).await;
+        let shown = "`${location.href}\n${document.body.innerText.slice(0, 3000)}`";
+        let shown = self.evaluate(shown).await.unwrap_or_default();
+        panic!(
+            "{what}: {fault}\nconsole: {:#?}\nfaults: {:#?}\npicture: {}\nshown: {}",
+            self.seen.console(),
+            self.faults().await,
+            picture.display(),
+            shown.as_str().unwrap_or_default()
+        );
+    }
+
+    /// Makes the window so many pixels wide and high.
+    pub(crate) async fn size(&self, width: u32, height: u32) {
+        let params =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.call("Emulation.setDeviceMetricsOverride", params).await.unwrap();
+    }
+
+    /// Sets which colours the reader prefers.
+    pub(crate) async fn theme(&self, theme: Theme) {
+        let value = match theme {
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        };
+        let features = json!([{ "name": "prefers-color-scheme", "value": value }]);
+        self.call("Emulation.setEmulatedMedia", json!({ "features": features })).await.unwrap();
+    }
+
+    /// Returns what makes the document wider than the window; nothing where it is not.
+    pub(crate) async fn sticks_out(&self) -> Vec<String> {
+        self.eval(
+            "(() => {
+                const width = document.documentElement.clientWidth;
+                if (document.documentElement.scrollWidth <= width) return [];
+                const out = [...document.querySelectorAll('body *')]
+                    .filter(one => one.getBoundingClientRect().right > width + 0.5)
+                    .map(one => one.cloneNode().outerHTML.slice(0, 120));
+                return [`${document.documentElement.scrollWidth} of ${width}`, ...out.slice(0, 9)];
+            })()",
+        )
+        .await
+    }
+
+    /// Keeps a picture of what is visible, below `target/screenshots`.
+    pub(crate) async fn screenshot(&self, name: &str) -> PathBuf {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("screenshots");
+        fs::create_dir_all(&folder).unwrap();
+        let picture =
+            self.call("Page.captureScreenshot", json!({ "format": "png" })).await.unwrap();
+        let picture = BASE64_STANDARD.decode(picture["data"].as_str().unwrap()).unwrap();
+        let file = folder.join(format!("{name}.png"));
+        fs::write(&file, picture).unwrap();
+        file
+    }
+
+    /// Returns what is in the clipboard, which [`Page::allow_clipboard`] lets the page read.
+    pub(crate) async fn clipboard(&self) -> String {
+        self.eval("navigator.clipboard.readText()").await
+    }
+
+    /// Lets the page use the clipboard.
+    pub(crate) async fn allow_clipboard(&self) {
+        let origin = self.eval::<String>("location.origin").await;
+        let params = json!({
+            "origin": origin, "browserContextId": self.context,
+            "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"],
+        });
+        self.wire.call(None, "Browser.grantPermissions", params).await.unwrap();
+    }
+
+    /// Has what the page offers for download written into a folder.
+    pub(crate) async fn downloads(&self, folder: &Path) {
+        let params = json!({
+            "behavior": "allow", "browserContextId": self.context, "downloadPath": folder,
+        });
+        self.wire.call(None, "Browser.setDownloadBehavior", params).await.unwrap();
+    }
+}
