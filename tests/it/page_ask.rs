@@ -1,0 +1,232 @@
+//! Asking on the page, in a real browser: a question of a real index through the real Codex.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::{
+    listeners::Listeners,
+    page_browser::{looks_right, open},
+    support::{
+        browser::Page,
+        model::{Model, Reply as Said, says, searches, thinks},
+        process::fresh,
+    },
+};
+
+/// Types a question into the box of the page, and sends it.
+pub(crate) async fn ask(page: &Page, question: &str) {
+    page.fill("#question", question).await;
+    page.press("Enter").await;
+}
+
+/// Waits until so many turns have ended.
+pub(crate) async fn ended(page: &Page, count: usize) {
+    let ended = "[...document.querySelectorAll('.turn')].filter(one => !one.matches('.running'))";
+    page.wait(&format!("{ended}.length === {count}"), "the end of the turn").await;
+}
+
+/// A model that thinks and searches, and answers when the test says so.
+async fn held(finish: &Arc<Notify>) -> Model {
+    Model::replay([
+        Said::Items(vec![thinks("**Looking** for it"), searches("parse_config")]),
+        Said::Held(
+            Arc::clone(finish),
+            vec![says("It is `parse_config` (src/parse.rs:1-4), *not* another.")],
+        ),
+        Said::Items(vec![says("Because nobody asked.")]),
+    ])
+    .await
+}
+
+const STEPS: &str = ".steps-list > li > details > summary";
+
+#[tokio::test]
+async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
+    let finish = Arc::new(Notify::new());
+    let model = held(&finish).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    page.sees("Ask about your code").await;
+    looks_right(&page, "ask").await;
+    ask(&page, "Where is it?").await;
+    // The model has not answered yet.
+    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    page.wait(
+        "document.querySelector('.step.tool .outcome').innerText.includes('1 file')",
+        "files",
+    )
+    .await;
+    let steps = page.texts(STEPS).await;
+    assert!(steps[0].starts_with("Thought: Looking for it"), "{steps:?}");
+    assert!(steps[1].starts_with("Searched “parse_config”"), "{steps:?}");
+    assert!(steps[1].contains("local"), "{steps:?}");
+    assert!(page.eval::<bool>("document.querySelector('.answer').hidden").await);
+    assert!(page.url().await.contains("#/c/"), "{}", page.url().await);
+    page.sees("Where the last search looked").await;
+    assert_eq!(page.texts("#files .path").await, ["src/parse.rs"]);
+    looks_right(&page, "running").await;
+    finish.notify_one();
+    ended(&page, 1).await;
+    assert_eq!(
+        page.text(".answer").await.trim(),
+        "It is parse_config (src/parse.rs:1-4), not another."
+    );
+    assert_eq!(page.text(".answer em").await, "not");
+    assert_eq!(page.text(".answer code").await, "parse_config");
+    assert_eq!(page.text("a.cite[data-state=verified]").await, "src/parse.rs:1-4");
+    let facts = page.text(".facts").await;
+    assert!(facts.contains("1 of 1 citation verified"), "{facts}");
+    assert!(facts.contains("tokens"), "{facts}");
+    // The steps are folded now, and open again.
+    assert!(page.eval::<bool>("!document.querySelector('.steps').open").await);
+    page.click(".steps > summary").await;
+    page.click(".step.tool summary").await;
+    page.sees("\"query\": \"parse_config\"").await;
+    page.wait("document.querySelector('.step.tool pre .m-f')", "marked arguments").await;
+    page.sees("pub fn parse_config").await;
+    looks_right(&page, "answer").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_is_stopped_ends_for_the_model_too() {
+    let model = Model::replay([
+        Said::Items(vec![thinks("Looking"), searches("parse_config")]),
+        Said::Silent(vec![]),
+        Said::Items(vec![says("Here.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where?").await;
+    model.asked(2).await;
+    page.click_text("button", "Stop").await;
+    model.left(1).await;
+    page.sees("Stopped").await;
+    assert_eq!(page.names("button").await.iter().filter(|name| *name == "Stop").count(), 0);
+    looks_right(&page, "stopped").await;
+    ask(&page, "Then now?").await;
+    ended(&page, 2).await;
+    assert_eq!(page.texts(".answer").await.last().unwrap().trim(), "Here.");
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() {
+    let finish = Arc::new(Notify::new());
+    let model = held(&finish).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    model.asked(2).await;
+    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    page.reload().await;
+    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    assert!(page.eval::<bool>("document.querySelector('.turn').matches('.running')").await);
+    // Another tab sees the same.
+    let other = page.another(&page.url().await).await;
+    other.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    finish.notify_one();
+    for one in [&page, &other] {
+        ended(one, 1).await;
+        assert!(one.text(".answer").await.starts_with("It is parse_config"));
+        assert_eq!(one.texts(STEPS).await.len(), 2);
+        one.is_faultless().await;
+    }
+    let is_question = |url: &str| url.ends_with("/turns");
+    let all = page.requests().into_iter().chain(other.requests());
+    assert_eq!(all.filter(|request| is_question(&request.url)).count(), 1);
+    assert_eq!(model.requests().len(), 2);
+    // Once it has ended, too.
+    page.reload().await;
+    ended(&page, 1).await;
+    assert_eq!(page.text("a.cite").await, "src/parse.rs:1-4");
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
+    let finish = Arc::new(Notify::new());
+    let model = held(&finish).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    finish.notify_one();
+    ended(&page, 1).await;
+    let first = page.url().await;
+    ask(&page, "And why?").await;
+    ended(&page, 2).await;
+    assert_eq!(page.url().await, first);
+    assert!(model.latest().contains("Where is it?"), "{}", model.latest());
+    assert_eq!(page.texts(".question").await, ["Where is it?", "And why?"]);
+    page.allow_clipboard().await;
+    // Those of the latest turn are the last of their names.
+    let copied = async |label: &str| {
+        let click = format!(
+            "[...document.querySelectorAll('.turn')].at(-1).querySelector('.actions')
+                .querySelectorAll('button').forEach(one => one.textContent === '{label}' && one.click())"
+        );
+        page.eval::<()>(&format!("void ({click})")).await;
+        let buttons = "[...document.querySelectorAll('button')]";
+        let is_shown = format!("{buttons}.some(one => one.textContent === 'Copied')");
+        page.wait(&is_shown, "that it is copied").await;
+        page.wait(&format!("!{is_shown}"), "the button as it was").await;
+        page.clipboard().await
+    };
+    let markdown = copied("Copy as Markdown").await;
+    assert!(
+        markdown.contains("And why?") && markdown.contains("Because nobody asked."),
+        "{markdown}"
+    );
+    assert!(!markdown.contains("## Where is it?"), "one turn alone: {markdown}");
+    let json: serde_json::Value = serde_json::from_str(&copied("Copy as JSON").await).unwrap();
+    assert_eq!(json["turns"][0]["question"], "And why?");
+    let link = copied("Copy link").await;
+    assert!(link.starts_with(&first) && link.contains("?turn="), "{link}");
+    let folder = fresh();
+    page.downloads(folder.path()).await;
+    page.click_text("button", "Export Markdown").await;
+    page.until("a file", async || {
+        let file = std::fs::read_dir(folder.path()).unwrap().next().ok_or("none")?;
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let is_whole = text.contains("Where is it?") && text.contains("Because nobody asked.");
+        if is_whole && path.extension().is_some_and(|extension| extension == "md") {
+            Ok(())
+        } else {
+            Err(format!("{}: {text}", path.display()))
+        }
+    })
+    .await;
+    let linked = page.another(&link).await;
+    ended(&linked, 2).await;
+    let seen = "document.querySelectorAll('.turn')[1].getBoundingClientRect().top < innerHeight";
+    linked.wait(seen, "the turn of the link").await;
+    page.is_faultless().await;
+    linked.is_faultless().await;
+}
+
+#[tokio::test]
+async fn what_stands_in_the_way_of_an_answer_is_said_with_the_next_step() {
+    let server = Listeners::start().await;
+    let (_browser, page) = open(&server).await;
+    page.sees("Nothing is indexed yet.").await;
+    page.sees("Questions cannot be answered").await;
+    assert!(page.names("link").await.contains(&"Add a folder".to_owned()));
+    looks_right(&page, "nothing-yet").await;
+    ask(&page, "Where?").await;
+    page.wait("document.querySelector('.composer [role=alert]')", "what is wrong").await;
+    assert_eq!(
+        page.eval::<String>("document.querySelector('#question').value").await,
+        "Where?",
+        "the question is kept"
+    );
+    looks_right(&page, "refused").await;
+    let faults = page.faults().await;
+    assert!(faults.iter().all(|fault| fault.contains("status of 503")), "{faults:?}");
+}

@@ -1,0 +1,114 @@
+//! The conversations on the page, in a real browser: listed, searched, continued, exported and deleted.
+
+use serde_json::json;
+
+use crate::{
+    listeners::Listeners,
+    page_ask::{ask, ended},
+    page_browser::{looks_right, open},
+    support::{
+        browser::Page,
+        model::{Model, Reply as Said, says},
+    },
+    wire::get,
+};
+
+fn answers(texts: &[&str]) -> Vec<Said> {
+    texts.iter().map(|text| Said::Items(vec![says(text)])).collect()
+}
+
+const TITLES: &str = "ul[aria-label=Conversations] .title";
+
+/// Waits until these conversations are listed.
+async fn listed(page: &Page, titles: &[&str]) {
+    let all = format!("[...document.querySelectorAll('{TITLES}')].map(one => one.innerText)");
+    let wanted = json!(titles);
+    page.wait(&format!("JSON.stringify({all}) === JSON.stringify({wanted})"), "the list").await;
+}
+
+#[tokio::test]
+async fn conversations_are_listed_searched_continued_and_deleted() {
+    let script = ["Äpfel are sorted by weight.", "Pears are **not** sorted.", "By hand."];
+    let model = Model::replay(answers(&script)).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    page.sees("None yet. Ask a question.").await;
+    ask(&page, "How are apples sorted?").await;
+    ended(&page, 1).await;
+    page.click_text("link", "New question").await;
+    page.sees("Ask about your code").await;
+    ask(&page, "And pears?").await;
+    ended(&page, 1).await;
+    let both = ["And pears?", "How are apples sorted?"];
+    listed(&page, &both).await;
+    // The search is that of the server: it finds words of answers, and says where.
+    page.fill("#find-conversation", "weight").await;
+    listed(&page, &both[1..]).await;
+    assert_eq!(page.text(".entry .excerpt").await, "Äpfel are sorted by weight.");
+    page.fill("#find-conversation", "plums").await;
+    listed(&page, &[]).await;
+    page.sees("None has these words.").await;
+    page.press("Control+a").await;
+    page.press("Delete").await;
+    listed(&page, &both).await;
+    page.click_text("link", "How are apples sorted?").await;
+    page.wait("document.querySelector('.question')?.innerText === 'How are apples sorted?'", "it")
+        .await;
+    ask(&page, "By whom?").await;
+    ended(&page, 2).await;
+    assert!(model.latest().contains("Äpfel are sorted"), "{}", model.latest());
+    listed(&page, &["How are apples sorted?", "And pears?"]).await;
+    looks_right(&page, "conversation").await;
+    // Nothing is deleted without a second word.
+    page.click_text("button", "Delete").await;
+    page.sees("Delete this conversation?").await;
+    looks_right(&page, "delete").await;
+    page.press("Escape").await;
+    page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
+    assert_eq!(page.texts(".question").await.len(), 2);
+    page.click_text("button", "Delete").await;
+    page.wait("document.querySelector('dialog[open]')", "the dialog").await;
+    page.click("dialog .danger").await;
+    page.sees("Ask about your code").await;
+    listed(&page, &["And pears?"]).await;
+    let kept = get(server.main, "/conversations").await.json();
+    assert_eq!(kept["conversations"].as_array().unwrap().len(), 1, "{kept}");
+    page.click_text("button", "Delete all").await;
+    page.wait("document.querySelector('dialog[open]')", "the dialog").await;
+    page.click("dialog .danger").await;
+    listed(&page, &[]).await;
+    let kept = get(server.main, "/conversations").await.json();
+    assert_eq!(kept["conversations"], json!([]));
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_gone_says_the_next_step() {
+    let server = Listeners::start().await;
+    let (_browser, page) = open(&server).await;
+    let id = "00000000-0000-4000-8000-000000000000";
+    page.goto(&format!("http://{}/#/c/{id}", server.main)).await;
+    page.sees("This cannot be shown").await;
+    page.sees("Ask a question").await;
+    looks_right(&page, "no-conversation").await;
+    page.goto(&format!("http://{}/#/nowhere", server.main)).await;
+    page.sees("The page has no such address.").await;
+    let faults = page.faults().await;
+    let is_expected =
+        |fault: &String| fault.contains("status of 404") || fault.contains("ApiError");
+    assert!(faults.iter().all(is_expected), "{faults:?}");
+}
+
+#[tokio::test]
+async fn where_none_are_kept_the_page_says_so() {
+    let model = Model::replay(answers(&["One."])).await;
+    let server = Listeners::with_codex(&model, &[("CONVERSATIONS_KEPT", "0")]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    page.sees("The server keeps none on disk.").await;
+    ask(&page, "One?").await;
+    ended(&page, 1).await;
+    listed(&page, &["One?"]).await;
+    page.is_faultless().await;
+}

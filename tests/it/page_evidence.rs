@@ -1,0 +1,262 @@
+//! The evidence of an answer on the page, in a real browser: lines that are cited, maps, and long files.
+
+use std::{fmt::Write, fs};
+
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    page_ask::{ask, ended},
+    page_browser::{looks_right, note, open},
+    support::{
+        browser::Page,
+        model::{Model, Reply as Said, says, searches},
+    },
+};
+
+const PARSER: &str = "\
+/// Reads a configuration file line by line.
+pub fn parse_config(text: &str) -> Vec<(String, String)> {
+    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()
+}
+";
+
+/// A repository with a file in which only the lines 61 to 64 matter, another one that uses it, and a forge.
+async fn indexed(model: &Model, settings: &[(&str, &str)]) -> Listeners {
+    let server = Listeners::with_codex(model, settings).await;
+    let mut text = String::new();
+    for number in 0..15 {
+        write!(text, "/// Part {number}.\npub fn part_{number}() -> u32 {{\n    {number}\n}}\n")
+            .unwrap();
+    }
+    text.push_str(PARSER);
+    for number in 15..40 {
+        write!(text, "/// Part {number}.\npub fn part_{number}() -> u32 {{\n    {number}\n}}\n")
+            .unwrap();
+    }
+    server.write("demo/src/parse.rs", &text);
+    server.write(
+        "demo/src/main.rs",
+        "mod parse;\n\nuse crate::parse::parse_config;\n\nfn main() {\n    parse_config(\"a=b\");\n}\n",
+    );
+    server.write("demo/.git/HEAD", "0123456789abcdef0123456789abcdef01234567\n");
+    server.write("demo/.git/config", "[remote \"origin\"]\n\turl = https://git.example/o/r.git\n");
+    server.ingest("demo", "a small reader").await;
+    server
+}
+
+fn replayed(answer: &str) -> [Said; 2] {
+    [Said::Items(vec![searches("parse_config")]), Said::Items(vec![says(answer)])]
+}
+
+/// Returns the numbers of the lines that are marked as cited; the first ones must be seen.
+async fn chosen(page: &Page) -> Vec<u32> {
+    page.wait("document.querySelector('.line[aria-current=true] code')", "lines that are chosen")
+        .await;
+    page.eval(
+        "(() => {
+            const box = document.querySelector('.lines').getBoundingClientRect();
+            return [...document.querySelectorAll('.line[aria-current=true]')].map((line, index) => {
+                const at = line.getBoundingClientRect();
+                const isSeen = at.top >= box.top && at.bottom <= box.bottom && at.height > 0;
+                if (!isSeen && index < 5) throw new Error(`line ${line.dataset.line} is not seen`);
+                return Number(line.dataset.line);
+            });
+        })()",
+    )
+    .await
+}
+
+const CODE: &str =
+    "[...document.querySelectorAll('.line[aria-current=true] code')].map(one => one.innerText)";
+
+#[tokio::test]
+async fn a_citation_opens_the_lines_beside_the_answer() {
+    let answer = "It is `parse_config` (src/parse.rs:61-64), which src/main.rs:5-7 uses.";
+    let model = Model::replay(replayed(answer)).await;
+    let server = indexed(&model, &[]).await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    ended(&page, 1).await;
+    let conversation = page.url().await;
+    page.click_text("link", "src/parse.rs:61-64").await;
+    assert_eq!(chosen(&page).await, [61, 62, 63, 64]);
+    let code = page.eval::<Vec<String>>(CODE).await;
+    assert_eq!(code.join("\n") + "\n", PARSER);
+    page.wait(
+        "document.querySelector('.line[data-line=\"62\"] .m-k')?.innerText === 'pub'",
+        "marks",
+    )
+    .await;
+    page.sees("Verified: these lines say").await;
+    assert_eq!(page.text("#source h2").await, "src/parse.rs");
+    assert!(page.url().await.contains("parse.rs:61-64"), "{}", page.url().await);
+    looks_right(&page, "source").await;
+    // Where it can be opened elsewhere.
+    let folder = server.folder.path().canonicalize().unwrap().join("demo/src/parse.rs");
+    let href =
+        "[...document.querySelectorAll('#source .actions a')].map(one => one.getAttribute('href'))";
+    let path = folder.display().to_string();
+    assert_eq!(
+        page.eval::<Vec<String>>(href).await,
+        [
+            format!("vscode://file{path}:61"),
+            "https://git.example/o/r/blob/0123456789abcdef0123456789abcdef01234567/src/parse.rs#L61-L64".to_owned(),
+        ]
+    );
+    page.allow_clipboard().await;
+    page.click_text("button", "Copy path").await;
+    page.sees("Copied").await;
+    assert_eq!(page.clipboard().await, format!("{path}:61-64"));
+    // The address says it all.
+    page.reload().await;
+    assert_eq!(chosen(&page).await, [61, 62, 63, 64]);
+    page.click("a.cite[data-first='5']").await;
+    page.wait(
+        "document.querySelector('#source h2')?.innerText === 'src/main.rs'",
+        "the other file",
+    )
+    .await;
+    assert_eq!(chosen(&page).await, [5, 6, 7]);
+    page.back().await;
+    page.wait(
+        "document.querySelector('#source h2')?.innerText === 'src/parse.rs'",
+        "the first file",
+    )
+    .await;
+    assert_eq!(chosen(&page).await, [61, 62, 63, 64]);
+    page.press("Escape").await;
+    page.wait("!document.querySelector('#source').checkVisibility()", "no source").await;
+    assert_eq!(page.url().await, conversation);
+    // What the search found is opened in the same way, and by the keyboard.
+    page.click("#files a.place").await;
+    chosen(&page).await;
+    page.click_text("button", "Close").await;
+    page.wait("!document.querySelector('#source').checkVisibility()", "no source").await;
+    // Pointing at a citation shows its lines.
+    page.hover("a.cite[data-first='5']").await;
+    page.wait("document.querySelector('#preview').checkVisibility()", "the preview").await;
+    assert!(page.text("#preview").await.contains("parse_config(\"a=b\");"));
+    page.screenshot("preview").await;
+    page.hover("h1").await;
+    page.wait("!document.querySelector('#preview').checkVisibility()", "no preview").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_moved_or_changed_since_is_marked() {
+    // The second names lines in which something else stands.
+    let answer = "See src/parse.rs:61-64, `parse_config` in src/parse.rs:100-104, src/parse.rs:900-905, src/none.rs:1.";
+    let model = Model::replay(replayed(answer)).await;
+    let server = indexed(&model, &[]).await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    ended(&page, 1).await;
+    let states = "[...document.querySelectorAll('.cite')].map(one => `${one.innerText} ${one.dataset.state}`)";
+    let states: Vec<String> = page.eval(states).await;
+    assert!(states[0].ends_with("61-64 verified"), "{states:?}");
+    let missing: Vec<_> = states.iter().filter(|state| state.ends_with("missing")).collect();
+    assert!(!missing.is_empty(), "{states:?}");
+    let facts = page.text(".facts").await;
+    assert!(facts.contains("wrong") || facts.contains("repaired"), "{facts}");
+    // The colour is not the only mark.
+    let said = "[...document.querySelectorAll('.cite')].map(one => one.getAttribute('aria-description') ?? one.title)";
+    assert!(page.eval::<Vec<String>>(said).await.iter().all(|one| !one.is_empty()));
+    looks_right(&page, "citations").await;
+    // A line is added above, after indexing.
+    let file = server.folder.path().join("demo/src/parse.rs");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("    3\n", "    3 + 0\n")).unwrap();
+    page.click("a.cite[data-state=verified]").await;
+    chosen(&page).await;
+    page.sees("The file changed since it was indexed").await;
+    page.click("#source .lines").await;
+    page.eval::<()>("void (document.querySelector('.lines').scrollTop = 0)").await;
+    page.wait("document.querySelector('.line.changed')", "a line that is marked").await;
+    let changed =
+        "[...document.querySelectorAll('.line.changed')].map(one => one.innerText.trim())";
+    let changed: Vec<String> = page.eval(changed).await;
+    assert!(changed.len() == 1 && changed[0].contains("3 + 0"), "{changed:?}");
+    looks_right(&page, "changed").await;
+    fs::remove_file(&file).unwrap();
+    page.reload().await;
+    page.sees("src/parse.rs").await;
+    page.screenshot("gone").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_map_shows_the_folders_and_the_files_of_an_answer() {
+    let answer = "It is `parse_config` (src/parse.rs:61-64), which src/main.rs:5-7 uses.";
+    let model = Model::replay(replayed(answer)).await;
+    let server = indexed(&model, &[]).await;
+    server.write("demo/docs/read.md", "# Reading\n\nHow files are read.\n");
+    server.ingest("demo", "a small reader").await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    ended(&page, 1).await;
+    page.click(".connections summary").await;
+    page.wait("document.querySelector('.connections svg.graph')", "the drawing").await;
+    page.click(".turn .actions a").await;
+    page.wait("document.querySelector('main svg.graph')", "the drawing").await;
+    let drawn = page.text("main").await;
+    assert!(drawn.contains("src/parse.rs") && drawn.contains("src/main.rs"), "{drawn}");
+    page.click("main figure summary").await;
+    let drawn = page.text("main").await;
+    assert!(drawn.contains("parse_config"), "{drawn}");
+    looks_right(&page, "map-turn").await;
+    page.click_text("link", "Map").await;
+    page.wait("document.querySelector('svg.treemap a')", "the folders").await;
+    let areas = "[...document.querySelectorAll('svg.treemap a')].map(one => one.getAttribute('aria-label'))";
+    let areas: Vec<String> = page.eval(areas).await;
+    assert!(areas[0].starts_with("src, 2 files") && areas[0].contains("cited"), "{areas:?}");
+    looks_right(&page, "map").await;
+    page.click("svg.treemap a").await;
+    page.wait("location.hash.includes('folder=src')", "the folder").await;
+    page.sees("files in this folder").await;
+    page.back().await;
+    page.wait("document.querySelectorAll('svg.treemap a').length > 1", "all folders").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_file_of_ten_thousand_lines_scrolls() {
+    let server = Listeners::start().await;
+    let mut text = String::new();
+    for number in 1..=2500 {
+        write!(text, "/// Part {number}.\npub fn part_{number}(a: u32) -> u32 {{\n    a + {number} // more\n}}\n").unwrap();
+    }
+    server.write("demo/src/long.rs", &text);
+    server.ingest("demo", "one long file").await;
+    let (_browser, page) = open(&server).await;
+    let path = server.folder.path().canonicalize().unwrap().join("demo/src/long.rs");
+    let place =
+        format!("http://{}/#/source?path={}&first=6001&last=6004", server.main, path.display());
+    page.goto(&place).await;
+    assert_eq!(chosen(&page).await, [6001, 6002, 6003, 6004]);
+    assert_eq!(page.eval::<Vec<String>>(CODE).await[1], "pub fn part_1501(a: u32) -> u32 {");
+    looks_right(&page, "long").await;
+    let scrolled = "new Promise(done => {
+        const lines = document.querySelector('.lines');
+        let top = 0;
+        requestAnimationFrame(function next() {
+            lines.scrollTop = top;
+            top += 900;
+            top < lines.scrollHeight ? requestAnimationFrame(next) : done(null);
+        });
+    })";
+    let frames = page
+        .frames_over(50.0, async {
+            page.eval::<Value>(scrolled).await;
+        })
+        .await;
+    note("frames over 50 ms while scrolling through 10,000 lines, in ms", &json!(frames));
+    page.wait("document.querySelector('.line[data-line=\"10000\"] code')", "the last line").await;
+    let lines = page.eval::<usize>("document.querySelectorAll('.line').length").await;
+    assert!(lines < 200, "{lines} lines in the document");
+    // Numbers of lines lead to them.
+    page.click(".line[data-line='9990'] .number").await;
+    assert_eq!(chosen(&page).await, [9990]);
+    assert!(page.url().await.contains("first=9990"), "{}", page.url().await);
+    page.is_faultless().await;
+}

@@ -1,0 +1,138 @@
+//! Who may use the page's server from a browser: with a token where one is needed, and no page of another site.
+
+use std::fs;
+
+use codeinfo::task::Tasks;
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    page_ask::{ask, ended},
+    page_browser::{looks_right, open, serve},
+    support::{
+        browser::{Browser, Page},
+        model::{Model, Reply as Said, says},
+    },
+    wire::get,
+};
+
+/// Gives the page the key of the owner, once it asks for a token.
+pub(crate) async fn give_key(page: &Page, server: &Listeners) {
+    let key = fs::read_to_string(server.folder.path().join("data/owner.key")).unwrap();
+    page.click("#token").await;
+    page.type_text(key.trim()).await;
+    page.press("Enter").await;
+    page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
+}
+
+#[tokio::test]
+async fn where_a_token_is_needed_the_page_asks_for_it_and_this_tab_alone_keeps_it() {
+    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
+    let server = Listeners::with_codex(&model, &[("AUTH", "required")]).await;
+    let (browser, page) = open(&server).await;
+    page.sees("A token is needed").await;
+    assert_eq!(page.names("dialog").await, ["A token is needed"], "one for all requests");
+    looks_right(&page, "token").await;
+    page.click("#token").await;
+    page.type_text("wrong").await;
+    page.press("Enter").await;
+    page.wait("document.querySelector('#token')?.value === ''", "the next question for it").await;
+    give_key(&page, &server).await;
+    page.sees("None yet. Ask a question.").await;
+    page.faults().await;
+    page.reload().await;
+    page.sees("None yet. Ask a question.").await;
+    assert_eq!(page.names("dialog").await, <[&str; 0]>::default());
+    // The stream of a turn has it, too. Nothing is indexed, and so nothing is asked.
+    page.is_faultless().await;
+    let other = browser.page(&page.url().await).await;
+    other.sees("A token is needed").await;
+}
+
+#[tokio::test]
+async fn a_turn_streams_to_who_has_a_token() {
+    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    let key = fs::read_to_string(server.folder.path().join("data/owner.key")).unwrap();
+    let keep = format!("void sessionStorage.setItem('codeinfo.token', {})", json!(key.trim()));
+    page.eval::<()>(&keep).await;
+    page.reload().await;
+    ask(&page, "Where?").await;
+    ended(&page, 1).await;
+    assert_eq!(page.text(".answer").await.trim(), "Here.");
+    page.is_faultless().await;
+}
+
+const FOREIGN: &str = r#"<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Foreign</title></head>
+<body>
+<iframe id="frame" src="TARGET/"></iframe>
+<iframe name="sink"></iframe>
+<form id="form" method="post" enctype="text/plain" target="sink" action="TARGET/turns">
+<input name='{"question":"From elsewhere?","x":"' value='"}'></form>
+<img id="image" src="TARGET/page/icon.svg">
+<script src="TARGET/page/h.js" type="module"></script>
+<script src="TARGET/conversations"></script>
+</body>
+</html>"#;
+
+/// What a page can try without leave.
+const TRIES: &str = r"(async () => {
+    const to = 'TARGET', all = {};
+    const json = { 'content-type': 'application/json' };
+    const question = JSON.stringify({ question: 'From elsewhere?' });
+    const tries = {
+        read: () => fetch(to + '/conversations'),
+        plain: () => fetch(to + '/turns', { method: 'POST', body: question }),
+        json: () => fetch(to + '/turns', { method: 'POST', headers: json, body: question }),
+        remove: () => fetch(to + '/conversations', { method: 'DELETE', headers: json }),
+        secret: () => fetch(to + '/settings', { credentials: 'include' }),
+    };
+    for (const [name, one] of Object.entries(tries)) {
+        all[name] = await one().then(reply => `read ${reply.status}`, () => 'nothing');
+    }
+    const blind = { mode: 'no-cors', method: 'POST', body: question };
+    await fetch(to + '/turns', blind).catch(() => {});
+    navigator.sendBeacon(to + '/turns', new Blob([question], { type: 'text/plain' }));
+    document.querySelector('#form').submit();
+    await new Promise(done => setTimeout(done, 300));
+    all.image = document.querySelector('#image').naturalWidth;
+    let frame = 'blank';
+    try { frame = document.querySelector('#frame').contentDocument.body.innerText; } catch { frame = 'closed'; }
+    all.frame = frame;
+    return all;
+})()";
+
+#[tokio::test]
+async fn a_page_of_another_site_reads_nothing_and_causes_nothing() {
+    let model = Model::replay([Said::Items(vec![says("Here.")])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let target = format!("http://{}", server.main);
+    let tasks = Tasks::default();
+    let foreign = FOREIGN.replace("TARGET", &target);
+    let foreign = serve(&tasks, &[("/", "text/html", foreign.as_str())], "").await;
+    let browser = Browser::start().await;
+    let page = browser.page(&format!("http://{foreign}/")).await;
+    let seen: Value = page.eval(&TRIES.replace("TARGET", &target)).await;
+    assert_eq!(
+        seen,
+        json!({
+            "read": "nothing", "plain": "nothing", "json": "nothing", "remove": "nothing",
+            "secret": "nothing", "image": 0, "frame": "closed",
+        })
+    );
+    page.faults().await;
+    let requests = page.requests().into_iter().filter(|one| one.url.starts_with(&target));
+    let answers: Vec<_> = requests.map(|one| (one.status, one.url)).collect();
+    assert!(answers.len() > 8, "{answers:?}");
+    // 0: refused by the browser itself, which asked for leave first or does not wait.
+    assert!(answers.iter().all(|(status, _)| matches!(status, 0 | 403)), "{answers:?}");
+    let conversations = get(server.main, "/conversations").await.json();
+    assert_eq!(conversations["conversations"], json!([]), "nothing was asked");
+    assert!(model.requests().is_empty());
+    tasks.stopping().cancel();
+}

@@ -1,0 +1,153 @@
+//! What repositories, models and tools say stays text on the page, in a real browser.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::{
+    listeners::Listeners,
+    page_ask::{ask, ended},
+    page_browser::open,
+    support::{
+        browser::Page,
+        model::{Model, Reply as Said, says, searches, thinks},
+        process::fresh,
+        toolkit::{published, stdio},
+    },
+    toolkit_turns::{calls, document},
+};
+
+/// Marks what ran, in whichever way it came in.
+const SCRIPT: &str = "<script>window.ran = 1</script>";
+const IMAGE: &str = "<img src=x onerror='window.ran = 2'>";
+const ANSWER: &str = r#"Hello <script>window.ran = 3</script> there <img src=x onerror="window.ran = 4">.
+
+<div onclick="window.ran = 5" style="position:fixed;inset:0"><b>block</b></div>
+
+<iframe src="https://elsewhere.example/"></iframe><form action="https://elsewhere.example/"><input></form>
+
+[one](javascript:window.ran=6) [two](data:text/html,<script>parent.ran=7</script>)
+[three](JaVaScRiPt:window.ran=8) <javascript:window.ran=9> [four](vbscript:x) ![five](https://elsewhere.example/5.png)
+[six](//elsewhere.example/6 "a\" onmouseover=\"window.ran=10") `<script>window.ran = 11</script>`
+
+```"onclick="window.ran=12"><script>window.ran = 13</script>
+<script>window.ran = 14</script>
+```
+
+| <svg onload="window.ran = 15"> | b |
+|---|---|
+| </td><script>window.ran = 16</script> | d |
+
+See src/<img src=x onerror='window.ran = 2'>.rs:1-2."#;
+
+/// Fails where anything ran, or became an element that only the text of others asks for.
+async fn is_inert(page: &Page, texts: &[&str]) {
+    for text in texts {
+        page.sees(text).await;
+    }
+    assert_eq!(page.eval::<Option<u32>>("window.ran ?? null").await, None);
+    let foreign = "main script, main img, main iframe, main form:not(.composer), main svg[onload], \
+                   #side script, #side img, #evidence script, #evidence img, dialog script, dialog img, \
+                   [onerror], [onclick], [onload], [onmouseover], [style*=fixed]";
+    let found =
+        format!("[...document.querySelectorAll({})].map(one => one.outerHTML)", json!(foreign));
+    assert_eq!(page.eval::<Vec<String>>(&found).await, <[&str; 0]>::default());
+    let links = "[...document.querySelectorAll('a[href]')].map(one => one.href).filter(href =>
+        !href.startsWith(location.origin) && !/^https?:/.test(href))";
+    assert_eq!(page.eval::<Vec<String>>(links).await, <[&str; 0]>::default());
+    page.is_faultless().await;
+}
+
+/// Indexes a repository that has markup wherever it can.
+async fn ingest(server: &Listeners) {
+    server.write(&format!("demo/src/{}.rs", IMAGE.replace('/', "")), &code());
+    server.write(
+        "demo/src/plain.rs",
+        &format!("/// {SCRIPT} {IMAGE} of plain\npub fn plain() {{}}\n"),
+    );
+    server.ingest("demo", &format!("{SCRIPT}{IMAGE} a description")).await;
+}
+
+fn code() -> String {
+    format!(
+        "/// {SCRIPT} {IMAGE}\npub fn parse_config() -> &'static str {{ \"</code></pre>{SCRIPT}\" }}\n"
+    )
+}
+
+#[tokio::test]
+async fn markup_of_questions_models_files_and_code_stays_text() {
+    let model = Model::replay([
+        Said::Items(vec![
+            thinks(&format!("{SCRIPT} {IMAGE} **bold**")),
+            searches(&format!("parse_config {SCRIPT}")),
+        ]),
+        Said::Items(vec![says(ANSWER)]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    ingest(&server).await;
+    let (_browser, page) = open(&server).await;
+    let question = format!("What is {SCRIPT}{IMAGE}?");
+    ask(&page, &question).await;
+    ended(&page, 1).await;
+    page.click(".steps > summary").await;
+    for step in [".step.thinking summary", ".step.tool summary"] {
+        page.click(step).await;
+    }
+    page.screenshot("hostile").await;
+    let wanted = [
+        question.as_str(),
+        "Hello <script>window.ran = 3</script> there",
+        "<script>window.ran = 11</script>",
+        "<script>window.ran = 14</script>",
+        "<iframe src=\"https://elsewhere.example/\"></iframe>",
+        "pub fn parse_config()",
+        "parse_config <script>window.ran = 1</script>",
+    ];
+    is_inert(&page, &wanted).await;
+    // And once more, from disk.
+    page.reload().await;
+    ended(&page, 1).await;
+    is_inert(&page, &wanted[..4]).await;
+    page.fill("#find-conversation", "iframe").await;
+    page.wait("document.querySelector('.entry .excerpt')", "an excerpt").await;
+    is_inert(&page, &[]).await;
+}
+
+#[tokio::test]
+async fn markup_of_tools_and_their_faults_stays_text() {
+    let message = format!("{SCRIPT}{IMAGE} echoed");
+    let model = Model::replay([
+        Said::Items(vec![
+            calls("everything", "echo", json!({ "message": message })),
+            calls("everything", "echo", json!({ SCRIPT: message })),
+        ]),
+        Said::Items(vec![says("Done.")]),
+    ])
+    .await;
+    let folder = fresh();
+    let file = folder.path().join("toolkits.json");
+    let (everything, missing) = (published("server-everything", &[]), stdio(IMAGE, Vec::new()));
+    let toolkits = document(&[("everything", &everything), ("missing", &missing)]);
+    fs::write(&file, toolkits.to_string()).unwrap();
+    let file = file.display().to_string();
+    let settings = [("TOOLKITS_FILE", file.as_str()), ("TOOLKITS_DIRECT_MAX", "100")];
+    let server = Listeners::with_codex(&model, &settings).await;
+    ingest(&server).await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Echo?").await;
+    ended(&page, 1).await;
+    page.click(".steps > summary").await;
+    let steps = page.texts(".step > details > summary").await;
+    assert!(steps[0].starts_with("Warning: ") && steps[0].contains(IMAGE), "{steps:?}");
+    for step in &steps[1..] {
+        assert!(step.starts_with("echo\nmcp\neverything"), "{steps:?}");
+    }
+    assert!(steps[2].contains("failed"), "{steps:?}");
+    for number in 1..=steps.len() {
+        page.click(&format!(".step:nth-child({number}) summary")).await;
+    }
+    page.screenshot("hostile-tools").await;
+    let echoed = format!("Echo: {message}");
+    is_inert(&page, &[echoed.as_str(), SCRIPT, IMAGE]).await;
+}

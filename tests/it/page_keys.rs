@@ -1,0 +1,128 @@
+//! The page by the keyboard alone, in a real browser.
+
+use crate::{
+    listeners::Listeners,
+    page_ask::ended,
+    page_browser::{looks_right, open},
+    support::{
+        browser::Page,
+        model::{Model, Reply as Said, says, searches},
+    },
+};
+
+/// What has the focus: its id, else its text.
+async fn focused(page: &Page) -> String {
+    page.eval("document.activeElement.id || document.activeElement.innerText").await
+}
+
+async fn focuses(page: &Page, what: &str) {
+    page.wait(
+        &format!(
+            "(document.activeElement.id || document.activeElement.innerText).startsWith('{what}')"
+        ),
+        what,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_question_is_asked_and_its_evidence_walked_by_the_keyboard_alone() {
+    let model = Model::replay([
+        Said::Items(vec![searches("parse_config")]),
+        Said::Items(vec![says("It is here (src/parse.rs:1-4) and there (README.md:1-3).")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    focuses(&page, "question").await;
+    // A key that does something elsewhere is a letter in a field.
+    page.type_text("j/?o").await;
+    assert_eq!(page.eval::<String>("document.querySelector('#question').value").await, "j/?o");
+    page.press("Escape").await;
+    assert_ne!(focused(&page).await, "question");
+    page.press("/").await;
+    focuses(&page, "question").await;
+    page.type_text("Where is it").await;
+    page.press("Shift+Enter").await;
+    page.type_text("?").await;
+    page.press("Enter").await;
+    ended(&page, 1).await;
+    assert_eq!(page.text(".question").await, "Where is it\n?");
+    page.press("Escape").await;
+    page.press("j").await;
+    focuses(&page, "src/parse.rs:1-4").await;
+    page.press("j").await;
+    focuses(&page, "README.md:1-3").await;
+    page.press("k").await;
+    focuses(&page, "src/parse.rs:1-4").await;
+    for _ in 0..2 {
+        page.press("j").await;
+    }
+    focuses(&page, "1 step").await;
+    page.press("o").await;
+    page.wait("document.querySelector('.steps').open", "the steps").await;
+    page.press("j").await;
+    focuses(&page, "Searched").await;
+    page.press("o").await;
+    page.wait("document.querySelector('.step details').open", "the step").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn the_keys_are_listed_and_the_start_of_the_page_can_be_skipped() {
+    let server = Listeners::start().await;
+    let (_browser, page) = open(&server).await;
+    page.sees("Nothing is indexed yet.").await;
+    page.press("Escape").await;
+    page.press("?").await;
+    page.sees("Next and previous result").await;
+    assert_eq!(page.names("dialog").await, ["Keys"]);
+    looks_right(&page, "keys").await;
+    // Keys mean nothing behind a dialog.
+    page.press("/").await;
+    assert_eq!(page.names("dialog").await, ["Keys"]);
+    page.press("Escape").await;
+    page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
+    page.click("header .name").await;
+    page.press("Shift+Tab").await;
+    focuses(&page, "skip").await;
+    page.press("Enter").await;
+    focuses(&page, "main").await;
+    // Each view is reached through its link, and back.
+    for name in ["Search", "Repositories", "Map", "Status", "Ask"] {
+        page.click_text("link", name).await;
+        page.wait(&format!("document.title.startsWith('{name}')"), name).await;
+        let marked = "document.querySelector('#pages [aria-current=page]').innerText";
+        assert_eq!(page.eval::<String>(marked).await, name);
+    }
+    page.back().await;
+    page.wait("document.title.startsWith('Status')", "the earlier view").await;
+    for landmark in ["banner", "main"] {
+        assert_eq!(page.names(landmark).await.len(), 1, "{landmark}");
+    }
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn on_a_phone_the_left_column_folds_into_a_menu() {
+    let server = Listeners::start().await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    page.size(360, 800).await;
+    let is_seen = "document.querySelector('#side').checkVisibility()";
+    page.wait(&format!("!{is_seen}"), "no left column").await;
+    page.click_text("button", "Menu").await;
+    page.wait(is_seen, "the left column").await;
+    assert_eq!(page.sticks_out().await, <[&str; 0]>::default());
+    assert_eq!(page.axe().await, <[&str; 0]>::default());
+    page.screenshot("menu-narrow").await;
+    page.click_text("link", "demo").await;
+    page.wait(&format!("!{is_seen}"), "no left column").await;
+    page.sees("Languages").await;
+    page.click_text("button", "Menu").await;
+    page.wait(is_seen, "the left column").await;
+    page.press("Escape").await;
+    page.wait(&format!("!{is_seen}"), "no left column").await;
+    page.is_faultless().await;
+}

@@ -1,0 +1,189 @@
+//! Repositories on the page, in a real browser: added with their progress, cancelled, embedded again, removed.
+
+use std::{fmt::Write, fs, path::Path, time::Duration};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    listeners::Listeners,
+    page_browser::{looks_right, open},
+    support::{
+        browser::Page,
+        embeddings::{Embeddings, Reply},
+        process::fresh,
+    },
+    wire::get,
+};
+
+/// Writes so many files that indexing them is seen.
+fn write_many(folder: &Path) {
+    fs::create_dir_all(folder.join("src")).unwrap();
+    for file in 0..400 {
+        let mut text = String::new();
+        for part in 0..20 {
+            writeln!(text, "/// Counts what part {part} of file {file} has.").unwrap();
+            writeln!(text, "pub fn count_{file}_{part}(words: &[&str]) -> usize {{").unwrap();
+            writeln!(text, "    words.iter().filter(|word| word.len() > {part}).count()\n}}\n")
+                .unwrap();
+        }
+        fs::write(folder.join(format!("src/file_{file}.rs")), text).unwrap();
+    }
+}
+
+/// A service that embeds so slowly that its progress is seen.
+async fn slow() -> Embeddings {
+    Embeddings::answer(|_| Reply::Late(Duration::from_secs(1))).await
+}
+
+/// A server whose page lists the folders below one of its own, and which embeds as the service does.
+async fn start(embeddings: &Embeddings) -> (Listeners, TempDir) {
+    let roots = fresh();
+    let path = roots.path().canonicalize().unwrap().display().to_string();
+    let settings = [
+        ("FOLDER_ROOTS", path.as_str()),
+        ("EMBEDDING_URL", embeddings.url.as_str()),
+        ("EMBEDDING_MODEL", "stand-in"),
+    ];
+    (Listeners::start_with(&settings).await, roots)
+}
+
+/// Waits until the progress of a run says what somebody who waits wants to know.
+async fn progress(page: &Page) {
+    let bar = "document.querySelector('.run progress')";
+    page.wait(&format!("{bar}?.value > 0 && {bar}.value < 100"), "the progress").await;
+    for words in ["Embeds", "files", "/s", "left"] {
+        page.wait(&format!("document.querySelector('.run').innerText.includes('{words}')"), words)
+            .await;
+    }
+}
+
+async fn roots(server: &Listeners) -> Vec<Value> {
+    let roots = get(server.main, "/ingest/roots").await.json();
+    roots["roots"].as_array().unwrap().clone()
+}
+
+async fn card(page: &Page, words: &str) {
+    let condition =
+        format!("document.querySelector('.card')?.innerText.includes({})", json!(words));
+    page.wait(&condition, words).await;
+}
+
+#[tokio::test]
+async fn a_folder_is_chosen_and_indexed_with_its_progress_and_removed() {
+    let embeddings = slow().await;
+    let (server, folder) = start(&embeddings).await;
+    let write = |path: &str, text: &str| {
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    write("work/shop/.git/HEAD", "ref: refs/heads/main\n");
+    write("work/shop/src/lib.rs", "pub fn sell() {}\n");
+    write("work/shop/notes.md", "# Shop\n\nSells.\n");
+    write("work/shop/huge.rs", &"x".repeat(3 << 20));
+    write("work/empty/.keep", "");
+    write_many(&folder.path().join("work/shop"));
+    let (_browser, page) = open(&server).await;
+    page.click_text("link", "Repositories").await;
+    page.sees("Nothing is indexed yet.").await;
+    looks_right(&page, "no-repositories").await;
+    page.click("main button.primary").await;
+    page.sees("Add a folder").await;
+    let name = folder.path().file_name().unwrap().to_str().unwrap();
+    page.click_text("button", name).await;
+    page.click_text("button", "work").await;
+    page.click_text("button", "shop").await;
+    page.wait("document.querySelector('#folder-path').value.endsWith('/work/shop')", "the path")
+        .await;
+    page.click_text("button", "Up").await;
+    page.sees("git").await;
+    looks_right(&page, "folders").await;
+    page.click_text("button", "shop").await;
+    page.wait("document.querySelector('#folder-path').value.endsWith('/work/shop')", "the path")
+        .await;
+    page.fill("#folder-description", "where things are sold").await;
+    page.click("dialog button[type=submit]").await;
+    page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
+    progress(&page).await;
+    looks_right(&page, "progress").await;
+    embeddings.now(|_| Reply::Vectors);
+    card(&page, "402 files").await;
+    looks_right(&page, "repositories").await;
+    assert_eq!(roots(&server).await[0]["description"], "where things are sold");
+    is_looked_after(&server, &page).await;
+    assert!(folder.path().join("work/shop/src/lib.rs").is_file(), "files are left alone");
+    page.is_faultless().await;
+}
+
+/// Looks at the one repository, embeds it again, and removes it.
+async fn is_looked_after(server: &Listeners, page: &Page) {
+    page.click(".card h2 a").await;
+    page.sees("Languages").await;
+    page.sees("rust").await;
+    page.sees("Last run").await;
+    page.sees("1 file skipped").await;
+    page.sees("huge.rs").await;
+    page.sees("where things are sold").await;
+    looks_right(page, "repository").await;
+    page.click_text("button", "Embed again").await;
+    page.sees("Embed shop again?").await;
+    page.click("dialog .danger").await;
+    page.wait(
+        "document.querySelector('.run')?.innerText.includes('Completed')",
+        "the end of the run",
+    )
+    .await;
+    page.click_text("button", "Remove").await;
+    page.sees("Remove shop?").await;
+    page.press("Escape").await;
+    page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
+    assert_eq!(roots(server).await.len(), 1);
+    page.click_text("button", "Remove").await;
+    page.wait("document.querySelector('dialog[open]')", "the dialog").await;
+    page.click("dialog .danger").await;
+    page.sees("Nothing is indexed yet.").await;
+    assert!(roots(server).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
+    let embeddings = slow().await;
+    let (server, folder) = start(&embeddings).await;
+    let path = folder.path().join("large");
+    write_many(&path);
+    let body = json!({ "path": path, "name": "large" }).to_string();
+    let started = crate::wire::post(server.main, "/ingest/start", &body).await.json();
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/repositories", server.main)).await;
+    progress(&page).await;
+    page.reload().await;
+    progress(&page).await;
+    page.click_text("button", "Cancel").await;
+    card(&page, "Cancelled").await;
+    let run = started["runId"].as_str().unwrap();
+    let status = get(server.main, &format!("/ingest/status/{run}")).await.json();
+    assert_eq!(status["state"], "cancelled", "{status}");
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_indexed_is_refused_with_the_reason() {
+    let embeddings = Embeddings::well().await;
+    let (server, folder) = start(&embeddings).await;
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/repositories?add=1", server.main)).await;
+    page.sees("Folder").await;
+    page.wait("document.querySelector('dialog .folder')", "the folders").await;
+    // Beyond what is listed.
+    page.fill("#folder-path", "/proc").await;
+    page.click("dialog button[type=submit]").await;
+    page.wait("document.querySelector('dialog .problem')", "what is wrong").await;
+    page.fill("#folder-path", &folder.path().join("none").display().to_string()).await;
+    page.click("dialog button[type=submit]").await;
+    page.wait("document.querySelector('dialog .problem')", "what is wrong").await;
+    looks_right(&page, "folder-refused").await;
+    let faults = page.faults().await;
+    assert!(faults.iter().all(|fault| fault.contains("the server responded with")), "{faults:?}");
+    assert!(roots(&server).await.is_empty());
+}

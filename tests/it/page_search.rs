@@ -1,0 +1,180 @@
+//! Search on the page, in a real browser: as one types, by repository and language, with the keyboard.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    page_browser::{looks_right, note, open},
+    support::browser::Page,
+};
+
+async fn server() -> Listeners {
+    let server = Listeners::start().await;
+    server.write("shop/src/price.rs", "/// The price of a basket.\npub fn price(basket: &[u32]) -> u32 {\n    basket.iter().sum()\n}\n");
+    server.write(
+        "shop/web/price.py",
+        "def price_of(basket):\n    \"\"\"The price of a basket.\"\"\"\n    return sum(basket)\n",
+    );
+    server.write("shop/notes.md", "# Prices\n\nThe price of a basket is the sum of its parts.\n");
+    server.ingest("shop", "where things are sold").await;
+    server.write(
+        "bank/src/interest.rs",
+        "/// The price of money.\npub fn interest(sum: u32) -> u32 {\n    sum / 20\n}\n",
+    );
+    server.ingest("bank", "where money is kept").await;
+    server
+}
+
+async fn files(page: &Page) -> Vec<String> {
+    page.texts(".result-file > h2").await
+}
+
+/// Waits until the results are of these files alone, in any order.
+async fn found(page: &Page, wanted: &[&str]) {
+    let mut wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    wanted.sort();
+    page.until("results", async || {
+        let mut all = files(page).await;
+        all.sort();
+        if all == wanted { Ok(()) } else { Err(format!("{all:?}")) }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn search_answers_as_one_types_and_is_narrowed_by_repository_and_language() {
+    let server = server().await;
+    let (_browser, page) = open(&server).await;
+    page.click_text("link", "Search").await;
+    page.sees("Write what you look for").await;
+    looks_right(&page, "search-empty").await;
+    page.click("#search").await;
+    page.type_text("price of a basket").await;
+    page.sees("results in").await;
+    page.wait("document.querySelectorAll('.result-file').length > 2", "results").await;
+    assert!(page.url().await.contains("q=price"), "{}", page.url().await);
+    page.wait("document.querySelector('.result-code .m-k')", "marked code").await;
+    looks_right(&page, "search").await;
+    let choose = async |select: &str, value: &str| {
+        page.eval::<()>(&format!(
+            "void (document.querySelector('{select}').value = '{value}',
+                document.querySelector('{select}').dispatchEvent(new Event('change')))"
+        ))
+        .await;
+    };
+    choose("#search-repository", "bank").await;
+    found(&page, &["src/interest.rs"]).await;
+    choose("#search-repository", "shop").await;
+    found(&page, &["src/price.rs", "web/price.py", "notes.md"]).await;
+    page.click("#search-language").await;
+    page.wait("[...document.querySelector('#search-language').options].some(one => one.value === 'python')", "languages").await;
+    page.press("Escape").await;
+    choose("#search-language", "python").await;
+    found(&page, &["web/price.py"]).await;
+    let address = page.url().await;
+    assert!(
+        address.contains("repository=shop") && address.contains("language=python"),
+        "{address}"
+    );
+    page.reload().await;
+    found(&page, &["web/price.py"]).await;
+    assert_eq!(
+        page.eval::<String>("document.querySelector('#search').value").await,
+        "price of a basket"
+    );
+    // What the score is made of, on demand.
+    page.click(".result-head summary").await;
+    page.wait("document.querySelector('.parts tr')", "the parts of the score").await;
+    let parts = page.texts(".parts tr").await;
+    assert!(!parts.is_empty(), "{parts:?}");
+    page.screenshot("search-parts").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn results_are_walked_and_opened_by_the_keyboard() {
+    let server = server().await;
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/search", server.main)).await;
+    page.press("Escape").await;
+    page.press("/").await;
+    page.wait("document.activeElement.id === 'search'", "the field").await;
+    page.type_text("basket").await;
+    page.wait("document.querySelectorAll('.result').length > 2", "results").await;
+    page.press("ArrowDown").await;
+    let at = "[...document.querySelectorAll('.result .place')].indexOf(document.activeElement)";
+    page.wait(&format!("{at} === 0"), "the first result").await;
+    for (key, place) in [("j", 1), ("j", 2), ("k", 1)] {
+        page.press(key).await;
+        page.wait(&format!("{at} === {place}"), &format!("result {place}")).await;
+    }
+    let (path, first): (String, String) = page
+        .eval("[document.activeElement.dataset.path, document.activeElement.dataset.first]")
+        .await;
+    page.press("o").await;
+    page.wait("document.querySelector('#source .line[aria-current=true]')", "the source").await;
+    let line =
+        page.eval::<String>("document.querySelector('.line[aria-current=true]').dataset.line");
+    assert_eq!(line.await, first);
+    assert!(path.ends_with(&page.text("#source h2").await), "{path}");
+    looks_right(&page, "search-source").await;
+    page.press("Escape").await;
+    page.wait("!document.querySelector('#source').checkVisibility()", "no source").await;
+    page.wait(&format!("{at} === 1"), "the result again").await;
+    page.press("/").await;
+    page.wait("document.activeElement.id === 'search'", "the field").await;
+    page.fill("#search", "zzqx").await;
+    page.wait("document.querySelector('.results').innerText.includes('Try fewer') || document.querySelector('.result')", "an answer").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_thousand_results_are_shown() {
+    let server = Listeners::start().await;
+    for file in 0..400 {
+        let mut text = String::new();
+        for part in 0..4 {
+            writeln!(text, "/// The price of basket {file} in shop {part}.\npub fn price_{file}_{part}(basket: &[u32]) -> u32 {{").unwrap();
+            for step in 0..12 {
+                writeln!(
+                    text,
+                    "    let sum_{step} = basket.iter().skip({step}).sum::<u32>() + {file};"
+                )
+                .unwrap();
+            }
+            writeln!(text, "    sum_0\n}}\n").unwrap();
+        }
+        server.write(&format!("shop/src/price_{file}.rs"), &text);
+    }
+    server.ingest("shop", "many prices").await;
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/search?q=price+of+a+basket", server.main)).await;
+    page.sees("40 results").await;
+    let frames = page
+        .frames_over(50.0, async {
+            page.click_text("button", "Show up to 1,000").await;
+            page.sees("1,000 results").await;
+            page.wait("document.querySelectorAll('.result').length === 1000", "all").await;
+        })
+        .await;
+    note("frames over 50 ms while 1,000 results are shown, in ms", &json!(frames));
+    let scrolled = "new Promise(done => {
+        const main = document.querySelector('#main');
+        const box = main.scrollHeight > main.clientHeight ? main : document.scrollingElement;
+        let top = 0;
+        requestAnimationFrame(function next() {
+            box.scrollTop = top;
+            top += 1500;
+            top < box.scrollHeight ? requestAnimationFrame(next) : done(null);
+        });
+    })";
+    let frames = page
+        .frames_over(50.0, async {
+            page.eval::<Value>(scrolled).await;
+        })
+        .await;
+    note("frames over 50 ms while scrolling through 1,000 results, in ms", &json!(frames));
+    page.is_faultless().await;
+}
