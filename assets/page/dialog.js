@@ -1,6 +1,7 @@
 // Dialogs: to confirm, to give a token, and the list of keys.
 
 import { h } from './h.js';
+import { capital, worded } from './notice.js';
 
 const KEYS = [
   ['/', 'Write a question, or a search on its page'],
@@ -76,7 +77,7 @@ export function askToken(message) {
       }
     };
     return h('form', { onsubmit: submit },
-      h('p', null, `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`),
+      h('p', null, worded(`${capital(message)}.`)),
       h('p', null, 'Make one with ', h('code', null, 'codeinfo token create NAME'),
         ', or use the key of the owner, which lies in ', h('code', null, 'owner.key'),
         ' in the data folder. It stays in this tab alone.'),
