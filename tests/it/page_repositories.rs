@@ -108,7 +108,8 @@ async fn a_folder_is_chosen_and_indexed_with_its_progress_and_removed() {
     progress(&page).await;
     looks_right(&page, "progress").await;
     embeddings.now(|_| Reply::Vectors);
-    card(&page, "402 files").await;
+    card(&page, "Completed").await;
+    card(&page, "402 files · 1,").await;
     looks_right(&page, "repositories").await;
     assert_eq!(roots(&server).await[0]["description"], "where things are sold");
     is_looked_after(&server, &page).await;

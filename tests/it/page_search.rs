@@ -98,10 +98,13 @@ async fn results_are_walked_and_opened_by_the_keyboard() {
     let server = server().await;
     let (_browser, page) = open(&server).await;
     page.goto(&format!("http://{}/#/search", server.main)).await;
+    page.wait("document.activeElement.id === 'search'", "the field").await;
     page.press("Escape").await;
+    page.wait("document.activeElement.id === 'main'", "no field").await;
     page.press("/").await;
     page.wait("document.activeElement.id === 'search'", "the field").await;
     page.type_text("basket").await;
+    assert_eq!(page.eval::<String>("document.querySelector('#search').value").await, "basket");
     page.wait("document.querySelectorAll('.result').length > 2", "results").await;
     page.press("ArrowDown").await;
     let at = "[...document.querySelectorAll('.result .place')].indexOf(document.activeElement)";
