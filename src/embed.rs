@@ -31,6 +31,15 @@ impl Model {
     }
 }
 
+/// A word that means about what another one does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NearWord {
+    /// In lower case.
+    pub word: &'static str,
+    /// How near it is, 0…1.
+    pub share: f32,
+}
+
 /// A text to be found, and the names it stands under: `Document<&str>` borrows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document<S = String> {
@@ -90,6 +99,12 @@ pub trait Embedder: Send + Sync {
 
     /// Embeds a text to search with.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;
+
+    /// Returns words that mean about what `word` does, nearest first, without other forms of it; none where
+    /// the model does not know.
+    fn near(&self, _word: &str) -> Vec<NearWord> {
+        Vec::new()
+    }
 
     /// Fails when embedding would fail now, as far as is known from a few seconds ago. May wait for a
     /// service; that it is asked goes on when the caller goes away, and the next one gets the result.

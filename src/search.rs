@@ -127,6 +127,11 @@ impl Search {
             None => intent.among(&roots),
             Some(root) => intent.within(query.text(), &root.name),
         };
+        let intent = if self.weights.near > 0.0 {
+            intent.with_near(|word| self.embedder.near(word))
+        } else {
+            intent
+        };
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
         let limit = if query.is_of_languages() {
             // Most of what is found may be in others.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_util::{FutureExt, future::BoxFuture};
 
 use self::table::{DIMENSIONS, Side, Table};
-use super::{Document, EmbedError, Embedder, Model};
+use super::{Document, EmbedError, Embedder, Model, NearWord};
 use crate::task::Tasks;
 
 /// How much text one blocking job embeds: a few milliseconds of work, so that stopping is quick.
@@ -98,6 +98,12 @@ impl Embedder for Builtin {
     /// Runs on the caller's thread: a query takes microseconds.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>> {
         futures_util::future::ready(Ok(query(&self.table, &text))).boxed()
+    }
+
+    fn near(&self, word: &str) -> Vec<NearWord> {
+        let id = self.table.vocabulary.id(word.as_bytes());
+        let near = id.into_iter().flat_map(|id| self.table.near(id));
+        near.map(|(word, share)| NearWord { word, share }).collect()
     }
 
     /// The table was checked when it was loaded.
@@ -195,5 +201,16 @@ mod tests {
             table.vocabulary.ids(reference["text"].as_str().unwrap(), &mut ids);
             assert_eq!(serde_json::json!(ids), reference["ids"], "{}", reference["text"]);
         }
+    }
+
+    #[test]
+    fn words_that_mean_about_the_same_are_near_and_other_forms_are_not() {
+        let model = Builtin::load(Tasks::default()).unwrap();
+        let near = model.near("Password");
+        let words: Vec<&str> = near.iter().map(|near| near.word).collect();
+        assert!(words.contains(&"passwd") && !words.contains(&"passwords"), "{words:?}");
+        assert!(near.is_sorted_by(|a, b| a.share >= b.share), "{near:?}");
+        assert!(near.iter().all(|near| 0.3 < near.share && near.share < 1.0), "{near:?}");
+        assert!(model.near("nosuchwordatall").is_empty() && model.near("").is_empty());
     }
 }

@@ -8,7 +8,10 @@ use codeinfo_lang::{
 };
 
 use super::purpose::Purpose;
-use crate::domain::{Root, RootId};
+use crate::{
+    domain::{Root, RootId},
+    embed::NearWord,
+};
 
 /// What a query is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +34,8 @@ pub(super) struct Intent {
     pub(super) paths: Vec<AskedPath>,
     /// The query's words, folded, without stop words.
     pub(super) words: HashSet<String>,
+    /// Words that mean about what one of `words` does, in prose.
+    pub(super) near: HashMap<String, Vec<NearWord>>,
     /// Words of the query that name the repository searched.
     pub(super) own_name: String,
     /// How much of the name of each root the query has, where several are searched.
@@ -102,6 +107,7 @@ impl Intent {
             names,
             paths,
             words,
+            near: HashMap::new(),
             own_name: String::new(),
             roots: HashMap::new(),
             literals: Literals::of(query.trim()),
@@ -136,6 +142,14 @@ impl Intent {
                 let share = known as f32 / name.len() as f32;
                 self.roots.insert(root.id, share);
             }
+        }
+        self
+    }
+
+    /// Adds what `near` knows to mean about the same as words of a sentence; names mean themselves.
+    pub(super) fn with_near(mut self, near: impl Fn(&str) -> Vec<NearWord>) -> Self {
+        if self.kind == Kind::Prose {
+            self.near = self.words.iter().map(|word| (word.clone(), near(word))).collect();
         }
         self
     }

@@ -50,6 +50,7 @@ const DEFINING: f32 = 0.85;
 struct QueryWeights {
     shipped: Weights,
     definition: f32,
+    coverage: f32,
     file_agreement: f32,
     /// How much the names of files and folders count, 0…1.
     names: f32,
@@ -75,6 +76,7 @@ impl QueryWeights {
         let share = (TELLING_WORDS / words).min(1.0);
         let others = if by_name { 0.0 } else { 1.0 - share };
         let file_agreement = file_agreement * (1.0 - AGREEMENT_IN_LONG * others);
+        let coverage = weights.coverage + weights.coverage_of_long * others;
         let file = file_agreement + share * (weights.file + weights.folder);
         let kept = 1.0 - weights.per_file_discount;
         let back = weights.per_file_discount_of_long * (LONG * others).min(1.0);
@@ -83,11 +85,12 @@ impl QueryWeights {
         Self {
             shipped: *weights,
             definition,
+            coverage,
             file_agreement,
             names: share,
             further: (kept + back).min(1.0),
             mention: weights.mention * (1.0 - intent.purpose.is_about_using),
-            attainable: 1.0 + named + weights.coverage + file + literal,
+            attainable: 1.0 + named + coverage + file + literal,
         }
     }
 
@@ -208,9 +211,10 @@ impl Rated {
     ) -> Self {
         let record = &candidate.record;
         let Surroundings { file, of_file, coverage } = surroundings;
-        let Weights { literal, coverage: of_words, .. } = weights.shipped;
+        let literal = weights.shipped.literal;
         let definition = definition::share(record, intent);
-        let (of_definition, of_coverage) = (weights.definition * definition, of_words * coverage);
+        let (of_definition, of_coverage) =
+            (weights.definition * definition, weights.coverage * coverage);
         let chunk = candidate.score + of_definition + of_coverage;
         let roles = roles::factor(&record.roles, intent, weights.shipped.purpose);
         let roles = role_factor(roles, &record.roles, definition, intent);
@@ -327,6 +331,24 @@ mod tests {
              large files",
         );
         assert!((few - 1.0).abs() < 1e-6 && 0.3 < many && many < 0.7, "{few} {many}");
+    }
+
+    #[test]
+    fn words_count_more_in_long_questions_and_a_chunk_attains_one_all_the_same() {
+        let long = "what happens with queued request bodies after closing their connection";
+        let weights = |query| QueryWeights::of(&Intent::of(query), &Weights::SHIPPED);
+        let (few, many) = (weights("retry a failed request"), weights(long));
+        assert!((few.coverage - Weights::SHIPPED.coverage).abs() < 1e-6);
+        assert!((weights("RetryPolicy").coverage - few.coverage).abs() < 1e-6);
+        assert!(few.coverage < many.coverage);
+        let candidates = (0..25).map(|id| Candidate {
+            id: Uuid::from_u128(id),
+            record: record("request/queued.rs", None, long),
+            score: 1.0,
+            parts: Parts::default(),
+        });
+        let best = rank(candidates.collect(), &Intent::of(long), &Weights::SHIPPED, 1);
+        assert!(best.first().is_some_and(|best| best.score <= 1.0 + 1e-5), "{best:?}");
     }
 
     #[test]

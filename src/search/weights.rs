@@ -37,6 +37,11 @@ pub struct Weights {
     pub definition_by_name: f32,
     /// A chunk that contains all words of the query. +0.13 on descriptions.
     pub coverage: f32,
+    /// What a long query of prose adds to that: of many words, some are in every chunk, and few chunks have
+    /// most of them.
+    pub coverage_of_long: f32,
+    /// Whether a word that means about the same counts for one of the query, as far as it does.
+    pub near: f32,
     /// A file named with the query's words. With `exact_file` and `folder`: +0.025 on the shared set,
     /// −0.02 on questions of people who do not know the name. Raised from 0.7 when a feature for symbols
     /// made of the query's words went: +0.001 on the shared set, no change on questions.
@@ -84,6 +89,8 @@ impl Weights {
         definition: 0.5,
         definition_by_name: 1.6,
         coverage: 0.65,
+        coverage_of_long: 1.35,
+        near: 1.0,
         file: 0.78,
         exact_file: 0.2,
         folder: 0.25,

@@ -7,7 +7,7 @@ use codeinfo::{
     domain::{ChunkRecord, Counts, LastRun, Root, RootId},
     embed::{Builtin, Document, Embedder, lexical},
     error::Code,
-    search::{Excerpt, Found, Freshness, Query, Search, SearchError, excerpt},
+    search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt},
     store::{Chunk, Embedded, OnMismatch, VectorStore, Vectors},
     task::Tasks,
 };
@@ -426,4 +426,22 @@ async fn an_excerpt_keeps_to_its_limit_and_counts_what_is_left_out() {
 
 fn shown(found: &Found, max_bytes: usize) -> Excerpt {
     excerpt(found, "customer money", &Freshness::default(), &BTreeSet::new(), max_bytes)
+}
+
+#[tokio::test]
+async fn a_word_that_means_about_the_same_counts_in_part() {
+    let library = Library::empty().await;
+    let login = ("src/login.rs", "login", "fn login(passwd: &str) -> bool {\n    check(passwd)\n}");
+    let other = ("src/other.rs", "other", "fn other(password: &str) -> bool {\n    false\n}");
+    library.index("server", 1, &[login, other]).await;
+    let query = Query::new("where is the password checked", None, None).unwrap();
+    let mut scores = Vec::new();
+    for near in [0.0, 1.0] {
+        let weights = Weights { near, ..Weights::SHIPPED };
+        let search = library.search(PathMap::default()).with_weights(weights);
+        let found = search.find(&query).await.unwrap();
+        let hit = found.hits.iter().find(|hit| hit.rel_path == "src/login.rs");
+        scores.push(hit.unwrap().score);
+    }
+    assert!(scores[0] < scores[1], "{scores:?}");
 }

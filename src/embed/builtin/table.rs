@@ -9,6 +9,11 @@ static WORDS: &str = include_str!("../../../assets/code-static-1/vocab.txt");
 static ROWS: &[u8] = include_bytes!("../../../assets/code-static-1/table_i8.npy");
 static SCALES: &[u8] = include_bytes!("../../../assets/code-static-1/scale_f32.npy");
 static QUERY_WEIGHTS: &[u8] = include_bytes!("../../../assets/code-static-1/query_f32.npy");
+static NEAR: &[u8] = include_bytes!("../../../assets/code-static-1/near_u16.npy");
+static NEAR_SHARES: &[u8] = include_bytes!("../../../assets/code-static-1/near_u8.npy");
+
+/// How many words of about the same meaning a sub-word has at most.
+const NEAR_ONES: usize = 8;
 
 /// The sub-words and their vectors.
 pub(super) struct Table {
@@ -17,6 +22,9 @@ pub(super) struct Table {
     /// What a row is multiplied with in documents, and in queries.
     scales: Scales,
     query_scales: Scales,
+    /// Words of about the same meaning, nearest first, and how near each is in 255ths.
+    near: &'static [[[u8; 2]; NEAR_ONES]],
+    near_shares: &'static [[u8; NEAR_ONES]],
 }
 
 type Scales = Vec<f32>;
@@ -45,7 +53,23 @@ impl Table {
         let weights = numbers(QUERY_WEIGHTS, words)?;
         let query_scales =
             scales.iter().zip(weights).map(|(scale, weight)| scale * weight).collect();
-        Ok(Self { vocabulary, rows, scales, query_scales })
+        let shape = format!("({words}, {NEAR_ONES})");
+        let (near, _) = array(NEAR, "<u2", &shape)?.as_chunks().0.as_chunks();
+        let (near_shares, _) = array(NEAR_SHARES, "|u1", &shape)?.as_chunks();
+        if near.len() != words || near_shares.len() != words {
+            return Err(EmbedError::Damaged("a table does not have a row for each sub-word"));
+        }
+        Ok(Self { vocabulary, rows, scales, query_scales, near, near_shares })
+    }
+
+    /// Returns the words that mean about what sub-word `id` does, nearest first, each with how near it is.
+    pub(super) fn near(&self, id: u32) -> impl Iterator<Item = (&'static str, f32)> {
+        let (ids, shares) = (self.near.get(id as usize), self.near_shares.get(id as usize));
+        let each = ids.into_iter().flatten().zip(shares.into_iter().flatten());
+        each.filter(|(_, share)| 0 < **share).filter_map(|(id, share)| {
+            let word = self.vocabulary.word(u16::from_le_bytes(*id).into())?;
+            Some((word, f32::from(*share) / 255.0))
+        })
     }
 
     /// Adds `weight` times the vector that sub-word `id` has on a side to `sum`.

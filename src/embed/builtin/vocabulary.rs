@@ -40,6 +40,11 @@ impl Vocabulary {
         self.words.len()
     }
 
+    /// Returns the sub-word of an id.
+    pub(super) fn word(&self, id: u32) -> Option<&'static str> {
+        str::from_utf8(self.words.get(id as usize)?).ok()
+    }
+
     /// Appends the ids of the sub-words of `text`, in order, to `ids`.
     ///
     /// Words of one letter are left out, single digits are kept. A word that is not in the
@@ -100,7 +105,8 @@ impl Vocabulary {
         None
     }
 
-    fn id(&self, word: &[u8]) -> Option<u32> {
+    /// Returns the id of a word that is in the vocabulary as a whole.
+    pub(super) fn id(&self, word: &[u8]) -> Option<u32> {
         if word.len() > self.longest {
             return None;
         }

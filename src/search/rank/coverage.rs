@@ -1,60 +1,105 @@
 //! How much of the query a chunk holds, word by word: what a comment or message says in other order,
-//! with some words more or less.
+//! with some words more or less, or with other words for the same.
 
 use std::cmp::Reverse;
 
+use aho_corasick::AhoCorasick;
+use codeinfo_lang::words::stem;
+
 use super::super::{candidate::Candidate, intent::Intent};
 use crate::domain::inverse_document_frequency;
-use codeinfo_lang::words::stem;
-use memchr::memmem::Finder;
 
 /// Shorter words are in other words by chance.
 const SHORTEST: usize = 3;
-/// How much less a share of the words is worth than all of them.
-const CHANCE: f32 = 1.5;
+/// The same of words that only mean about the same.
+const SHORTEST_NEAR: usize = 4;
 /// How many words are looked for: what is longer was pasted, and its longest words stand for it.
 const MOST: usize = 64;
 
 /// Returns for each candidate how much of the query's words it holds in path, symbol or text,
-/// 0…1. A word that few candidates hold counts more, and the share is raised to [`CHANCE`]: half of the words
-/// is chance, nearly all of them is what was meant.
+/// 0…1. A word that few candidates hold counts more. Where another word that means about the same is held
+/// instead, it counts as far as it does.
 pub(super) fn shares(candidates: &[Candidate], intent: &Intent) -> Vec<f32> {
-    let mut stems: Vec<&str> = intent
-        .words
-        .iter()
-        .filter_map(|word| str::from_utf8(stem(word.as_bytes())).ok())
-        .filter(|stem| stem.len() >= SHORTEST)
-        .collect();
-    // In a fixed order, so that sums are always the same.
-    stems.sort_unstable_by_key(|stem| (Reverse(stem.len()), *stem));
-    stems.dedup();
-    stems.truncate(MOST);
-    if stems.is_empty() {
-        return vec![0.0; candidates.len()];
+    let words = Words::of(intent);
+    let none = vec![0.0; candidates.len()];
+    if words.count == 0 {
+        return none;
     }
-    let finders: Vec<Finder<'_>> = stems.iter().map(|stem| Finder::new(stem.as_bytes())).collect();
-    let held: Vec<Vec<bool>> =
-        candidates.iter().map(|candidate| held(candidate, &finders)).collect();
-    let holders = |place| held.iter().filter(|held| held.get(place) == Some(&true)).count();
-    let idfs: Vec<f32> = (0..stems.len())
+    let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&words.stems);
+    let Ok(finder) = finder else { return none };
+    let held: Vec<Vec<f32>> =
+        candidates.iter().map(|candidate| words.held(candidate, &finder)).collect();
+    let is_held = |held: &&Vec<f32>, place| held.get(place).is_some_and(|share| 1.0 <= *share);
+    let holders = |place| held.iter().filter(|held| is_held(held, place)).count();
+    let idfs: Vec<f32> = (0..words.count)
         .map(|place| inverse_document_frequency(holders(place), held.len()))
         .collect();
     let all: f32 = idfs.iter().sum();
-    let share = |held: &Vec<bool>| {
-        let known = held.iter().zip(&idfs).filter(|(is_held, _)| **is_held);
-        let known: f32 = known.map(|(_, idf)| idf).sum();
-        (known / all).powf(CHANCE)
+    let share = |held: &Vec<f32>| {
+        let known: f32 = held.iter().zip(&idfs).map(|(share, idf)| share * idf).sum();
+        known / all
     };
     held.iter().map(share).collect()
 }
 
-/// Returns which words a candidate holds, whatever their case and ending.
-fn held(candidate: &Candidate, stems: &[Finder<'_>]) -> Vec<bool> {
-    let record = &candidate.record;
-    let symbol = record.symbol.as_deref().unwrap_or_default();
-    let mut text = [record.path.as_str(), symbol, &record.text].join("\n");
-    text.make_ascii_lowercase();
-    stems.iter().map(|stem| stem.find(text.as_bytes()).is_some()).collect()
+/// What is looked for.
+struct Words<'a> {
+    /// How many words the query has.
+    count: usize,
+    /// Their stems, and those of words that mean about the same.
+    stems: Vec<&'a str>,
+    /// For each stem, which word of the query it stands for, and how much of it.
+    stand_for: Vec<(usize, f32)>,
+}
+
+impl<'a> Words<'a> {
+    fn of(intent: &'a Intent) -> Self {
+        let mut asked: Vec<(&str, &str)> = intent
+            .words
+            .iter()
+            .filter_map(|word| Some((stem_of(word)?, word.as_str())))
+            .filter(|(stem, _)| stem.len() >= SHORTEST)
+            .collect();
+        // In a fixed order, so that sums are always the same.
+        asked.sort_unstable_by_key(|(stem, word)| (Reverse(stem.len()), *stem, *word));
+        asked.dedup_by_key(|(stem, _)| *stem);
+        asked.truncate(MOST);
+        let (mut stems, mut stand_for) = (Vec::new(), Vec::new());
+        for (place, (stem, word)) in asked.iter().enumerate() {
+            stems.push(*stem);
+            stand_for.push((place, 1.0));
+            for near in intent.near.get(*word).into_iter().flatten() {
+                let Some(other) = stem_of(near.word) else { continue };
+                if SHORTEST_NEAR <= other.len() && !other.contains(stem) {
+                    stems.push(other);
+                    stand_for.push((place, near.share));
+                }
+            }
+        }
+        Self { count: asked.len(), stems, stand_for }
+    }
+
+    /// Returns how much of each word a candidate holds, whatever their case and ending.
+    fn held(&self, candidate: &Candidate, finder: &AhoCorasick) -> Vec<f32> {
+        let record = &candidate.record;
+        let symbol = record.symbol.as_deref().unwrap_or_default();
+        let mut held = vec![0.0_f32; self.count];
+        for text in [record.path.as_str(), symbol, &record.text] {
+            for found in finder.find_overlapping_iter(text) {
+                let stands_for = self.stand_for.get(found.pattern().as_usize());
+                if let Some((place, share)) = stands_for
+                    && let Some(held) = held.get_mut(*place)
+                {
+                    *held = held.max(*share);
+                }
+            }
+        }
+        held
+    }
+}
+
+fn stem_of(word: &str) -> Option<&str> {
+    str::from_utf8(stem(word.as_bytes())).ok()
 }
 
 #[cfg(test)]
@@ -62,9 +107,13 @@ mod tests {
     use uuid::Uuid;
 
     use super::{super::super::fixture::record, *};
-    use crate::domain::Parts;
+    use crate::{domain::Parts, embed::NearWord};
 
     fn shares_of(query: &str, texts: &[&str]) -> Vec<f32> {
+        shares_with(&Intent::of(query), texts)
+    }
+
+    fn shares_with(intent: &Intent, texts: &[&str]) -> Vec<f32> {
         let candidates: Vec<Candidate> = texts
             .iter()
             .zip(0_u128..)
@@ -75,7 +124,7 @@ mod tests {
                 parts: Parts::default(),
             })
             .collect();
-        shares(&candidates, &Intent::of(query))
+        shares(&candidates, intent)
     }
 
     #[test]
@@ -85,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn rare_words_count_more_and_half_of_the_words_little() {
-        let half = 0.353_553_4;
+    fn rare_words_count_more() {
+        let half = 0.5;
         let [common, rare, none] = shares_of("cache eviction", &["cache", "eviction", ""])[..]
         else {
             panic!()
@@ -97,6 +146,33 @@ mod tests {
             panic!()
         };
         assert!(0.0 < common && common < half && half < rare && rare < 2.0 * half);
+    }
+
+    #[test]
+    fn a_word_of_near_meaning_counts_as_far_as_it_is_near() {
+        let near = |word: &str| match word {
+            "password" => vec![
+                NearWord { word: "credentials", share: 0.5 },
+                NearWord { word: "passwordless", share: 0.9 },
+                NearWord { word: "key", share: 0.8 },
+            ],
+            _ => Vec::new(),
+        };
+        let texts = ["check the password", "check a Credential", "checks a key", "check"];
+        let intent = Intent::of("checking passwords");
+        let plain = shares_with(&intent, &texts);
+        let shares = shares_with(&intent.with_near(near), &texts);
+        let [word, other, short, none] = shares[..] else { panic!() };
+        assert!((word - 1.0).abs() < 1e-6 && none < other && other < word, "{shares:?}");
+        assert!((short - none).abs() < 1e-6, "short words are in others by chance: {shares:?}");
+        assert!((plain[1] - plain[3]).abs() < 1e-6, "{plain:?}");
+    }
+
+    #[test]
+    fn names_mean_themselves() {
+        let near = |_: &str| vec![NearWord { word: "credentials", share: 0.5 }];
+        let intent = Intent::of("check_password").with_near(near);
+        assert!(intent.near.is_empty());
     }
 
     #[test]
