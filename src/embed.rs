@@ -100,7 +100,7 @@ pub trait Embedder: Send + Sync {
     /// Embeds a text to search with.
     fn query(&self, text: String) -> BoxFuture<'_, Result<Vec<f32>, EmbedError>>;
 
-    /// Returns words that mean about what `word` does, nearest first, without other forms of it; none where
+    /// Returns words that mean about what `word` does, nearest first, without most forms of it; none where
     /// the model does not know.
     fn near(&self, _word: &str) -> Vec<NearWord> {
         Vec::new()

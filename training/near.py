@@ -2,7 +2,7 @@
 
 usage: near.py ASSETS      reads vocab.txt, table_i8.npy, scale_f32.npy; writes near_u16.npy and near_u8.npy
 A row has the ids of up to eight words, the nearest first, and how near each is in 255ths; 0 where there are fewer.
-Forms of the word itself are left out: the product finds them by their stem.
+Most forms of the word itself are left out: the product finds them by their stem.
 """
 
 import pathlib
