@@ -149,6 +149,26 @@ async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() 
 }
 
 #[tokio::test]
+async fn what_is_asked_in_another_tab_appears_in_this_one() {
+    let script = ["One.", "Two."].map(|text| Said::Items(vec![says(text)]));
+    let model = Model::replay(script).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "One?").await;
+    ended(&page, 1).await;
+    let other = page.another(&page.url().await).await;
+    ended(&other, 1).await;
+    ask(&other, "Two?").await;
+    ended(&other, 2).await;
+    // The reader comes back to this tab.
+    page.eval::<bool>("document.dispatchEvent(new Event('visibilitychange'))").await;
+    ended(&page, 2).await;
+    assert_eq!(page.texts(".question").await, ["One?", "Two?"]);
+    page.is_faultless().await;
+}
+
+#[tokio::test]
 async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
     let finish = Arc::new(Notify::new());
     let model = held(&finish).await;
