@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::{
     listeners::Listeners,
-    page_browser::{looks_right, open},
+    page_browser::{looks_right, note, open},
     support::{
         browser::Page,
         model::{Model, Reply as Said, says, searches, thinks},
@@ -39,6 +40,24 @@ async fn held(finish: &Arc<Notify>) -> Model {
     .await
 }
 
+/// Notes when parts of a stream come, and how long after each the page shows something new.
+const WATCH: &str = "(() => {
+    const read = ReadableStreamDefaultReader.prototype.read;
+    let came = null;
+    globalThis.waits = [];
+    ReadableStreamDefaultReader.prototype.read = async function () {
+        const part = await read.call(this);
+        if (typeof part.value === 'string') came = performance.now();
+        return part;
+    };
+    new MutationObserver(changes => {
+        if (came === null || !changes.some(one => one.target.closest?.('.turn'))) return;
+        const since = came;
+        came = null;
+        requestAnimationFrame(() => setTimeout(() => waits.push(performance.now() - since)));
+    }).observe(document.body, { subtree: true, childList: true });
+})()";
+
 const STEPS: &str = ".steps-list > li > details > summary";
 
 #[tokio::test]
@@ -50,6 +69,7 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     let (_browser, page) = open(&server).await;
     page.sees("Ask about your code").await;
     looks_right(&page, "ask").await;
+    page.eval::<()>(WATCH).await;
     ask(&page, "Where is it?").await;
     // The model has not answered yet.
     page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
@@ -79,6 +99,8 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     let facts = page.text(".facts").await;
     assert!(facts.contains("1 of 1 citation verified"), "{facts}");
     assert!(facts.contains("tokens"), "{facts}");
+    let waits = page.eval::<Vec<f64>>("waits").await;
+    note("from an event to the screen, in ms", &json!(waits));
     // The steps are folded now, and open again.
     assert!(page.eval::<bool>("!document.querySelector('.steps').open").await);
     page.click(".steps > summary").await;
@@ -204,7 +226,7 @@ async fn a_question_may_follow_and_the_whole_is_copied_linked_and_exported() {
         "{markdown}"
     );
     assert!(!markdown.contains("## Where is it?"), "one turn alone: {markdown}");
-    let json: serde_json::Value = serde_json::from_str(&copied("Copy as JSON").await).unwrap();
+    let json: Value = serde_json::from_str(&copied("Copy as JSON").await).unwrap();
     assert_eq!(json["turns"][0]["question"], "And why?");
     let link = copied("Copy link").await;
     assert!(link.starts_with(&first) && link.contains("?turn="), "{link}");

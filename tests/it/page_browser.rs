@@ -147,12 +147,13 @@ async fn what_a_page_does_wrong_is_seen() {
     for wanted in ["critical button-name: ", "critical image-alt: ", "critical label: "] {
         assert!(findings.contains(wanted), "no {wanted}: {findings}");
     }
-    let slow = async {
+    let slow = async || {
         let busy = "const end = performance.now() + 200; while (performance.now() < end);";
         page.eval::<()>(&format!("new Promise(requestAnimationFrame).then(() => {{ {busy} }})"))
             .await;
     };
-    assert!(!page.frames_over(150.0, slow).await.is_empty());
+    assert!(!page.frames_over(150.0, slow()).await.is_empty());
+    assert!(!page.tasks_over(2, slow()).await.is_empty());
     tasks.stopping().cancel();
 }
 

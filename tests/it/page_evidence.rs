@@ -245,12 +245,13 @@ async fn a_file_of_ten_thousand_lines_scrolls() {
             top < lines.scrollHeight ? requestAnimationFrame(next) : done(null);
         });
     })";
-    let frames = page
-        .frames_over(50.0, async {
-            page.eval::<Value>(scrolled).await;
-        })
-        .await;
-    note("frames over 50 ms while scrolling through 10,000 lines, in ms", &json!(frames));
+    let scroll = async || {
+        page.eval::<Value>(scrolled).await;
+    };
+    let tasks = page.tasks_over(50, scroll()).await;
+    note("10,000 lines are scrolled: tasks over 50 ms of the processor", &json!(tasks));
+    let frames = page.frames_over(50.0, scroll()).await;
+    note("10,000 lines are scrolled: frames over 50 ms", &json!(frames));
     page.wait("document.querySelector('.line[data-line=\"10000\"] code')", "the last line").await;
     let lines = page.eval::<usize>("document.querySelectorAll('.line').length").await;
     assert!(lines < 200, "{lines} lines in the document");

@@ -13,6 +13,10 @@ use super::page::Page;
 pub(super) struct Seen {
     /// How many documents were loaded whole.
     pub(super) loads: watch::Sender<usize>,
+    /// How many traces ended.
+    pub(super) traces: watch::Sender<usize>,
+    /// What each task of a trace took of the processor, in microseconds.
+    pub(super) tasks: Mutex<Vec<u32>>,
     state: Mutex<State>,
 }
 
@@ -40,6 +44,13 @@ impl Seen {
     pub(super) fn note(&self, method: &str, params: &Value) {
         let mut state = self.state.lock().unwrap();
         match method {
+            "Tracing.dataCollected" => {
+                let events = params["value"].as_array().into_iter().flatten();
+                let tasks = events.filter(|event| event["name"] == "RunTask");
+                let took = tasks.filter_map(|task| u32::try_from(task["tdur"].as_u64()?).ok());
+                self.tasks.lock().unwrap().extend(took);
+            }
+            "Tracing.tracingComplete" => self.traces.send_modify(|traces| *traces += 1),
             "Page.loadEventFired" => self.loads.send_modify(|loads| *loads += 1),
             "Page.javascriptDialogOpening" => {
                 state.faults.push(format!("a dialog: {}", text(&params["message"])));

@@ -3,8 +3,9 @@
 use std::{fs, path::PathBuf, sync::OnceLock};
 
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
-use super::page::Page;
+use super::{page::Page, wire::TIMEOUT};
 use crate::support::install::{self, Parts};
 
 const VERSION: &str = "4.14.1";
@@ -67,6 +68,27 @@ impl Page {
             })))",
         );
         frames.await.into_iter().filter(|frame| *frame > least).collect()
+    }
+
+    /// Returns how many milliseconds of the processor each task of the browser took that took more than
+    /// `least`, while something was done. Unlike frames, tasks take no longer where the machine is busy.
+    pub(crate) async fn tasks_over(
+        &self,
+        least: u32,
+        action: impl Future<Output = ()>,
+    ) -> Vec<u32> {
+        let categories = ["disabled-by-default-devtools.timeline"];
+        let config = json!({ "includedCategories": categories, "excludedCategories": ["*"] });
+        let start = json!({ "traceConfig": config, "transferMode": "ReportEvents" });
+        let mut traces = self.seen.traces.subscribe();
+        let before = *traces.borrow_and_update();
+        self.seen.tasks.lock().unwrap().clear();
+        self.call("Tracing.start", start).await.unwrap();
+        action.await;
+        self.call("Tracing.end", json!({})).await.unwrap();
+        timeout(TIMEOUT, traces.wait_for(|traces| *traces > before)).await.unwrap().unwrap();
+        let tasks = std::mem::take(&mut *self.seen.tasks.lock().unwrap());
+        tasks.into_iter().map(|task| task / 1000).filter(|task| *task > least).collect()
     }
 }
 
