@@ -59,6 +59,7 @@ mod page_keys;
 mod page_listing;
 mod page_look;
 mod page_map;
+mod page_pictures;
 mod page_repositories;
 mod page_search;
 mod page_source;

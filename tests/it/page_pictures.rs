@@ -1,0 +1,84 @@
+//! The page with the code of this repository: what the pictures of README show.
+
+use std::{fs, path::Path};
+
+use crate::{
+    listeners::Listeners,
+    page_ask::{ask, ended},
+    page_browser::open,
+    support::{
+        browser::Theme,
+        model::{Model, Reply as Said, says, searches, thinks},
+    },
+};
+
+/// Copies a folder of this repository below that of a test.
+fn copy(server: &Listeners, folder: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for entry in fs::read_dir(root.join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+        if path.is_dir() {
+            copy(server, name);
+        } else if name.ends_with(".rs") {
+            server.write(&format!("codeinfo/{name}"), &fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Returns the lines of the function that begins like this, as a citation has them.
+fn lines(path: &str, head: &str) -> String {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let first = text.lines().position(|line| line.starts_with(head)).unwrap();
+    let length = text.lines().skip(first).position(|line| line == "}").unwrap();
+    format!("{path}:{}-{}", first + 1, first + length + 1)
+}
+
+#[tokio::test]
+async fn an_answer_about_this_repository_rests_on_its_code() {
+    let page_rs = "src/api/page.rs";
+    let accepted = lines(page_rs, "fn takes_gzip");
+    let answer = format!(
+        "`takes_gzip` reads the header `Accept-Encoding`: the coding `gzip` counts by its own weight, and \
+         `*` stands for it where it is not named ({accepted}). `asset` asks it and sends the packed form with \
+         a tag of its own ({}).\n\n\
+         * A file is packed at its first use, by `packed`, with the best compression ({}).\n\
+         * A browser that has the file already gets an empty reply: `is_among` compares the tags of \
+         `If-None-Match` ({}).\n",
+        lines(page_rs, "pub(super) async fn asset"),
+        lines(page_rs, "fn packed"),
+        lines(page_rs, "fn is_among"),
+    );
+    let model = Model::replay([
+        Said::Items(vec![
+            thinks("**Finding who compresses the files of the page**"),
+            searches("gzip Accept-Encoding files of the page"),
+        ]),
+        Said::Items(vec![searches("compare tags of If-None-Match")]),
+        Said::Items(vec![says(&answer)]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    copy(&server, "src");
+    server.ingest("codeinfo", "answers questions about code").await;
+    let (_browser, page) = open(&server).await;
+    page.size(1360, 765).await;
+    ask(&page, "When does a browser get a file of the page compressed?").await;
+    ended(&page, 1).await;
+    page.sees("4 of 4 citations verified").await;
+    let begins = accepted.rsplit_once(':').unwrap().1;
+    page.click_text("link", &accepted).await;
+    let first = begins.split('-').next().unwrap();
+    page.wait(
+        &format!("document.querySelector('.line[data-line=\"{first}\"][aria-current=true] .m-k')"),
+        "the lines that are cited",
+    )
+    .await;
+    page.screenshot("readme-answer").await;
+    page.theme(Theme::Dark).await;
+    page.goto(&format!("http://{}/#/map?repository=codeinfo", server.main)).await;
+    page.sees("Map of codeinfo").await;
+    page.wait("document.querySelectorAll('svg.treemap a').length > 5", "the folders of src").await;
+    page.screenshot("readme-map").await;
+    page.is_faultless().await;
+}
