@@ -32,7 +32,7 @@ use crate::{
     search::Search,
     store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
-    telemetry::{Failures, Metrics},
+    telemetry::Metrics,
     vault::{ProcessKey, Vault, VaultError},
 };
 
@@ -285,6 +285,7 @@ fn services(
         relays: Relays::new(chat.clone(), ingest.clone(), place, gives_way),
         chat,
         turns,
+        failures: ingest.failures(),
         ingest,
         search: Search::new(Arc::clone(store), Arc::clone(embedder), config.path_map.clone()),
         evidence: Evidence::new(Arc::clone(store), config.path_map.clone()),
@@ -294,7 +295,6 @@ fn services(
         path_map: config.path_map.clone(),
         page: config.page.clone(),
         settings: config.settings.clone(),
-        failures: Failures::default(),
         mcp_port: mcp.port(),
         metrics,
         vault: vault.clone(),

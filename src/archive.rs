@@ -13,10 +13,13 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 pub use error::ArchiveError;
@@ -31,6 +34,8 @@ use crate::{
 const FOLDER: &str = "conversations";
 /// Most bytes of all conversations; the oldest go.
 const MAX_BYTES: u64 = 256 << 20;
+/// How long it is remembered that a conversation was removed: longer than any turn.
+const REMEMBERED: Duration = Duration::from_hours(24);
 /// Most characters of a title.
 const MAX_TITLE: usize = 120;
 
@@ -71,7 +76,7 @@ pub struct KeptTurn {
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     pub id: ConversationId,
-    /// Whose it is; nobody's is everybody's.
+    /// Whose it is; without one, it is for all who ask without a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     /// The repository that its first question was confined to.
@@ -147,6 +152,8 @@ struct Inner {
     known: Mutex<HashMap<ConversationId, Known>>,
     /// Held while files are written, so that they are one after the other.
     writing: Mutex<Removed>,
+    /// Room for one search.
+    searching: Arc<Semaphore>,
     tasks: Tasks,
 }
 
@@ -168,7 +175,8 @@ impl Archive {
         let opening = move || {
             let known = file::list(&folder)?;
             let (known, writing) = (Mutex::new(known), Mutex::default());
-            let inner = Inner { folder, most, known, writing, tasks: own };
+            let searching = Arc::new(Semaphore::new(1));
+            let inner = Inner { folder, most, known, writing, searching, tasks: own };
             inner.trim();
             Ok(Self { inner: Arc::new(inner) })
         };
@@ -209,37 +217,52 @@ impl Archive {
         self.blocking(move |inner| inner.read(id)).await
     }
 
-    /// Finds conversations that have all words of a text, in questions or answers, whatever their case.
+    /// Finds the latest `most` conversations that have all words of a text, in questions or answers, whatever their
+    /// case. All are read for that, one search after the other; a search that nobody waits for any more ends.
     pub async fn find(
         &self,
         text: &str,
-        principal: Option<&Principal>,
+        (principal, most): (Option<&Principal>, usize),
     ) -> Result<Vec<Found>, ArchiveError> {
+        let turn = Arc::clone(&self.inner.searching).acquire_owned().await;
+        let turn = turn.map_err(|_| ArchiveError::Stopping)?;
         let (text, listed) = (text.to_owned(), self.list(principal));
+        let left = CancellationToken::new();
+        let _left = left.clone().drop_guard();
         self.blocking(move |inner| {
             let words = find::words(&text);
-            let found = listed.into_iter().filter_map(|summary| {
-                let conversation = inner.read(summary.id).ok().flatten()?;
-                find::found(conversation, &words)
-            });
-            Ok(found.collect())
+            let mut found = Vec::new();
+            for summary in listed {
+                if left.is_cancelled() || found.len() == most {
+                    break;
+                }
+                let conversation = inner.read(summary.id)?;
+                found.extend(conversation.and_then(|one| find::found(one, &words)));
+            }
+            drop(turn);
+            Ok(found)
         })
         .await
     }
 
     /// Keeps a turn, in place of what was kept of it. A conversation that was removed since the turn was
     /// asked stays removed.
-    pub async fn put(&self, summary: Summary, turn: KeptTurn) -> Result<(), ArchiveError> {
+    pub async fn put(
+        &self,
+        summary: Summary,
+        turn: impl FnOnce() -> KeptTurn + Send + 'static,
+    ) -> Result<(), ArchiveError> {
         if self.inner.most == 0 {
             return Ok(());
         }
-        self.blocking(move |inner| inner.put(&summary, turn)).await
+        self.blocking(move |inner| inner.put(&summary, turn())).await
     }
 
     /// Removes a conversation; says whether it was there.
     pub async fn remove(&self, id: ConversationId) -> Result<bool, ArchiveError> {
         self.blocking(move |inner| {
             let mut removed = inner.writing();
+            removed.retain(|_, at| at.age() < REMEMBERED);
             removed.insert(id, Timestamp::now());
             inner.remove(id)
         })
@@ -302,8 +325,7 @@ impl Inner {
     }
 
     fn remove(&self, id: ConversationId) -> Result<bool, ArchiveError> {
-        let path = self.path(id);
-        crate::atomic::remove(&path).map_err(|error| ArchiveError::file(&path, error))?;
+        file::remove(&self.path(id))?;
         Ok(self.known().remove(&id).is_some())
     }
 

@@ -50,6 +50,7 @@ use crate::{
     embed::Embedder,
     store::{StoreError, VectorStore},
     task::Tasks,
+    telemetry::Failures,
 };
 
 pub use about::{About, LanguageCount};
@@ -141,7 +142,9 @@ impl Ingest {
         let watchdog = Watchdog::new(tasks.clone());
         let lookups = Watchdog::new(tasks.clone());
         let chooser = Chooser::new(Vec::new(), tasks.clone());
-        let deps = Deps { store, embedder, max_file_bytes, folders, watchdog, lookups, tasks };
+        let failures = Failures::default();
+        let deps =
+            Deps { store, embedder, max_file_bytes, folders, watchdog, lookups, tasks, failures };
         let runs = Mutex::new(Runs::new(bounds));
         let (watches, counted) = (Watches::default(), Counted::default());
         let queued = Notify::new();
@@ -221,6 +224,11 @@ impl Ingest {
             status.message = stall.or(status.message);
         }
         Ok(status)
+    }
+
+    /// Returns where runs that fail are noted, which others may use, too.
+    pub fn failures(&self) -> Failures {
+        self.shared.deps.failures.clone()
     }
 
     /// Returns how many runs wait or work.

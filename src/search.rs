@@ -28,7 +28,7 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 
 use codeinfo_lang::words::STOP_WORDS;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{
     config::PathMap,
@@ -56,6 +56,19 @@ use self::{
 const CANDIDATES: usize = 100;
 /// How many in a search of everything, which takes a fifth longer with a hundred.
 const CANDIDATES_EVERYWHERE: usize = 70;
+
+/// How many of each list are looked through for some languages, at most.
+const MOST_CANDIDATES: usize = 20_000;
+/// More candidates are ranked where that holds up nobody.
+const MANY: usize = 800;
+
+/// What neighbours are asked for with.
+struct Neighbours<'a> {
+    text: &'a str,
+    terms: Sparse,
+    of: Option<RootId>,
+    lists: fuse::Lists,
+}
 
 /// Searches one store.
 #[derive(Clone)]
@@ -133,21 +146,12 @@ impl Search {
             intent
         };
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
-        let limit = if query.is_of_languages() {
-            // Most of what is found may be in others.
-            MAX_LISTED
-        } else {
-            limit.max(query.limit())
-        };
-        let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let lists = rank::lists(intent.kind, &self.weights);
-        let (dense, lexical) = futures_util::try_join!(
-            self.dense(query.text(), of, limit_of(lists.dense)),
-            self.lexical(terms, of, limit_of(lists.lexical))
-        )?;
-        let mut candidates = fuse::fuse(dense, lexical, lists);
+        let neighbours = Neighbours { text: query.text(), terms, of, lists };
+        let mut candidates = self.candidates(&neighbours, query, limit.max(query.limit())).await?;
         self.add_named_files(&mut candidates, &intent, of, &roots).await?;
+        // Those of files that the query names, too.
         candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
         let absent = self.absent(&candidates, &intent, of).await?;
         candidate::drop_stale(&mut candidates);
@@ -155,7 +159,13 @@ impl Search {
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
         candidate::drop_duplicates(&mut candidates, &folders);
         let definitions = also::definitions(&candidates, &intent);
-        let ranked = rank::rank(candidates, &intent, &self.weights, query.limit());
+        let (weights, most) = (self.weights, query.limit());
+        let ranked = if candidates.len() <= MANY {
+            rank::rank(candidates, &intent, &weights, most)
+        } else {
+            let rank = move || rank::rank(candidates, &intent, &weights, most);
+            spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?
+        };
         let mut also = definitions;
         also.retain(|one| !ranked.iter().any(|candidate| candidate.id == one.id));
         let also = also.into_iter().filter_map(|one| self.defined_at(&one, &roots)).collect();
@@ -165,6 +175,32 @@ impl Search {
     /// Returns what can be searched, ordered by name.
     pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
         Ok(self.store.roots().await?)
+    }
+
+    /// Returns the nearest `limit` of each list, fused. Of a search in some languages, those in them: more are asked
+    /// for where they are few.
+    async fn candidates(
+        &self,
+        Neighbours { text, terms, of, lists }: &Neighbours<'_>,
+        query: &Query,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let mut limit = if query.is_of_languages() { MAX_LISTED } else { limit };
+        loop {
+            let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
+            let (dense, lexical) = futures_util::try_join!(
+                self.dense(text, *of, limit_of(lists.dense)),
+                self.lexical(terms.clone(), *of, limit_of(lists.lexical))
+            )?;
+            let is_all = dense.len() < limit && lexical.len() < limit;
+            let mut candidates = fuse::fuse(dense, lexical, *lists);
+            candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
+            let is_enough = !query.is_of_languages() || query.limit() <= candidates.len();
+            if is_all || is_enough || MOST_CANDIDATES <= limit {
+                return Ok(candidates);
+            }
+            limit = MOST_CANDIDATES;
+        }
     }
 
     async fn dense(

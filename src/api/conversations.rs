@@ -85,9 +85,10 @@ pub(super) async fn list(
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
+    let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT);
     let words = parameters.words.filter(|words| !words.trim().is_empty());
     let found: Vec<(Summary, Option<String>)> = if let Some(words) = words {
-        let found = turns.archive().find(&words, principal).await?;
+        let found = turns.archive().find(&words, (principal, limit)).await?;
         found.into_iter().map(|found| (found.summary, Some(found.excerpt))).collect()
     } else {
         let mut listed = turns.archive().list(principal);
@@ -107,7 +108,6 @@ pub(super) async fn list(
         about: about(&summary),
         excerpt,
     };
-    let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT);
     let conversations = found.into_iter().take(limit).map(listed).collect();
     let kept = turns.archive().most();
     Ok(reply::json(StatusCode::OK, &Conversations { conversations, kept }))
@@ -191,7 +191,7 @@ pub(super) async fn export(
     if let Some(turn) = parameters.turn {
         whole.turns.retain(|one| one.turn_id == turn);
         if whole.turns.is_empty() {
-            return Err(invalid("the conversation has no such `turn`"));
+            return Err(turns::unknown_turn());
         }
     }
     let (mut response, extension) = match parameters.format.unwrap_or(Format::Markdown) {

@@ -1,4 +1,4 @@
-//! Reads what stands in the query of an address: each name once and none that is not known, as in a body.
+//! Reads what stands in the query of an address: no name that is not known, as in a body; the last of several counts.
 
 use url::form_urlencoded;
 
@@ -21,5 +21,5 @@ pub(super) fn invalid(fault: &str) -> ApiError {
 /// Refuses a name, and says which are known.
 pub(super) fn unknown(name: &str, known: &str) -> ApiError {
     let name: String = name.chars().take(MAX_CHARS).collect();
-    invalid(&format!("`{name}` is no parameter here; known are {known}"))
+    invalid(&format!("`{name}` is no parameter; there are: {known}"))
 }

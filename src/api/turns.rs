@@ -14,7 +14,6 @@ use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde_json::json;
 use tracing::{Instrument, Span, warn};
-use url::form_urlencoded;
 
 use self::live::Live;
 pub(super) use self::shown::{final_answer, shown_turn};
@@ -22,6 +21,7 @@ use super::{
     Services,
     chat::{self, Arguments},
     error::{ApiError, note_end},
+    parameters::{invalid, pairs, unknown},
 };
 use crate::{
     archive::{Archive, KeptTurn, Summary, TurnState},
@@ -34,9 +34,9 @@ use crate::{
     telemetry::Failures,
 };
 
-/// How many turns that ended stay in memory, and how long: for those who come back to one, also where none
+/// How many bytes of turns that ended stay in memory, and how long: for those who come back to one, also where none
 /// is kept on disk.
-const MAX_ENDED: usize = 32;
+const MAX_ENDED_BYTES: usize = 64 << 20;
 const ENDED_FOR: Duration = Duration::from_mins(10);
 
 /// The turns that run, and those that ended just now. Clones share them.
@@ -51,7 +51,14 @@ pub struct Turns {
 struct Lives {
     all: HashMap<TurnId, Arc<Live>>,
     /// Oldest first.
-    ended: VecDeque<(Instant, TurnId)>,
+    ended: VecDeque<Ended>,
+}
+
+/// A turn that ended and is still in memory.
+struct Ended {
+    at: Instant,
+    id: TurnId,
+    bytes: usize,
 }
 
 impl Turns {
@@ -88,6 +95,16 @@ impl Turns {
         self.lives().all.get(&turn).cloned()
     }
 
+    /// Returns what is listed of a conversation, on disk or in memory.
+    fn summary(&self, id: ConversationId) -> Option<Summary> {
+        let in_memory = || {
+            let lives = self.lives();
+            let mut of = lives.all.values().filter(|live| live.summary().id == id);
+            of.next().map(|live| live.summary().clone())
+        };
+        self.archive.summary(id).or_else(in_memory)
+    }
+
     /// Stops what runs of a conversation, and forgets what ended.
     pub(super) fn forget(&self, conversation: ConversationId) -> bool {
         let mut lives = self.lives();
@@ -108,12 +125,12 @@ impl Turns {
     fn lives(&self) -> MutexGuard<'_, Lives> {
         let mut lives = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         let Lives { all, ended } = &mut *lives;
-        while ended.len() > MAX_ENDED
-            || ended.front().is_some_and(|(at, _)| at.elapsed() >= ENDED_FOR)
+        let mut bytes: usize = ended.iter().map(|one| one.bytes).sum();
+        while let Some(Ended { id, bytes: freed, .. }) =
+            ended.pop_front_if(|oldest| oldest.at.elapsed() >= ENDED_FOR || bytes > MAX_ENDED_BYTES)
         {
-            if let Some((_, id)) = ended.pop_front() {
-                all.remove(&id);
-            }
+            bytes -= freed;
+            all.remove(&id);
         }
         lives
     }
@@ -152,14 +169,19 @@ impl Turns {
         // Interrupts Codex, if it still works.
         drop(turn);
         live.end(state);
-        // Who hears the end finds the turn where it is kept.
+        // Kept before the streams end, so that a client that sees the end can read it.
         self.keep(&live).await;
         live.close();
-        self.lives().ended.push_back((Instant::now(), live.id()));
+        self.lives().ended.push_back(Ended {
+            at: Instant::now(),
+            id: live.id(),
+            bytes: live.bytes(),
+        });
     }
 
-    async fn keep(&self, live: &Live) {
-        if let Err(error) = self.archive.put(live.summary().clone(), live.kept()).await {
+    async fn keep(&self, live: &Arc<Live>) {
+        let (summary, all) = (live.summary().clone(), Arc::clone(live));
+        if let Err(error) = self.archive.put(summary, move || all.kept()).await {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
         }
     }
@@ -201,7 +223,7 @@ pub(super) async fn start(
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     let continued = arguments.conversation().and_then(|id| id.parse().ok());
-    let known = continued.and_then(|id| turns.archive.summary(id));
+    let known = continued.and_then(|id| turns.summary(id));
     // As if there were none: whether there is one is not for others to know.
     if known.as_ref().is_some_and(|summary| !summary.is_for(principal.as_ref())) {
         return Err(unknown_conversation());
@@ -234,8 +256,8 @@ pub(super) async fn watch(
     let Some((summary, kept)) = turns.kept(turn, principal).await? else {
         return Err(unknown_turn());
     };
-    let frames = turns.blocking(move || shown::lines(&summary, kept)).await?;
-    Ok(sse::reply(futures_util::stream::iter(frames.into_iter().skip(after)), keep_alive))
+    let frames = turns.blocking(move || shown::lines(&summary, kept, after)).await?;
+    Ok(sse::reply(futures_util::stream::iter(frames), keep_alive))
 }
 
 /// Stops a turn.
@@ -255,23 +277,26 @@ pub(super) async fn stop(
     Ok(reply::json(StatusCode::OK, &TurnStands { turn_id: turn, state }))
 }
 
-/// Returns how many frames a client has already: what it says in the address, or as browsers do when they
-/// connect again.
+/// Returns how many frames a client has already: what it says in the address, or more where a browser says so when
+/// it connects again.
 pub(super) fn after(request: &Request) -> Result<usize, ApiError> {
-    let wrong = || ApiError::Arguments(vec!["`after` must be the number of a frame".to_owned()]);
-    let mut after = None;
-    for (name, value) in form_urlencoded::parse(request.query().unwrap_or_default().as_bytes()) {
-        if name != "after" {
-            let message = "the only parameter here is `after`".to_owned();
-            return Err(ApiError::Arguments(vec![message]));
+    let number = |value: &str| {
+        value.parse::<usize>().map_err(|_| invalid("`after` must be the number of a frame"))
+    };
+    let mut after = 0;
+    for (name, value) in pairs(request.query()) {
+        match &*name {
+            "after" => after = number(&value)?,
+            _ => return Err(unknown(&name, "`after`")),
         }
-        after = Some(value.into_owned());
     }
-    let last = || request.header("last-event-id").map(std::borrow::Cow::into_owned);
-    after.or_else(last).map_or(Ok(0), |after| after.parse().map_err(|_| wrong()))
+    match request.header("last-event-id") {
+        Some(last) => Ok(number(&last)?.max(after)),
+        None => Ok(after),
+    }
 }
 
-fn unknown_turn() -> ApiError {
+pub(super) fn unknown_turn() -> ApiError {
     let message =
         "there is no such turn; it may have been removed, or is no longer kept".to_owned();
     ApiError::Failed { code: Code::TurnNotFound, message }

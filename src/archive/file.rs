@@ -17,8 +17,10 @@ use crate::{
 };
 
 pub(super) const EXTENSION: &str = "jsonl";
-/// What is appended to the name of a file that cannot be read.
+/// What the name of a file ends with that cannot be read.
 const ASIDE: &str = "damaged";
+/// The same of one that is being written.
+const UNFINISHED: &str = "tmp";
 /// The first line is longer only if somebody else wrote it.
 const MAX_SUMMARY_BYTES: u64 = 1 << 20;
 /// Most bytes of a conversation: what tools returned goes first, in the oldest turns, and then these turns.
@@ -34,16 +36,22 @@ pub(super) fn list(folder: &Path) -> Result<HashMap<ConversationId, Known>, Arch
     let mut known = HashMap::new();
     for entry in entries.flatten() {
         let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == UNFINISHED) {
+            // Whatever a crash left of a file that was being written.
+            drop(atomic::remove(&path));
+        }
         let Some(id) = id_of(&path) else { continue };
         match first_line(&path) {
             Ok(one) if one.summary.id == id => {
                 known.insert(id, one);
             }
             Ok(_) => put_aside(&path),
-            Err(error) => {
+            Err(error @ ArchiveError::Damaged { .. }) => {
                 warn!(%error, "a conversation cannot be read and was moved aside");
                 put_aside(&path);
             }
+            // It may be readable at the next start.
+            Err(error) => warn!(%error, "a conversation cannot be read"),
         }
     }
     Ok(known)
@@ -61,7 +69,10 @@ fn first_line(path: &Path) -> Result<Known, ArchiveError> {
     let bytes = file.metadata().map_err(|error| ArchiveError::file(path, error))?.len();
     let mut line = String::new();
     let read = BufReader::new(file.take(MAX_SUMMARY_BYTES)).read_line(&mut line);
-    read.map_err(|error| damaged(path, &error))?;
+    read.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => damaged(path, &error),
+        _ => ArchiveError::file(path, error),
+    })?;
     let summary = serde_json::from_str(&line).map_err(|error| damaged(path, &error))?;
     Ok(Known { summary, bytes })
 }
@@ -119,6 +130,15 @@ fn leave_out_results(turn: &mut KeptTurn) {
             *result = Value::Null;
         }
     }
+}
+
+/// Removes all that is there of a conversation.
+pub(super) fn remove(path: &Path) -> Result<(), ArchiveError> {
+    for extension in [EXTENSION, ASIDE, UNFINISHED] {
+        let path = path.with_extension(extension);
+        atomic::remove(&path).map_err(|error| ArchiveError::file(&path, error))?;
+    }
+    Ok(())
 }
 
 /// Moves a file that cannot be used aside, so that it is neither read again nor lost.

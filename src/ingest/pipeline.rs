@@ -40,6 +40,7 @@ use crate::{
     embed::Embedder,
     store::{Lease, StoreError, VectorStore},
     task::Tasks,
+    telemetry::Failures,
 };
 
 /// How many read files may wait for the embedder.
@@ -64,6 +65,8 @@ pub(super) struct Deps {
     /// For asking what is at a path, also while a run works there.
     pub(super) lookups: Watchdog,
     pub(super) tasks: Tasks,
+    /// Where a run that fails is noted.
+    pub(super) failures: Failures,
 }
 
 /// What one run is to do.

@@ -68,6 +68,8 @@ async fn run(shared: &Arc<Shared>, next: Next) {
         Err(failure) => {
             let cause = std::error::Error::source(&failure).map(ToString::to_string);
             error!(run.id = %run, root.name = %name, error = %failure, cause, "run failed");
+            let message = format!("`{name}` could not be indexed: {failure}");
+            shared.deps.failures.note("runs", (failure.code().as_str(), &message), None);
             (State::Error, Some(failure.to_string()))
         }
     };

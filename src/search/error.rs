@@ -28,6 +28,9 @@ pub enum SearchError {
     /// No indexed repository has that name, id or path.
     #[error(transparent)]
     RepoNotFound(#[from] UnknownRoot),
+    /// The server stops.
+    #[error("the server is stopping")]
+    Stopped,
     /// Nothing is indexed.
     #[error("nothing is indexed yet; ingest a repository first")]
     IngestRequired,
@@ -49,6 +52,7 @@ impl SearchError {
             | Self::BlankRepository
             | Self::Limit(_) => Code::ValidationFailed,
             Self::RepoNotFound(_) => Code::RepoNotFound,
+            Self::Stopped => Code::Cancelled,
             Self::IngestRequired => Code::IngestRequired,
             Self::Embed(cause) => cause.code(),
             Self::Store(cause) => cause.code(),

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use uuid::Uuid;
+
 use crate::{domain::Timestamp, secret};
 
 /// How many failures are kept.
@@ -13,12 +15,15 @@ const MAX_FAILURES: usize = 100;
 const MAX_MESSAGE: usize = 500;
 const MAX_PATH: usize = 200;
 
+/// A UUID in its hyphenated form.
+const UUID_BYTES: usize = 36;
+
 /// One failure, or several in a row that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
     /// When it happened last.
     pub at: Timestamp,
-    /// `main` or `mcp`.
+    /// `main`, `mcp`, or `runs` for what no client waited for.
     pub listener: &'static str,
     /// The code that the client got.
     pub code: String,
@@ -65,13 +70,26 @@ impl Failures {
     }
 }
 
-/// Returns the start of a text, without what looks like a secret.
+/// Returns the start of a text, without what looks like a secret and without ids: who knows that of a conversation
+/// may continue it.
 fn harmless(text: &str, limit: usize) -> String {
-    let text = secret::redact("", None, text).text;
+    let text = without_ids(&secret::redact("", None, text).text);
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.into_owned(),
+        None => text,
     }
+}
+
+/// Puts `…` in the place of each UUID.
+fn without_ids(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(first) = rest.chars().next() {
+        let id = rest.get(..UUID_BYTES).filter(|id| Uuid::try_parse(id).is_ok());
+        let (shown, bytes) = id.map_or((first, first.len_utf8()), |_| ('…', UUID_BYTES));
+        out.push(shown);
+        rest = rest.get(bytes..).unwrap_or_default();
+    }
+    out
 }
 
 #[cfg(test)]
@@ -94,6 +112,17 @@ mod tests {
         failures.note("main", ("BUSY", "100"), Some("/chat"));
         failures.note("main", ("BUSY", "100"), None);
         assert_eq!(failures.latest()[..3].iter().map(|one| one.times).sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn ids_are_left_out() {
+        let failures = Failures::default();
+        let id = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17";
+        let message = format!("cannot use `/ä/{id}.jsonl`");
+        failures.note("main", ("INTERNAL", &message), Some(&format!("/conversations/{id}/export")));
+        let latest = &failures.latest()[0];
+        assert_eq!(latest.message, "cannot use `/ä/….jsonl`");
+        assert_eq!(latest.path.as_deref(), Some("/conversations/…/export"));
     }
 
     #[test]

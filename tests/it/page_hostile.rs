@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::json;
+use url::Url;
 
 use crate::{
     listeners::Listeners,
@@ -46,14 +47,14 @@ async fn is_inert(page: &Page, texts: &[&str]) {
         page.sees(text).await;
     }
     assert_eq!(page.eval::<Option<u32>>("window.ran ?? null").await, None);
-    let foreign = "main script, main img, main iframe, main form:not(.composer), main svg[onload], \
+    let foreign = "main script, main img, main iframe, main form:not(.composer, .search-form), main svg[onload], \
                    #side script, #side img, #evidence script, #evidence img, dialog script, dialog img, \
                    [onerror], [onclick], [onload], [onmouseover], [style*=fixed]";
     let found =
         format!("[...document.querySelectorAll({})].map(one => one.outerHTML)", json!(foreign));
     assert_eq!(page.eval::<Vec<String>>(&found).await, <[&str; 0]>::default());
-    let links = "[...document.querySelectorAll('a[href]')].map(one => one.href).filter(href =>
-        !href.startsWith(location.origin) && !/^https?:/.test(href))";
+    let links = "[...document.querySelectorAll('a[href]')].map(one => new URL(one.getAttribute('href'), location.href).href).filter(href =>
+        !href.startsWith(location.origin) && !/^(https?|vscode):/.test(href))";
     assert_eq!(page.eval::<Vec<String>>(links).await, <[&str; 0]>::default());
     page.is_faultless().await;
 }
@@ -95,8 +96,10 @@ async fn markup_of_questions_models_files_and_code_stays_text() {
         page.click(step).await;
     }
     page.screenshot("hostile").await;
+    let file = format!("{IMAGE}.rs");
     let wanted = [
         question.as_str(),
+        file.as_str(),
         "Hello <script>window.ran = 3</script> there",
         "<script>window.ran = 11</script>",
         "<script>window.ran = 14</script>",
@@ -108,10 +111,43 @@ async fn markup_of_questions_models_files_and_code_stays_text() {
     // And once more, from disk.
     page.reload().await;
     ended(&page, 1).await;
-    is_inert(&page, &wanted[..4]).await;
+    is_inert(&page, &wanted[..5]).await;
     page.fill("#find-conversation", "iframe").await;
     page.wait("document.querySelector('.entry .excerpt')", "an excerpt").await;
     is_inert(&page, &[]).await;
+}
+
+#[tokio::test]
+async fn markup_of_repositories_stays_text_in_every_view() {
+    let server = Listeners::start().await;
+    server.write(&format!("demo/{IMAGE}/a.rs"), "pub fn a() {}\n");
+    ingest(&server).await;
+    let (_browser, page) = open(&server).await;
+    let file = format!("{IMAGE}.rs");
+    let path = server.folder.path().canonicalize().unwrap().join("demo/src").join(&file);
+    let mut source = Url::parse("http://localhost/source").unwrap();
+    source.query_pairs_mut().append_pair("path", path.to_str().unwrap());
+    let source = format!("/source?{}&first=1&last=2", source.query().unwrap());
+    let described = format!("{SCRIPT}{IMAGE} a description");
+    for (view, seen, texts) in [
+        ("/search?q=parse_config", ".result-code .code-line", vec![file.as_str(), SCRIPT]),
+        (source.as_str(), ".line[aria-current=true]", vec![file.as_str(), SCRIPT]),
+        ("/repositories", ".card", vec![described.as_str()]),
+        ("/repositories/demo", ".facts-list", vec![described.as_str()]),
+        ("/map?repository=demo", "svg.treemap", vec![IMAGE]),
+        ("/c/<img src=x onerror='window.ran = 1'>", ".problem", vec![]),
+        ("/<img src=x onerror='window.ran = 1'>", ".empty", vec![]),
+    ] {
+        page.goto(&format!("http://{}/#{view}", server.main)).await;
+        page.wait(&format!("document.querySelector('main {seen}')"), view).await;
+        if seen == ".problem" {
+            let faults = page.faults().await;
+            let is_expected =
+                |fault: &String| fault.contains("status of 40") || fault.contains("ApiError");
+            assert!(faults.iter().all(is_expected), "{faults:?}");
+        }
+        is_inert(&page, &texts).await;
+    }
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ fn copy(server: &Listeners, folder: &str) {
         let name = path.strip_prefix(root).unwrap().to_str().unwrap();
         if path.is_dir() {
             copy(server, name);
-        } else if name.ends_with(".rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             server.write(&format!("codeinfo/{name}"), &fs::read_to_string(&path).unwrap());
         }
     }

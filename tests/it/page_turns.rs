@@ -107,6 +107,9 @@ async fn a_turn_goes_on_without_anybody_and_is_watched_from_the_start_or_from_an
     let rest = get(server.main, &format!("/turns/{turn}?after=6")).await.body;
     assert_eq!(names(&rest), "answer final");
     let last = [("last-event-id", "7")];
+    let path = format!("/turns/{turn}?after=3");
+    let again = request(server.main, "GET", &path, &last, "").await.body;
+    assert_eq!(names(&again), "final");
     let last = request(server.main, "GET", &format!("/turns/{turn}"), &last, "").await.body;
     assert_eq!(names(&last), "final");
     assert_eq!(get(server.main, &format!("/turns/{turn}?after=99")).await.body, "");
@@ -121,7 +124,7 @@ async fn a_turn_goes_on_without_anybody_and_is_watched_from_the_start_or_from_an
         (&kept["title"], &kept["turns"][0]["state"]),
         (&json!("Where is it?"), &json!("answered"))
     );
-    for (query, fault) in [("after=x", "`after` must"), ("from=1", "the only parameter")] {
+    for (query, fault) in [("after=x", "`after` must"), ("from=1", "`from` is no parameter")] {
         let refused = get(server.main, &format!("/turns/{turn}?{query}")).await;
         assert_eq!((refused.status, refused.body.contains(fault)), (400, true), "{refused:?}");
     }
@@ -253,8 +256,14 @@ async fn conversations_are_listed_searched_and_removed() {
 
 #[tokio::test]
 async fn conversations_are_seen_by_who_had_them_and_by_the_owner() {
+    for kept in ["200", "0"] {
+        seen_by_who_had_them_and_by_the_owner(kept).await;
+    }
+}
+
+async fn seen_by_who_had_them_and_by_the_owner(kept: &str) {
     let model = Model::replay(answers(&["One.", "Two."])).await;
-    let server = Listeners::with_codex(&model, &[]).await;
+    let server = Listeners::with_codex(&model, &[("CONVERSATIONS_KEPT", kept)]).await;
     server.ingest_demo().await;
     let key = fs::read_to_string(server.folder.path().join("data/owner.key")).unwrap();
     let owner = format!("Bearer {}", key.trim());
@@ -367,8 +376,12 @@ async fn conversations_outlive_the_server_and_a_kill_in_the_middle_of_a_turn() {
     let server = Program::serve(&data, &[], &environment).await;
     assert_eq!(titles(&server).await, ["Cut?", "One?"]);
     assert!(foreign.with_extension("damaged").is_file() && !foreign.is_file());
-    let frames = ended(&server, &cut).await;
-    assert!(frames.contains("the server ended in the middle of the turn"), "{frames}");
+    let stream = ended(&server, &cut).await;
+    assert!(stream.contains("the server ended in the middle of the turn"), "{stream}");
+    // Who had more of it than was kept hears the end, too.
+    let rest = format!("/turns/{}?after=9", cut["turnId"].as_str().unwrap());
+    let rest = http().get(format!("{}{rest}", server.main)).send().await.unwrap();
+    assert_eq!(frames(&rest.text().await.unwrap())[0].0, 10);
     assert!(ended(&server, &first).await.contains("<p>One.</p>"));
     // A file that is damaged later is moved aside when it is read.
     fs::write(&file, "nonsense").unwrap();

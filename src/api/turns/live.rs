@@ -154,10 +154,18 @@ impl Live {
         self.grown.send_replace((frames, true));
     }
 
+    /// Returns how many bytes its frames have.
+    pub(super) fn bytes(&self) -> usize {
+        self.so_far().frames.iter().map(|line| line.data.len()).sum()
+    }
+
     /// Returns the turn as it is kept on disk.
     pub(crate) fn kept(&self) -> KeptTurn {
         let so_far = self.so_far();
-        let frames = so_far.frames.iter().map(|line| {
+        let (lines, ended_at, state) = (so_far.frames.clone(), so_far.ended_at, so_far.state);
+        // Reading the frames takes a while, in which others want theirs.
+        drop(so_far);
+        let frames = lines.iter().map(|line| {
             let mut data: Value = serde_json::from_str(&line.data).unwrap_or_default();
             shown::without_html(&mut data);
             KeptFrame { name: line.name.to_owned(), data }
@@ -166,8 +174,8 @@ impl Live {
             id: self.id,
             question: self.question.clone(),
             asked_at: self.asked_at,
-            ended_at: so_far.ended_at,
-            state: so_far.state,
+            ended_at,
+            state,
             model_id: self.model_id.clone(),
             frames: frames.collect(),
         }

@@ -89,14 +89,21 @@ fn frames(summary: &Summary, kept: KeptTurn) -> Vec<KeptFrame> {
     frames
 }
 
-/// Returns the frames of a kept turn as they are streamed.
-pub(super) fn lines(summary: &Summary, kept: KeptTurn) -> Vec<sse::Event> {
+/// Returns the frames of a kept turn as they are streamed, after the first `after`. A client that watched when the
+/// server ended may have had more than was kept: the end comes after all of them.
+pub(super) fn lines(summary: &Summary, kept: KeptTurn, after: usize) -> Vec<sse::Event> {
+    let was_cut = kept.state == TurnState::Running;
     let line = |(frame, id): (KeptFrame, usize)| sse::Event {
         id: Some(id),
         name: NAMES.into_iter().find(|name| *name == frame.name),
         data: frame.data.to_string(),
     };
-    frames(summary, kept).into_iter().zip(1..).map(line).collect()
+    let mut lines: Vec<sse::Event> = frames(summary, kept).into_iter().zip(1..).map(line).collect();
+    if let Some(end) = lines.last_mut().filter(|_| was_cut) {
+        end.id = end.id.map(|id| id.max(after + 1));
+    }
+    lines.retain(|line| line.id.is_some_and(|id| after < id));
+    lines
 }
 
 /// Returns a turn as a conversation shows it. One that is `live` has no end yet.

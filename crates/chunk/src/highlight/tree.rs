@@ -30,61 +30,84 @@ const CALLS: &[&str] = &["call", "invocation", "generic_function"];
 struct Around<'a> {
     kind: &'a str,
     field: Option<&'a str>,
+    /// What its text is where no node in it says more.
+    class: Option<Class>,
 }
 
-/// Marks what of the tree is in the lines.
+/// What a node says of its text.
+enum Found {
+    /// All of it is that, whatever is in it.
+    Whole(Class),
+    /// It is that where nothing in it says more.
+    Inside(Option<Class>),
+}
+
+/// Marks what of the tree is in the lines. Each byte is filled once, by the innermost node that has it, so that
+/// nested strings cost no more than others.
 pub(super) fn paint(tree: &Tree, text: &str, paint: &mut Paint) {
     let mut cursor = tree.walk();
     let mut around: Vec<Around<'_>> = Vec::new();
+    // Up to here all is filled.
+    let mut at = 0;
     loop {
         let (node, field) = (cursor.node(), cursor.field_name());
-        let is_whole = !paint.sees(&node.byte_range()) || look(node, field, (&around, text), paint);
-        if !is_whole && cursor.goto_first_child() {
-            around.push(Around { kind: node.kind(), field });
-            continue;
-        }
+        let bytes = node.byte_range();
+        let outer = around.last().and_then(|around| around.class);
+        paint.fill(at..bytes.start, outer);
+        at = at.max(bytes.start);
+        let found = if paint.sees(&bytes) {
+            look(node, field, (&around, text))
+        } else {
+            // Nothing of it is seen.
+            Found::Whole(Class::Comment)
+        };
+        let class = match found {
+            Found::Whole(class) => Some(class),
+            Found::Inside(class) => {
+                if cursor.goto_first_child() {
+                    around.push(Around { kind: node.kind(), field, class });
+                    continue;
+                }
+                class
+            }
+        };
+        paint.fill(at..bytes.end, class);
+        at = at.max(bytes.end);
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return;
             }
-            around.pop();
+            let end = cursor.node().end_byte();
+            paint.fill(at..end, around.pop().and_then(|around| around.class));
+            at = at.max(end);
         }
     }
 }
 
-/// Marks a node; returns whether what is in it needs none of its own.
-fn look(
-    node: Node<'_>,
-    field: Option<&str>,
-    (around, text): (&[Around<'_>], &str),
-    paint: &mut Paint,
-) -> bool {
+/// Returns what a node says of its text.
+fn look(node: Node<'_>, field: Option<&str>, (around, text): (&[Around<'_>], &str)) -> Found {
     let kind = node.kind();
     let has = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    let outer = around.last().and_then(|around| around.class);
     if !node.is_named() {
-        let is_word = kind.trim_start_matches(['#', '@']).starts_with(|c: char| c.is_alphabetic());
-        if is_word && node.child_count() == 0 {
-            paint.fill(node.byte_range(), Some(Class::Keyword));
-        }
-        return false;
+        let is_word = kind.trim_start_matches(['#', '@']).starts_with(char::is_alphabetic);
+        let class = if is_word && node.child_count() == 0 { Some(Class::Keyword) } else { outer };
+        return Found::Inside(class);
     }
     if kind.contains("comment") {
-        paint.fill(node.byte_range(), Some(Class::Comment));
-        return true;
+        return Found::Whole(Class::Comment);
     }
-    if has(WITHIN_STRINGS) {
-        paint.fill(node.byte_range(), None);
+    Found::Inside(if has(WITHIN_STRINGS) {
+        None
     } else if has(STRINGS) {
-        paint.fill(node.byte_range(), Some(Class::String));
+        Some(Class::String)
     } else if ATTRIBUTES.contains(&kind) {
-        paint.fill(node.byte_range(), Some(Class::Attribute));
+        Some(Class::Attribute)
     } else if node.child_count() == 0 {
-        let class = leaf(kind, field, around, text.get(node.byte_range()).unwrap_or_default());
-        if class.is_some() {
-            paint.fill(node.byte_range(), class);
-        }
-    }
-    false
+        leaf(kind, field, around, text.get(node.byte_range()).unwrap_or_default()).or(outer)
+    } else {
+        outer
+    })
 }
 
 /// Returns what a word is.

@@ -164,10 +164,13 @@ fn hostile_text_takes_little_time() {
         ("a.kt", "/*'\"".repeat(500_000)),
         ("a.rs", "(".repeat(200_000)),
         ("a.js", "`${".repeat(100_000)),
+        ("a.ts", format!("{}1{}", "`${\n".repeat(20_000), "\n}`".repeat(20_000))),
+        ("a.rb", format!("{}1{}", "\"#{\n".repeat(20_000), "\n}\"".repeat(20_000))),
         ("a.yaml", "'a\"#".repeat(500_000)),
     ] {
         let began = Instant::now();
-        highlight(language(path, &text), &text, 0..1);
-        assert!(began.elapsed() < Duration::from_mins(1), "{path}");
+        highlight(language(path, &text), &text, 0..2000);
+        // Parsing alone may take five seconds.
+        assert!(began.elapsed() < Duration::from_secs(9), "{path}");
     }
 }
