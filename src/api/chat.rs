@@ -100,6 +100,7 @@ pub(super) async fn ask(
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
+    services.turns.refuse_others(conversation, principal.as_ref())?;
     let Arguments { model, effort, repository, toolkits, .. } = arguments;
     let requested = |toolkits| services.chat.requested(toolkits, principal.as_ref());
     let toolkits = toolkits.map(requested).transpose()?;

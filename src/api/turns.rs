@@ -105,6 +105,20 @@ impl Turns {
         self.archive.summary(id).or_else(in_memory)
     }
 
+    /// Refuses who continues a conversation that is another's, as if there were none: whether there is one is not for
+    /// others to know.
+    pub(super) fn refuse_others(
+        &self,
+        conversation: Option<ConversationId>,
+        principal: Option<&Principal>,
+    ) -> Result<(), ApiError> {
+        let known = conversation.and_then(|id| self.summary(id));
+        if known.is_some_and(|summary| !summary.is_for(principal)) {
+            return Err(unknown_conversation());
+        }
+        Ok(())
+    }
+
     /// Stops what runs of a conversation, and forgets what ended.
     pub(super) fn forget(&self, conversation: ConversationId) -> bool {
         let mut lives = self.lives();
@@ -224,10 +238,6 @@ pub(super) async fn start(
     let turns = &services.turns;
     let continued = arguments.conversation().and_then(|id| id.parse().ok());
     let known = continued.and_then(|id| turns.summary(id));
-    // As if there were none: whether there is one is not for others to know.
-    if known.as_ref().is_some_and(|summary| !summary.is_for(principal.as_ref())) {
-        return Err(unknown_conversation());
-    }
     let (question, repository) = arguments.asked();
     let turn = chat::ask(services, arguments, principal.clone()).await?;
     let begun =

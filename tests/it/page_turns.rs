@@ -298,6 +298,7 @@ async fn seen_by_who_had_them_and_by_the_owner(kept: &str) {
             ("GET", &format!("{whole}/export"), ""),
             ("DELETE", &whole, ""),
             ("POST", &"/turns".to_owned(), follow_up.as_str()),
+            ("POST", &"/chat".to_owned(), follow_up.as_str()),
         ] {
             assert_eq!(send(method, path, bob, body).await.status, 404, "{method} {path}");
             let nobody = request(server.main, method, path, &[JSON], body).await;
