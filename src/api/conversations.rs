@@ -13,7 +13,7 @@ use super::{
     Services,
     error::ApiError,
     parameters::{invalid, pairs, unknown},
-    turns::{self, Turns, shown_turn},
+    turns::{self, Turns, With, shown_turn},
 };
 use crate::{
     archive::{Conversation, KeptTurn, Summary},
@@ -145,14 +145,14 @@ pub(super) async fn read(
     id: ConversationId,
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let whole = whole(&services.turns, id, principal).await?;
+    let whole = whole(&services.turns, (id, With::Html), principal).await?;
     Ok(reply::json(StatusCode::OK, &whole))
 }
 
 /// Returns a conversation with its turns on disk, and those in memory in their places.
 async fn whole(
     turns: &Turns,
-    id: ConversationId,
+    (id, with): (ConversationId, With),
     principal: Option<&Principal>,
 ) -> Result<WholeConversation, ApiError> {
     let lives: Vec<_> =
@@ -165,7 +165,7 @@ async fn whole(
         None => (begun().ok_or_else(turns::unknown_conversation)?, Vec::new()),
     };
     turns
-        .blocking(move || {
+        .showing(move || {
             let live: HashMap<TurnId, KeptTurn> =
                 lives.iter().map(|live| (live.id(), live.kept())).collect();
             all.retain(|kept| !live.contains_key(&kept.id));
@@ -174,7 +174,7 @@ async fn whole(
             all.sort_by_key(|kept| kept.asked_at);
             let shown = all.into_iter().map(|kept| {
                 let is_live = is_live(kept.id);
-                shown_turn(&summary, kept, is_live)
+                shown_turn(&summary, (kept, with), is_live)
             });
             WholeConversation { turns: shown.collect(), about: about(&summary) }
         })
@@ -187,7 +187,7 @@ pub(super) async fn export(
     (id, parameters): (ConversationId, Parameters),
     principal: Option<&Principal>,
 ) -> Result<Response, ApiError> {
-    let mut whole = whole(&services.turns, id, principal).await?;
+    let mut whole = whole(&services.turns, (id, With::Markdown), principal).await?;
     if let Some(turn) = parameters.turn {
         whole.turns.retain(|one| one.turn_id == turn);
         if whole.turns.is_empty() {
@@ -198,7 +198,7 @@ pub(super) async fn export(
         Format::Markdown => {
             (reply::text("text/markdown; charset=utf-8", export::markdown(&whole)), "md")
         }
-        Format::Json => (reply::json(StatusCode::OK, &export::plain(whole)), "json"),
+        Format::Json => (reply::json(StatusCode::OK, &whole), "json"),
     };
     // Of letters that a header may have: the id is plain.
     let name = format!("attachment; filename=\"codeinfo-{id}.{extension}\"");

@@ -13,10 +13,11 @@ use std::{
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tracing::{Instrument, Span, warn};
 
 use self::live::Live;
-pub(super) use self::shown::{final_answer, shown_turn};
+pub(super) use self::shown::{With, final_answer, shown_turn};
 use super::{
     Services,
     chat::{self, Arguments},
@@ -45,7 +46,12 @@ pub struct Turns {
     archive: Archive,
     tasks: Tasks,
     live: Arc<Mutex<Lives>>,
+    /// Room to write turns as HTML, which may take a while and much memory.
+    showing: Arc<Semaphore>,
 }
+
+/// So many requests write turns as HTML at a time.
+const MAX_SHOWING: usize = 2;
 
 #[derive(Default)]
 struct Lives {
@@ -64,7 +70,8 @@ struct Ended {
 impl Turns {
     /// Keeps turns in `archive`; `tasks` owns those that run.
     pub fn new(archive: Archive, tasks: Tasks) -> Self {
-        Self { archive, tasks, live: Arc::default() }
+        let showing = Arc::new(Semaphore::new(MAX_SHOWING));
+        Self { archive, tasks, live: Arc::default(), showing }
     }
 
     /// Returns what is kept on disk.
@@ -79,6 +86,21 @@ impl Turns {
     ) -> Result<T, ApiError> {
         let stopping = |_| ApiError::stopping();
         self.tasks.spawn_blocking(work).await.map_err(stopping)
+    }
+
+    /// Writes turns as HTML, a few at a time.
+    pub(super) async fn showing<T: Send + 'static>(
+        &self,
+        write: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let room = Arc::clone(&self.showing).acquire_owned().await;
+        let room = room.map_err(|_| ApiError::stopping())?;
+        self.blocking(move || {
+            let written = write();
+            drop(room);
+            written
+        })
+        .await
     }
 
     /// Returns the turns in memory that somebody may see, oldest first.
@@ -266,7 +288,7 @@ pub(super) async fn watch(
     let Some((summary, kept)) = turns.kept(turn, principal).await? else {
         return Err(unknown_turn());
     };
-    let frames = turns.blocking(move || shown::lines(&summary, kept, after)).await?;
+    let frames = turns.showing(move || shown::lines(&summary, kept, after)).await?;
     Ok(sse::reply(futures_util::stream::iter(frames), keep_alive))
 }
 

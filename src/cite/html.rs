@@ -24,8 +24,14 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 const DEEPER: usize = 2;
 /// Longer words after a fence are no language.
 const MAX_LANGUAGE_BYTES: usize = 40;
-/// In longer blocks of code nothing is marked.
-const MAX_MARKED_BYTES: usize = 64 << 10;
+/// So much code of one text is marked.
+const MAX_MARKED_BYTES: usize = 256 << 10;
+/// A text whose tags take more than so many times its bytes is shown as it stands: quotes within quotes would make
+/// hundreds of tags of each line.
+const MOST_TIMES: usize = 4;
+/// About how long a tag is, and how much of them any text may have.
+const TAG_BYTES: usize = 12;
+const MAX_TAGS: usize = 16 << 10;
 /// Where the link of a citation ends that has the place of one which is written as such: with it.
 const WHOLE: usize = usize::MAX;
 
@@ -108,6 +114,9 @@ fn written(text: &str, links: VecDeque<Link>) -> String {
     let mut writer = Writer::new(text, links);
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         writer.take(event, range);
+        if text.len() + MAX_TAGS < writer.events.len() * TAG_BYTES / MOST_TIMES {
+            return format!("<pre><code>{}</code></pre>\n", escaped(text));
+        }
     }
     let mut out = String::with_capacity(text.len() + text.len() / 2);
     html::push_html(&mut out, writer.events.into_iter());
@@ -136,14 +145,16 @@ struct Writer<'a> {
     is_struck_out: bool,
     /// The language and the text of the block of code that is open.
     block: Option<(String, String)>,
+    /// How many bytes of code may still be marked.
+    may_mark: usize,
     events: Vec<Event<'a>>,
 }
 
 impl<'a> Writer<'a> {
     fn new(text: &'a str, links: VecDeque<Link>) -> Self {
         let (open, around, images, is_struck_out) = (None, Around::Nothing, Vec::new(), false);
-        let (block, events) = (None, Vec::new());
-        Self { text, links, open, around, images, is_struck_out, block, events }
+        let (block, may_mark, events) = (None, MAX_MARKED_BYTES, Vec::new());
+        Self { text, links, open, around, images, is_struck_out, block, may_mark, events }
     }
 
     fn take(&mut self, event: Event<'a>, range: Range<usize>) {
@@ -183,7 +194,13 @@ impl<'a> Writer<'a> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 let (word, code) = self.block.take().unwrap_or_default();
-                self.events.push(Event::Html(marked(&word, &code).into()));
+                let code = if code.len() <= self.may_mark {
+                    self.may_mark -= code.len();
+                    marked(&word, &code)
+                } else {
+                    escaped(&code)
+                };
+                self.events.push(Event::Html(code.into()));
                 self.events.push(Event::End(TagEnd::CodeBlock));
             }
             Event::Start(tag) => {
@@ -336,7 +353,7 @@ fn plain(tag: Tag<'_>) -> Tag<'_> {
 /// Writes the code of a block, its parts in spans of the classes that lines of files have.
 fn marked(word: &str, code: &str) -> String {
     let language = detect::named(word).or_else(|| detect::language(&format!("a.{word}"), ""));
-    let language = language.filter(|_| !word.is_empty() && code.len() <= MAX_MARKED_BYTES);
+    let language = language.filter(|_| !word.is_empty());
     let lines = code.split_inclusive('\n');
     let marks = highlight(language, code, 0..lines.clone().count());
     let mut out = String::with_capacity(code.len() * 2);

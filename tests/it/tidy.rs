@@ -80,7 +80,6 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
         &["json", "markdown", "md"],
         "formats of an export, and what its file is called",
     ),
-    ("src/api/conversations/export.rs", &["html"], "a member of a frame"),
     ("src/api/mcp/outline.rs", &["s"], "the end of a plural"),
     ("src/api/turns/shown.rs", &["html"], "a member of a frame"),
     ("src/archive/file.rs", &["jsonl"], "what our files are called"),

@@ -78,13 +78,3 @@ fn searched(frame: &NumberedFrame) -> Vec<String> {
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
-
-/// Leaves out what is made for the page alone.
-pub(super) fn plain(mut whole: WholeConversation) -> WholeConversation {
-    for frame in whole.turns.iter_mut().flat_map(|turn| &mut turn.frames) {
-        if let Value::Object(members) = &mut frame.data {
-            members.remove("html");
-        }
-    }
-    whole
-}

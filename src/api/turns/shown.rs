@@ -70,8 +70,16 @@ pub(super) fn state(kept: &KeptTurn) -> TurnState {
     }
 }
 
+/// What frames say their Markdown in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum With {
+    Markdown,
+    /// In HTML, too.
+    Html,
+}
+
 /// Returns the frames of a kept turn, with an end where the server's end left none.
-fn frames(summary: &Summary, kept: KeptTurn) -> Vec<KeptFrame> {
+fn frames(summary: &Summary, kept: KeptTurn, with: With) -> Vec<KeptFrame> {
     let mut frames = kept.frames;
     frames.retain(|frame| NAMES.contains(&frame.name.as_str()));
     if !frames.last().is_some_and(|frame| is_end(&frame.name)) {
@@ -83,8 +91,10 @@ fn frames(summary: &Summary, kept: KeptTurn) -> Vec<KeptFrame> {
         });
         frames.push(KeptFrame { name: ERROR.to_owned(), data });
     }
-    for frame in &mut frames {
-        with_html(&frame.name, &mut frame.data);
+    if with == With::Html {
+        for frame in &mut frames {
+            with_html(&frame.name, &mut frame.data);
+        }
     }
     frames
 }
@@ -98,7 +108,8 @@ pub(super) fn lines(summary: &Summary, kept: KeptTurn, after: usize) -> Vec<sse:
         name: NAMES.into_iter().find(|name| *name == frame.name),
         data: frame.data.to_string(),
     };
-    let mut lines: Vec<sse::Event> = frames(summary, kept).into_iter().zip(1..).map(line).collect();
+    let mut lines: Vec<sse::Event> =
+        frames(summary, kept, With::Html).into_iter().zip(1..).map(line).collect();
     if let Some(end) = lines.last_mut().filter(|_| was_cut) {
         end.id = end.id.map(|id| id.max(after + 1));
     }
@@ -107,19 +118,23 @@ pub(super) fn lines(summary: &Summary, kept: KeptTurn, after: usize) -> Vec<sse:
 }
 
 /// Returns a turn as a conversation shows it. One that is `live` has no end yet.
-pub(crate) fn shown_turn(summary: &Summary, kept: KeptTurn, live: bool) -> WholeTurn {
+pub(crate) fn shown_turn(
+    summary: &Summary,
+    (kept, with): (KeptTurn, With),
+    live: bool,
+) -> WholeTurn {
     let ended_at = kept.ended_at.map(|at| at.to_string());
     let (turn_id, question, model_id) = (kept.id, kept.question.clone(), kept.model_id.clone());
     let asked_at = kept.asked_at.to_string();
     let state = if live { kept.state } else { state(&kept) };
     let frames = if state == TurnState::Running {
         let mut frames = kept.frames;
-        for frame in &mut frames {
+        for frame in frames.iter_mut().filter(|_| with == With::Html) {
             with_html(&frame.name, &mut frame.data);
         }
         frames
     } else {
-        frames(summary, kept)
+        frames(summary, kept, with)
     };
     let numbered = |(frame, id): (KeptFrame, usize)| {
         let KeptFrame { name, data } = frame;

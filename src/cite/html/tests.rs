@@ -179,3 +179,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tags_take_no_more_than_a_few_times_the_text_and_much_code_is_not_marked() {
+    let quotes = format!("{}a\n\n", "> ".repeat(200)).repeat(1000);
+    let written = html(&quotes);
+    assert!(written.len() < quotes.len() * 5, "{}", written.len());
+    assert!(written.starts_with("<pre><code>&gt; &gt; ") && is_plain(&written));
+    // Ordinary nesting is written.
+    let list = "- a\n  - b\n    > c\n".repeat(500);
+    assert!(html(&list).starts_with("<ul>\n<li>"), "{}", html(&list));
+    let block = format!("```rust\n{}```\n\n", "let a = 1;\n".repeat(10_000));
+    let blocks = html(&block.repeat(5));
+    let marked = blocks.matches("<span").count();
+    assert!((20_000..=60_000).contains(&marked), "{marked}");
+}
