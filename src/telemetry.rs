@@ -12,7 +12,7 @@ use std::{
 use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
 
 use crate::config::{Log, LogFormat};
-pub use failures::{Failed, Failures};
+pub use failures::{Failed, Failures, TURN_FAILED};
 pub use metrics::{
     Counted, Metrics, Outcome, REQUEST, Request, Timed, ToolCall, ToolkitLabel, ToolkitStart,
     ToolkitUse,

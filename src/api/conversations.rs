@@ -233,8 +233,14 @@ pub(super) async fn delete_all(
     let turns = &services.turns;
     let mut listed = turns.archive().list(principal);
     listed.extend(unkept(turns, principal, &listed));
+    let mut failed = None;
     for summary in &listed {
-        remove(turns, summary.id).await?;
+        if let Err(error) = remove(turns, summary.id).await {
+            failed.get_or_insert(error);
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     Ok(reply::json(StatusCode::OK, &DeletedAll { deleted: listed.len() }))
 }

@@ -17,7 +17,7 @@ use crate::{
     ingest::IngestError,
     net::{self, Response, reply},
     search::SearchError,
-    telemetry::Failures,
+    telemetry::{Failures, TURN_FAILED},
     vault::VaultError,
 };
 
@@ -143,7 +143,11 @@ pub(super) fn note_end(failures: &Failures, event: &Event, path: &str) {
     if let Event::Ended(Outcome { failure: Some(failure), .. }) = event
         && failure.code != Code::Cancelled
     {
-        failures.note(MAIN, (failure.code.as_str(), &failure.message), Some(path));
+        let message = match failure.code {
+            Code::TurnFailed => TURN_FAILED,
+            _ => failure.message.as_str(),
+        };
+        failures.note(MAIN, (failure.code.as_str(), message), Some(path));
     }
 }
 

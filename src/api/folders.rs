@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     domain::Root,
-    ingest::Choice,
+    ingest::{Choice, IngestError},
     net::{Response, reply},
     replies::{Folders, ListedFolder, PageConfig},
 };
@@ -23,7 +23,12 @@ const MAX_PATH: usize = 4096;
 pub(super) async fn list(services: &Services, query: Option<&str>) -> Result<Response, ApiError> {
     let asked = path(query)?;
     let meant = asked.map(|path| services.path_map.meant(&path));
-    let listing = services.ingest.folders(meant.as_deref()).await?;
+    let listing = services.ingest.folders(meant.as_deref()).await.map_err(|error| match error {
+        IngestError::FolderNotFound(path) => {
+            IngestError::FolderNotFound(services.path_map.shown(&path))
+        }
+        error => error,
+    })?;
     let roots = services.ingest.roots().await?;
     let roots: Vec<Root> = roots.into_iter().map(|status| status.root).collect();
     let shown = |path: PathBuf| services.path_map.shown(&path);

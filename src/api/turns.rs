@@ -21,7 +21,7 @@ pub(super) use self::shown::{With, final_answer, shown_turn};
 use super::{
     Services,
     chat::{self, Arguments},
-    error::{ApiError, note_end},
+    error::{ApiError, MAIN, note_end},
     parameters::{invalid, pairs, unknown},
 };
 use crate::{
@@ -180,7 +180,7 @@ impl Turns {
 
     async fn follow(self, live: Arc<Live>, mut turn: Turn, failures: Failures) {
         // So that a turn which a crash ends is there afterwards.
-        self.keep(&live).await;
+        self.keep(&live, &failures).await;
         let state = loop {
             let event = tokio::select! {
                 biased;
@@ -206,7 +206,7 @@ impl Turns {
         drop(turn);
         live.end(state);
         // Kept before the streams end, so that a client that sees the end can read it.
-        self.keep(&live).await;
+        self.keep(&live, &failures).await;
         live.close();
         self.lives().ended.push_back(Ended {
             at: Instant::now(),
@@ -215,10 +215,11 @@ impl Turns {
         });
     }
 
-    async fn keep(&self, live: &Arc<Live>) {
+    async fn keep(&self, live: &Arc<Live>, failures: &Failures) {
         let (summary, all) = (live.summary().clone(), Arc::clone(live));
         if let Err(error) = self.archive.put(summary, move || all.kept()).await {
             warn!(turn.id = %live.id(), %error, "a turn is not kept");
+            failures.note(MAIN, (error.code().as_str(), &error.to_string()), Some("/turns"));
         }
     }
 
@@ -261,11 +262,13 @@ pub(super) async fn start(
     let continued = arguments.conversation().and_then(|id| id.parse().ok());
     let known = continued.and_then(|id| turns.summary(id));
     let (question, repository) = arguments.asked();
+    // Before it waits for its place: one that is asked before its conversation is removed is removed with it.
+    let asked_at = Timestamp::now();
     let turn = chat::ask(services, arguments, principal.clone()).await?;
     let begun =
         |repository| Summary::new(turn.conversation(), principal.as_ref(), (repository, &question));
     let summary = known.unwrap_or_else(|| begun(repository.clone()));
-    let live = Live::new(summary, (question, repository), turn.model().to_owned());
+    let live = Live::new(summary, (question, repository), (turn.model().to_owned(), asked_at));
     let reply = TurnBegun {
         turn_id: live.id(),
         conversation_id: turn.conversation(),

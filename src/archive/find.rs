@@ -8,8 +8,9 @@ use super::{Cited, Conversation, KeptTurn, Summary};
 
 /// More words of a search are left out.
 const MAX_WORDS: usize = 16;
-/// More files of one conversation are not counted.
+/// More files of one conversation are not counted, nor longer paths of them: the line that has them is read at once.
 const MAX_CITED: usize = 500;
+const MAX_CITED_BYTES: usize = 256 << 10;
 /// How much is shown around the first word that was found, before it and after it, in characters.
 const BEFORE: usize = 60;
 const AFTER: usize = 120;
@@ -24,7 +25,12 @@ pub(super) fn cited(turns: &[KeptTurn]) -> Vec<Cited> {
         let member = |name: &str| citation.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(Cited { repo: member("repo")?, rel_path: member("relPath")? })
     });
-    cited.filter(|one| known.insert(one.clone())).take(MAX_CITED).collect()
+    let mut bytes = 0;
+    let fits = |one: &Cited| {
+        bytes += one.repo.len() + one.rel_path.len();
+        bytes <= MAX_CITED_BYTES
+    };
+    cited.filter(|one| known.insert(one.clone())).take(MAX_CITED).take_while(fits).collect()
 }
 
 /// A conversation that was found.

@@ -157,14 +157,15 @@ fn on_the_web(remote: &str) -> Option<Url> {
             is_host.then(|| (host.to_owned(), path.to_owned()))?
         }
     };
-    let path = path.trim_matches('/');
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
     if path.is_empty() || host.starts_with('.') {
         return None;
     }
     let scheme = if remote.starts_with("http://") { "http" } else { "https" };
     let mut address = Url::parse(&format!("{scheme}://{host}/")).ok()?;
-    address.path_segments_mut().ok()?.pop_if_empty().extend(path.split('/'));
+    // What is encoded already stays as it is.
+    address.set_path(path);
     Some(address)
 }
 
@@ -184,7 +185,8 @@ mod tests {
             ("http://git.example/r/", Some("http://git.example/r")),
             ("git@github.com:o/r.git", Some("https://github.com/o/r")),
             ("ssh://git@gitlab.com:2222/o/r.git", Some("https://gitlab.com/o/r")),
-            ("git@host:o/a b", Some("https://host/o/a%20b")),
+            ("git@host:o/a b?token=x", Some("https://host/o/a%20b")),
+            ("https://host/o/a%20b.git#x", Some("https://host/o/a%20b")),
             ("javascript:alert(1)", Some("https://javascript/alert(1)")),
             ("/srv/git/r.git", None),
             ("file:///srv/r", None),

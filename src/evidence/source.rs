@@ -14,7 +14,9 @@ use crate::domain::RootId;
 /// The most lines of one reply, and how many there are unless a last one is named.
 const MAX_LINES: u32 = 2000;
 /// In larger files nothing is marked.
-const MAX_MARKED_BYTES: usize = 2 << 20;
+const MAX_MARKED_BYTES: usize = 1 << 20;
+/// Of longer lines the start is shown.
+const MAX_LINE_BYTES: usize = 10_000;
 
 /// Lines to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +45,7 @@ impl Evidence {
     }
 }
 
-fn look(Whole { lines, text, root }: Whole) -> Source {
+fn look(Whole { mut lines, text, root }: Whole) -> Source {
     let language = detect::language(&lines.file.rel_path, &text);
     let range = lines.lines.first().zip(lines.lines.last());
     let range = range.map_or(0..0, |((first, _), (last, _))| *first as usize - 1..*last as usize);
@@ -52,6 +54,14 @@ fn look(Whole { lines, text, root }: Whole) -> Source {
         marks = highlight(language, &text, range);
     }
     marks.resize(lines.lines.len(), Vec::new());
+    for ((_, line), marks) in lines.lines.iter_mut().zip(&mut marks) {
+        if MAX_LINE_BYTES < line.len() {
+            line.truncate(line.floor_char_boundary(MAX_LINE_BYTES));
+            let units = line.encode_utf16().count();
+            marks.retain(|mark| mark.end as usize <= units);
+            line.push('…');
+        }
+    }
     let permalink = Forge::of(&root.path).and_then(|forge| forge.permalink(&lines.file.rel_path));
     Source { lines, marks, language: language.map(|language| language.name), permalink }
 }

@@ -12,7 +12,7 @@ use crate::{
     codex::Unavailable,
     domain::ConversationId,
     error::Code,
-    telemetry::Failures,
+    telemetry::{Failures, TURN_FAILED},
 };
 
 /// The listener, in lists of failures.
@@ -62,7 +62,11 @@ pub(super) fn ended(
         }
         Some(failure) => {
             warn!(code = %failure.code, reason = %failure.message, "turn failed");
-            note(form, failure.code, &failure.message);
+            let message = match failure.code {
+                Code::TurnFailed => TURN_FAILED,
+                _ => failure.message.as_str(),
+            };
+            note(form, failure.code, message);
         }
         None => {}
     }

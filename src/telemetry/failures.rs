@@ -70,6 +70,9 @@ impl Failures {
     }
 }
 
+/// What is noted of a turn that failed: what the model service says may repeat the question.
+pub const TURN_FAILED: &str = "the turn failed; who asked was given the reason";
+
 /// Returns the start of a text, without what looks like a secret and without ids: who knows that of a conversation
 /// may continue it.
 fn harmless(text: &str, limit: usize) -> String {

@@ -52,9 +52,9 @@ impl Live {
     pub(super) fn new(
         summary: Summary,
         (question, repository): (String, Option<String>),
-        model_id: String,
+        (model_id, asked_at): (String, Timestamp),
     ) -> Self {
-        let (id, asked_at) = (TurnId::random(), Timestamp::now());
+        let id = TurnId::random();
         let first = question_frame((id, summary.id), (question.clone(), repository), asked_at);
         let first = Arc::new(Line { name: shown::QUESTION, data: first.to_string() });
         let state = TurnState::Running;
