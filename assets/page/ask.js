@@ -24,6 +24,7 @@ export async function view(content, route, signal) {
   const before = h('div');
   const choose = (text) => {
     field.value = text;
+    field.dispatchEvent(new Event('input'));
     field.focus();
   };
   const examples = EXAMPLES.map((text) => h('li', null,
@@ -31,6 +32,7 @@ export async function view(content, route, signal) {
   const asked = route.query.get('q');
   if (asked !== null) {
     field.value = asked;
+    field.dispatchEvent(new Event('input'));
   }
   fill(content,
     h('h1', null, 'Ask about your code'),

@@ -9,13 +9,18 @@ import { keep, kept } from './storage.js';
 const REPOSITORY = 'codeinfo.repository';
 const MODEL = 'codeinfo.model';
 
+const DRAFT = 'codeinfo.draft';
+/** After so long it is said that a question waits. */
+const WAIT_MS = 700;
+
 /**
- * Makes a question box.
- * @param {{conversation?: string, asked: (begun: {turnId: string, conversationId: string, modelId: string},
+ * Makes a question box. What follows in a conversation is confined as that is, and asked of the model that it had.
+ * @param {{conversation?: string, repository?: string, model?: () => string | undefined, asked: (begun: {turnId: string, conversationId: string, modelId: string},
  *   question: string) => void}} options
  * @returns {HTMLElement}
  */
-export function composer({ conversation, asked }) {
+export function composer({ conversation, repository: confined, model: former, asked }) {
+  const draft = `${DRAFT}.${conversation ?? 'new'}`;
   const label = conversation === undefined ? 'Question' : 'Follow-up question';
   const field = h('textarea', {
     id: 'question', rows: 3, required: true, 'data-field': true, maxlength: 65536, 'aria-describedby': 'question-help',
@@ -23,7 +28,10 @@ export function composer({ conversation, asked }) {
   const repository = conversation === undefined ? repositoryChoice() : null;
   const model = conversation === undefined ? modelChoice() : null;
   const failed = h('div');
+  const state = h('p', { class: 'about', role: 'status' });
   const button = h('button', { type: 'submit', class: 'primary' }, 'Ask');
+  field.value = kept('sessionStorage', draft) ?? '';
+  field.addEventListener('input', () => keep('sessionStorage', draft, field.value || null));
   const submit = async (event) => {
     event.preventDefault();
     const question = field.value.trim();
@@ -33,21 +41,27 @@ export function composer({ conversation, asked }) {
     }
     button.disabled = true;
     fill(failed);
+    // Of one conversation, and of too many at once, the server takes one question after the other.
+    const timer = setTimeout(() => fill(state, 'Waits until another question has ended. Leave this page open until it is asked.'), WAIT_MS);
     try {
       const body = { question, conversationId: conversation };
-      if (repository?.value()) {
-        body.repository = repository.value();
+      const [within, by] = [repository?.value() || confined, model?.value() || former?.()];
+      if (within) {
+        body.repository = within;
       }
-      if (model?.value()) {
-        body.model = model.value();
+      if (by) {
+        body.model = by;
       }
       const begun = await post('/turns', body);
       field.value = '';
+      keep('sessionStorage', draft, null);
       changed('conversations');
       asked(begun, question);
     } catch (error) {
       fill(failed, problem(error));
     } finally {
+      clearTimeout(timer);
+      fill(state);
       button.disabled = false;
     }
   };
@@ -63,7 +77,7 @@ export function composer({ conversation, asked }) {
       repository?.element, model?.element,
       h('span', { class: 'about grow', id: 'question-help' }, 'Enter sends, Shift with Enter begins a new line'),
       button),
-    failed);
+    state, failed);
 }
 
 function repositoryChoice() {

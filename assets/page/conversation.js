@@ -25,6 +25,7 @@ export async function view(content, route, signal) {
   const told = {
     evidence: (turn, isAsked = false) => {
       const latest = [...turns.values()].findLast((one) => one.files.length > 0 || one.citations.length > 0);
+      changed('citations', [...turns.values()].reverse().flatMap((one) => one.citations));
       if (isAsked || turn === latest || latest === undefined) {
         changed('evidence', { turn: turn.id, files: turn.files, citations: turn.citations, isAsked });
       }
@@ -41,15 +42,19 @@ export async function view(content, route, signal) {
   };
   let asking = null;
   const add = (about) => {
-    const turn = new Turn({ repository: whole.repository, ...about }, whole.id, told);
+    const turn = new Turn(about, whole.id, told);
     turns.set(turn.id, turn);
     list.append(turn.element);
     return turn;
   };
-  const follow = (turn) => {
-    turn.live();
+  const followed = new Set();
+  // A browser has few connections to a server, which its tabs share: one that is not seen has no stream.
+  let seen = new AbortController();
+  const listen = (turn) => {
+    const stop = AbortSignal.any([signal, seen.signal]);
     const news = { frame: (frame) => turn.take(frame), lost: (is) => turn.lost(is) };
-    watch(turn.id, turn.after, news, signal).catch((error) => {
+    watch(turn.id, turn.after, news, stop).catch((error) => {
+      followed.delete(turn);
       turn.close();
       fill(turn.failure, problem(error, () => {
         if (error.status === 404) {
@@ -62,6 +67,25 @@ export async function view(content, route, signal) {
       }));
     });
   };
+  const follow = (turn) => {
+    turn.live();
+    followed.add(turn);
+    if (!document.hidden) {
+      listen(turn);
+    }
+  };
+  document.addEventListener('visibilitychange', () => {
+    seen.abort();
+    seen = new AbortController();
+    followed.forEach((turn) => {
+      if (!turn.isRunning) {
+        followed.delete(turn);
+      } else if (!document.hidden) {
+        turn.lost(false);
+        listen(turn);
+      }
+    });
+  }, { signal });
   const addWhole = (about) => {
     const turn = add(about);
     about.frames.forEach((frame) => turn.take(frame));
@@ -86,17 +110,22 @@ export async function view(content, route, signal) {
     announce('Asked');
     follow(turn);
   };
+  const failed = h('div');
+  const act = (label, work) => button(label, work, failed);
+  const latestModel = () => [...turns.values()].findLast((turn) => turn.modelId)?.modelId;
   fill(content,
     h('h1', { class: 'conversation-title' }, whole.title),
     h('p', { class: 'row' },
       h('span', { class: 'about grow' }, counted(whole.turns.length, 'question'), ' · begun ', time(whole.createdAt)),
-      exportButton(whole.id, 'markdown', 'md', 'Export Markdown'),
-      exportButton(whole.id, 'json', 'json', 'Export JSON'),
-      h('button', { type: 'button', class: 'plain', onclick: () => discard(whole) }, 'Delete')),
+      act('Export Markdown', () => exportAs(whole.id, 'markdown', 'md')),
+      act('Export JSON', () => exportAs(whole.id, 'json', 'json')),
+      act('Delete', () => discard(whole))),
+    failed,
     list,
-    composer({ conversation: whole.id, asked }));
+    composer({ conversation: whole.id, repository: whole.repository, model: latestModel, asked }));
   signal.addEventListener('abort', () => {
     turns.forEach((turn) => turn.close());
+    changed('citations', []);
     changed('evidence', null);
   });
   const latest = [...turns.values()].findLast((turn) => turn.files.length > 0 || turn.citations.length > 0);
@@ -132,10 +161,17 @@ function scrolled() {
   return document.getElementById('main').scrollTop + document.documentElement.scrollTop;
 }
 
-function exportButton(id, format, extension, label) {
-  const path = address(`/conversations/${encodeURIComponent(id)}/export`, { format });
-  const click = () => save(path, `codeinfo-${id}.${extension}`).catch((error) => announce(error.message));
+/** A button that shows what went wrong in `failed`. */
+function button(label, work, failed) {
+  const click = () => {
+    fill(failed);
+    work().catch((error) => fill(failed, problem(error)));
+  };
   return h('button', { type: 'button', class: 'plain', onclick: click }, label);
+}
+
+function exportAs(id, format, extension) {
+  return save(address(`/conversations/${encodeURIComponent(id)}/export`, { format }), `codeinfo-${id}.${extension}`);
 }
 
 async function discard(whole) {
@@ -144,12 +180,7 @@ async function discard(whole) {
   if (!isSure) {
     return;
   }
-  try {
-    await remove(`/conversations/${encodeURIComponent(whole.id)}`);
-  } catch (error) {
-    announce(error.message);
-    return;
-  }
+  await remove(`/conversations/${encodeURIComponent(whole.id)}`);
   changed('conversations');
   go('#/');
   announce('Conversation deleted');

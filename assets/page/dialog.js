@@ -7,6 +7,7 @@ const KEYS = [
   ['/', 'Write a question, or a search on its page'],
   ['j · k', 'Next and previous result, citation, step or conversation'],
   ['o', 'Open what is chosen, as Enter does'],
+  ['↑ · ↓', 'Choose a line of the source that has the focus; with Shift, more of them'],
   ['Esc', 'Close what is open beside the page, or leave a field'],
   ['?', 'Show these keys'],
   ['Enter', 'Send the question; Shift with Enter begins a new line'],

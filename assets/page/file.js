@@ -20,10 +20,10 @@ export async function view(content, route, signal) {
     } else {
       source.open(at);
     }
-    return at;
+    return at === null ? 'Source' : at.path.split('/').at(-1);
   };
   fill(content, h('h1', { class: 'unseen' }, 'Source'), section);
-  const at = open();
+  const title = open();
   signal.addEventListener('abort', () => source.end());
-  return { title: at === null ? 'Source' : at.path.split('/').at(-1), update: open };
+  return { title, update: open };
 }

@@ -38,8 +38,10 @@ function chooser(close) {
       }
     } catch (error) {
       if (mine === asked) {
-        fill(list, problem(error, at === undefined ? undefined : () => open(undefined)),
-          h('p', { class: 'about' }, 'A path can be written above, too.'));
+        const { code, message, details } = error;
+        const hint = code === 'FORBIDDEN' ? 'It can be added all the same: write its whole path above' : undefined;
+        fill(list, problem({ code, message, details, hint }, at === undefined ? undefined : () => open(undefined)),
+          hint === undefined && h('p', { class: 'about' }, 'A path can be written above, too.'));
       }
     }
   };

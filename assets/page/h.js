@@ -1,6 +1,9 @@
 // Makes elements: the one place where the page writes into the document.
 
 const SVG = 'http://www.w3.org/2000/svg';
+const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex]';
+/** From what the content of elements was made. */
+const keys = new WeakMap();
 const REFUSED = new Set(['javascript:', 'data:', 'vbscript:', 'file:']);
 
 /**
@@ -36,6 +39,27 @@ export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
+}
+
+/**
+ * Replaces what stands in an element where it is something else than before: what one reads, has opened or has in
+ * focus stays. The part with the focus keeps it, where it is there still.
+ * @param {Element} element
+ * @param {unknown} known what the new content is made from
+ * @param {() => unknown} make
+ */
+export function renew(element, known, make) {
+  const key = JSON.stringify(known);
+  if (keys.get(element) === key && element.hasChildNodes()) {
+    return;
+  }
+  keys.set(element, key);
+  const focusable = () => [...element.querySelectorAll(FOCUSABLE)];
+  const at = focusable().indexOf(document.activeElement);
+  fill(element, make());
+  if (at >= 0) {
+    focusable()[at]?.focus({ preventScroll: true });
+  }
 }
 
 /**

@@ -77,6 +77,7 @@ function move(by) {
 
 function open() {
   const item = document.activeElement?.closest('[data-item]');
-  item?.click();
+  // Links in drawings have no `click`.
+  item?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
   return item !== null && item !== undefined;
 }

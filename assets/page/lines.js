@@ -2,11 +2,14 @@
 
 import { fill, h } from './h.js';
 import { marked, width } from './marks.js';
+import { announce } from './notice.js';
 
 /** Height of a line in pixels, which the style takes from here. */
 export const LINE_PX = 20;
 /** Lines above and below those that are seen. */
 const MARGIN = 20;
+/** After so long without a key, what is chosen is written into the address. */
+const KEY_MS = 200;
 
 /**
  * @typedef {{text: string, marks?: [number, number, string][], changed?: boolean}} Line
@@ -17,19 +20,18 @@ export class Lines {
   /**
    * @param {{label: string, total: number, line: (number: number) => Line | undefined,
    *   need: (first: number, last: number) => void, href: (number: number) => string,
-   *   choose: (number: number, extend: boolean) => void}} options
+   *   choose: (number: number, extend: boolean) => void, chosen: (first: number, last: number) => void}} options
    */
   constructor(options) {
     this.options = options;
     this.rows = new Map();
-    this.first = null;
-    this.last = null;
+    this.ranges = [];
     this.widest = 0;
     this.inner = h('div', { class: 'lines-inner' });
     this.inner.style.height = `${options.total * LINE_PX}px`;
     this.element = h('div', {
       class: 'lines code', role: 'region', tabindex: 0, 'aria-label': options.label,
-      onscroll: () => this.soon(), onclick: (event) => this.click(event),
+      onscroll: () => this.soon(), onclick: (event) => this.click(event), onkeydown: (event) => this.key(event),
     }, this.inner);
     this.element.style.setProperty('--line', `${LINE_PX}px`);
     this.element.style.setProperty('--gutter', `${String(options.total).length}ch`);
@@ -40,17 +42,18 @@ export class Lines {
   /** Ends what goes on by itself. */
   close() {
     this.observer.disconnect();
+    clearTimeout(this.timer);
   }
 
   /**
-   * Marks lines, and scrolls to them.
-   * @param {number | null} first
-   * @param {number | null} last
+   * Marks lines, and scrolls to the first ones if they are others than before.
+   * @param {{first: number, last: number}[]} ranges
    */
-  choose(first, last) {
-    this.first = first;
-    this.last = last;
-    if (first !== null) {
+  choose(ranges) {
+    const isNew = JSON.stringify(ranges) !== JSON.stringify(this.ranges);
+    this.ranges = ranges;
+    if (isNew && ranges.length > 0) {
+      const [{ first, last }] = ranges;
       const height = this.element.clientHeight;
       const [top, bottom] = [(first - 1) * LINE_PX, last * LINE_PX];
       const above = Math.max(LINE_PX * 3, (height - (bottom - top)) / 3);
@@ -109,7 +112,7 @@ export class Lines {
   }
 
   row(number, { text, marks, changed }) {
-    const isChosen = this.first !== null && this.first <= number && number <= this.last;
+    const isChosen = this.ranges.some(({ first, last }) => first <= number && number <= last);
     const wide = width(text);
     if (wide > this.widest) {
       this.widest = wide;
@@ -124,6 +127,52 @@ export class Lines {
     h('code', null, marked(text, marks)), '\n');
     row.style.top = `${(number - 1) * LINE_PX}px`;
     return row;
+  }
+
+  /** Chooses lines by the arrows: the next one or the one before, and with Shift one more or one less. */
+  key(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey || event.target !== this.element) {
+      return;
+    }
+    event.preventDefault();
+    const to = this.moved(by);
+    if (!event.shiftKey || this.from === undefined) {
+      this.from = to;
+    }
+    this.to = to;
+    const [first, last] = [Math.min(this.from, to), Math.max(this.from, to)];
+    this.ranges = [{ first, last }];
+    this.clear();
+    this.reveal(to);
+    announce(first === last ? `Line ${first}` : `Lines ${first} to ${last}`);
+    // A browser writes only so many addresses in a while.
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.options.chosen(first, last), KEY_MS);
+  }
+
+  /** The line after or before the one that was chosen last; from nowhere, the first that is seen. */
+  moved(by) {
+    const [range] = this.ranges;
+    if (range === undefined) {
+      this.from = undefined;
+      return Math.min(this.options.total, Math.ceil(this.element.scrollTop / LINE_PX) + 1);
+    }
+    const isKnown = range.first === Math.min(this.from, this.to) && range.last === Math.max(this.from, this.to);
+    if (!isKnown) {
+      this.from = range.first;
+      this.to = by > 0 ? range.last : range.first;
+    }
+    return Math.max(1, Math.min(this.options.total, this.to + by));
+  }
+
+  reveal(number) {
+    const [top, height] = [(number - 1) * LINE_PX, this.element.clientHeight];
+    if (top - LINE_PX < this.element.scrollTop) {
+      this.element.scrollTop = Math.max(0, top - LINE_PX);
+    } else if (top + LINE_PX * 2 > this.element.scrollTop + height) {
+      this.element.scrollTop = top + LINE_PX * 2 - height;
+    }
   }
 
   click(event) {

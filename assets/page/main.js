@@ -24,18 +24,18 @@ const VIEWS = {
 const main = document.getElementById('main');
 let shown = null;
 
-/** @typedef {{title: string, update?: (route: import('./router.js').Route) => void}} View */
+/** @typedef {{title: string, update?: (route: import('./router.js').Route) => string | unknown}} View */
 
 async function show(route) {
   const key = JSON.stringify([route.name, route.id]);
   if (shown?.key === key) {
-    shown.view?.update?.(route);
+    update(shown, route);
     return;
   }
   const isFirst = shown === null;
   shown?.controller.abort();
   const controller = new AbortController();
-  const mine = { key, controller, view: null };
+  const mine = { key, controller, view: null, late: null };
   shown = mine;
   mark(route.name);
   foldMenu();
@@ -53,25 +53,47 @@ async function show(route) {
     if (shown === mine) {
       mine.view = await view(content, route, controller.signal);
     }
+    // The address may have changed meanwhile.
+    if (shown === mine && mine.late !== null) {
+      update(mine, mine.late);
+    }
   } catch (error) {
     if (shown !== mine || controller.signal.aborted) {
       return;
     }
     console.warn(error);
     const again = () => {
+      controller.abort();
       shown = null;
       show(route);
     };
     fill(content, h('h1', null, 'This cannot be shown'), problem(error, again));
   }
   if (shown === mine) {
-    settle(mine.view?.title, isFirst, content);
+    settle(mine.title ?? mine.view?.title, isFirst, content);
   }
+}
+
+/** Gives a view its new address: at once, or when it has loaded. What it returns is its title from then on. */
+function update(mine, route) {
+  if (mine.view === null) {
+    mine.late = route;
+    return;
+  }
+  const title = mine.view.update?.(route);
+  if (typeof title === 'string') {
+    mine.title = title;
+    name(title);
+  }
+}
+
+function name(title) {
+  document.title = title ? `${title} · CodeInfo` : 'CodeInfo';
 }
 
 /** Names the page, and leads those who cannot see it to its start. */
 function settle(title, isFirst, content) {
-  document.title = title ? `${title} · CodeInfo` : 'CodeInfo';
+  name(title);
   const heading = content.querySelector('h1');
   if (!isFirst && heading !== null && !content.contains(document.activeElement)) {
     heading.tabIndex = -1;
@@ -112,6 +134,9 @@ onTokenNeeded(askToken);
 onEscape(() => {
   const isOpen = document.body.classList.contains('menu-open');
   foldMenu();
+  if (isOpen && menu.checkVisibility()) {
+    menu.focus();
+  }
   return isOpen;
 });
 startPane();

@@ -17,6 +17,12 @@ import { Tree, treemap } from './treemap.js';
  */
 export async function view(content, route, signal) {
   let shown = null;
+  const observer = new ResizeObserver(([{ target }]) => target.dispatchEvent(new Event('sized')));
+  signal.addEventListener('abort', () => {
+    observer.disconnect();
+    // So that it is read again when one comes back later.
+    kept = null;
+  });
   const show = async ({ query }) => {
     const [turn, folder] = [query.get('turn'), query.get('folder') ?? ''];
     const key = JSON.stringify([turn, query.get('repository'), folder]);
@@ -24,10 +30,13 @@ export async function view(content, route, signal) {
       return;
     }
     shown = key;
+    observer.disconnect();
+    // What is asked later may come first.
+    const at = { content, signal, observer, isWanted: () => key === shown && !signal.aborted };
     try {
-      await (turn === null ? ofRepository(content, query.get('repository'), folder, signal) : ofTurn(content, query, signal));
+      await (turn === null ? ofRepository(at, query.get('repository'), folder) : ofTurn(at, query));
     } catch (error) {
-      if (!signal.aborted) {
+      if (at.isWanted()) {
         shown = null;
         fill(content, h('h1', null, 'Map'), problem(error, () => show({ query })));
       }
@@ -37,10 +46,13 @@ export async function view(content, route, signal) {
   return { title: 'Map', update: show };
 }
 
-async function ofTurn(content, query, signal) {
+async function ofTurn({ content, signal, isWanted }, query) {
   const [turn, conversation] = [query.get('turn'), query.get('conversation')];
   fill(content, h('h1', null, 'What the answer rests on'), waiting());
   const map = await get(address('/map', { turn }), signal);
+  if (!isWanted()) {
+    return;
+  }
   const cited = new Set(map.files.filter((file) => file.cited).map((file) => file.path));
   fill(content, h('h1', null, 'What the answer rests on'),
     conversation && h('p', null, h('a', { href: link(['c', conversation], { turn }) }, 'Back to the answer')),
@@ -52,8 +64,11 @@ async function ofTurn(content, query, signal) {
 
 let kept = null;
 
-async function ofRepository(content, wanted, folder, signal) {
+async function ofRepository({ content, signal, observer, isWanted }, wanted, folder) {
   const roots = await repositories();
+  if (!isWanted()) {
+    return;
+  }
   if (roots.length === 0) {
     fill(content, h('h1', null, 'Map'), empty('Nothing is indexed yet.',
       h('a', { href: link(['repositories'], { add: 1 }) }, 'Add a folder')));
@@ -69,11 +84,10 @@ async function ofRepository(content, wanted, folder, signal) {
   if (kept?.repository !== repository) {
     fill(content, heading, chooser, waiting());
     const { folders, truncated } = await get(address('/map', { repository }), signal);
+    if (!isWanted()) {
+      return;
+    }
     kept = { repository, tree: new Tree(folders), truncated };
-    // So that it is read again when one comes back later.
-    signal.addEventListener('abort', () => {
-      kept = null;
-    });
   }
   const node = kept.tree.at(folder);
   const href = (path) => link(['map'], { repository, folder: path });
@@ -87,14 +101,14 @@ async function ofRepository(content, wanted, folder, signal) {
     h('p', { class: 'about' }, 'Each area is as large as the indexed code in it. What answers cite is tinted, and the bar below shows how often.'),
     kept.truncated && h('p', { class: 'about' }, 'The smallest folders are left out.'),
     box, table(node, href));
-  const draw = () => fill(box, treemap(node, box.clientWidth, href));
-  const observer = new ResizeObserver(() => box.clientWidth > 0 && box.clientWidth !== box.drawn && redraw());
-  const redraw = () => {
-    box.drawn = box.clientWidth;
-    draw();
-  };
+  let drawn = 0;
+  box.addEventListener('sized', () => {
+    if (box.clientWidth > 0 && box.clientWidth !== drawn) {
+      drawn = box.clientWidth;
+      fill(box, treemap(node, drawn, href));
+    }
+  });
   observer.observe(box);
-  signal.addEventListener('abort', () => observer.disconnect());
 }
 
 function crumbs(repository, folder, href) {

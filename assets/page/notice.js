@@ -19,6 +19,13 @@ const NEXT = {
   CONVERSATION_NOT_FOUND: ['It may have been deleted, or not been kept.', ['Ask a question', link([])]],
   TURN_NOT_FOUND: ['It may have been deleted, or not been kept.', ['Ask a question', link([])]],
   CONTEXT_WINDOW_EXCEEDED: ['Begin a new conversation.', ['Ask a question', link([])]],
+  RUN_NOT_FOUND: ['The server was started again, or the run ended long ago.', ['Repositories', link(['repositories'])]],
+  ARCHIVE_UNAVAILABLE: ['See that the data folder of the server can be written, and has room; its log has the details.'],
+  VAULT_UNAVAILABLE: ['See that the data folder of the server can be read and written; its log has the details.'],
+  TOOLKIT_NOT_FOUND: ['It may have been removed or renamed.', ['Toolkits', link(['status'])]],
+  TOOLKIT_UNAVAILABLE: ['See what it lacks, then start it again.', ['Toolkits', link(['status'])]],
+  CANCELLED: ['Ask again, or ask something else.'],
+  REQUEST_TIMEOUT: ['The server had too much to do. Try again in a moment.'],
   BUSY: ['Wait until another question has ended, then try again.'],
   TURN_TIMED_OUT: ['Ask for less at once, or raise CODEX_TURN_TIMEOUT_SECS.'],
   TURN_FAILED: ['See the log of the server, then ask again.'],
@@ -30,13 +37,14 @@ const NEXT = {
  * Shows an error, with what to do.
  * @param {{code?: string, message: string, details?: string[], hint?: string}} error
  * @param {() => void} [again] what a button `Try again` does
+ * @param {{isQuiet?: boolean}} [options] `isQuiet`: nobody waits for it, so that it is not spoken
  * @returns {HTMLElement}
  */
-export function problem(error, again) {
+export function problem(error, again, { isQuiet = false } = {}) {
   const [sentence, target] = NEXT[error.code] ?? [];
   const details = (error.details ?? []).map((detail) => h('li', null, sentenced(detail)));
   const next = error.hint ? sentenced(error.hint) : sentence && worded(sentence);
-  return h('div', { class: 'problem', role: 'alert' },
+  return h('div', { class: 'problem', role: isQuiet ? null : 'alert' },
     h('p', null, h('strong', null, sentenced(error.message))),
     details.length > 0 && h('ul', null, details),
     next && h('p', null, next),

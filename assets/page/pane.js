@@ -2,10 +2,10 @@
 
 import { get } from './api.js';
 import { fileList } from './files.js';
-import { fill, h } from './h.js';
+import { fill, h, renew } from './h.js';
 import { onEscape } from './keys.js';
 import { problem, waiting } from './notice.js';
-import { beside, go, onRoute, place } from './router.js';
+import { beside, go, onRoute, place, rangesOf } from './router.js';
 import { Source } from './source.js';
 import { on } from './state.js';
 
@@ -40,8 +40,11 @@ export function startPane() {
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (link?.hasAttribute('href') && isPlain) {
       event.preventDefault();
-      const { path, first, last } = link.dataset;
-      go(beside({ path, first: Number(first) || null, last: Number(last ?? first) || null, repository: null }));
+      const { path, first, last, ranges } = link.dataset;
+      go(beside({
+        path, first: Number(first) || null, last: Number(last ?? first) || null, ranges: rangesOf(ranges ?? ''),
+        repository: null,
+      }));
     }
   });
   onRoute(({ name }) => {
@@ -65,13 +68,20 @@ export function startPane() {
     }
     isFirst = false;
   });
+  const [list, linked] = [h('div'), h('div')];
+  let drawn = null;
+  fill(files, h('h2', { id: 'files-title' }, 'Where the last search looked'), list, linked);
   on('evidence', (evidence) => {
     const cited = new Set((evidence?.citations ?? []).map((one) => one.path));
     const listed = evidence?.files ?? [];
     files.hidden = listed.length === 0;
     if (listed.length > 0) {
-      fill(files, h('h2', { id: 'files-title' }, 'Where the last search looked'),
-        fileList(listed, { cited }), evidence.turn && connections(evidence.turn));
+      if (drawn?.turn !== evidence.turn) {
+        drawn = evidence.turn && connections(evidence.turn);
+        fill(linked, drawn?.element);
+      }
+      renew(list, [listed, [...cited]], () => fileList(listed, { cited }));
+      drawn?.update(JSON.stringify(listed));
       if (evidence.isAsked) {
         files.scrollIntoView({ block: 'nearest' });
       }
@@ -80,24 +90,41 @@ export function startPane() {
   });
 }
 
-/** How the files of an answer call and import each other, drawn when it is opened. */
+/** How the files of an answer call and import each other, drawn when it is opened, and when there are others. */
 function connections(turn) {
   const box = h('div');
+  let [wanted, shown] = ['', null];
   const draw = async () => {
-    if (!details.open || box.hasChildNodes()) {
+    if (!details.open || shown === wanted) {
       return;
     }
-    fill(box, waiting('Drawing'));
+    const mine = wanted;
+    shown = mine;
+    if (!box.hasChildNodes()) {
+      fill(box, waiting('Drawing'));
+    }
     try {
       const [{ drawing }, map] = await Promise.all([
         import('./graph.js'), get(`/map?turn=${encodeURIComponent(turn)}`),
       ]);
-      fill(box, drawing(map));
+      if (shown === mine) {
+        fill(box, drawing(map));
+      }
     } catch (error) {
-      fill(box, problem(error));
+      if (shown === mine) {
+        shown = null;
+        fill(box, problem(error, draw));
+      }
     }
   };
   const details = h('details', { class: 'connections', ontoggle: draw },
     h('summary', null, 'How these files are connected'), box);
-  return details;
+  return {
+    turn,
+    element: details,
+    update: (files) => {
+      wanted = files;
+      draw();
+    },
+  };
 }

@@ -2,7 +2,7 @@
 
 import { count, counted, time } from './format.js';
 import { addFolder } from './folders.js';
-import { fill, h } from './h.js';
+import { fill, h, renew } from './h.js';
 import { empty, problem, waiting } from './notice.js';
 import { actions } from './repository-actions.js';
 import { one } from './repository.js';
@@ -83,7 +83,7 @@ class Card {
 
   update(root) {
     const isFailed = root.lastError !== null && !root.runId;
-    fill(this.about,
+    renew(this.about, root, () => [
       h('div', { class: 'row' },
         h('h2', null, h('a', { href: link(['repositories', root.name]), 'data-item': true }, root.name)),
         h('span', { class: isFailed ? 'state-word bad' : 'about' }, root.runId ? 'Being indexed' : stateInWords(root.state))),
@@ -91,16 +91,13 @@ class Card {
       root.description && h('p', null, root.description),
       h('p', { class: 'about' }, `${counted(root.counts.files, 'file')} · ${count(root.counts.chunks)} chunks · indexed `,
         time(root.lastIngestAt)),
-      isFailed && problem({ message: root.lastError }));
+      isFailed && problem({ message: root.lastError }, undefined, { isQuiet: true })]);
     if (root.runId && root.runId !== this.run) {
       this.run = root.runId;
       const ended = () => refreshRepositories().catch(() => {});
       fill(this.progress, runPanel(root.runId, root.name, ended, this.signal));
     }
-    const key = JSON.stringify([root.name, root.path, root.runId ?? null]);
-    if (key !== this.key) {
-      this.key = key;
-      fill(this.buttons, actions(root, isActive(root.state) || Boolean(root.runId)));
-    }
+    renew(this.buttons, [root.name, root.path, root.runId ?? null],
+      () => actions(root, isActive(root.state) || Boolean(root.runId)));
   }
 }

@@ -2,7 +2,7 @@
 
 import { get } from './api.js';
 import { bytes, count, counted, duration, time } from './format.js';
-import { fill, h } from './h.js';
+import { fill, h, renew } from './h.js';
 import { problem, sentenced, waiting } from './notice.js';
 import { actions } from './repository-actions.js';
 import { isActive, runPanel, stateInWords } from './run.js';
@@ -19,15 +19,18 @@ const WATCHING = { watching: 'Changes are indexed as they happen', off: 'Off', f
 export async function one(content, name, signal) {
   fill(content, h('h1', null, name), waiting());
   const path = `/repositories/${encodeURIComponent(name)}`;
-  const parts = { facts: h('div'), run: h('div'), more: h('div'), failed: h('div') };
+  const parts = { facts: h('div'), actions: h('div'), run: h('div'), more: h('div'), failed: h('div') };
   let run = null;
   const show = (root) => {
-    fill(parts.facts, facts(root), actions(root, isActive(root.state) || Boolean(root.runId)));
+    renew(parts.facts, root, () => facts(root));
+    renew(parts.actions, [root.name, root.path, root.runId ?? null],
+      () => actions(root, isActive(root.state) || Boolean(root.runId)));
     if (root.runId && root.runId !== run) {
       run = root.runId;
       fill(parts.run, runPanel(run, root.name, () => refreshRepositories().catch(() => {}), signal));
     }
-    fill(parts.more, languages(root.languages ?? []), root.lastRun && lastRun(root.lastRun));
+    renew(parts.more, [root.languages, root.lastRun],
+      () => [languages(root.languages ?? []), root.lastRun ? lastRun(root.lastRun) : noRun()]);
   };
   const load = async () => {
     try {
@@ -41,7 +44,7 @@ export async function one(content, name, signal) {
     }
   };
   const root = await get(path, signal);
-  fill(content, h('h1', null, root.name), parts.failed, parts.facts, parts.run, parts.more);
+  fill(content, h('h1', null, root.name), parts.failed, parts.facts, parts.actions, parts.run, parts.more);
   show(root);
   let known = JSON.stringify([root.runId, root.state, root.lastIngestAt]);
   on('repositories', (roots) => {
@@ -93,6 +96,12 @@ function languages(all) {
       return h('li', null, h('span', null, language ?? 'no language'), bar,
         h('span', { class: 'about' }, `${counted(files, 'file')} · ${count(chunks)} chunks`));
     })));
+}
+
+function noRun() {
+  return h('section', { 'aria-labelledby': 'last-run' },
+    h('h2', { id: 'last-run' }, 'Last run'),
+    h('p', { class: 'about' }, 'None has ended since the server was started. Index it again to see what is skipped, and why.'));
 }
 
 function lastRun(run) {

@@ -2,8 +2,13 @@
 
 /**
  * @typedef {{name: string, id: string | null, query: URLSearchParams}} Route
- * @typedef {{path: string, first: number | null, last: number | null, repository: string | null}} Place
+ * @typedef {{first: number, last: number}} Range
+ * @typedef {{path: string, first: number | null, last: number | null, ranges?: Range[],
+ *   repository: string | null}} Place `ranges`: all of the lines, where there are several apart; `first` and `last`
+ *   are those of the first
  */
+
+const MOST_RANGES = 100;
 
 /** @returns {Route} what the address shows */
 export function route() {
@@ -57,16 +62,35 @@ export function place() {
   const { name, query } = route();
   const number = (text) => (/^\d{1,9}$/.test(text ?? '') ? Math.max(1, Number(text)) : null);
   if (name === 'source') {
-    const [path, first] = [query.get('path'), number(query.get('first'))];
-    const last = number(query.get('last')) ?? first;
-    return path === null ? null : ordered({ path, first, last, repository: query.get('repository') });
+    const path = query.get('path');
+    const [first, last] = [number(query.get('first')), number(query.get('last'))];
+    const ranges = rangesOf(query.get('ranges') ?? '');
+    const all = ranges.length > 0 ? ranges : rangesOf(first === null ? '' : `${first}-${last ?? first}`);
+    return path === null ? null : placed(path, all, query.get('repository'));
   }
   const at = query.get('at');
   if (at === null || at === '') {
     return null;
   }
-  const [, path, first, last] = /^(.*?)(?::(\d{1,9})(?:-(\d{1,9}))?)?$/s.exec(at);
-  return ordered({ path, first: number(first), last: number(last ?? first), repository: query.get('in') });
+  const [, path, lines] = /^(.*?)(?::([\d,-]+))?$/s.exec(at);
+  return placed(path, rangesOf(lines ?? ''), query.get('in'));
+}
+
+/**
+ * Reads lines that are written as `3-5,20`.
+ * @param {string} text
+ * @returns {Range[]}
+ */
+export function rangesOf(text) {
+  const all = [];
+  for (const part of text.split(',').slice(0, MOST_RANGES)) {
+    const found = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(part);
+    if (found !== null) {
+      const [one, other] = [found[1], found[2] ?? found[1]].map((digits) => Math.max(1, Number(digits)));
+      all.push({ first: Math.min(one, other), last: Math.max(one, other) });
+    }
+  }
+  return all;
 }
 
 /**
@@ -78,7 +102,8 @@ export function beside(at) {
   const [path, query] = split(location.hash);
   if (path.startsWith('/source') && at !== null) {
     const { first, last, repository } = at;
-    return link(['source'], { path: at.path, repository, first, last });
+    const ranges = at.ranges?.length > 1 ? lines(at) : null;
+    return link(['source'], { path: at.path, repository, first, last, ranges });
   }
   query.delete('at');
   query.delete('in');
@@ -92,19 +117,22 @@ export function beside(at) {
 }
 
 /**
- * Writes a place as `path:first-last`.
- * @param {{path: string, first: number | null, last: number | null}} at
+ * Writes a place as `path:first-last`, with all of its lines.
+ * @param {Place} at
  * @returns {string}
  */
-export function written({ path, first, last }) {
-  if (first === null || first === undefined) {
-    return path;
-  }
-  return last === null || last === undefined || last === first ? `${path}:${first}` : `${path}:${first}-${last}`;
+export function written(at) {
+  return at.first === null || at.first === undefined ? at.path : `${at.path}:${lines(at)}`;
 }
 
-function ordered(at) {
-  return at.first !== null && at.last < at.first ? { ...at, first: at.last, last: at.first } : at;
+function lines({ first, last, ranges }) {
+  const all = ranges?.length > 1 ? ranges : [{ first, last: last ?? first }];
+  return all.map((one) => (one.first === one.last ? `${one.first}` : `${one.first}-${one.last}`)).join(',');
+}
+
+function placed(path, ranges, repository) {
+  const { first = null, last = null } = ranges[0] ?? {};
+  return { path, first, last, ranges, repository };
 }
 
 function split(hash) {

@@ -8,6 +8,7 @@ import { poll } from './state.js';
 
 const EVERY_MS = 500;
 const OVER_MS = 5000;
+const AWAY_MS = 3000;
 const WORDS = {
   queued: 'Waits for its turn',
   scanning: 'Looks for what changed',
@@ -45,6 +46,7 @@ export function runPanel(id, name, ended, signal) {
   const panel = h('div', { class: 'run', role: 'group', 'aria-label': `Run of ${name}` },
     bar, h('div', { class: 'row' }, h('div', { class: 'grow' }, text, file), cancel), failed);
   const samples = [];
+  let isAway = false;
   const over = new AbortController();
   signal.addEventListener('abort', () => over.abort());
 
@@ -61,6 +63,9 @@ export function runPanel(id, name, ended, signal) {
   const show = async () => {
     const status = await get(`/ingest/status/${encodeURIComponent(id)}`, signal);
     bar.value = status.percent;
+    if (isAway) {
+      fill(failed);
+    }
     if (isActive(status.state)) {
       text.textContent = progress(status, rate(samples, status));
       file.textContent = status.currentFile ?? '';
@@ -77,12 +82,29 @@ export function runPanel(id, name, ended, signal) {
     ended(status);
     return EVERY_MS;
   };
-  poll(() => show().catch((error) => {
+  const again = poll(() => show().then((wait) => {
+    isAway = false;
+    return wait;
+  }, (error) => {
+    if (signal.aborted) {
+      throw error;
+    }
     if (error.status === 404) {
       over.abort();
+      bar.hidden = true;
+      cancel.hidden = true;
+      file.textContent = '';
+      text.textContent = 'The server was started again; see what it says of the last run.';
       ended(null);
+    } else if (!isAway) {
+      isAway = true;
+      // How fast it was says nothing of now.
+      samples.length = 0;
+      text.textContent = 'How far it is, is not known';
+      file.textContent = '';
+      fill(failed, problem(error, () => again()));
     }
-    throw error;
+    return AWAY_MS;
   }), over.signal);
   return panel;
 }

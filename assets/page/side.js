@@ -22,11 +22,12 @@ export function startSide() {
   const conversations = h('ul', { class: 'list', 'aria-label': 'Conversations' });
   const repositories = h('ul', { class: 'list', 'aria-label': 'Repositories' });
   const note = h('div', { class: 'note' });
-  const clear = h('button', { type: 'button', class: 'plain', hidden: true, onclick: deleteAll }, 'Delete all');
+  const failed = h('div');
+  const clear = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => deleteAll(failed) }, 'Delete all');
   fill(side,
     h('p', { class: 'row' }, h('a', { href: '#/', class: 'button' }, 'New question')),
     h('section', null, h('h2', null, 'Conversations'), search, conversations, note,
-      h('p', { class: 'row end' }, clear)),
+      h('p', { class: 'row end' }, clear), failed),
     h('section', null, h('h2', null, 'Repositories'), repositories,
       h('p', { class: 'row' }, h('a', { href: link(['repositories'], { add: 1 }) }, 'Add a folder'))));
 
@@ -102,13 +103,20 @@ function markCurrent(part) {
   }
 }
 
-async function deleteAll() {
+async function deleteAll(failed) {
   const isSure = await confirmed('Delete all conversations?',
     'All of them are removed from the disk, and what runs is stopped.', 'Delete all');
   if (!isSure) {
     return;
   }
-  const { deleted } = await remove('/conversations');
+  let deleted = 0;
+  try {
+    ({ deleted } = await remove('/conversations'));
+  } catch (error) {
+    fill(failed, problem(error));
+    return;
+  }
+  fill(failed);
   announce(`${counted(deleted, 'conversation')} deleted`);
   changed('conversations');
   if (route().name === 'c') {

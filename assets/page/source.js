@@ -1,6 +1,6 @@
 // Shows a file at lines: what stands there, whether it is as it was cited, and where else it can be opened.
 
-import { ApiError, address, get } from './api.js';
+import { address, get } from './api.js';
 import { copyButton } from './copy.js';
 import { count, counted } from './format.js';
 import { fill, h } from './h.js';
@@ -28,7 +28,7 @@ export class Source {
     this.close = close;
     this.at = null;
     this.file = null;
-    on('evidence', () => this.file !== null && this.showVerdict(), signal);
+    on('citations', () => this.file !== null && this.showVerdict(), signal);
   }
 
   /**
@@ -68,17 +68,9 @@ export class Source {
     fill(this.element);
   }
 
-  async read(at, signal) {
-    const from = Math.floor(((at.first ?? 1) - 1) / WINDOW) * WINDOW + 1;
-    try {
-      return await this.window(at, from, signal);
-    } catch (error) {
-      // The file may have become shorter.
-      if (!(error instanceof ApiError) || error.status !== 400 || from === 1) {
-        throw error;
-      }
-      return this.window(at, 1, signal);
-    }
+  /** Reads the window of lines of a place. Where the file became shorter, the server shows its end. */
+  read(at, signal) {
+    return this.window(at, Math.floor(((at.first ?? 1) - 1) / WINDOW) * WINDOW + 1, signal);
   }
 
   window({ path, repository }, first, signal) {
@@ -92,6 +84,7 @@ export class Source {
     this.asked = new Set((file.first - 1) % WINDOW === 0 ? [(file.first - 1) / WINDOW] : []);
     this.keep(file);
     const { path, repository } = this.at;
+    const chosen = (first, last) => go(beside({ path, repository, first, last }), 'replace');
     const lines = new Lines({
       label: `Lines of ${file.relPath}`,
       total: file.total,
@@ -100,13 +93,15 @@ export class Source {
       href: (number) => beside({ path, repository, first: number, last: number }),
       choose: (number, extend) => {
         const other = extend ? this.at.first ?? number : number;
-        go(beside({ path, repository, first: Math.min(number, other), last: Math.max(number, other) }), 'replace');
+        chosen(Math.min(number, other), Math.max(number, other));
       },
+      chosen,
     });
     this.lines = lines;
     this.verdict = h('p', { class: 'verdict', role: 'status' });
     this.actions = h('p', { class: 'row actions' });
-    fill(this.element, this.head(file.relPath, file), this.verdict, this.actions,
+    this.failed = h('div');
+    fill(this.element, this.head(file.relPath, file), this.verdict, this.actions, this.failed,
       file.total === 0 ? h('p', { class: 'empty' }, 'The file is empty.') : lines.element);
     this.choose();
     announce(`Opened ${written({ ...this.at, path: file.relPath })}`);
@@ -123,9 +118,8 @@ export class Source {
   }
 
   choose() {
-    const { first, last } = this.at;
-    const within = (line) => (line === null ? null : Math.min(line, this.file.total));
-    this.lines.choose(within(first), within(last));
+    const within = (line) => Math.min(line, this.file.total);
+    this.lines.choose(this.at.ranges.map(({ first, last }) => ({ first: within(first), last: within(last) })));
     this.showVerdict();
     this.showActions();
   }
@@ -175,14 +169,26 @@ export class Source {
       if (!this.asked.has(at)) {
         this.asked.add(at);
         const { file } = this;
-        this.window(this.at, at * WINDOW + 1, this.controller.signal).then((more) => {
-          if (this.file === file) {
-            this.keep(more);
-            this.lines.soon();
+        const { signal } = this.controller;
+        this.window(this.at, at * WINDOW + 1, signal).then((more) => {
+          if (this.file !== file) {
+            return;
           }
-        }, () => {
-          // Asked for again when the lines are seen the next time.
-          this.asked.delete(at);
+          if (more.total !== file.total || more.state !== file.state) {
+            // It was written meanwhile: lines of two states would stand side by side.
+            this.file = null;
+            this.open(this.at);
+            return;
+          }
+          fill(this.failed);
+          this.keep(more);
+          this.lines.soon();
+        }, (error) => {
+          if (this.file === file && !signal.aborted) {
+            // Asked for again when the lines are seen the next time.
+            this.asked.delete(at);
+            fill(this.failed, problem(error, () => this.lines.soon()));
+          }
         });
       }
     }

@@ -5,10 +5,11 @@ import { get } from './api.js';
 const events = new EventTarget();
 let roots = null;
 let config = null;
+let asked = 0;
 
 /**
  * Calls a function whenever something changed.
- * @param {'conversations' | 'listed' | 'repositories' | 'evidence'} what
+ * @param {'conversations' | 'listed' | 'repositories' | 'evidence' | 'citations'} what
  * @param {(detail: any) => void} changed
  * @param {AbortSignal} [signal] ends it
  */
@@ -18,7 +19,7 @@ export function on(what, changed, signal) {
 
 /**
  * Says that something changed.
- * @param {'conversations' | 'listed' | 'repositories' | 'evidence'} what
+ * @param {'conversations' | 'listed' | 'repositories' | 'evidence' | 'citations'} what
  * @param {any} [detail]
  */
 export function changed(what, detail) {
@@ -33,15 +34,22 @@ export function repositories() {
 
 /** @returns {Promise<any[]>} the repositories as they are now */
 export function refreshRepositories() {
-  const asked = get('/ingest/roots').then(({ roots: listed }) => {
-    changed('repositories', listed);
+  asked += 1;
+  const mine = asked;
+  const reading = get('/ingest/roots').then(({ roots: listed }) => {
+    // Replies may come in another order than they were asked for: an older one says nothing new.
+    if (mine === asked) {
+      changed('repositories', listed);
+    }
     return listed;
   });
-  roots = asked;
-  asked.catch(() => {
-    roots = null;
+  roots = reading;
+  reading.catch(() => {
+    if (mine === asked) {
+      roots = null;
+    }
   });
-  return asked;
+  return reading;
 }
 
 /** @returns {Promise<{editor: string, editorLink?: string}>} the settings of the page */

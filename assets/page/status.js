@@ -2,7 +2,7 @@
 
 import { forgetToken, get, hasToken } from './api.js';
 import { count, duration, time } from './format.js';
-import { fill, h } from './h.js';
+import { fill, h, renew } from './h.js';
 import { empty, problem, sentenced, waiting, worded } from './notice.js';
 import { poll } from './state.js';
 import { toolkits } from './toolkits.js';
@@ -19,17 +19,28 @@ export async function view(content, route, signal) {
   fill(content,
     h('h1', null, 'Status'), state,
     section('Toolkits', 'toolkits', (into) => toolkits(into, signal)),
-    section('Recent failures', 'failures', async (into) => fill(into, failures(await get('/failures', signal)))),
+    section('Recent failures', 'failures', async (into) => {
+      const failed = await get('/failures', signal);
+      renew(into, failed, () => failures(failed));
+    }),
     section('Settings', 'settings', async (into) => fill(into, settings(await get('/settings', signal)))));
-  poll(async () => {
+  const again = poll(async () => {
     try {
-      const [health, chat] = await Promise.all([
+      const [health, chat, failed] = await Promise.all([
         get('/health', signal), get('/chat/providers', signal).catch(() => ({ providers: [] })),
+        // Says by itself when it cannot be read.
+        get('/failures', signal).catch(() => null),
       ]);
-      fill(state, parts(health, chat.providers));
+      const { uptimeSeconds, ...lasting } = health;
+      renew(state, [lasting, chat, hasToken()], () => parts(health, chat.providers));
+      fill(state.querySelector('.uptime'), duration(uptimeSeconds * 1000));
+      const into = content.querySelector('#failures + div');
+      if (failed !== null && into !== null) {
+        renew(into, failed, () => failures(failed));
+      }
     } catch (error) {
       if (!signal.aborted) {
-        fill(state, problem(error, () => view(content, route, signal)));
+        renew(state, [error.code, error.message], () => problem(error, again));
       }
     }
     return EVERY_MS;
@@ -62,7 +73,7 @@ function parts(health, providers) {
     h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Parts' }, h('table', null,
       h('thead', null, h('tr', null, ['Part', 'State', 'Details'].map((name) => h('th', { scope: 'col' }, name)))),
       h('tbody', null,
-        row('Server', true, `version ${health.version}, up for ${duration(health.uptimeSeconds * 1000)}`),
+        row('Server', true, [`version ${health.version}, up for `, h('span', { class: 'uptime' })]),
         row('Codex', codex?.available, codexDetails(codex ?? {}, provider)),
         codex?.sandbox && row('Sandbox of the shell', codex.sandbox.ok, sandboxDetails(codex.sandbox)),
         row('Store', store?.ok, [`${store?.backend}`, store?.version && ` ${store.version}`,

@@ -14,6 +14,7 @@ const SPOKEN = {
   missing: 'not found',
 };
 const LINES = /^\d{1,9}$/;
+const RANGES = /^[\d,-]{1,2000}$/;
 
 /**
  * Returns what the server wrote as nodes of this document. It is the second fence: the server escapes all that
@@ -91,13 +92,14 @@ function outer(node) {
 }
 
 function citation(node) {
-  const { state, path, first, last, repo } = node.dataset;
+  const { state, path, first, last, ranges, repo } = node.dataset;
   const href = node.getAttribute('href');
   const known = STATES.has(state) ? state : 'missing';
   const props = { class: 'cite', 'data-state': known, 'data-path': path, 'data-repo': repo };
   if (LINES.test(first ?? '')) {
     props['data-first'] = first;
     props['data-last'] = LINES.test(last ?? '') ? last : first;
+    props['data-ranges'] = RANGES.test(ranges ?? '') ? ranges : null;
   }
   if (href === null || !href.startsWith('#/source?')) {
     return h('span', { ...props, title: SPOKEN[known] });

@@ -14,7 +14,7 @@ const TICK_MS = 1000;
 /** A turn on the page. */
 export class Turn {
   /**
-   * @param {{turnId: string, question: string, askedAt: string, modelId?: string, repository?: string}} about
+   * @param {{turnId: string, question: string, askedAt: string, modelId?: string}} about
    * @param {string} conversation
    * @param {{evidence: (turn: Turn) => void, ended: (turn: Turn) => void}} on
    */
@@ -33,9 +33,11 @@ export class Turn {
     this.build(about);
   }
 
-  build({ question, askedAt, modelId, repository }) {
+  build({ question, askedAt, modelId }) {
     const title = `question-${this.id}`;
+    this.modelId = modelId;
     this.model = h('span', null, modelId ?? '');
+    this.confined = h('span');
     this.answer = h('div', { class: 'answer prose', role: 'group', 'aria-label': 'Answer', hidden: true });
     this.notes = h('div', { class: 'notes' });
     this.failure = h('div');
@@ -54,7 +56,7 @@ export class Turn {
     });
     this.element = h('article', { class: 'turn running', id: `turn-${this.id}`, 'aria-labelledby': title, tabindex: -1 },
       h('h2', { class: 'question', id: title }, question),
-      h('p', { class: 'about' }, time(askedAt), ' · ', this.model, repository && ` · ${repository} only`),
+      h('p', { class: 'about' }, time(askedAt), ' · ', this.model, this.confined),
       this.state, this.answer, this.failure, this.notes, this.facts, this.actions, this.details);
   }
 
@@ -94,7 +96,11 @@ export class Turn {
     }
     this.after = id;
     switch (name) {
-      case 'thread': this.model.textContent = data.modelId; break;
+      case 'question': this.confined.textContent = data.repository ? ` · ${data.repository} only` : ''; break;
+      case 'thread':
+        this.modelId = data.modelId;
+        this.model.textContent = data.modelId;
+        break;
       case 'thinking': this.steps.thinking(data); this.now('Thinking'); break;
       case 'warning':
         this.steps.warning(data);

@@ -9,14 +9,15 @@ const SENTENCES = {
   missing: 'Missing: nothing here says what the answer cites it for.',
 };
 
+/** Those of all answers that are shown, the latest first. */
 let citations = [];
-on('evidence', (evidence) => {
-  citations = evidence?.citations ?? [];
+on('citations', (all) => {
+  citations = all;
 });
 
 /**
  * Returns what became of the citation of a place.
- * @param {{path: string, relPath: string, first: number | null, last: number | null}} at
+ * @param {import('./router.js').Place} at
  * @returns {{state: string, sentence: string} | null} `null` where nothing cites these lines
  */
 export function verdictOf(at) {
@@ -26,14 +27,16 @@ export function verdictOf(at) {
     : { state: found.state, sentence: SENTENCES[found.state] };
 }
 
-function isOf(one, { path, first, last }) {
+function isOf(one, { path, first, ranges }) {
   if (one.path !== path) {
     return false;
   }
-  const ranges = [...(one.movedTo ?? []), ...(one.lines ?? [])].map(range);
+  // Where it moved, it is shown there; lines that were cited together were judged together.
+  const cited = (one.movedTo?.length > 0 ? one.movedTo : one.lines ?? []).map(range);
   return first === null
-    ? ranges.length === 0
-    : ranges.some((lines) => lines.first === first && lines.last === last);
+    ? cited.length === 0
+    : cited.length === ranges.length
+      && cited.every((lines, at) => lines.first === ranges[at].first && lines.last === ranges[at].last);
 }
 
 /** Reads lines, which are written as `12-40` or `12`, or as an object. */

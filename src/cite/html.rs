@@ -85,7 +85,7 @@ fn anchor(one: &Checked) -> String {
         State::Changed => "changed",
         State::Missing => "missing",
     };
-    let lines = one.moved_to.first().or(one.lines.first());
+    let ranges = if one.moved_to.is_empty() { &one.lines } else { &one.moved_to };
     let mut tag = format!("<a class=\"cite\" data-state=\"{state}\"");
     let mut add = |name: &str, value: &str| {
         tag.extend([" ", name, "=\"", &escaped(value), "\""]);
@@ -93,11 +93,17 @@ fn anchor(one: &Checked) -> String {
     add("data-path", &one.path);
     let mut query = Serializer::new(String::new());
     query.append_pair("path", &one.path);
-    if let Some(lines) = lines {
+    if let Some(lines) = ranges.first() {
         let (first, last) = (lines.first.to_string(), lines.last.to_string());
         add("data-first", &first);
         add("data-last", &last);
         query.append_pair("first", &first).append_pair("last", &last);
+    }
+    if ranges.len() > 1 {
+        let all = ranges.iter().map(|lines| format!("{}-{}", lines.first, lines.last));
+        let all = all.collect::<Vec<_>>().join(",");
+        add("data-ranges", &all);
+        query.append_pair("ranges", &all);
     }
     // Without a repository there is nothing to open.
     if let Some(repo) = &one.repo {

@@ -13,6 +13,7 @@ use crate::{
         model::{Model, Reply as Said, says, searches, thinks},
         process::fresh,
     },
+    wire::get,
 };
 
 /// Types a question into the box of the page, and sends it.
@@ -100,6 +101,7 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     assert!(facts.contains("1 of 1 citation verified"), "{facts}");
     assert!(facts.contains("tokens"), "{facts}");
     let waits = page.eval::<Vec<f64>>("waits").await;
+    assert!(!waits.is_empty(), "nothing was measured");
     note("from an event to the screen, in ms", &json!(waits));
     // The steps are folded now, and open again.
     assert!(page.eval::<bool>("!document.querySelector('.steps').open").await);
@@ -167,6 +169,73 @@ async fn a_turn_survives_a_reload_and_a_closed_tab_and_nothing_is_asked_twice() 
     page.reload().await;
     ended(&page, 1).await;
     assert_eq!(page.text("a.cite").await, "src/parse.rs:1-4");
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn what_follows_is_confined_as_the_conversation_is() {
+    let script = ["One.", "Two."].map(|text| Said::Items(vec![says(text)]));
+    let model = Model::replay(script).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    server.ingest_other().await;
+    let (_browser, page) = open(&server).await;
+    page.wait("document.querySelectorAll('#question-repository option').length === 3", "both")
+        .await;
+    let choice = "document.querySelector('#question-repository')";
+    page.eval::<()>(&format!(
+        "void ({choice}.value = 'demo', {choice}.dispatchEvent(new Event('change')))"
+    ))
+    .await;
+    ask(&page, "One?").await;
+    ended(&page, 1).await;
+    ask(&page, "Two?").await;
+    ended(&page, 2).await;
+    let id = page.eval::<String>("location.hash.split('/')[2]").await;
+    for _ in 0..2 {
+        assert_eq!(page.texts(".turn .about:has(time)").await.len(), 2);
+        for about in page.texts(".turn .about:has(time)").await {
+            assert!(about.contains("demo only"), "{about}");
+        }
+        page.reload().await;
+        ended(&page, 2).await;
+    }
+    let whole = get(server.main, &format!("/conversations/{id}")).await.json();
+    for turn in whole["turns"].as_array().unwrap() {
+        assert_eq!(turn["frames"][0]["data"]["repository"], "demo", "{turn}");
+    }
+    assert_eq!(whole["turns"][0]["modelId"], whole["turns"][1]["modelId"]);
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_tab_that_is_hidden_holds_no_stream_and_takes_up_the_turn_when_it_is_seen() {
+    let finish = Arc::new(Notify::new());
+    let model = held(&finish).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    page.wait(&format!("document.querySelectorAll('{STEPS}').length === 2"), "two steps").await;
+    let hide = async |is: bool| {
+        let change = format!(
+            "void (Object.defineProperty(document, 'hidden', {{ value: {is}, configurable: true }}),
+                document.dispatchEvent(new Event('visibilitychange')))"
+        );
+        page.eval::<()>(&change).await;
+    };
+    hide(true).await;
+    finish.notify_one();
+    let id = page.eval::<String>("location.hash.split('/')[2]").await;
+    page.until("the end", async || {
+        let whole = get(server.main, &format!("/conversations/{id}")).await.json();
+        if whole["turns"][0]["state"] == "running" { Err(whole.to_string()) } else { Ok(()) }
+    })
+    .await;
+    assert!(page.eval::<bool>("document.querySelector('.turn').matches('.running')").await);
+    hide(false).await;
+    ended(&page, 1).await;
+    assert!(page.text(".answer").await.starts_with("It is parse_config"));
     page.is_faultless().await;
 }
 
@@ -269,6 +338,8 @@ async fn what_stands_in_the_way_of_an_answer_is_said_with_the_next_step() {
         "the question is kept"
     );
     looks_right(&page, "refused").await;
+    page.reload().await;
+    page.wait("document.querySelector('#question')?.value === 'Where?'", "the question").await;
     let faults = page.faults().await;
     assert!(faults.iter().all(|fault| fault.contains("status of 503")), "{faults:?}");
 }

@@ -74,6 +74,19 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     listed(&page, &["And pears?"]).await;
     let kept = get(server.main, "/conversations").await.json();
     assert_eq!(kept["conversations"].as_array().unwrap().len(), 1, "{kept}");
+    page.is_faultless().await;
+    // What fails is said where it was asked for.
+    page.click_text("link", "And pears?").await;
+    page.sees("Export JSON").await;
+    page.eval::<()>("void (globalThis.fetched = fetch, globalThis.fetch = () => Promise.reject())")
+        .await;
+    page.click_text("button", "Export JSON").await;
+    page.wait("document.querySelector('#main [role=alert]')", "what is wrong").await;
+    page.click_text("button", "Delete all").await;
+    page.wait("document.querySelector('dialog[open]')", "the dialog").await;
+    page.click("dialog .danger").await;
+    page.wait("document.querySelector('#side [role=alert]')", "what is wrong").await;
+    page.eval::<()>("void (globalThis.fetch = fetched)").await;
     page.click_text("button", "Delete all").await;
     page.wait("document.querySelector('dialog[open]')", "the dialog").await;
     page.click("dialog .danger").await;

@@ -155,6 +155,7 @@ async fn what_is_wrong_moved_or_changed_since_is_marked() {
     let states = "[...document.querySelectorAll('.cite')].map(one => `${one.innerText} ${one.dataset.state}`)";
     let states: Vec<String> = page.eval(states).await;
     assert!(states[0].ends_with("61-64 verified"), "{states:?}");
+    assert!(states[1].ends_with("100-104 moved"), "{states:?}");
     let missing: Vec<_> = states.iter().filter(|state| state.ends_with("missing")).collect();
     assert!(!missing.is_empty(), "{states:?}");
     let facts = page.text(".facts").await;
@@ -163,7 +164,11 @@ async fn what_is_wrong_moved_or_changed_since_is_marked() {
     let said = "[...document.querySelectorAll('.cite')].map(one => one.getAttribute('aria-description') ?? one.title)";
     assert!(page.eval::<Vec<String>>(said).await.iter().all(|one| !one.is_empty()));
     looks_right(&page, "citations").await;
-    // A line is added above, after indexing.
+    page.click("a.cite[data-state=moved]").await;
+    assert_eq!(chosen(&page).await, [62, 63, 64]);
+    page.sees("Moved: what the answer cites stands in these lines now.").await;
+    page.press("Escape").await;
+    // A line above is changed, after indexing.
     let file = server.folder.path().join("demo/src/parse.rs");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("    3\n", "    3 + 0\n")).unwrap();
@@ -180,8 +185,48 @@ async fn what_is_wrong_moved_or_changed_since_is_marked() {
     looks_right(&page, "changed").await;
     fs::remove_file(&file).unwrap();
     page.reload().await;
-    page.sees("src/parse.rs").await;
+    page.sees("The file is gone. It is shown as it was indexed.").await;
     page.screenshot("gone").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn each_place_of_a_citation_is_shown_with_its_verdict_and_lines_are_chosen_by_the_arrows() {
+    let model = Model::replay([
+        Said::Items(vec![says("See src/parse.rs:2-3,9-10.")]),
+        Said::Items(vec![says("And src/main.rs:5-7.")]),
+    ])
+    .await;
+    let server = indexed(&model, &[]).await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    ended(&page, 1).await;
+    ask(&page, "And then?").await;
+    ended(&page, 2).await;
+    // The first answer keeps its verdicts when another one came.
+    page.click("a.cite[data-ranges]").await;
+    assert_eq!(chosen(&page).await, [2, 3, 9, 10]);
+    page.sees("Verified: these lines say").await;
+    assert!(page.url().await.contains("parse.rs:2-3%2C9-10"), "{}", page.url().await);
+    page.reload().await;
+    assert_eq!(chosen(&page).await, [2, 3, 9, 10]);
+    page.sees("Verified: these lines say").await;
+    let alone = page.eval::<String>("document.querySelector('a.cite[data-ranges]').href").await;
+    let alone = page.another(&alone).await;
+    assert_eq!(chosen(&alone).await, [2, 3, 9, 10]);
+    page.eval::<()>("document.querySelector('.lines').focus()").await;
+    for (key, lines) in [
+        ("ArrowDown", "4"),
+        ("Shift+ArrowDown", "4-5"),
+        ("Shift+ArrowDown", "4-6"),
+        ("Shift+ArrowUp", "4-5"),
+        ("ArrowUp", "4"),
+        ("ArrowUp", "3"),
+    ] {
+        page.press(key).await;
+        page.wait(&format!("location.hash.endsWith('parse.rs:{lines}')"), lines).await;
+    }
+    assert_eq!(chosen(&page).await, [3]);
     page.is_faultless().await;
 }
 
@@ -199,6 +244,12 @@ async fn a_map_shows_the_folders_and_the_files_of_an_answer() {
     page.wait("document.querySelector('.connections svg.graph')", "the drawing").await;
     page.click(".turn .actions a").await;
     page.wait("document.querySelector('main svg.graph')", "the drawing").await;
+    // What is drawn is opened by the keyboard, too.
+    page.eval::<()>("document.querySelector('main svg.graph a').focus()").await;
+    page.press("o").await;
+    page.wait("document.querySelector('#source h2')", "the source").await;
+    page.press("Escape").await;
+    page.wait("!document.querySelector('#source').checkVisibility()", "no source").await;
     let drawn = page.text("main").await;
     assert!(drawn.contains("src/parse.rs") && drawn.contains("src/main.rs"), "{drawn}");
     page.click("main figure summary").await;

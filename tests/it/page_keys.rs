@@ -25,6 +25,14 @@ async fn focuses(page: &Page, what: &str) {
     .await;
 }
 
+/// Goes on to the next item, which has a ring around it.
+async fn next(page: &Page, what: &str) {
+    page.press("j").await;
+    focuses(page, what).await;
+    let ring = "(style => `${style.outlineStyle} ${style.outlineWidth}`)(getComputedStyle(document.activeElement))";
+    assert_eq!(page.eval::<String>(ring).await, "solid 2px", "{what}");
+}
+
 #[tokio::test]
 async fn a_question_is_asked_and_its_evidence_walked_by_the_keyboard_alone() {
     let model = Model::replay([
@@ -50,20 +58,15 @@ async fn a_question_is_asked_and_its_evidence_walked_by_the_keyboard_alone() {
     ended(&page, 1).await;
     assert_eq!(page.text(".question").await, "Where is it\n?");
     page.press("Escape").await;
-    page.press("j").await;
-    focuses(&page, "src/parse.rs:1-4").await;
-    page.press("j").await;
-    focuses(&page, "README.md:1-3").await;
+    next(&page, "src/parse.rs:1-4").await;
+    next(&page, "README.md:1-3").await;
     page.press("k").await;
     focuses(&page, "src/parse.rs:1-4").await;
-    for _ in 0..2 {
-        page.press("j").await;
-    }
-    focuses(&page, "1 step").await;
+    page.press("j").await;
+    next(&page, "1 step").await;
     page.press("o").await;
     page.wait("document.querySelector('.steps').open", "the steps").await;
-    page.press("j").await;
-    focuses(&page, "Searched").await;
+    next(&page, "Searched").await;
     page.press("o").await;
     page.wait("document.querySelector('.step details').open", "the step").await;
     page.is_faultless().await;
@@ -124,5 +127,6 @@ async fn on_a_phone_the_left_column_folds_into_a_menu() {
     page.wait(is_seen, "the left column").await;
     page.press("Escape").await;
     page.wait(&format!("!{is_seen}"), "no left column").await;
+    focuses(&page, "menu").await;
     page.is_faultless().await;
 }

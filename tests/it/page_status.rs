@@ -16,7 +16,7 @@ use crate::{
 
 #[tokio::test]
 async fn what_is_missing_is_said_with_what_to_do() {
-    let server = Listeners::start_with(&[("OPENAI_API_KEY", "sk-of-tests-1234567890")]).await;
+    let server = Listeners::start_with(&[("QDRANT_API_KEY", "sk-of-tests-1234567890")]).await;
     let (_browser, page) = open(&server).await;
     page.click_text("link", "Status").await;
     page.sees("Something is missing; see below").await;
@@ -30,6 +30,10 @@ async fn what_is_missing_is_said_with_what_to_do() {
     looks_right(&page, "status-degraded").await;
     let text = page.text("main").await;
     assert!(!text.contains("sk-of-tests"), "{text}");
+    let row = "[...document.querySelectorAll('[aria-label=Settings] tr')]
+        .find(row => row.innerText.startsWith('QDRANT_API_KEY')).innerText";
+    let row = page.eval::<String>(row).await;
+    assert!(row.contains("set, and not shown") && row.contains("environment"), "{row}");
     page.is_faultless().await;
 }
 

@@ -75,6 +75,18 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
 }
 
 #[test]
+fn a_citation_of_several_places_leads_to_all_of_them() {
+    let both = checked("src/net.rs", &[(3, 5), (20, 30)], State::Verified);
+    let html = cited_html("See src/net.rs:3-5,20-30.", &[both]);
+    for expected in [
+        "data-first=\"3\" data-last=\"5\" data-ranges=\"3-5,20-30\"",
+        "&amp;first=3&amp;last=5&amp;ranges=3-5%2C20-30\"",
+    ] {
+        assert!(html.contains(expected), "{html}");
+    }
+}
+
+#[test]
 fn nothing_of_a_text_becomes_a_tag_and_links_lead_to_the_web_alone() {
     for (text, expected) in [
         ("a <b onclick=x>b</b>", "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>\n"),
@@ -150,6 +162,7 @@ fn is_plain(html: &str) -> bool {
                     "data-path",
                     "data-first",
                     "data-last",
+                    "data-ranges",
                     "data-repo",
                     "href",
                     "rel",

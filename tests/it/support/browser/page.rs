@@ -208,6 +208,11 @@ impl Page {
         self.eval(
             "(() => {
                 const width = document.documentElement.clientWidth;
+                // Columns scroll by themselves, so that the document is never wider than they are.
+                const columns = [...document.querySelectorAll('#main, #side, #evidence')]
+                    .filter(one => one.scrollWidth > one.clientWidth && one.clientWidth > 0)
+                    .map(one => `#${one.id}: ${one.scrollWidth} of ${one.clientWidth}`);
+                if (columns.length > 0) return columns;
                 if (document.documentElement.scrollWidth <= width) return [];
                 const out = [...document.querySelectorAll('body *')]
                     .filter(one => one.getBoundingClientRect().right > width + 0.5)
