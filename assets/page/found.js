@@ -27,12 +27,29 @@ export function showResults(into, results, more, signal) {
   const groups = [...byFile.values()];
   const isWide = new Set(results.map((one) => one.repo)).size > 1;
   const written = new WeakMap();
+  const waiting = [];
+  let isWriting = false;
+  // What came into view last is written first: the rest may have been scrolled past.
+  const writeSome = () => {
+    const end = performance.now() + SLICE_MS;
+    while (waiting.length > 0 && performance.now() < end && !signal.aborted) {
+      waiting.pop()();
+    }
+    isWriting = waiting.length > 0 && !signal.aborted;
+    if (isWriting) {
+      requestAnimationFrame(writeSome);
+    }
+  };
   const observer = new IntersectionObserver((seen) => {
     for (const { target, isIntersecting } of seen) {
       if (isIntersecting) {
         observer.unobserve(target);
-        written.get(target)();
+        waiting.push(written.get(target));
       }
+    }
+    if (!isWriting) {
+      isWriting = true;
+      writeSome();
     }
   }, { rootMargin: AHEAD, scrollMargin: AHEAD });
   signal.addEventListener('abort', () => observer.disconnect());

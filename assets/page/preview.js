@@ -4,6 +4,7 @@ import { address, get } from './api.js';
 import { fill, h } from './h.js';
 import { onEscape } from './keys.js';
 import { marked } from './marks.js';
+import { on } from './state.js';
 
 const WAIT_MS = 300;
 const MOST_LINES = 12;
@@ -20,7 +21,6 @@ export function startPreview() {
 
   const hide = () => {
     clearTimeout(timer);
-    target?.removeAttribute('aria-describedby');
     target = null;
     const was = !box.hidden;
     box.hidden = true;
@@ -49,7 +49,6 @@ export function startPreview() {
         more > 0 && h('p', { class: 'about' }, `${more} more`));
       box.hidden = false;
       stand(box, link);
-      link.setAttribute('aria-describedby', box.id);
     } catch {
       kept.delete(key);
     }
@@ -79,14 +78,17 @@ export function startPreview() {
   document.addEventListener('click', hide);
   addEventListener('scroll', hide, { capture: true, passive: true });
   onEscape(hide);
+  // Files may have changed since.
+  on('evidence', () => kept.clear());
+  on('repositories', () => kept.clear());
 }
 
-/** Places the box below a link, or above it where there is more room. */
+/** Places the box right below a link, or above it where there is more room, so that one can point at it. */
 function stand(box, link) {
   const at = link.getClientRects()[0] ?? link.getBoundingClientRect();
   const { offsetWidth, offsetHeight } = box;
   const left = Math.max(8, Math.min(at.left, innerWidth - offsetWidth - 8));
   const isBelow = at.bottom + offsetHeight + 8 < innerHeight || at.top < offsetHeight + 8;
   box.style.left = `${left}px`;
-  box.style.top = `${isBelow ? at.bottom + 4 : at.top - offsetHeight - 4}px`;
+  box.style.top = `${isBelow ? at.bottom : at.top - offsetHeight}px`;
 }

@@ -240,6 +240,27 @@ async fn a_tab_that_is_hidden_holds_no_stream_and_takes_up_the_turn_when_it_is_s
 }
 
 #[tokio::test]
+async fn a_question_that_waits_for_another_one_says_so() {
+    let finish = Arc::new(Notify::new());
+    let model = held(&finish).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    model.asked(2).await;
+    ask(&page, "And why?").await;
+    page.sees("Waits until another question has ended.").await;
+    looks_right(&page, "waits").await;
+    finish.notify_one();
+    ended(&page, 2).await;
+    assert_eq!(page.texts(".question").await, ["Where is it?", "And why?"]);
+    let is_blank = "document.querySelector('#question').value === ''
+        && !document.querySelector('.composer').innerText.includes('Waits until')";
+    page.wait(is_blank, "a box for the next question").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
 async fn what_is_asked_in_another_tab_appears_in_this_one() {
     let script = ["One.", "Two."].map(|text| Said::Items(vec![says(text)]));
     let model = Model::replay(script).await;

@@ -158,10 +158,37 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
     let (_browser, page) = open(&server).await;
     page.goto(&format!("http://{}/#/repositories", server.main)).await;
     progress(&page).await;
+    // The server is away for a while, and then another process.
+    let answers = async |reply: &str| {
+        let change = format!(
+            "void (globalThis.fetched ??= fetch, globalThis.fetch = (path, ...rest) =>
+                String(path).includes('/ingest/status/') ? {reply} : fetched(path, ...rest))"
+        );
+        page.eval::<()>(&change).await;
+    };
+    answers("Promise.reject(new TypeError())").await;
+    card(&page, "How far it is, is not known").await;
+    card(&page, "The server does not answer").await;
+    answers("fetched(path, ...rest)").await;
+    page.click_text("button", "Try again").await;
+    progress(&page).await;
+    assert!(!page.text(".card").await.contains("does not answer"));
+    answers("new Response('{}', { status: 404 })").await;
+    card(&page, "The server was started again").await;
+    assert!(page.eval::<bool>("!document.querySelector('.run progress').checkVisibility()").await);
     page.reload().await;
     progress(&page).await;
     page.click_text("button", "Cancel").await;
     card(&page, "Cancelled").await;
+    // What is read by the clock leaves the focus where it is.
+    page.eval::<()>("void (globalThis.at = document.querySelector('.card h2 a')).focus()").await;
+    let read = "performance.getEntriesByType('resource').filter(one => one.name.endsWith('/ingest/roots')).length";
+    for _ in 0..2 {
+        let before = page.eval::<usize>(read).await;
+        page.eval::<()>("void document.dispatchEvent(new Event('visibilitychange'))").await;
+        page.wait(&format!("{read} > {before}"), "the repositories once more").await;
+    }
+    assert!(page.eval::<bool>("document.activeElement === at").await);
     let run = started["runId"].as_str().unwrap();
     let status = get(server.main, &format!("/ingest/status/{run}")).await.json();
     assert_eq!(status["state"], "cancelled", "{status}");

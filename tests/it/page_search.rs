@@ -128,7 +128,9 @@ async fn results_are_walked_and_opened_by_the_keyboard() {
     page.wait(&format!("{at} === 1"), "the result again").await;
     page.press("/").await;
     page.wait("document.activeElement.id === 'search'", "the field").await;
+    page.eval::<()>("void (globalThis.former = document.querySelector('.result'))").await;
     page.fill("#search", "zzqx").await;
+    page.wait("location.hash.includes('q=zzqx') && !former.isConnected", "other results").await;
     page.wait("document.querySelector('.results').innerText.includes('Try fewer') || document.querySelector('.result')", "an answer").await;
     page.is_faultless().await;
 }
