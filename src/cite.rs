@@ -51,7 +51,7 @@ use crate::{
 pub use documents::{DocumentError, Documents, Examined, Finding, OnChange, is_markdown};
 pub use error::CiteError;
 pub use fault::Fault;
-pub use html::{cited_html, html};
+pub use html::{cited_html, found_html, html};
 pub use lock::LOCK_FILE;
 pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
 pub use tree::{IsIgnored, Tree};

@@ -73,6 +73,7 @@ export class Steps {
     step.took = Number.isFinite(took) && took > 0 ? duration(took) : null;
     step.element.classList.toggle('failed', step.isFailed);
     step.result = call.error ?? plain(call.result) ?? 'nothing';
+    step.html = call.error ? null : call.html;
     this.tell(step);
   }
 
@@ -117,12 +118,14 @@ export class Steps {
 }
 
 /** What a tool was given, what it found, and what it returned. */
-function called({ given, files, result, isFailed }) {
+function called({ given, files, result, html, isFailed }) {
   const title = isFailed ? 'Error' : 'Result';
   return [
     h('h4', null, 'Arguments'), valued(given, 'Arguments'),
     files.length > 0 && [h('h4', null, 'Files'), fileList(files)],
-    result !== undefined && [h('h4', null, title), valued(result?.message ?? result, title)],
+    result !== undefined && [h('h4', null, title), html
+      ? h('div', { class: 'prose code-result', tabindex: 0, role: 'group', 'aria-label': title }, trusted(html))
+      : valued(result?.message ?? result, title)],
   ];
 }
 

@@ -4,12 +4,13 @@
 //! Nothing of the text becomes a tag: HTML in it is shown as it stands, links lead to the web alone, and an
 //! image is a link, so that showing an answer asks nobody for anything.
 
+mod found;
 #[cfg(test)]
 mod tests;
 
 use std::{collections::VecDeque, ops::Range};
 
-use codeinfo_chunk::highlight;
+use codeinfo_chunk::{Mark, highlight};
 use codeinfo_lang::detect;
 use pulldown_cmark::{
     Alignment, CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html,
@@ -17,6 +18,8 @@ use pulldown_cmark::{
 use url::form_urlencoded::Serializer;
 
 use super::{Checked, Citation, State, parse, pieces::Pieces};
+
+pub use self::found::found_html;
 
 /// Schemes that links may have. A path of a repository is a citation, or leads nowhere.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
@@ -362,19 +365,22 @@ fn marked(word: &str, code: &str) -> String {
     let language = language.filter(|_| !word.is_empty());
     let lines = code.split_inclusive('\n');
     let marks = highlight(language, code, 0..lines.clone().count());
-    let mut out = String::with_capacity(code.len() * 2);
-    for (line, marks) in lines.zip(marks) {
-        let mut marks = marks.into_iter().peekable();
-        let mut units = 0;
-        for c in line.chars() {
-            if let Some(mark) = marks.peek().filter(|mark| mark.start == units) {
-                out.extend(["<span class=\"m-", &mark.class.letter().to_string(), "\">"]);
-            }
-            out.push_str(&escaped(c.encode_utf8(&mut [0; 4])));
-            units += u32::from(c.len_utf16() == 2) + 1;
-            if marks.next_if(|mark| mark.end <= units).is_some() {
-                out.push_str("</span>");
-            }
+    lines.zip(marks).map(|(line, marks)| spans(line, marks)).collect()
+}
+
+/// Writes a line of code with its marks.
+fn spans(line: &str, marks: Vec<Mark>) -> String {
+    let mut marks = marks.into_iter().peekable();
+    let mut out = String::with_capacity(line.len() * 2);
+    let mut units = 0;
+    for c in line.chars() {
+        if let Some(mark) = marks.peek().filter(|mark| mark.start == units) {
+            out.extend(["<span class=\"m-", &mark.class.letter().to_string(), "\">"]);
+        }
+        out.push_str(&escaped(c.encode_utf8(&mut [0; 4])));
+        units += u32::from(c.len_utf16() == 2) + 1;
+        if marks.next_if(|mark| mark.end <= units).is_some() {
+            out.push_str("</span>");
         }
     }
     out

@@ -17,7 +17,8 @@ pub struct Size {
 impl Evidence {
     /// Measures the folders of a repository, each by its path below the root, which has the empty one.
     pub async fn sizes(&self, root: &Root) -> Result<BTreeMap<String, Size>, EvidenceError> {
-        Ok(sizes(&with_content(self.store.files(root.id).await?, root)))
+        let files = with_content(self.store.files(root.id).await?, root);
+        self.blocking(move || sizes(&files)).await
     }
 }
 

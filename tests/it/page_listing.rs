@@ -38,6 +38,10 @@ async fn results_say_what_their_scores_are_made_of_and_what_to_colour() {
     assert!(value(best, "definition") > 0.0 && value(best, "words") > 0.0, "{best}");
     let at = paths(&found).iter().position(|path| *path == "tests/parse.rs").unwrap();
     assert!(value(&found["results"][at], "role") < 0.0, "{found}");
+    // What stands in a chunk as it is asked for.
+    let message = json!({ "query": "Reads a configuration file line by line." });
+    let best = search(&server, message).await["results"][0].clone();
+    assert!(value(&best, "verbatim") > 0.05 && value(&best, "others").abs() < 0.01, "{best}");
     // As `/tools/vector-search` finds it.
     let body = json!({ "query": "parse_config", "limit": 20 }).to_string();
     let raw = post(server.main, "/tools/vector-search", &body).await.json();

@@ -99,6 +99,8 @@ async fn a_turn_goes_on_without_anybody_and_is_watched_from_the_start_or_from_an
     assert_eq!(all[0].2["question"], question);
     assert_eq!(all[0].2["repository"], "demo");
     assert_eq!(all[2].2["html"], "<p><strong>Looking</strong> &lt;b&gt;</p>\n");
+    let found = all[4].2["html"].as_str().unwrap();
+    assert!(found.contains("\n2|<span class=\"m-k\">pub</span> <span class"), "{found}");
     let path = server.folder.path().canonicalize().unwrap().display().to_string();
     let html = all[7].2["html"].as_str().unwrap().replace(&path, "FOLDER");
     assert_snapshot!(html.replace(&path.replace('/', "%2F"), "FOLDER"), @r##"<p>It is <code>parse_config</code> (<a class="cite" data-state="verified" data-path="FOLDER/demo/src/parse.rs" data-first="1" data-last="4" data-repo="demo" href="#/source?path=FOLDER%2Fdemo%2Fsrc%2Fparse.rs&amp;first=1&amp;last=4">src/parse.rs:1-4</a>), <em>not</em> x.</p>"##);

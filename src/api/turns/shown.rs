@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     archive::{KeptFrame, KeptTurn, Summary, TurnState},
-    cite::{Checked, cited_html, html},
+    cite::{Checked, cited_html, found_html, html},
     error::Code,
     net::sse,
     replies::{NumberedFrame, WholeTurn},
@@ -36,6 +36,11 @@ pub(super) fn is_end(name: &str) -> bool {
 pub(crate) fn with_html(name: &str, data: &mut Value) {
     let written = match name {
         "thinking" | "answer" => data.get("text").and_then(Value::as_str).map(html),
+        "tool-result" if data.get("source").is_some_and(|source| source == "local") => {
+            let content = data.pointer("/result/content").and_then(Value::as_array);
+            let texts = content.into_iter().flatten().filter_map(|part| part.get("text")?.as_str());
+            found_html(&texts.collect::<Vec<_>>().join("\n\n"))
+        }
         "final" => final_answer(data).map(|answer| {
             let citations = data.get("citations").cloned().unwrap_or_default();
             // Of another version, they are not linked.

@@ -1,0 +1,75 @@
+//! Writes what our tools found as HTML: lines of code after their numbers, in the colours of their language.
+
+use codeinfo_chunk::highlight;
+use codeinfo_lang::{Language, detect};
+
+use super::{escaped, spans};
+
+/// Writes a text of lines such as `12|fn open() {` below a line that begins with the path of their file: nothing if it
+/// has none.
+pub fn found_html(text: &str) -> Option<String> {
+    let mut found = Found { html: "<pre><code>".to_owned(), language: None, block: Vec::new() };
+    let mut has_code = false;
+    for line in text.lines() {
+        if let Some(numbered) = numbered(line) {
+            found.block.push(numbered);
+            has_code = true;
+        } else {
+            found.end_block();
+            found.language = path_of(line).and_then(|path| detect::language(path, ""));
+            found.html.extend([&escaped(line), "\n"]);
+        }
+    }
+    found.end_block();
+    found.html.push_str("</code></pre>\n");
+    has_code.then_some(found.html)
+}
+
+struct Found<'a> {
+    html: String,
+    /// Of the file whose lines come.
+    language: Option<&'static Language>,
+    /// Numbers and lines that follow one another.
+    block: Vec<(&'a str, &'a str)>,
+}
+
+impl Found<'_> {
+    fn end_block(&mut self) {
+        let code: Vec<&str> = self.block.iter().map(|(_, line)| *line).collect();
+        let marks = highlight(self.language, &code.join("\n"), 0..code.len());
+        let marks = marks.into_iter().chain(std::iter::repeat(Vec::new()));
+        for ((number, line), marks) in self.block.drain(..).zip(marks) {
+            self.html.extend([number, "|", &spans(line, marks), "\n"]);
+        }
+    }
+}
+
+/// Takes the number off a line of code.
+fn numbered(line: &str) -> Option<(&str, &str)> {
+    let (number, code) = line.split_once('|')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some((number, code))
+}
+
+/// Returns the path that a line begins with, before its lines: `src/a.rs:1-4 …`.
+fn path_of(line: &str) -> Option<&str> {
+    let (path, lines) = line.rsplit_once(':')?;
+    lines.starts_with(|c: char| c.is_ascii_digit()).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_coloured_by_the_language_of_its_file_and_the_rest_stays_text() {
+        let text = "[demo] <b>\n/srv/src/a.rs:1-2 `f`\n1|fn f() {} // \"<i>\"\n2|\nmore\n9|fn g()\na.py:7\n7|def g():\n";
+        assert_eq!(
+            found_html(text).unwrap(),
+            "<pre><code>[demo] &lt;b&gt;\n/srv/src/a.rs:1-2 `f`\n1|<span class=\"m-k\">fn</span> \
+             <span class=\"m-f\">f</span>() {} <span class=\"m-c\">// &quot;&lt;i&gt;&quot;</span>\n2|\nmore\n9|fn g()\n\
+             a.py:7\n7|<span class=\"m-k\">def</span> <span class=\"m-f\">g</span>():\n</code></pre>\n"
+        );
+        assert_eq!(found_html("nothing\n|x\na|b\n"), None);
+    }
+}
