@@ -50,14 +50,9 @@ struct Asset {
     name: &'static str,
     content_type: &'static str,
     content: &'static [u8],
-    made: OnceLock<Made>,
-}
-
-/// What is made of a file for sending it.
-struct Made {
     /// The hash of the content.
-    hash: String,
-    packed: Bytes,
+    hash: OnceLock<String>,
+    packed: OnceLock<Bytes>,
 }
 
 macro_rules! assets {
@@ -66,7 +61,8 @@ macro_rules! assets {
             name: $name,
             content_type: $content_type,
             content: include_bytes!(concat!("../../assets/page/", $name)),
-            made: OnceLock::new(),
+            hash: OnceLock::new(),
+            packed: OnceLock::new(),
         }),*];
     };
 }
@@ -129,20 +125,13 @@ pub fn is_of_page(path: &str) -> bool {
 pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, ApiError> {
     let asset = ASSETS.iter().find(|asset| asset.name == name);
     let asset = asset.ok_or(HttpError::RouteNotFound)?;
-    let made = match asset.made.get() {
-        Some(made) => made,
-        None => tokio::task::spawn_blocking(|| asset.made()).await.map_err(|cause| {
-            error!(%cause, file = name, "a file of the page cannot be compressed");
-            HttpError::Internal
-        })?,
-    };
     let header = |name: HeaderName| request.header(name.as_str());
     let is_packed = header(ACCEPT_ENCODING).is_some_and(|accepted| takes_gzip(&accepted));
     // Strong, so that the compressed form has another one.
-    let tag = format!("\"{}{}\"", made.hash, if is_packed { "-gzip" } else { "" });
+    let tag = format!("\"{}{}\"", asset.hash(), if is_packed { "-gzip" } else { "" });
     let mut response = match header(IF_NONE_MATCH) {
         Some(known) if is_among(&tag, &known) => reply::empty(StatusCode::NOT_MODIFIED),
-        Some(_) | None if is_packed => reply::bytes(asset.content_type, made.packed.clone()),
+        Some(_) | None if is_packed => reply::bytes(asset.content_type, asset.packed().await?),
         Some(_) | None => reply::bytes(asset.content_type, Bytes::from_static(asset.content)),
     };
     let headers = response.headers_mut();
@@ -159,10 +148,18 @@ pub(super) async fn asset(request: &Request, name: &str) -> Result<Response, Api
 }
 
 impl Asset {
-    fn made(&self) -> &Made {
-        self.made.get_or_init(|| {
-            let hash = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(self.content));
-            Made { hash, packed: packed(self.content).into() }
+    fn hash(&self) -> &str {
+        self.hash.get_or_init(|| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(self.content)))
+    }
+
+    async fn packed(&'static self) -> Result<Bytes, HttpError> {
+        if let Some(packed) = self.packed.get() {
+            return Ok(packed.clone());
+        }
+        let pack = || self.packed.get_or_init(|| packed(self.content).into()).clone();
+        tokio::task::spawn_blocking(pack).await.map_err(|cause| {
+            error!(%cause, file = self.name, "a file of the page cannot be compressed");
+            HttpError::Internal
         })
     }
 }
