@@ -180,7 +180,9 @@ async fn a_run_is_watched_from_a_page_that_comes_later_and_cancelled_there() {
     progress(&page).await;
     page.click_text("button", "Cancel").await;
     card(&page, "Cancelled").await;
-    // What is read by the clock leaves the focus where it is.
+    // What is read by the clock leaves the focus where it is, once the list knows of the end, too.
+    let state = "document.querySelector('.card h2 + span')?.textContent === 'Cancelled'";
+    page.wait(state, "the state in the list").await;
     page.eval::<()>("void (globalThis.at = document.querySelector('.card h2 a')).focus()").await;
     let read = "performance.getEntriesByType('resource').filter(one => one.name.endsWith('/ingest/roots')).length";
     for _ in 0..2 {
