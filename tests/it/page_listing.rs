@@ -65,6 +65,11 @@ async fn one_repository_or_some_languages_are_searched_and_very_many_results_lis
     assert_eq!(paths(&all).len(), 301);
     let yaml = json!({ "query": query, "languages": ["yaml", "toml"] });
     assert_eq!(paths(&search(&server, yaml).await), ["open.yaml"]);
+    // Also of a file that the query names.
+    let named =
+        json!({ "query": "open.yaml open the store", "languages": ["rust"], "limit": 1000 });
+    let named = search(&server, named).await;
+    assert!(paths(&named).len() > 300 && !paths(&named).contains(&"open.yaml"));
     let none = json!({ "query": query, "languages": ["cobol"] });
     assert_eq!(search(&server, none).await["results"], json!([]));
     for (body, fault) in [
