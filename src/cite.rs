@@ -176,7 +176,7 @@ impl Checker {
         let said = said::said(text, &whole, &citations);
         let reading = Reading { citations, said };
         let files = self.read(&meanings, &records, &roots).await?;
-        let known = self.known(files, &records).await?;
+        let known = self.known(files, &records, &roots).await?;
         let paths = self.paths.clone();
         let judge = move || report(reading, meanings, &known, &Roots::new(&roots, &paths));
         let mut report = self.blocking(judge).await?;
@@ -292,6 +292,7 @@ impl Checker {
         &self,
         files: HashMap<Place, File>,
         records: &HashMap<Place, FileRecord>,
+        roots: &[Root],
     ) -> Result<HashMap<Place, Option<Known>>, CiteError> {
         let mut known = HashMap::new();
         for (place, file) in files {
@@ -301,9 +302,9 @@ impl Checker {
             };
             let mut indexed = None;
             if file.is_changed
-                && let Some(record) = records.get(&place)
+                && let (Some(record), Some(root)) = (records.get(&place), roots.get(place.0))
             {
-                let ids = record.chunk_ids(0..record.chunks).collect();
+                let ids = record.chunk_ids(root.owner(), 0..record.chunks).collect();
                 let chunks = self.store.chunks_with(ids).await?;
                 indexed = Some(chunks.into_iter().map(|chunk| chunk.record).collect());
             }

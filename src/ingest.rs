@@ -16,6 +16,7 @@ mod past;
 mod pipeline;
 pub mod plan;
 mod pulse;
+mod repository;
 mod root;
 mod runs;
 mod scope;
@@ -41,12 +42,13 @@ use self::{
     pipeline::{Deps, Folders, Job, Origin},
     plan::Mode,
     pulse::Watchdog,
+    repository::Turns,
     runs::{Bounds, Lane, Runs},
     watch::Watches,
 };
 use crate::{
     config::{self, PathMap},
-    domain::{LastRun, Root, RootId, RunId},
+    domain::{LastRun, Root, RunId},
     embed::Embedder,
     store::{StoreError, VectorStore},
     task::Tasks,
@@ -105,21 +107,24 @@ impl Shared {
 
 /// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
 /// next run of it finds out what is left.
-async fn remove(deps: &Deps, root: RootId) -> Result<(), StoreError> {
-    let lease = deps.store.lease(root).await?;
-    deps.folders.forget(root);
+async fn remove(deps: &Deps, root: &Root) -> Result<(), StoreError> {
+    let id = root.id;
+    let turn = deps.turns.of(root.owner()).await;
+    let lease = deps.store.lease(root.owner()).await?;
+    deps.folders.forget(id);
     let removing = async {
         let roots = deps.store.roots().await?;
-        if let Some(root) = roots.into_iter().find(|known| known.id == root) {
+        if let Some(root) = roots.into_iter().find(|known| known.id == id) {
             deps.store.put_root(pipeline::interrupted(root)).await?;
         }
-        deps.store.remove_root(root).await
+        deps.store.remove_root(id).await
     };
     let removed = tokio::select! {
         removed = removing => removed,
         error = lease.lost() => Err(error),
     };
     lease.release().await;
+    drop(turn);
     removed
 }
 
@@ -143,8 +148,18 @@ impl Ingest {
         let lookups = Watchdog::new(tasks.clone());
         let chooser = Chooser::new(Vec::new(), tasks.clone());
         let failures = Failures::default();
-        let deps =
-            Deps { store, embedder, max_file_bytes, folders, watchdog, lookups, tasks, failures };
+        let turns = Turns::default();
+        let deps = Deps {
+            store,
+            embedder,
+            max_file_bytes,
+            folders,
+            turns,
+            watchdog,
+            lookups,
+            tasks,
+            failures,
+        };
         let runs = Mutex::new(Runs::new(bounds));
         let (watches, counted) = (Watches::default(), Counted::default());
         let queued = Notify::new();
@@ -182,6 +197,8 @@ impl Ingest {
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
         let folder = root::folder(&self.shared.deps, request.path.clone()).await?;
+        let Deps { lookups, tasks, .. } = &self.shared.deps;
+        let repository = repository::of_folder(lookups, &folder, tasks.stopping()).await?;
         let settled = self.shared.runs().settled();
         let known = self.shared.deps.store.roots().await?;
         root::alone_where_shown(&folder, &known, &self.paths)?;
@@ -190,6 +207,7 @@ impl Ingest {
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);
         let root = root::requested(request, folder, model_id, &known, &runs)?;
+        let root = Root { repository, ..root };
         self.shared.admit(&mut runs, job(root, Mode::Changes))
     }
 
@@ -252,13 +270,13 @@ impl Ingest {
         let root = self.find(root).await?;
         let ending = self.shared.runs().close(&root)?;
         let shared = Arc::clone(&self.shared);
-        let id = root.id;
+        let (id, removed) = (root.id, root.clone());
         let removal = self.shared.deps.tasks.spawn_handle(async move {
             if let Some(mut ending) = ending {
                 // The sender lives until the run has ended.
                 drop(ending.wait_for(|status| status.state.is_final()).await);
             }
-            let removed = remove(&shared.deps, id).await;
+            let removed = remove(&shared.deps, &removed).await;
             shared.runs().reopen(id);
             removed
         });
@@ -271,7 +289,7 @@ impl Ingest {
         let known = self.shared.deps.store.roots().await?;
         let mut elsewhere = HashSet::new();
         for root in known.iter().filter(|root| root::is_interrupted(root)) {
-            if self.shared.deps.store.is_leased(root.id).await? {
+            if self.shared.deps.store.is_leased(root.owner()).await? {
                 elsewhere.insert(root.id);
             }
         }

@@ -154,7 +154,8 @@ impl Search {
         // Those of files that the query names, too.
         candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
         let absent = self.absent(&candidates, &intent, of).await?;
-        candidate::drop_stale(&mut candidates);
+        let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
+        candidate::drop_other_trees(&mut candidates, &owners);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
         candidate::drop_duplicates(&mut candidates, &folders);
@@ -256,7 +257,9 @@ impl Search {
             .into_iter()
             .filter_map(|candidate| {
                 let root = by_id.get(&candidate.record.root)?;
-                Some(self.hit(candidate, root, &model_id))
+                let also = candidate.also.iter().filter_map(|id| by_id.get(id));
+                let also_in = also.map(|root| root.name.clone()).collect();
+                Some(Hit { also_in, ..self.hit(candidate, root, &model_id) })
             })
             .collect();
         let (absent, also) = (Vec::new(), Vec::new());
@@ -271,7 +274,7 @@ impl Search {
 
     fn hit(
         &self,
-        Candidate { id, record, score, parts }: Candidate,
+        Candidate { id, record, score, parts, .. }: Candidate,
         root: &Root,
         model: &str,
     ) -> Hit {
@@ -289,6 +292,7 @@ impl Search {
             model_id: model.to_owned(),
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
             signature: record.signature,
+            also_in: Vec::new(),
             parts,
         }
     }

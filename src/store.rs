@@ -17,8 +17,9 @@ mod lock;
 mod observed;
 mod place;
 mod qdrant;
+mod trees;
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
 use crate::domain::{ChunkRecord, FileRecord, Root, RootId, Sparse};
@@ -32,6 +33,7 @@ pub use lock::{Holder, Lock, holder};
 pub use observed::Observed;
 pub use place::Place;
 pub use qdrant::Qdrant;
+pub use trees::Trees;
 
 /// The most chunks one read returns; a larger limit is cut to it.
 pub const MAX_PAGE: usize = 10_000;
@@ -75,6 +77,8 @@ pub struct Scored {
     pub score: f32,
     /// What was written of it.
     pub record: ChunkRecord,
+    /// The other roots that have it.
+    pub also: Vec<RootId>,
 }
 
 /// What opening does with a store that another embedding model filled, or an older version.
@@ -130,6 +134,9 @@ pub trait VectorStore: Send + Sync {
     /// interrupted removal can be repeated.
     fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Removes a root with its files, but not its chunks.
+    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>>;
+
     /// Returns the record of every indexed file of a root, in no fixed order.
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>>;
 
@@ -169,6 +176,17 @@ pub trait VectorStore: Send + Sync {
     /// Returns those of the chunks with these ids that there are, in no fixed order.
     fn chunks_with(&self, ids: Vec<Uuid>) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>>;
 
+    /// Reads what is kept under an owner (see [`Root::owner`]) like [`Self::chunks`], chunks that no root has
+    /// included.
+    fn kept(
+        &self,
+        owner: RootId,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.chunks(Some(owner), after, limit)
+    }
+
     /// Counts chunks, exactly.
     fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>>;
 
@@ -193,6 +211,20 @@ pub trait VectorStore: Send + Sync {
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
+
+    /// Finds all chunks that have one of `terms`, best first; `None` if one read cannot return them all.
+    fn holders(
+        &self,
+        terms: Sparse,
+        of: Option<RootId>,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        let finding = self.lexical(terms, of, MAX_PAGE);
+        async move {
+            let found = finding.await?;
+            Ok((found.len() < MAX_PAGE).then_some(found))
+        }
+        .boxed()
+    }
 
     /// Takes the right to change what belongs to a root, which one process has at a time. Fails with
     /// [`StoreError::Leased`] when another one has it. Where the holder may have died, this waits

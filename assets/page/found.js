@@ -1,6 +1,7 @@
 // Shows what a search found. Thousand results come in slices, and code is written when it is about to be seen.
 
 import { rangeLink } from './files.js';
+import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { marked } from './marks.js';
 
@@ -98,6 +99,8 @@ function result(one, later) {
     h('div', { class: 'result-head' },
       rangeLink(one, `${one.startLine}-${one.endLine}`),
       one.symbol && h('code', null, one.symbol),
+      one.alsoIn?.length > 0 && h('span', { class: 'about', title: one.alsoIn.join(', ') },
+        `also in ${one.alsoIn.length === 1 ? one.alsoIn[0] : counted(one.alsoIn.length, 'worktree')}`),
       score(one)),
     code);
 }

@@ -54,6 +54,7 @@ mod tests {
             last_ingest_at,
             counts: Counts { files: 1, chunks: 1, embedded: 1 },
             last_run: LastRun::Completed,
+            repository: None,
             private_files: Some(vec![".env".to_owned()]),
         }
     }

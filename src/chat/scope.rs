@@ -141,6 +141,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts { files: chunks, chunks, embedded: chunks },
             last_run,
+            repository: None,
             private_files: Some(Vec::new()),
         }
     }

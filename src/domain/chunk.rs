@@ -16,14 +16,13 @@ use super::RootId;
 /// One chunk: a run of whole lines of one file, as kept in the store beside its vectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkRecord {
-    /// The root it belongs to.
+    /// The root it was found in: one of those that have it.
     pub root: RootId,
     /// Path below the root, with `/` between parts.
     pub path: String,
     /// Content hash of the file version it was cut from (hex).
     pub version: String,
-    /// Milliseconds since the Unix epoch when its file version was indexed. While a file is being
-    /// replaced two versions may be in the store; the later one counts.
+    /// Milliseconds since the Unix epoch when its file version was indexed.
     pub indexed_at_ms: u64,
     /// First line, counted from 1.
     pub start_line: u32,
@@ -72,16 +71,17 @@ pub struct FileRecord {
 }
 
 impl FileRecord {
-    /// Returns the ids of those of its chunks that are at these places in it, from 0.
-    pub fn chunk_ids(&self, places: Range<u32>) -> impl Iterator<Item = Uuid> {
-        places.map(|place| chunk_id(self.root, &self.path, &self.version, place as usize))
+    /// Returns the ids of those of its chunks that are at these places in it, from 0. `owner` is that of its
+    /// root.
+    pub fn chunk_ids(&self, owner: RootId, places: Range<u32>) -> impl Iterator<Item = Uuid> {
+        places.map(move |place| chunk_id(owner, &self.path, &self.version, place as usize))
     }
 }
 
 /// Returns the id of the chunk at a place in its file, from 0. It follows from what the chunk is, so that
-/// writing it again changes nothing.
-pub fn chunk_id(root: RootId, path: &str, version: &str, place: usize) -> Uuid {
-    Uuid::new_v5(&root.0, format!("{path}\0{version}\0{place}").as_bytes())
+/// writing it again changes nothing, and trees of one repository, which have one `owner`, share it.
+pub fn chunk_id(owner: RootId, path: &str, version: &str, place: usize) -> Uuid {
+    Uuid::new_v5(&owner.0, format!("{path}\0{version}\0{place}").as_bytes())
 }
 
 /// Returns when content or, where the platform says so, anything of a file last changed, in nanoseconds

@@ -34,6 +34,9 @@ pub struct Hit {
     pub model_id: String,
     /// Number of lines in the chunk.
     pub line_count: u32,
+    /// Names of the other trees of the repository that have the same lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_in: Vec<String>,
     /// The line that the enclosing definition starts with, where it starts above the chunk. Only
     /// for texts that show a part of a definition; not on the wire.
     #[serde(skip)]

@@ -75,4 +75,9 @@ impl RootId {
     pub fn of(canonical: &Path) -> Self {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, canonical.as_os_str().as_encoded_bytes()))
     }
+
+    /// Returns the id of the records of what the trees of a repository had before: no root has it.
+    pub fn former(owner: Self) -> Self {
+        Self(Uuid::new_v5(&owner.0, b"former"))
+    }
 }

@@ -19,6 +19,9 @@ pub struct Root {
     pub description: Option<String>,
     /// Canonical absolute path on the machine that ingests it.
     pub path: PathBuf,
+    /// The git repository that it is a worktree of: the id of its main worktree. `None` for any other folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<RootId>,
     /// Model whose vectors the store holds for it, as `name@version`.
     pub model_id: String,
     /// End of the last completed ingest; `None` until the first one completes.
@@ -37,6 +40,11 @@ pub struct Root {
 }
 
 impl Root {
+    /// Returns the id under which its chunks are kept, which all trees of a repository share.
+    pub fn owner(&self) -> RootId {
+        self.repository.unwrap_or(self.id)
+    }
+
     /// Leaves out the files that are known to be secrets.
     pub fn public(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
         let private: HashSet<&String> = self.private_files.iter().flatten().collect();

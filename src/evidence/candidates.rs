@@ -1,6 +1,6 @@
 //! Finds the files that may hold a word, by the terms of the index where that is sure, and else all.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use codeinfo_lang::words::{folded, identifiers};
 
@@ -8,7 +8,7 @@ use super::{Evidence, EvidenceError, snapshot::with_content, word::Word};
 use crate::{
     domain::{ChunkRecord, FileRecord, Root, RootId},
     embed::lexical,
-    store::{MAX_PAGE, Scored},
+    store::Scored,
 };
 
 /// A chunk of one line that is as long may be a piece of a line, and the word be cut with it.
@@ -28,6 +28,16 @@ pub(super) struct Candidates {
 impl Evidence {
     /// Returns the files of `roots`, which are all or one, that may hold a word.
     pub(super) async fn candidates(
+        &self,
+        word: &Word,
+        roots: &[Root],
+    ) -> Result<Candidates, EvidenceError> {
+        let mut candidates = self.all_candidates(word, roots).await?;
+        keep_once(&mut candidates.files, roots);
+        Ok(candidates)
+    }
+
+    async fn all_candidates(
         &self,
         word: &Word,
         roots: &[Root],
@@ -59,9 +69,9 @@ impl Evidence {
         of: Option<RootId>,
     ) -> Result<Option<Vec<Scored>>, EvidenceError> {
         for term in lexical::needed(word.as_str()) {
-            let found = self.store.lexical(term, of, MAX_PAGE).await?;
-            if found.len() < MAX_PAGE {
-                return Ok(Some(found));
+            let found = self.store.holders(term, of).await?;
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
@@ -77,7 +87,10 @@ impl Evidence {
         let mut paths: HashMap<RootId, BTreeSet<String>> = HashMap::new();
         let (holding, others): (Vec<Scored>, Vec<Scored>) =
             found.into_iter().partition(|found| may_hold(&found.record, word));
-        for Scored { record, .. } in holding {
+        for Scored { record, also, .. } in holding {
+            for root in also {
+                paths.entry(root).or_default().insert(record.path.clone());
+            }
             paths.entry(record.root).or_default().insert(record.path);
         }
         let mut candidates = Candidates::default();
@@ -95,6 +108,17 @@ impl Evidence {
         }
         Ok(candidates)
     }
+}
+
+/// Keeps a file once that trees of one repository share.
+fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
+    let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
+    files.retain(|(at, file)| {
+        roots.get(*at).is_none_or(|root| {
+            let (path, version) = (file.path.clone(), file.version.clone());
+            root.repository.is_none() || seen.insert((root.owner(), path, version))
+        })
+    });
 }
 
 /// Whether a chunk that has the terms of a word may hold the word, or a part of it.

@@ -6,7 +6,7 @@ use codeinfo_lang::{Language, detect};
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
-use crate::domain::{ChunkRecord, FileRecord, Root};
+use crate::domain::{ChunkRecord, FileRecord, Root, RootId};
 
 /// A file as it was indexed.
 #[derive(Debug)]
@@ -46,9 +46,13 @@ impl Evidence {
         &self,
         records: Vec<FileRecord>,
     ) -> Result<Vec<Snapshot>, EvidenceError> {
+        let roots = self.store.roots().await?;
+        let owners: HashMap<RootId, RootId> =
+            roots.iter().map(|root| (root.id, root.owner())).collect();
         let mut places: HashMap<Uuid, (usize, usize)> = HashMap::new();
         for (file, record) in records.iter().enumerate() {
-            let ids = record.chunk_ids(0..record.chunks).enumerate();
+            let Some(owner) = owners.get(&record.root) else { continue };
+            let ids = record.chunk_ids(*owner, 0..record.chunks).enumerate();
             places.extend(ids.map(|(place, id)| (id, (file, place))));
         }
         let chunks = self.store.chunks_with(places.keys().copied().collect()).await?;

@@ -53,9 +53,9 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
     };
     let mut failed = BTreeSet::new();
     for root in roots {
-        let (id, name) = (root.id, root.name.clone());
+        let (id, owner, name) = (root.id, root.owner(), root.name.clone());
         // Another process of the same server is at it.
-        if shared.deps.store.is_leased(id).await.unwrap_or(true) {
+        if shared.deps.store.is_leased(owner).await.unwrap_or(true) {
             failed.insert(id);
             continue;
         }

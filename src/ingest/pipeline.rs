@@ -4,10 +4,11 @@
 //! run that finds the mark compares every chunk with the file records first. At most 32 MiB of
 //! files are between reading and writing at a time, whatever their number.
 //!
-//! A run waits for the lease of its root only until it knows that the holder lives, and then
+//! A run waits for the lease of its repository only until it knows that the holder lives, and then
 //! fails: waiting longer would hold up all other runs of this process.
 
 mod batch;
+mod elsewhere;
 mod folders;
 mod index_state;
 mod private;
@@ -23,13 +24,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
+use self::{elsewhere::Elsewhere, index_state::IndexState, readers::Reading, write::Embedded};
 pub(super) use self::{folders::Folders, scan::changes};
-use self::{index_state::IndexState, readers::Reading, write::Embedded};
 use super::{
     discover::{Discovered, Found},
     error::IngestError,
     plan::{self, Mode, Plan, Records},
     pulse::Watchdog,
+    repository::{self, Turns},
     scope::Scope,
     skip::{Missing, Reason},
     status::{Found as AtEnd, Progress, State},
@@ -60,6 +62,8 @@ pub(super) struct Deps {
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
     pub(super) folders: Folders,
+    /// Whose turn it is to change what is kept of a repository.
+    pub(super) turns: Turns,
     /// For walking and reading roots.
     pub(super) watchdog: Watchdog,
     /// For asking what is at a path, also while a run works there.
@@ -93,6 +97,8 @@ pub(super) enum Origin {
 #[derive(Clone)]
 struct Target {
     root: RootId,
+    /// What its chunks are kept under.
+    owner: RootId,
     store: Arc<dyn VectorStore>,
     embedder: Arc<dyn Embedder>,
 }
@@ -105,17 +111,25 @@ const NOTE_TIMEOUT: Duration = Duration::from_secs(3);
 /// is also noted in the root.
 pub(super) async fn run(
     deps: &Deps,
-    job: Job,
+    mut job: Job,
     progress: Progress,
     cancel: CancellationToken,
 ) -> Result<State, IngestError> {
+    let (path, stopping) = (job.root.path.clone(), deps.tasks.stopping());
+    job.root.repository = repository::of_folder(&deps.lookups, &path, stopping).await?;
+    let turn = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(IngestError::Cancelled),
+        turn = deps.turns.of(job.root.owner()) => turn,
+    };
     let lease = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),
-        lease = deps.store.lease(job.root.id) => lease?,
+        lease = deps.store.lease(job.root.owner()) => lease?,
     };
     let ended = run_leased(deps, job, progress, cancel, &lease).await;
     lease.release().await;
+    drop(turn);
     ended
 }
 
@@ -127,11 +141,18 @@ async fn run_leased(
     lease: &Lease,
 ) -> Result<State, IngestError> {
     let id = job.root.id;
-    let before = deps.store.roots().await?.into_iter().find(|root| root.id == id);
+    let roots = deps.store.roots().await?;
+    let mut before = roots.iter().find(|root| root.id == id).cloned();
+    if before.as_ref().is_some_and(|before| before.owner() != job.root.owner()) {
+        // It became a tree of another repository, where none of its chunks are.
+        deps.store.remove_root(id).await?;
+        before = None;
+    }
     let mut run = Run {
         lease,
         target: Target {
             root: id,
+            owner: job.root.owner(),
             store: Arc::clone(&deps.store),
             embedder: Arc::clone(&deps.embedder),
         },
@@ -282,7 +303,11 @@ impl Run<'_> {
         let (read_to, read_from) = mpsc::channel(READ_AHEAD);
         let (embedded_to, mut embedded_from) = mpsc::channel::<Embedded>(WRITE_AHEAD);
         let hold = deps.watchdog.hold(&self.root.path, &self.cancel).await?;
-        let readers = Reading::new(self, deps, (folder, hold), files, mode);
+        let elsewhere = match mode {
+            Mode::Changes => elsewhere::found(&self.target, &files).await?,
+            Mode::Everything => Elsewhere::default(),
+        };
+        let readers = Reading::new(self, deps, (folder, hold), (files, elsewhere), mode);
         let readers = readers.start(&deps.tasks, &read_to);
         // Only the readers' own ends keep the channel open.
         drop(read_to);

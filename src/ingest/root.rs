@@ -136,6 +136,7 @@ pub(super) fn requested(
             None => former.and_then(|root| root.description.clone()),
         },
         path: folder,
+        repository: before.and_then(|root| root.repository),
         model_id,
         last_ingest_at: before.and_then(|root| root.last_ingest_at),
         counts: before.map_or_else(Counts::default, |root| root.counts),

@@ -183,13 +183,20 @@ impl Runs {
     pub(super) fn next(&mut self, lane: Lane) -> Option<Next> {
         let may_work = |run: &RunId| {
             let job = self.entries.get(run).map(|entry| &entry.job);
-            job.is_some_and(|job| lane.takes(job) && self.working_on(job.root.id).is_none())
+            job.is_some_and(|job| lane.takes(job) && !self.is_shared_with_working(&job.root))
         };
         let run = self.queue.remove(self.queue.iter().position(may_work)?)?;
         let entry = self.entries.get(&run)?;
         self.working.push(run);
         let (job, sender) = (entry.job.clone(), entry.sender.clone());
         Some(Next { run, job, sender, cancel: entry.cancel.clone() })
+    }
+
+    /// Whether a run works on a tree of the same repository.
+    fn is_shared_with_working(&self, root: &Root) -> bool {
+        let working = self.working.iter().filter_map(|run| self.entries.get(run));
+        let mut roots = working.map(|entry| &entry.job.root);
+        roots.any(|other| other.id == root.id || other.owner() == root.owner())
     }
 
     /// Ends a run, and forgets the oldest ended ones above the bound.

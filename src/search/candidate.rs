@@ -14,6 +14,8 @@ pub(super) struct Candidate {
     pub(super) score: f32,
     /// What the score is made of.
     pub(super) parts: Parts,
+    /// The other roots that have it.
+    pub(super) also: Vec<RootId>,
 }
 
 impl Candidate {
@@ -27,25 +29,36 @@ impl Candidate {
     }
 }
 
-/// Keeps, of each file, only chunks of the version that was indexed last: while a file is being
-/// replaced, chunks of two versions are in the store. Chunks of one version all count, whenever they
-/// were written: embedding a file again writes them one after the other.
-pub(super) fn drop_stale(candidates: &mut Vec<Candidate>) {
-    fn version(candidate: &Candidate) -> (u64, &str) {
-        (candidate.record.indexed_at_ms, &candidate.record.version)
+/// Keeps each piece of a file once, the best, where trees of one repository have other versions of it: pieces are
+/// the same that have the same symbol, or lines in common. `owners` are those of roots.
+pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap<RootId, RootId>) {
+    let is_tree = |root: &RootId| {
+        owners
+            .get(root)
+            .is_some_and(|owner| 1 < owners.values().filter(|other| *other == owner).count())
+    };
+    if !candidates.iter().any(|candidate| is_tree(&candidate.record.root)) {
+        return;
     }
-    let mut latest: HashMap<(RootId, &str), (u64, &str)> = HashMap::new();
-    for candidate in candidates.iter() {
-        let file = (candidate.record.root, candidate.record.path.as_str());
-        let known = latest.entry(file).or_insert_with(|| version(candidate));
-        *known = (*known).max(version(candidate));
-    }
-    let current = candidates.iter().map(|candidate| {
-        let file = (candidate.record.root, candidate.record.path.as_str());
-        latest.get(&file).is_some_and(|(_, version)| *version == candidate.record.version)
+    candidates.sort_by(Candidate::best_first);
+    let mut seen: HashMap<(RootId, &str), Vec<&ChunkRecord>> = HashMap::new();
+    let best = candidates.iter().map(|Candidate { record, .. }| {
+        let owner = owners.get(&record.root).copied().unwrap_or(record.root);
+        let of_file = seen.entry((owner, record.path.as_str())).or_default();
+        let is_other = |known: &&ChunkRecord| {
+            let has_symbol = record.symbol.is_some() && record.symbol == known.symbol;
+            let has_lines =
+                record.start_line <= known.end_line && known.start_line <= record.end_line;
+            record.version != known.version && (has_symbol || has_lines)
+        };
+        let is_best = !of_file.iter().any(is_other);
+        if is_best {
+            of_file.push(record);
+        }
+        is_best
     });
-    let current = current.collect();
-    keep(candidates, current);
+    let best = best.collect();
+    keep(candidates, best);
 }
 
 /// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
@@ -79,35 +92,56 @@ fn keep(candidates: &mut Vec<Candidate>, flags: Vec<bool>) {
 mod tests {
     use super::{super::fixture::record, *};
 
-    fn candidate(id: u128, path: &str, indexed_at_ms: u64, version: &str) -> Candidate {
-        let record = ChunkRecord {
-            indexed_at_ms,
-            version: version.to_owned(),
-            ..record(path, None, "text")
-        };
-        Candidate { id: Uuid::from_u128(id), record, score: 0.5, parts: Parts::default() }
+    fn candidate(id: u128, path: &str, version: &str) -> Candidate {
+        let record = ChunkRecord { version: version.to_owned(), ..record(path, None, "text") };
+        Candidate {
+            id: Uuid::from_u128(id),
+            record,
+            score: 0.5,
+            parts: Parts::default(),
+            also: Vec::new(),
+        }
     }
 
     #[test]
-    fn only_the_latest_version_of_a_file_is_kept() {
+    fn of_versions_in_several_trees_each_piece_is_kept_once() {
+        let [main, tree, alone] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
+        let of = |id: u128,
+                  root: RootId,
+                  version: &str,
+                  symbol: Option<&str>,
+                  first: u32,
+                  score: f32| {
+            let mut candidate = candidate(id, "a.rs", version);
+            candidate.record = ChunkRecord {
+                root,
+                symbol: symbol.map(str::to_owned),
+                start_line: first,
+                end_line: first + 4,
+                ..candidate.record
+            };
+            Candidate { score, ..candidate }
+        };
         let mut candidates = vec![
-            candidate(1, "a.rs", 10, "old"),
-            candidate(2, "a.rs", 20, "new"),
-            candidate(3, "b.rs", 10, "old"),
-            candidate(4, "a.rs", 20, "new"),
-            candidate(5, "a.rs", 20, "more"),
-            candidate(6, "a.rs", 15, "new"),
+            of(1, main, "one", Some("open"), 1, 0.5),
+            of(2, tree, "two", Some("open"), 90, 0.9),
+            of(3, main, "one", None, 10, 0.4),
+            of(4, tree, "two", None, 14, 0.3),
+            of(5, tree, "two", None, 30, 0.2),
+            of(6, main, "one", Some("close"), 50, 0.1),
+            of(7, alone, "three", Some("open"), 1, 0.1),
         ];
-        drop_stale(&mut candidates);
+        let owners = HashMap::from([(main, main), (tree, main), (alone, alone)]);
+        drop_other_trees(&mut candidates, &owners);
         let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
-        assert_eq!(kept, [2, 3, 4, 6]);
+        assert_eq!(kept, [2, 3, 5, 6, 7]);
     }
 
     #[test]
     fn roots_inside_one_another_give_each_piece_once() {
         let [outer, inner, gone] = [1, 2, 3].map(|id| RootId(Uuid::from_u128(id)));
         let of = |id: u128, root: RootId, path: &str, score: f32| {
-            let mut candidate = candidate(id, path, 1, "v");
+            let mut candidate = candidate(id, path, "v");
             candidate.record.root = root;
             candidate.score = score;
             candidate
@@ -126,11 +160,8 @@ mod tests {
 
     #[test]
     fn equal_scores_are_ordered_by_place() {
-        let mut candidates = [
-            candidate(9, "b.rs", 1, "v"),
-            candidate(2, "a.rs", 1, "v"),
-            candidate(1, "a.rs", 1, "v"),
-        ];
+        let mut candidates =
+            [candidate(9, "b.rs", "v"), candidate(2, "a.rs", "v"), candidate(1, "a.rs", "v")];
         candidates.sort_by(Candidate::best_first);
         let order: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
         assert_eq!(order, [1, 2, 9]);

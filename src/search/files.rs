@@ -1,11 +1,11 @@
 //! Chunks of the files that a query names, as candidates.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
 
 use super::{Search, SearchError, candidate::Candidate, intent::Intent};
-use crate::domain::{Parts, Root, RootId};
+use crate::domain::{ChunkRecord, Parts, Root, RootId};
 
 /// No more chunks of such files are read: a name may be that of very many.
 const MOST: usize = 400;
@@ -29,19 +29,28 @@ impl Search {
         let asked = intent.paths.iter().map(|asked| &asked.path);
         let paths: BTreeSet<String> = named.chain(asked).cloned().collect();
         let known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
-        let mut wanted = Vec::new();
+        let (mut wanted, mut of_root) = (Vec::new(), HashMap::new());
         for root in roots.iter().filter(|root| of.is_none_or(|of| of == root.id)) {
             let files = self.store.files_at(root.id, paths.iter().cloned().collect()).await?;
-            wanted.extend(files.iter().flat_map(|file| file.chunk_ids(0..file.chunks)));
+            let ids = files.iter().flat_map(|file| file.chunk_ids(root.owner(), 0..file.chunks));
+            for id in ids {
+                // The trees of a repository share chunks.
+                of_root.entry(id).or_insert_with(|| {
+                    wanted.push(id);
+                    root.id
+                });
+            }
         }
         wanted.retain(|id| !known.contains(id));
         wanted.truncate(MOST);
         for chunk in self.store.chunks_with(wanted).await? {
+            let root = of_root.get(&chunk.id).copied().unwrap_or(chunk.record.root);
             candidates.push(Candidate {
                 id: chunk.id,
-                record: chunk.record,
+                record: ChunkRecord { root, ..chunk.record },
                 score: 0.0,
                 parts: Parts::default(),
+                also: Vec::new(),
             });
         }
         Ok(())

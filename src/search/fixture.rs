@@ -25,6 +25,7 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         line_count: lines.end() - lines.start() + 1,
         signature: None,
         parts: Parts::default(),
+        also_in: Vec::new(),
     }
 }
 

@@ -29,11 +29,12 @@ pub(super) fn fuse(dense: Vec<Scored>, lexical: Vec<Scored>, lists: Lists) -> Ve
     let of_dense = (dense, lists.dense, by_meaning as fn(&mut Parts, f32));
     for (list, weight, set) in [of_dense, (lexical, lists.lexical, by_words)] {
         let scale = MinMax::of(&list);
-        for Scored { id, score, record } in list {
+        for Scored { id, score, record, also } in list {
             let score = weight / total * scale.apply(score);
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
-                candidates.push(Candidate { id, record, score: 0.0, parts: Parts::default() });
+                let (score, parts) = (0.0, Parts::default());
+                candidates.push(Candidate { id, record, score, parts, also });
             }
             if let Some(known) = candidates.get_mut(place) {
                 known.score += score;
@@ -72,6 +73,7 @@ mod tests {
             id: Uuid::from_u128(*id),
             score: *score,
             record: record("a.rs", None, "text"),
+            also: Vec::new(),
         };
         points.iter().map(scored).collect()
     }

@@ -366,6 +366,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts::default(),
             last_run: LastRun::Completed,
+            repository: None,
             private_files: None,
         };
         let roots = ["plug", "plug-board", "rack"].map(root);

@@ -302,6 +302,7 @@ mod tests {
             record: record(path, None, ""),
             score,
             parts: Parts::default(),
+            also: Vec::new(),
         };
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
@@ -346,6 +347,7 @@ mod tests {
             record: record("request/queued.rs", None, long),
             score: 1.0,
             parts: Parts::default(),
+            also: Vec::new(),
         });
         let best = rank(candidates.collect(), &Intent::of(long), &Weights::SHIPPED, 1);
         assert!(best.first().is_some_and(|best| best.score <= 1.0 + 1e-5), "{best:?}");
@@ -358,6 +360,7 @@ mod tests {
             record: record(path, None, ""),
             score,
             parts: Parts::default(),
+            also: Vec::new(),
         };
         let mut found = vec![("other", 0.9, 9)];
         found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
@@ -376,7 +379,13 @@ mod tests {
         let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
             let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
             let record = ChunkRecord { defines, ..record(path, None, "retry_policy") };
-            Candidate { id: Uuid::from_u128(id), record, score, parts: Parts::default() }
+            Candidate {
+                id: Uuid::from_u128(id),
+                record,
+                score,
+                parts: Parts::default(),
+                also: Vec::new(),
+            }
         };
         let found: [(&str, &[&str], f32, u128); 3] = [
             ("tests/net.rs", &["retry_policy"], 1.0, 1),
@@ -412,6 +421,7 @@ mod tests {
                 record: record.clone(),
                 score: 1.0,
                 parts: Parts::default(),
+                also: Vec::new(),
             });
             let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);
             let score = ranked.first().map(|best| best.score);

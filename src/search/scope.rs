@@ -171,6 +171,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts { files: 1, chunks: 20, embedded: 20 },
             last_run: LastRun::Completed,
+            repository: None,
             private_files: None,
         }
     }

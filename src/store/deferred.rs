@@ -168,6 +168,10 @@ impl VectorStore for DeferredStore {
         self.write(move |store| async move { store.remove_root(root).await })
     }
 
+    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(move |store| async move { store.remove_tree(root).await })
+    }
+
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
         self.read(move |store| async move { store.files(of).await })
     }
@@ -211,6 +215,27 @@ impl VectorStore for DeferredStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
         self.read(move |store| async move { store.chunks(of, after, limit).await })
+    }
+
+    fn kept(
+        &self,
+        owner: RootId,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| async move { store.kept(owner, after, limit).await })
+    }
+
+    fn holders(
+        &self,
+        terms: Sparse,
+        of: Option<RootId>,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        match self.store() {
+            Some(store) => async move { store.holders(terms, of).await }.boxed(),
+            None if self.is_blank() => ready(Ok(Some(Vec::new()))).boxed(),
+            None => ready(Err(self.not_yet())).boxed(),
+        }
     }
 
     fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {

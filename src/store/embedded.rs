@@ -169,6 +169,10 @@ impl VectorStore for Embedded {
         self.write("remove a root", move |writer| writer.remove_root(root)).boxed()
     }
 
+    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write("remove a root", move |writer| writer.remove_tree(root)).boxed()
+    }
+
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
         self.read("read files", move |state| state.files(of))
     }

@@ -103,6 +103,10 @@ impl VectorStore for Observed {
         async move { self.written(self.inner.remove_root(root).await) }.boxed()
     }
 
+    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        async move { self.written(self.inner.remove_tree(root).await) }.boxed()
+    }
+
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
         self.read(move |store| store.files(of))
     }
@@ -146,6 +150,23 @@ impl VectorStore for Observed {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
         self.read(move |store| store.chunks(of, after, limit))
+    }
+
+    fn kept(
+        &self,
+        owner: RootId,
+        after: Option<Uuid>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
+        self.read(move |store| store.kept(owner, after, limit))
+    }
+
+    fn holders(
+        &self,
+        terms: Sparse,
+        of: Option<RootId>,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        self.read(move |store| store.holders(terms.clone(), of))
     }
 
     fn count(&self, of: Option<RootId>) -> BoxFuture<'_, Result<u64, StoreError>> {
@@ -233,6 +254,10 @@ mod tests {
     }
 
     impl VectorStore for Sick {
+        fn remove_tree(&self, _: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+            self.ends()
+        }
+
         fn backend(&self) -> &'static str {
             "sick"
         }
@@ -343,6 +368,7 @@ mod tests {
             last_ingest_at: None,
             counts: Counts::default(),
             last_run: LastRun::default(),
+            repository: None,
             private_files: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use super::{Embedded, Identity, OnMismatch, Qdrant, StoreError, VectorStore};
+use super::{Embedded, Identity, OnMismatch, Qdrant, StoreError, Trees, VectorStore};
 use crate::{config::Config, task::Tasks};
 
 /// A store that is not opened yet.
@@ -42,12 +42,13 @@ impl Place {
         let (model, on_mismatch, tasks) = (&self.model, self.on_mismatch, self.tasks.clone());
         if let (Some(server), Some(identity)) = (&self.config.qdrant, &self.identity) {
             let identity = identity.clone();
-            let opened = Qdrant::open(server, model, dimensions, on_mismatch, identity, tasks);
-            return Ok(Arc::new(opened.await?));
+            let opened =
+                Qdrant::open(server, model, dimensions, on_mismatch, identity, tasks.clone());
+            return Ok(Arc::new(Trees::over(Arc::new(opened.await?), true, tasks)));
         }
         let (folder, bounds) = (self.config.data_dir.join("store"), &self.config.store);
-        let opened = Embedded::open(&folder, model, dimensions, on_mismatch, bounds, tasks);
-        Ok(Arc::new(opened.await?))
+        let opened = Embedded::open(&folder, model, dimensions, on_mismatch, bounds, tasks.clone());
+        Ok(Arc::new(Trees::over(Arc::new(opened.await?), false, tasks)))
     }
 }
 

@@ -260,6 +260,13 @@ impl VectorStore for Qdrant {
         self.delete(root_last.map(|from| (from, of_root.clone())).into())
     }
 
+    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        let of_root = PointsSelectorOneOf::Filter(convert::of_root(root));
+        self.delete(
+            [Collection::Files, Collection::Roots].map(|from| (from, of_root.clone())).into(),
+        )
+    }
+
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {
         async move { self.server.all(Collection::Files, Some(of)).await }.boxed()
     }

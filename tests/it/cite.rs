@@ -273,8 +273,13 @@ impl Case<'_> {
                     similar.len() == 3 || similar.contains(&own.path))
             }),
             11 => (
+                // One of them may be meant, by what else the answer cites; the name is not in it.
                 format!("`{name}` fails (error.rs:{first}-{last})."),
-                |one, _| matches!(one.fault, Some(Fault::Ambiguous { count, .. }) if count > 3),
+                |one, _| match one.fault {
+                    Some(Fault::Ambiguous { count, .. }) => count > 3,
+                    Some(Fault::Absent { .. }) => true,
+                    _ => false,
+                },
             ),
             12 => (format!("`{name}` is in /etc/{base}:{first}-{last}."), is_outside),
             13 => (format!("`{name}` is there (../../{path}:{first}-{last})."), is_outside),

@@ -73,6 +73,7 @@ fn hit() -> impl Strategy<Value = Hit> {
             line_count,
             signature,
             parts: Parts::default(),
+            also_in: Vec::new(),
             repo,
         }
     })

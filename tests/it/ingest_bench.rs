@@ -17,7 +17,7 @@ use codeinfo::{
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
-        Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
+        Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored, Trees,
         VectorStore,
     },
     task::Tasks,
@@ -56,8 +56,9 @@ impl Bench {
         .await
         .unwrap();
         let faults = Arc::new(Faults::default());
+        let engine = Faulty { inner, faults: Arc::clone(&faults), _folder: Arc::clone(&folder) };
         let store: Arc<dyn VectorStore> =
-            Arc::new(Faulty { inner, faults: Arc::clone(&faults), _folder: Arc::clone(&folder) });
+            Arc::new(Trees::over(Arc::new(engine), false, tasks.clone()));
         let limits = config::Ingest {
             max_file_bytes: 1024 * 1024,
             max_queued_runs: 2,
@@ -275,6 +276,10 @@ impl VectorStore for Faulty {
             self.inner.remove_root(root).await
         }
         .boxed()
+    }
+
+    fn remove_tree(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(self.inner.remove_tree(root))
     }
 
     fn files(&self, of: RootId) -> BoxFuture<'_, Result<Vec<FileRecord>, StoreError>> {

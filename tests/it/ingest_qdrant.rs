@@ -13,7 +13,7 @@ use codeinfo::{
     domain::{LastRun, Root},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State, Status},
-    store::VectorStore,
+    store::{Trees, VectorStore},
     task::Tasks,
 };
 use futures_util::future::join_all;
@@ -27,18 +27,19 @@ use crate::support::{
 };
 
 /// One process of several: a store and an ingest of its own.
-struct Process {
-    store: Arc<dyn VectorStore>,
-    ingest: Ingest,
+pub(crate) struct Process {
+    pub(crate) store: Arc<dyn VectorStore>,
+    pub(crate) ingest: Ingest,
 }
 
 impl Process {
-    async fn new(fixture: &Fixture, owner: &str) -> Self {
+    pub(crate) async fn new(fixture: &Fixture, owner: &str) -> Self {
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
         let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let opened = fixture.open_for(&id, dimensions, owner, &tasks).await;
-        let store = opened.unwrap();
+        let engine = opened.unwrap();
+        let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, true, tasks.clone()));
         let limits = config::Ingest {
             max_file_bytes: 1024 * 1024,
             max_queued_runs: 8,

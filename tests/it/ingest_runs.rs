@@ -331,7 +331,7 @@ async fn an_interrupted_removal_is_repaired_by_the_next_run() {
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
     bench.ingest(&repo).await;
     // The root is marked and the chunks are deleted, no more.
-    bench.faults.fail_after(2);
+    bench.faults.fail_after(3);
     bench.ingest.remove("demo").await.unwrap_err();
     bench.faults.fail_never();
     assert!(bench.points().await.is_empty() && bench.files().await.len() == 2);

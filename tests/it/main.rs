@@ -97,6 +97,7 @@ mod toolkit_turns;
 mod toolkits_layers;
 mod toolkits_read;
 mod toolkits_trust;
+mod trees;
 mod unseen;
 mod vault;
 mod watch;

@@ -5,9 +5,11 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::{
+    ingest_bench::Repo,
     listeners::Listeners,
     page_browser::{looks_right, note, open},
     support::browser::Page,
+    trees::{commit_all, worktree},
 };
 
 async fn server() -> Listeners {
@@ -182,5 +184,29 @@ async fn a_thousand_results_are_shown() {
     note("1,000 results are scrolled: tasks over 50 ms of the processor", &json!(tasks));
     let frames = page.frames_over(50.0, scroll()).await;
     note("1,000 results are scrolled: frames over 50 ms", &json!(frames));
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn code_that_worktrees_share_is_shown_once_with_where_else_it_is() {
+    let server = server().await;
+    let shop = Repo(server.folder.path().join("shop"));
+    commit_all(&shop.0, "Begin");
+    server.ingest("shop", "where things are sold").await;
+    worktree(&shop, "branch", &["-b", "topic"]);
+    server.write(
+        "branch/src/price.rs",
+        "/// The price of a basket.\npub fn price() -> u32 {\n    0\n}\n",
+    );
+    server.ingest("branch", "where things are changed").await;
+    let (_browser, page) = open(&server).await;
+    page.click_text("link", "Search").await;
+    page.click("#search").await;
+    page.type_text("price_of basket").await;
+    page.sees("also in branch").await;
+    // Of two versions of one function the better alone is shown.
+    let shown = files(&page).await;
+    assert_eq!(shown.iter().filter(|file| file.ends_with("price.rs")).count(), 1, "{shown:?}");
+    assert_eq!(shown.iter().filter(|file| file.ends_with("price.py")).count(), 1, "{shown:?}");
     page.is_faultless().await;
 }

@@ -58,6 +58,7 @@ impl Library {
             last_ingest_at: None,
             counts: Counts::default(),
             last_run: LastRun::Completed,
+            repository: None,
             private_files: None,
         };
         let id = root.id;
@@ -393,21 +394,6 @@ async fn a_query_without_any_known_word_finds_nothing() {
     let found = shop.find("¿?").await;
     assert_eq!((found.hits, found.files), (vec![], vec![]));
     assert!(shown(&shop.find("~~").await, 12_000).text.starts_with("Nothing indexed fits"));
-}
-
-#[tokio::test]
-async fn a_replaced_version_is_not_shown() {
-    let shop = Library::shop().await;
-    let rewritten = ("src/payment/refund.rs", "refund", "fn refund(id: Id) {\n    later(id)\n}");
-    shop.index("server", 2, &[rewritten]).await;
-    let found = shop.find_in("refund", "server").await.unwrap();
-    let of_file: Vec<&str> = found
-        .hits
-        .iter()
-        .filter(|hit| hit.rel_path == "src/payment/refund.rs")
-        .map(|hit| hit.chunk.as_str())
-        .collect();
-    assert_eq!(of_file, ["fn refund(id: Id) {\n    later(id)\n}"]);
 }
 
 #[tokio::test]

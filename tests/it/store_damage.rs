@@ -19,7 +19,7 @@ use codeinfo::{
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, State},
     search::{Query, Search},
-    store::{Embedded, OnMismatch, VectorStore},
+    store::{Embedded, OnMismatch, Trees, VectorStore},
     task::Tasks,
 };
 use futures_util::{FutureExt, StreamExt, stream};
@@ -102,8 +102,8 @@ impl Harness {
         let (model, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let (at, refuse) = (data.join("store"), OnMismatch::Refuse);
         let open = || Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
-        let store: Arc<dyn VectorStore> =
-            Arc::new(crate::store_embedded::retried(open).await.unwrap());
+        let engine = Arc::new(crate::store_embedded::retried(open).await.unwrap());
+        let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
         let limits =
             config::Ingest { max_file_bytes: 1 << 20, max_queued_runs: 8, max_finished_runs: 8 };
         let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);

@@ -472,6 +472,7 @@ pub(crate) fn a_root(name: &str) -> Root {
         last_ingest_at: Some(UNIX_EPOCH.into()),
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
         last_run: LastRun::Completed,
+        repository: None,
         private_files: None,
     }
 }

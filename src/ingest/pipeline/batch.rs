@@ -86,7 +86,7 @@ impl Batch {
             return Err(IngestError::VectorCount { got: dense.len(), wanted });
         }
         let chunks = self.pieces.into_iter().zip(dense).map(|((ordinal, piece), dense)| {
-            write::chunk(piece.chunk, ordinal, vectors(dense, piece.sparse))
+            write::chunk(target.owner, piece.chunk, ordinal, vectors(dense, piece.sparse))
         });
         Ok(Embedded {
             chunks: chunks.collect(),

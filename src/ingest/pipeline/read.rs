@@ -5,6 +5,7 @@ use std::{io, path::Path, time::SystemTime};
 use codeinfo_chunk::{Chunk, Chunked};
 use codeinfo_lang::{Language, role};
 
+use super::elsewhere::Elsewhere;
 use crate::{
     beneath::{self, Beneath},
     domain::{
@@ -34,6 +35,8 @@ pub(super) struct Reader<'a> {
     pub(super) pulse: &'a Pulse,
     pub(super) max_file_bytes: u64,
     pub(super) mode: Mode,
+    /// What other trees have.
+    pub(super) elsewhere: &'a Elsewhere,
 }
 
 /// What came of one file.
@@ -91,6 +94,10 @@ impl Reader<'_> {
         if let (Mode::Changes, Some(known)) = (self.mode, has_it) {
             return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
+        if let Some((version, chunks)) = self.kept(&file.path, &version, &content) {
+            let notes = Notes { cut: Cut::Planned, secrets: 0 };
+            return Outcome::Changed(record(version, chunks), Vec::new(), notes);
+        }
         let (text, language) = match inspect::inspect(&file.path, &content) {
             Verdict::Text { text, language } => (text, language),
             Verdict::LeftOut => {
@@ -110,6 +117,19 @@ impl Reader<'_> {
         let record = record(version, chunked.chunks.len());
         let pieces = pieces(&record, language, chunked);
         Outcome::Changed(record, pieces, Notes { cut, secrets: redacted.count })
+    }
+
+    /// Returns the version under which another tree has this content, with the number of its chunks.
+    fn kept(self, path: &str, version: &str, content: &[u8]) -> Option<(String, usize)> {
+        if !self.elsewhere.knows(path) {
+            return None;
+        }
+        let fallback = || hash::version(content, Cut::Fallback);
+        let chunks = |version: String| {
+            let chunks = self.elsewhere.chunks(path, &version)?;
+            Some((version, chunks as usize))
+        };
+        chunks(version.to_owned()).or_else(|| chunks(fallback()))
     }
 
     /// Returns a file's content, size and modification time, or `None` if it is too large.
@@ -169,8 +189,8 @@ mod tests {
 
     fn read(folder: &Beneath, path: &str) -> Outcome {
         let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
-        let reader =
-            Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode: Mode::Changes };
+        let (mode, elsewhere) = (Mode::Changes, &Elsewhere::default());
+        let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode, elsewhere };
         reader.read(&Found { path: path.to_owned(), size: 1, modified_ns: 1 }, None)
     }
 

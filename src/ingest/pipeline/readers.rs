@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Deps, Run,
+    elsewhere::Elsewhere,
     read::{Outcome, Reader},
 };
 use crate::{
@@ -51,6 +52,7 @@ pub(super) struct Reading {
     folder: Beneath,
     max_file_bytes: u64,
     mode: Mode,
+    elsewhere: Elsewhere,
     /// Each file to read, with what the store knows of it.
     files: Vec<(Found, Option<FileRecord>)>,
     next: AtomicUsize,
@@ -91,7 +93,7 @@ impl Reading {
         run: &Run,
         deps: &Deps,
         (folder, hold): (Beneath, Hold),
-        files: Vec<Found>,
+        (files, elsewhere): (Vec<Found>, Elsewhere),
         mode: Mode,
     ) -> Self {
         let known = |file: &Found| run.index_state.get(&file.path).cloned();
@@ -100,6 +102,7 @@ impl Reading {
             folder,
             max_file_bytes: deps.max_file_bytes,
             mode,
+            elsewhere,
             files: files
                 .into_iter()
                 .map(|file| {
@@ -139,6 +142,7 @@ impl Reading {
             pulse,
             max_file_bytes: self.max_file_bytes,
             mode: self.mode,
+            elsewhere: &self.elsewhere,
         };
         while let Some((file, known)) = self.files.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if self.cancel.is_cancelled() {

@@ -1,5 +1,5 @@
-//! Writes batches to the store: new chunks first, then the deletion of old ones, then the file
-//! records, which prove that the chunks are there.
+//! Writes batches to the store: chunks first, then the file records, which prove that the chunks are there. The
+//! store takes out chunks that no record needs any more.
 
 use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
@@ -9,7 +9,7 @@ use super::{
     index_state::{IndexState, Redacted},
 };
 use crate::{
-    domain::{ChunkRecord, FileRecord, chunk_id},
+    domain::{ChunkRecord, FileRecord, RootId, chunk_id},
     ingest::{error::IngestError, skip::Skipped},
     store::{Chunk, StoreError, Vectors},
 };
@@ -52,7 +52,6 @@ pub(super) async fn write(
     while !chunks.as_slice().is_empty() {
         target.store.put_chunks(chunks.by_ref().take(CHUNKS).collect()).await?;
     }
-    remove_chunks(target, &stale(index_state, &batch.changed)).await?;
     let records: Vec<FileRecord> = batch
         .changed
         .into_iter()
@@ -66,18 +65,13 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Takes files out of the store: chunks first, so that what a record proves stays true until the
-/// record is gone.
+/// Takes files out of the store.
 pub(super) async fn remove(
     target: &Target,
     index_state: &mut IndexState,
     paths: &[String],
 ) -> Result<(), IngestError> {
     for some in paths.chunks(PATHS) {
-        let records = some.iter().filter_map(|path| index_state.get(path));
-        let all: Vec<Uuid> =
-            records.flat_map(|record| record.chunk_ids(0..record.chunks)).collect();
-        remove_chunks(target, &all).await?;
         target.store.remove_files(target.root, some.to_vec()).await?;
         index_state.removed(some);
     }
@@ -92,18 +86,8 @@ pub(super) async fn remove_chunks(target: &Target, ids: &[Uuid]) -> Result<(), S
     Ok(())
 }
 
-/// Names the old chunks of changed files that no new ones have replaced.
-fn stale(index_state: &IndexState, changed: &[FileRecord]) -> Vec<Uuid> {
-    let old = changed.iter().filter_map(|new| Some((index_state.get(&new.path)?, new)));
-    old.flat_map(|(old, new)| {
-        let replaced = if old.version == new.version { new.chunks } else { 0 };
-        old.chunk_ids(replaced..old.chunks)
-    })
-    .collect()
-}
-
 /// Returns the chunk at a place in its file, from 0.
-pub(super) fn chunk(record: ChunkRecord, place: usize, vectors: Vectors) -> Chunk {
-    let id = chunk_id(record.root, &record.path, &record.version, place);
+pub(super) fn chunk(owner: RootId, record: ChunkRecord, place: usize, vectors: Vectors) -> Chunk {
+    let id = chunk_id(owner, &record.path, &record.version, place);
     Chunk { id, record, vectors }
 }

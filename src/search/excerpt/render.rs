@@ -123,12 +123,26 @@ fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
         Stale::Changed => "changed since indexed: read the file",
         Stale::Deleted => "deleted since indexed",
     });
-    let notes: Vec<&str> = known.into_iter().chain(stale).collect();
+    let also = also_in(&first.also_in);
+    let notes: Vec<&str> = known.into_iter().chain(stale).chain(also.as_deref()).collect();
     if !notes.is_empty() {
         let _ = write!(line, " ({})", notes.join(", "));
     }
     line.push('\n');
     line
+}
+
+/// Names other trees of the repository that have the same code.
+fn also_in(trees: &[String]) -> Option<String> {
+    /// More are only counted.
+    const MAX_NAMED: usize = 3;
+    let named = trees.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS));
+    let named = named.collect::<Vec<_>>().join(", ");
+    match trees.len().saturating_sub(MAX_NAMED) {
+        _ if trees.is_empty() => None,
+        0 => Some(format!("also in {named}")),
+        more => Some(format!("also in {named} and {more} more")),
+    }
 }
 
 /// One line that names what is nowhere, if anything is.

@@ -53,6 +53,7 @@ mod tests {
                 record: record(path, None, ""),
                 score: *score,
                 parts: Parts::default(),
+                also: Vec::new(),
             })
             .collect();
         let [one, two, weak] = of_files(&candidates, &[0, 1, 1, 2, 2])[..] else { panic!() };

@@ -122,6 +122,7 @@ mod tests {
                 record: record("src/net.rs", Some("Client::open"), text),
                 score: 0.5,
                 parts: Parts::default(),
+                also: Vec::new(),
             })
             .collect();
         shares(&candidates, intent)

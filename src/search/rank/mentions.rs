@@ -98,7 +98,13 @@ mod tests {
                 |name: &&str| if name.is_empty() { vec![] } else { vec![(*name).to_owned()] };
             let (defines, bases) = (names(defines), names(base));
             let record = ChunkRecord { defines, bases, ..record(path, None, text) };
-            Candidate { id: Uuid::from_u128(id), record, score: *score, parts: Parts::default() }
+            Candidate {
+                id: Uuid::from_u128(id),
+                record,
+                score: *score,
+                parts: Parts::default(),
+                also: Vec::new(),
+            }
         };
         let candidates = chunks.iter().zip(1..).map(candidate).collect();
         let ranked = rank(candidates, &Intent::of(question), &Weights::SHIPPED, 9);

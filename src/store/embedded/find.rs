@@ -173,7 +173,7 @@ impl State {
         best.all.sort_unstable_by(|a, b| self.order(*a, *b));
         let scored = |(score, at): (f32, At)| {
             let id = self.id(at).ok_or(ErrorKind::InvalidData)?;
-            Ok(Scored { id, score, record: self.record(at)? })
+            Ok(Scored { id, score, record: self.record(at)?, also: Vec::new() })
         };
         best.all.into_iter().map(scored).collect()
     }

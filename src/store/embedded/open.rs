@@ -97,8 +97,13 @@ fn open_once(
     let Opened { segments, lost } = segments(folder, &manifest, wanted.compare)?;
     if let Some(reason) = reason(&lost) {
         refuse_unless(wanted.repairs, folder, &reason)?;
-        let of_lost = lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied());
-        damaged.extend(of_lost);
+        let of_lost: BTreeSet<RootId> =
+            lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied()).collect();
+        let is_hurt = |root: &&Root| {
+            let ids = [root.id, root.owner(), RootId::former(root.owner())];
+            ids.iter().any(|id| of_lost.contains(id))
+        };
+        damaged.extend(manifest.roots.iter().filter(is_hurt).map(|root| root.id));
         let files: Vec<String> = lost.iter().flat_map(|(entry, _)| entry.files()).collect();
         aside::parts(folder, files.iter().map(String::as_str), &reason)?;
         found = Some(reason);
@@ -247,12 +252,16 @@ fn reason(lost: &[(Entry, String)]) -> Option<String> {
     }
 }
 
-/// Returns the roots that have more or fewer chunks than their last run left, and says so.
+/// Returns the roots that have more or fewer chunks than their last run left, and says so. A tree of a repository
+/// may have fewer than what is kept of that.
 fn miscounted(writer: &Writer) -> Vec<(RootId, String)> {
     let state = writer.current().get();
     let completed = state.roots.values().filter(|root| root.last_run.is_completed());
-    let counted = completed.map(|root| (root, state.count(Some(root.id))));
-    let differ = counted.filter(|(root, chunks)| *chunks != root.counts.chunks);
+    let counted = completed.map(|root| (root, state.count(Some(root.owner()))));
+    let differ = counted.filter(|(root, chunks)| {
+        let is_alone = root.repository.is_none();
+        *chunks < root.counts.chunks || (is_alone && *chunks != root.counts.chunks)
+    });
     let said = differ.map(|(root, chunks)| {
         let (name, wanted) = (&root.name, root.counts.chunks);
         (root.id, format!("`{name}` has {chunks} chunks where {wanted} belong"))

@@ -70,14 +70,18 @@ impl Live {
         self.segment.files.places(Some(of)).flat_map(|run| self.deleted_files.others(run))
     }
 
-    fn remove_root(&mut self, root: RootId) {
-        let remove = |from: &Table, deleted: &mut Arc<Places>| {
-            for place in from.places(Some(root)).flatten() {
-                Arc::make_mut(deleted).insert(place);
-            }
-        };
-        remove(&self.segment.chunks, &mut self.deleted_chunks);
-        remove(&self.segment.files, &mut self.deleted_files);
+    fn remove_chunks_of(&mut self, root: RootId) {
+        remove_all(&self.segment.chunks, &mut self.deleted_chunks, root);
+    }
+
+    fn remove_files_of(&mut self, root: RootId) {
+        remove_all(&self.segment.files, &mut self.deleted_files, root);
+    }
+}
+
+fn remove_all(from: &Table, deleted: &mut Arc<Places>, of: RootId) {
+    for place in from.places(Some(of)).flatten() {
+        Arc::make_mut(deleted).insert(place);
     }
 }
 
@@ -135,7 +139,13 @@ impl State {
 
     /// Takes out a root with all that belongs to it.
     pub(super) fn remove_root(&mut self, root: RootId) {
-        self.segments.iter_mut().for_each(|live| live.remove_root(root));
+        self.segments.iter_mut().for_each(|live| live.remove_chunks_of(root));
+        self.remove_tree(root);
+    }
+
+    /// Takes out a root with the records of its files.
+    pub(super) fn remove_tree(&mut self, root: RootId) {
+        self.segments.iter_mut().for_each(|live| live.remove_files_of(root));
         Arc::make_mut(&mut self.roots).remove(&root);
     }
 }

@@ -129,6 +129,14 @@ impl Writer {
         Ok(())
     }
 
+    /// Takes out a root with the records of its files, on disk once this returns.
+    pub(super) fn remove_tree(&mut self, root: RootId) -> Result<(), StoreError> {
+        self.change(|state| state.remove_tree(root));
+        self.commit()?;
+        self.list_roots();
+        Ok(())
+    }
+
     /// Brings the list of roots up to date that is kept apart.
     pub(super) fn list_roots(&self) {
         let roots: Vec<Root> = self.current.get().roots.values().cloned().collect();

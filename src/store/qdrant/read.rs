@@ -173,7 +173,9 @@ impl Server {
             let best = self.best(&request, limit).await?;
             let ids: Vec<Uuid> = best.iter().map(|(id, _)| *id).collect();
             let mut records = self.named(Collection::Chunks, &ids).await?;
-            let scored = |(id, score)| Some(Scored { id, score, record: records.remove(&id)? });
+            let scored = |(id, score)| {
+                Some(Scored { id, score, record: records.remove(&id)?, also: Vec::new() })
+            };
             let asked = best.len();
             found = best.into_iter().filter_map(scored).collect();
             // A point deleted between the two reads has been replaced by a newer one.

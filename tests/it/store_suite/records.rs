@@ -55,6 +55,7 @@ pub(crate) async fn records_come_back_whole(store: Store) {
         description: Some(ODD.to_owned()),
         counts: Counts { files: most, chunks: most, embedded: most },
         last_run: LastRun::Failed { reason: ODD.to_owned() },
+        repository: None,
         private_files: Some(vec![ODD.to_owned(), String::new()]),
         ..a_root("full")
     };

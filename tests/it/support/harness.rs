@@ -164,6 +164,7 @@ pub(crate) fn root(folder: &Path) -> Root {
         last_ingest_at: Some(Timestamp::now()),
         counts: Counts { files: 1, chunks: 1, embedded: 1 },
         last_run: LastRun::Completed,
+        repository: None,
         private_files: Some(Vec::new()),
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// The revision, and the hash of chunks, terms and vectors that it makes of the fixtures.
 const GOLDEN: (&str, &str) =
-    ("10-", "04226d1b62c69c75fdf6b279a92e9dc128106fe701d409cb531563c6474048bd");
+    ("11-", "04226d1b62c69c75fdf6b279a92e9dc128106fe701d409cb531563c6474048bd");
 /// A file in which values are replaced.
 const SECRETS: (&str, &str) = (
     "settings.yaml",
@@ -68,8 +68,8 @@ async fn what_is_indexed_of_a_text_moves_with_the_revision() {
 
 fn pieces_of(folder: &Beneath, path: &str) -> Vec<Piece> {
     let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
-    let reader =
-        Reader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode: Mode::Everything };
+    let (mode, elsewhere) = (Mode::Everything, &Elsewhere::default());
+    let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
     let found = Found { path: path.to_owned(), size: 1, modified_ns: 1 };
     match reader.read(&found, None) {
         Outcome::Changed(_, pieces, _) => pieces,

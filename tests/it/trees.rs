@@ -1,0 +1,434 @@
+//! Trees of one repository: what they share is kept once, each is searched as if it were alone, and nothing is
+//! left when all are gone.
+
+mod random;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use codeinfo::{
+    config::PathMap,
+    domain::{Hit, LastRun, Root, RootId, hash},
+    embed::{Builtin, Embedder},
+    evidence::Evidence,
+    ingest::{State, Status},
+    search::{Freshness, Query, Search, excerpt},
+    store::{MAX_PAGE, Trees, VectorStore},
+    task::Tasks,
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    ingest_bench::{Bench, Repo},
+    store_damage::{self, Harness},
+};
+
+const PARSE: &str =
+    "/// Reads a number.\nfn parse(text: &str) -> u32 {\n    text.trim().parse().unwrap()\n}\n";
+const PRINT: &str =
+    "/// Writes a number.\nfn print(number: u32) {\n    println!(\"{number}\");\n}\n";
+
+/// Runs git in a folder, without the settings of who runs the test.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
+    let run = Command::new("git")
+        .args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"])
+        .args([
+            "-c",
+            "init.defaultBranch=main",
+            "-c",
+            "core.autocrlf=false",
+            "-c",
+            "protocol.file.allow=always",
+        ])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .current_dir(folder)
+        .output();
+    let run = run.expect("git is needed: install it, with `apt-get install git` on Debian");
+    assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// Makes a repository of a folder, with one commit.
+pub(crate) fn commit_all(folder: &Path, message: &str) {
+    if folder.join(".git").symlink_metadata().is_err() {
+        git(folder, &["init", "--quiet"]);
+    }
+    git(folder, &["add", "--all"]);
+    git(folder, &["commit", "--quiet", "--allow-empty", "--message", message]);
+}
+
+/// Adds a worktree beside a repository.
+pub(crate) fn worktree(of: &Repo, name: &str, arguments: &[&str]) -> Repo {
+    let folder = of.0.with_file_name(name);
+    let path = folder.to_str().unwrap();
+    git(&of.0, &[&["worktree", "add", "--quiet"], arguments, &[path]].concat());
+    Repo(folder.canonicalize().unwrap())
+}
+
+/// What a tree holds, wherever it is kept: paths, lines and text.
+pub(crate) async fn held(store: &dyn VectorStore, root: RootId) -> BTreeSet<(String, u32, String)> {
+    let chunks = store.chunks(Some(root), None, MAX_PAGE).await.unwrap();
+    assert!(chunks.iter().all(|stored| stored.record.root == root));
+    let place = |stored: codeinfo::store::Stored| {
+        (stored.record.path, stored.record.start_line, stored.record.text)
+    };
+    chunks.into_iter().map(place).collect()
+}
+
+async fn count(bench: &Bench) -> u64 {
+    bench.store.count(None).await.unwrap()
+}
+
+async fn root(bench: &Bench, repo: &Repo) -> Root {
+    let roots = bench.store.roots().await.unwrap();
+    roots.into_iter().find(|root| root.path == repo.0).unwrap()
+}
+
+async fn paths(bench: &Bench, repo: &Repo) -> Vec<String> {
+    let held = held(bench.store.as_ref(), root(bench, repo).await.id).await;
+    held.into_iter().map(|(path, ..)| path).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+async fn vector(text: &str) -> Vec<f32> {
+    let embedder = Builtin::load(Tasks::default()).unwrap();
+    embedder.query(text.to_owned()).await.unwrap()
+}
+
+fn embedded(status: &Status) -> u64 {
+    assert!(matches!(status.state, State::Completed | State::Skipped), "{status:?}");
+    status.counts.embedded
+}
+
+/// A repository with two files, indexed.
+async fn scene() -> (Bench, Repo) {
+    let bench = Bench::new().await;
+    let main = bench.repo("main", &[("parse.rs", PARSE), ("print.rs", PRINT)]);
+    commit_all(&main.0, "Begin");
+    assert_eq!(embedded(&bench.ingest(&main).await), 2);
+    (bench, main)
+}
+
+#[tokio::test]
+async fn a_worktree_embeds_only_what_no_tree_has() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    let status = bench.ingest(&tree).await;
+    assert_eq!((embedded(&status), status.counts.files, status.counts.chunks), (0, 2, 2));
+    assert_eq!(count(&bench).await, 2);
+    assert_eq!(root(&bench, &tree).await.repository, Some(root(&bench, &main).await.id));
+
+    tree.write("print.rs", &PRINT.replace("number", "amount"));
+    tree.write("new.rs", "fn new() {}\n");
+    assert_eq!(embedded(&bench.ingest(&tree).await), 2);
+    // What the tree had before is what the other one has.
+    assert_eq!(count(&bench).await, 4);
+    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(paths(&bench, &tree).await, ["new.rs", "parse.rs", "print.rs"]);
+    let of_tree = held(bench.store.as_ref(), root(&bench, &tree).await.id).await;
+    assert!(of_tree.iter().any(|(path, _, text)| path == "print.rs" && text.contains("amount")));
+    let of_main = held(bench.store.as_ref(), root(&bench, &main).await.id).await;
+    assert!(of_main.iter().any(|(path, _, text)| path == "print.rs" && text.contains("number")));
+}
+
+#[tokio::test]
+async fn a_search_of_one_tree_finds_what_it_has_and_one_of_all_finds_it_once() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    tree.write("print.rs", &PRINT.replace("number", "amount"));
+    bench.ingest(&tree).await;
+    let (main, tree) = (root(&bench, &main).await.id, root(&bench, &tree).await.id);
+    let vector = vector("Writes a number.").await;
+    for (of, expected) in [(main, "number"), (tree, "amount")] {
+        let found = bench.store.nearest(vector.clone(), Some(of), 10).await.unwrap();
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|one| one.record.root == of && one.also.is_empty()));
+        let print = found.iter().find(|one| one.record.path == "print.rs").unwrap();
+        assert!(print.record.text.contains(expected));
+        // As few as are asked for, and the nearest of them.
+        let best = bench.store.nearest(vector.clone(), Some(of), 1).await.unwrap();
+        assert_eq!(best, found[..1]);
+    }
+    let all = bench.store.nearest(vector, None, 10).await.unwrap();
+    let mut places: Vec<(&str, RootId, usize)> =
+        all.iter().map(|one| (one.record.path.as_str(), one.record.root, one.also.len())).collect();
+    places.sort_unstable();
+    let mut expected = [("parse.rs", main, 1), ("print.rs", main, 0), ("print.rs", tree, 0)];
+    expected.sort_unstable();
+    assert_eq!(places, expected);
+}
+
+#[tokio::test]
+async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
+    let (bench, main) = scene().await;
+    for number in 1..6 {
+        let tree = worktree(&main, &format!("tree{number}"), &["--detach"]);
+        bench.ingest(&tree).await;
+    }
+    let tree = worktree(&main, "topic", &["-b", "topic"]);
+    tree.write("print.rs", &PRINT.replace("number:", "amount:"));
+    bench.ingest(&tree).await;
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let find = async |query: &str, of: Option<&str>| {
+        let query = Query::new(query, of, Some(10)).unwrap();
+        search.find(&query).await.unwrap()
+    };
+    let found = find("Reads a number.", None).await;
+    let parse: Vec<&Hit> = found.hits.iter().filter(|hit| hit.rel_path == "parse.rs").collect();
+    let others = ["topic", "tree1", "tree2", "tree3", "tree4", "tree5"];
+    assert_eq!((parse.len(), parse[0].repo.as_str()), (1, "main"));
+    assert_eq!(parse[0].also_in, others);
+    let text = excerpt(&found, "parse", &Freshness::default(), &BTreeSet::new(), 4000).text;
+    assert!(text.contains("(also in topic, tree1, tree2 and 3 more)"), "{text}");
+    // Of two versions of one function, the better.
+    let print = found.hits.iter().filter(|hit| hit.rel_path == "print.rs").count();
+    assert_eq!(print, 1);
+    let found = find("Writes a number.", Some("topic")).await;
+    let best = &found.hits[0];
+    assert!(best.chunk.contains("amount:") && best.repo == "topic" && best.also_in.is_empty());
+
+    let evidence = Evidence::new(Arc::clone(&bench.store), PathMap::default());
+    let uses = evidence.uses("print", None).await.unwrap();
+    assert_eq!((uses.count, uses.files), (2, 2));
+    assert_eq!(evidence.uses("parse", None).await.unwrap().count, 2);
+    assert_eq!(evidence.uses("parse", Some("topic")).await.unwrap().count, 2);
+}
+
+#[tokio::test]
+async fn switching_a_branch_embeds_what_is_new_and_switching_back_nothing() {
+    let (bench, main) = scene().await;
+    git(&main.0, &["switch", "--quiet", "-c", "topic"]);
+    main.write("print.rs", &PRINT.replace("number", "amount"));
+    fs::remove_file(main.at("parse.rs")).unwrap();
+    commit_all(&main.0, "Change");
+    assert_eq!(embedded(&bench.ingest(&main).await), 1);
+    assert_eq!(paths(&bench, &main).await, ["print.rs"]);
+    for (branch, expected) in [("main", 2), ("topic", 1), ("main", 2)] {
+        git(&main.0, &["switch", "--quiet", branch]);
+        assert_eq!(embedded(&bench.ingest(&main).await), 0, "{branch}");
+        assert_eq!(paths(&bench, &main).await.len(), expected);
+        let root = root(&bench, &main).await;
+        assert_eq!(bench.store.count(Some(root.id)).await.unwrap(), expected as u64);
+        let vector = vector("Writes a number.").await;
+        let found = bench.store.nearest(vector, None, 10).await.unwrap();
+        assert_eq!(found.len(), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_is_in_no_repository_keeps_nothing_of_the_past() {
+    let bench = Bench::new().await;
+    let plain = bench.repo("plain", &[("parse.rs", PARSE)]);
+    bench.ingest(&plain).await;
+    plain.write("parse.rs", PRINT);
+    assert_eq!(embedded(&bench.ingest(&plain).await), 1);
+    assert_eq!(count(&bench).await, 1);
+    fs::remove_file(plain.at("parse.rs")).unwrap();
+    bench.ingest(&plain).await;
+    assert_eq!(count(&bench).await, 0);
+    assert_eq!(root(&bench, &plain).await.repository, None);
+}
+
+#[tokio::test]
+async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing() {
+    for first in ["main", "tree"] {
+        let (bench, main) = scene().await;
+        let tree = worktree(&main, "tree", &["-b", "topic"]);
+        tree.write("print.rs", &PRINT.replace("number", "amount"));
+        bench.ingest(&tree).await;
+        tree.write("print.rs", &PRINT.replace("number", "figure"));
+        bench.ingest(&tree).await;
+        bench.ingest.remove(first).await.unwrap();
+        // What it alone had goes at once; what the tree had before stays.
+        assert_eq!(count(&bench).await, 3, "{first}");
+        let left = if first == "main" { &tree } else { &main };
+        assert_eq!(paths(&bench, left).await, ["parse.rs", "print.rs"]);
+        assert_eq!(embedded(&bench.ingest(left).await), 0);
+        let last = root(&bench, left).await;
+        bench.ingest.remove(&last.name).await.unwrap();
+        assert_eq!(count(&bench).await, 0, "{first}");
+        for root in [last.id, RootId::of(&main.0), RootId::former(RootId::of(&main.0))] {
+            assert!(bench.store.files(root).await.unwrap().is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_module_is_a_repository_of_its_own_and_so_is_a_bare_ones_worktree() {
+    let (bench, main) = scene().await;
+    let user = bench.repo("user", &[("use.rs", "fn used() {}\n")]);
+    commit_all(&user.0, "Begin");
+    git(&user.0, &["submodule", "--quiet", "add", main.0.to_str().unwrap(), "module"]);
+    let module = Repo(user.at("module"));
+    bench.ingest(&module).await;
+    assert_eq!(root(&bench, &module).await.repository, Some(RootId::of(&module.0)));
+
+    let bare = main.0.with_file_name("bare.git");
+    git(&main.0, &["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
+    let trees = ["one", "two"].map(|name| worktree(&Repo(bare.clone()), name, &["-b", name]));
+    bench.ingest(&trees[0]).await;
+    assert_eq!(embedded(&bench.ingest(&trees[1]).await), 0);
+    assert_eq!(root(&bench, &trees[1]).await.repository, Some(RootId::of(&bare)));
+}
+
+#[tokio::test]
+async fn a_folder_that_becomes_a_worktree_moves_to_its_repository() {
+    let (bench, main) = scene().await;
+    let tree = bench.repo("tree", &[("parse.rs", PARSE), ("own.rs", "fn own() {}\n")]);
+    assert_eq!(embedded(&bench.ingest(&tree).await), 2);
+    assert_eq!(count(&bench).await, 4);
+    let made = worktree(&main, "made", &["-b", "topic"]);
+    for entry in fs::read_dir(&tree.0).unwrap() {
+        fs::copy(entry.as_ref().unwrap().path(), made.0.join(entry.unwrap().file_name())).unwrap();
+    }
+    fs::remove_dir_all(&tree.0).unwrap();
+    git(&main.0, &["worktree", "move", made.0.to_str().unwrap(), tree.0.to_str().unwrap()]);
+    assert_eq!(embedded(&bench.ingest(&tree).await), 1);
+    assert_eq!(count(&bench).await, 3);
+    assert_eq!(paths(&bench, &tree).await, ["own.rs", "parse.rs", "print.rs"]);
+}
+
+#[tokio::test]
+async fn a_worktree_that_was_removed_behind_our_back_leaves_the_others_as_they_are() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    bench.ingest(&tree).await;
+    let path = tree.0.to_str().unwrap().to_owned();
+    git(&main.0, &["worktree", "remove", "--force", &path]);
+    git(&main.0, &["gc", "--quiet"]);
+    assert!(bench.ingest.start(crate::ingest_bench::request(&PathBuf::from(&path))).await.is_err());
+    assert_eq!(embedded(&bench.ingest(&main).await), 0);
+    bench.ingest.remove(&path).await.unwrap();
+    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    assert_eq!(count(&bench).await, 2);
+}
+
+#[tokio::test]
+async fn what_a_path_had_long_ago_goes_when_a_run_ends() {
+    let (bench, main) = scene().await;
+    main.write("print.rs", &PRINT.replace("number", "amount"));
+    bench.ingest(&main).await;
+    let former = RootId::former(RootId::of(&main.0));
+    let mut kept = bench.store.files(former).await.unwrap();
+    assert_eq!((kept.len(), count(&bench).await), (1, 3));
+    // Another store looks at once, and finds it younger than a week.
+    let store = Trees::over(Arc::clone(&bench.store), false, bench.tasks.clone());
+    let root = root(&bench, &main).await;
+    store.put_root(root.clone()).await.unwrap();
+    assert_eq!(count(&bench).await, 3);
+    kept[0].modified_ns -= 8 * 24 * 3600 * 1_000_000_000;
+    bench.store.put_files(kept).await.unwrap();
+    let store = Trees::over(Arc::clone(&bench.store), false, bench.tasks.clone());
+    store.put_root(root).await.unwrap();
+    assert_eq!(count(&bench).await, 2);
+    assert!(bench.store.files(former).await.unwrap().is_empty());
+    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+}
+
+#[tokio::test]
+async fn what_is_not_whole_is_not_taken_for_what_was_there_before() {
+    let (bench, main) = scene().await;
+    let root = root(&bench, &main).await;
+    let before = held(bench.store.as_ref(), root.id).await;
+    let all = bench.store.chunks(Some(root.id), None, 10).await.unwrap();
+    bench.store.remove_chunks(vec![all[0].id]).await.unwrap();
+    let interrupted = Root { last_run: LastRun::Interrupted, ..root.clone() };
+    bench.store.put_root(interrupted).await.unwrap();
+    assert_eq!(embedded(&bench.ingest(&main).await), 1);
+    assert_eq!(held(bench.store.as_ref(), root.id).await, before);
+    assert!(bench.store.files(RootId::former(root.owner())).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_former_revision_indexed_is_not_kept_for_later() {
+    let (bench, main) = scene().await;
+    let root = root(&bench, &main).await;
+    let mut files = bench.store.files(root.id).await.unwrap();
+    for file in &mut files {
+        file.version = file.version.replacen(hash::REVISION, "1-", 1);
+    }
+    // Their chunks go with the version that they are of.
+    bench.store.put_files(files).await.unwrap();
+    let kept = RootId::former(root.owner());
+    let kept = bench.store.files(kept).await.unwrap();
+    assert_eq!((kept.len(), count(&bench).await), (2, 2));
+    assert_eq!(embedded(&bench.ingest(&main).await), 0);
+    let kept = bench.store.files(RootId::former(root.owner())).await.unwrap();
+    assert!(kept.iter().all(|file| hash::is_current(&file.version)), "{kept:?}");
+    assert_eq!(count(&bench).await, 2);
+}
+
+#[tokio::test]
+async fn a_tree_whose_index_is_damaged_proves_nothing_to_others() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    let damaged = Root { last_run: LastRun::Damaged, ..root(&bench, &main).await };
+    let all = bench.store.chunks(Some(damaged.id), None, 10).await.unwrap();
+    bench.store.remove_chunks(all.into_iter().map(|stored| stored.id).collect()).await.unwrap();
+    bench.store.put_root(damaged).await.unwrap();
+    assert_eq!(embedded(&bench.ingest(&tree).await), 2);
+    assert_eq!(paths(&bench, &tree).await, ["parse.rs", "print.rs"]);
+    // By then, nothing of the other one is missing.
+    assert_eq!(embedded(&bench.ingest(&main).await), 0);
+    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+}
+
+#[tokio::test]
+async fn damage_is_made_good_in_all_trees_that_it_hurts() {
+    let folder = TempDir::new().unwrap();
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let (data, main) = (folder.path().join("data"), Repo(folder.path().join("repos/main")));
+    fs::create_dir(&data).unwrap();
+    for number in 0..20 {
+        main.write(&format!("f{number}.rs"), &PARSE.replace("parse", &format!("parse_{number}")));
+    }
+    commit_all(&main.0, "Begin");
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    tree.write("f3.rs", PRINT);
+    let harness = Harness::open(&data, &embedder, 4096).await;
+    for (repo, name) in [(&main, "main"), (&tree, "tree")] {
+        harness.ingest(&repo.0, name).await;
+    }
+    // Something that the trees had, too.
+    main.write("f4.rs", PRINT);
+    harness.ingest(&main.0, "main").await;
+    let ids = harness.store.roots().await.unwrap().into_iter().map(|root| root.id);
+    let mut before = Vec::new();
+    for id in ids {
+        before.push((id, held(harness.store.as_ref(), id).await));
+    }
+    harness.close().await;
+    let mut files = Vec::new();
+    store_damage::files(&data.join("store"), &mut files);
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "segment"));
+    assert!(!files.is_empty());
+    for (number, file) in files.iter().enumerate() {
+        let copy = folder.path().join(format!("copy{number}"));
+        store_damage::copy(&data, &copy).await;
+        let at = copy.join(file.strip_prefix(&data).unwrap());
+        let mut bytes = fs::read(&at).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&at, bytes).unwrap();
+        let harness = Harness::open(&copy, &embedder, 4096).await;
+        let hurt = harness.store.roots().await.unwrap();
+        assert!(hurt.iter().any(|root| root.last_run == LastRun::Damaged), "{hurt:?}");
+        tokio::time::timeout(Duration::from_mins(1), harness.ingest.repair())
+            .await
+            .unwrap()
+            .unwrap();
+        for (id, held_before) in &before {
+            assert_eq!(held(harness.store.as_ref(), *id).await, *held_before, "{number}");
+        }
+        harness.close().await;
+    }
+}

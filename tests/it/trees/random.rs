@@ -1,0 +1,185 @@
+//! Any sequence of commits, switches, edits, runs, removals and failures over three trees: each tree holds what an
+//! index of it alone holds, no content is kept twice, and nothing is left when all trees are gone.
+
+use std::{collections::HashSet, fs, sync::Arc};
+
+use codeinfo::{
+    domain::{Root, RootId},
+    ingest::{Ingest, State},
+    store::{MAX_PAGE, VectorStore},
+};
+
+use super::{commit_all, git, held, worktree};
+use crate::{
+    ingest_bench::{Bench, Faults, Repo, request},
+    ingest_qdrant::Process,
+    store_damage::next,
+    support::qdrant::fixture::Fixture,
+};
+
+const FILES: [&str; 5] = ["a.rs", "b.rs", "sub/c.rs", "sub/d.md", "e.txt"];
+const STEPS: usize = 40;
+
+/// An index of trees.
+struct Index {
+    store: Arc<dyn VectorStore>,
+    ingest: Ingest,
+    /// Writes that fail, where the engine can be made to.
+    faults: Option<Arc<Faults>>,
+}
+
+impl Index {
+    async fn run(&self, tree: &Repo) -> State {
+        let run = self.ingest.start(request(&tree.0)).await.unwrap();
+        let mut status = self.ingest.watch(run).unwrap();
+        let ended = status.wait_for(|status| status.state.is_final()).await.unwrap();
+        ended.state
+    }
+
+    async fn root(&self, tree: &Repo) -> Option<Root> {
+        let roots = self.store.roots().await.unwrap();
+        roots.into_iter().find(|root| root.path == tree.0)
+    }
+
+    /// Whatever happens to one tree.
+    async fn step(&self, seed: &mut u64, trees: &[Repo; 3]) -> String {
+        let mut any = |of: usize| usize::try_from(next(seed)).unwrap_or_default() % of;
+        let (at, file, content, action) = (any(3), FILES[any(5)], any(4), any(12));
+        let writes = any(7);
+        let tree = &trees[at];
+        match action {
+            0..4 => {
+                // Some contents are longer than a chunk.
+                let text = format!("fn f{content}() {{ g{content}() }}\n\n");
+                tree.write(file, &text.repeat(1 + content * 60));
+                format!("{at}: write {content} to {file}")
+            }
+            4 => {
+                fs::remove_file(tree.at(file)).ok();
+                format!("{at}: remove {file}")
+            }
+            5 => {
+                commit_all(&tree.0, "Change");
+                format!("{at}: commit")
+            }
+            6 => {
+                let to = ["one", "two", "three"][content % 3];
+                commit_all(&tree.0, "Keep");
+                git(&tree.0, &["switch", "--quiet", "--detach", to]);
+                format!("{at}: switch to {to}")
+            }
+            7 => {
+                if let Some(root) = self.root(tree).await {
+                    self.ingest.remove(&root.name).await.unwrap();
+                }
+                format!("{at}: forget")
+            }
+            8 => {
+                let Some(faults) = &self.faults else { return String::new() };
+                faults.fail_after(writes);
+                let state = match self.ingest.start(request(&tree.0)).await {
+                    Ok(_) => self.run(tree).await,
+                    Err(_) => State::Error,
+                };
+                faults.fail_never();
+                format!("{at}: run of {writes} writes, {state:?}")
+            }
+            9 => {
+                let Some(faults) = &self.faults else { return String::new() };
+                let Some(root) = self.root(tree).await else { return String::new() };
+                faults.fail_after(writes);
+                let removed = self.ingest.remove(&root.name).await.is_ok();
+                faults.fail_never();
+                format!("{at}: forget with {writes} writes, {removed}")
+            }
+            _ => format!("{at}: run, {:?}", self.run(tree).await),
+        }
+    }
+
+    /// Compares a tree with an index of it alone.
+    async fn compare(&self, tree: &Repo, steps: &[String]) {
+        assert!(matches!(self.run(tree).await, State::Completed | State::Skipped), "{steps:#?}");
+        let id = RootId::of(&tree.0);
+        let fresh = Bench::new().await;
+        fresh.ingest(tree).await;
+        let expected = held(fresh.store.as_ref(), id).await;
+        assert_eq!(
+            held(self.store.as_ref(), id).await,
+            expected,
+            "{} {steps:#?}",
+            tree.0.display()
+        );
+        let counts = fresh.root().await.counts;
+        let root = self.root(tree).await.unwrap();
+        assert_eq!(
+            (root.counts.files, root.counts.chunks),
+            (counts.files, counts.chunks),
+            "{steps:#?}"
+        );
+    }
+}
+
+/// Takes some steps and compares after each tenth.
+async fn hold(index: Index, scene: &Bench, mut seed: u64) {
+    let main = scene.repo(&format!("main{seed}"), &[("a.rs", "fn a() {}\n")]);
+    commit_all(&main.0, "Begin");
+    for branch in ["one", "two", "three"] {
+        git(&main.0, &["branch", branch]);
+    }
+    let name = |number: u32| format!("tree{seed}-{number}");
+    let others = [1, 2].map(|number| worktree(&main, &name(number), &["--detach"]));
+    let [one, two] = others;
+    let trees = [main, one, two];
+    let owner = RootId::of(&trees[0].0);
+    let mut steps = Vec::new();
+    for step in 0..STEPS {
+        steps.push(index.step(&mut seed, &trees).await);
+        if step % 10 == 9 {
+            for tree in &trees {
+                if index.root(tree).await.is_some() {
+                    index.compare(tree, &steps).await;
+                }
+            }
+            let kept = index.store.kept(owner, None, MAX_PAGE).await.unwrap();
+            let mut places = HashSet::new();
+            for stored in kept {
+                let record = stored.record;
+                let place = (record.path, record.version, record.start_line);
+                assert!(places.insert(place.clone()), "{place:?} {steps:#?}");
+            }
+        }
+    }
+    for tree in &trees {
+        if let Some(root) = index.root(tree).await {
+            index.ingest.remove(&root.name).await.unwrap();
+        }
+    }
+    let left = index.store.kept(owner, None, MAX_PAGE).await.unwrap();
+    assert!(left.is_empty(), "{left:?} {steps:#?}");
+    for root in [owner, RootId::former(owner)] {
+        assert!(index.store.files(root).await.unwrap().is_empty(), "{steps:#?}");
+    }
+    assert_eq!(index.store.count(None).await.unwrap(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tree_holds_what_it_alone_would_in_the_embedded_store() {
+    for seed in 1..7 {
+        let bench = Bench::new().await;
+        let index = Index {
+            store: Arc::clone(&bench.store),
+            ingest: bench.ingest.clone(),
+            faults: Some(Arc::clone(&bench.faults)),
+        };
+        hold(index, &bench, seed).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tree_holds_what_it_alone_would_on_a_server() {
+    for seed in 11..13 {
+        let (fixture, scene) = (Fixture::new(), Bench::new().await);
+        let Process { store, ingest } = Process::new(&fixture, "one").await;
+        hold(Index { store, ingest, faults: None }, &scene, seed).await;
+    }
+}
