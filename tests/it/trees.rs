@@ -50,6 +50,10 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
         .args(arguments)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
+        // Set where a hook runs the tests.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
         .current_dir(folder)
         .output();
     let run = run.expect("git is needed: install it, with `apt-get install git` on Debian");
@@ -260,6 +264,32 @@ async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing(
             assert!(bench.store.files(root).await.unwrap().is_empty());
         }
     }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn modes_renames_and_ends_of_lines_cost_what_they_change() {
+    use std::os::unix::fs::PermissionsExt;
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["--detach"]);
+    fs::set_permissions(tree.at("parse.rs"), fs::Permissions::from_mode(0o755)).unwrap();
+    commit_all(&tree.0, "Make it a program");
+    assert_eq!(embedded(&bench.ingest(&tree).await), 0);
+    // Another path is another piece, as its name counts.
+    git(&tree.0, &["mv", "print.rs", "write.rs"]);
+    commit_all(&tree.0, "Rename");
+    let (status, _) = tokio::join!(bench.ingest(&tree), async {
+        let folder = main.0.clone();
+        let collect = move || git(&folder, &["gc", "--quiet", "--prune=now"]);
+        tokio::task::spawn_blocking(collect).await.unwrap()
+    });
+    assert_eq!(embedded(&status), 1);
+    assert_eq!(paths(&bench, &tree).await, ["parse.rs", "write.rs"]);
+    tree.write("parse.rs", &PARSE.replace('\n', "\r\n"));
+    assert_eq!(embedded(&bench.ingest(&tree).await), 1);
+    git(&tree.0, &["checkout", "--quiet", "parse.rs"]);
+    assert_eq!(embedded(&bench.ingest(&tree).await), 0);
+    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
 }
 
 #[tokio::test]
