@@ -2,8 +2,10 @@
 //! folder was when it was last opened.
 //!
 //! A root is opened once in a run, and everything below it through that handle: with `openat2`, or
-//! part by part where a kernel or a container's filter lacks it. Nothing waits for a pipe.
+//! part by part where a kernel or a container's filter lacks it. Nothing waits for a pipe. What lies in a
+//! commit is opened the same way, and read from the objects of its repository.
 
+mod commit;
 #[cfg(unix)]
 mod handles;
 #[cfg(not(unix))]
@@ -11,11 +13,15 @@ mod paths;
 
 use std::{
     ffi::OsString,
-    fs::{File, Metadata},
+    fs,
     io::{self, Read},
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
+
+use crate::domain::{self, Root};
+
+pub(crate) use commit::{Fault, Objects, fault};
 
 #[cfg(unix)]
 use handles as system;
@@ -28,7 +34,13 @@ pub(crate) const PIECE: u64 = 1 << 20;
 /// A root that was opened once, so that it stays the same folder during a run. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Beneath {
-    top: Arc<system::Top>,
+    top: Top,
+}
+
+#[derive(Debug, Clone)]
+enum Top {
+    Folder(Arc<system::Top>),
+    Commit(Arc<commit::Top>),
 }
 
 /// What an entry of a folder is, without following it.
@@ -36,6 +48,8 @@ pub(crate) struct Beneath {
 pub(crate) enum Kind {
     File,
     Folder,
+    /// Another repository in a commit, of which it names a commit alone.
+    Module,
     /// A link, a pipe, a socket or a device.
     Other,
 }
@@ -51,24 +65,64 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) size: u64,
-    /// As [`crate::domain::modified_ns`] has it.
+    /// As [`crate::domain::modified_ns`] has it; of a commit, a number that follows from the content.
     pub(crate) modified_ns: u64,
 }
 
 /// An opened folder.
 pub(crate) struct Folder {
-    opened: system::Folder,
+    opened: Opened,
+}
+
+enum Opened {
+    Folder(system::Folder),
+    Commit(commit::Folder),
+}
+
+/// An opened file.
+pub(crate) struct File {
+    content: Content,
+}
+
+enum Content {
+    File(fs::File),
+    /// The whole content, of a commit.
+    Bytes(io::Cursor<Vec<u8>>),
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.content {
+            Content::File(file) => file.read(buffer),
+            Content::Bytes(bytes) => bytes.read(buffer),
+        }
+    }
 }
 
 impl Beneath {
     /// Opens a root, which is itself no link.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { top: Arc::new(system::Top::open(root)?) })
+        Ok(Self { top: Top::Folder(Arc::new(system::Top::open(root)?)) })
+    }
+
+    /// Opens what is indexed as `root`: a folder, or a commit.
+    pub(crate) fn of(root: &Root) -> io::Result<Self> {
+        match &root.revision {
+            None => Self::open(&root.path),
+            Some(revision) => {
+                let top = commit::Top::open(&revision.store, &revision.commit)?;
+                Ok(Self { top: Top::Commit(Arc::new(top)) })
+            }
+        }
     }
 
     /// Opens a folder by its path below the root; the root itself has an empty one.
     pub(crate) fn folder(&self, path: &Path) -> io::Result<Folder> {
-        Ok(Folder { opened: self.top.folder(path)? })
+        let opened = match &self.top {
+            Top::Folder(top) => Opened::Folder(top.folder(path)?),
+            Top::Commit(top) => Opened::Commit(commit::Top::folder(top, path)?),
+        };
+        Ok(Folder { opened })
     }
 
     /// Whether anything has a path below the root, without opening it. What a link leads to is not looked
@@ -94,30 +148,51 @@ impl Beneath {
     }
 
     /// Opens a regular file by its path below the root. Does not wait for a pipe's writer.
-    pub(crate) fn file(&self, path: &Path) -> io::Result<(File, Metadata)> {
-        let opened = self.top.file(path)?;
-        let metadata = opened.metadata()?;
-        if !metadata.is_file() {
-            return Err(io::Error::other("it is no regular file"));
-        }
-        Ok((opened, metadata))
+    pub(crate) fn file(&self, path: &Path) -> io::Result<(File, Facts)> {
+        let (content, facts) = match &self.top {
+            Top::Folder(top) => {
+                let opened = top.file(path)?;
+                let metadata = opened.metadata()?;
+                if !metadata.is_file() {
+                    return Err(io::Error::other("it is no regular file"));
+                }
+                let modified_ns = domain::modified_ns(&metadata);
+                (Content::File(opened), Facts { size: metadata.len(), modified_ns })
+            }
+            Top::Commit(top) => {
+                let (bytes, facts) = top.file(path)?;
+                (Content::Bytes(io::Cursor::new(bytes)), facts)
+            }
+        };
+        Ok((File { content }, facts))
+    }
+
+    /// Whether what was opened never changes, as a commit.
+    pub(crate) fn is_fixed(&self) -> bool {
+        matches!(self.top, Top::Commit(_))
     }
 }
 
 impl Folder {
     /// Lists the folder, except `.` and `..`.
-    pub(crate) fn entries(&mut self) -> impl Iterator<Item = io::Result<Entry>> + '_ {
-        self.opened.entries()
+    pub(crate) fn entries(&mut self) -> Box<dyn Iterator<Item = io::Result<Entry>> + '_> {
+        match &mut self.opened {
+            Opened::Folder(folder) => Box::new(folder.entries()),
+            Opened::Commit(folder) => Box::new(folder.entries()),
+        }
     }
 
     /// Returns what is known of the file of this name, or `None` if it is no regular file any more.
     pub(crate) fn facts(&self, entry: &Entry) -> io::Result<Option<Facts>> {
-        self.opened.facts(&entry.name)
+        match &self.opened {
+            Opened::Folder(folder) => folder.facts(&entry.name),
+            Opened::Commit(folder) => folder.facts(&entry.name),
+        }
     }
 }
 
 /// Reads a file to its end, or to `limit` bytes. Calls `beat` before each piece.
-pub(crate) fn read(file: File, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
+pub(crate) fn read(file: impl Read, limit: u64, beat: impl Fn()) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let mut file = file.take(limit);
     loop {

@@ -27,7 +27,6 @@ mod tree;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
-    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -232,13 +231,13 @@ impl Checker {
         exact: &[Option<Meaning>],
         roots: &[Root],
     ) -> Result<HashSet<Place>, CiteError> {
-        let mut wanted: BTreeMap<usize, (PathBuf, Vec<Place>)> = BTreeMap::new();
+        let mut wanted: BTreeMap<usize, (Root, Vec<Place>)> = BTreeMap::new();
         let unknown = citations.iter().zip(asked).zip(exact).filter(|(_, exact)| exact.is_none());
         let named = unknown.filter(|((citation, _), _)| !citation.is_bare());
         let places = named.flat_map(|((_, asked), _)| asked.places());
         for place in places.take(MAX_LOOKUPS) {
             let Some(root) = roots.get(place.0) else { continue };
-            let of_root = wanted.entry(place.0).or_insert_with(|| (root.path.clone(), Vec::new()));
+            let of_root = wanted.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
             of_root.1.push(place.clone());
         }
         if wanted.is_empty() {
@@ -273,14 +272,13 @@ impl Checker {
         records: &HashMap<Place, FileRecord>,
         roots: &[Root],
     ) -> Result<HashMap<Place, File>, CiteError> {
-        let mut places: BTreeMap<usize, (PathBuf, Vec<Wanted>)> = BTreeMap::new();
+        let mut places: BTreeMap<usize, (Root, Vec<Wanted>)> = BTreeMap::new();
         let mut seen = HashSet::new();
         for place in meanings.iter().filter_map(Meaning::file) {
             if let (Some(root), Some(record)) = (roots.get(place.0), records.get(place))
                 && seen.insert(place.clone())
             {
-                let of_root =
-                    places.entry(place.0).or_insert_with(|| (root.path.clone(), Vec::new()));
+                let of_root = places.entry(place.0).or_insert_with(|| (root.clone(), Vec::new()));
                 of_root.1.push(Wanted { place: place.clone(), record: record.clone() });
             }
         }

@@ -22,7 +22,7 @@ pub use last_run::LastRun;
 pub use plain::{plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
-pub use root::{Counts, Root, UnknownRoot};
+pub use root::{Counts, Revision, Root, UnknownRoot};
 pub use segment::{CitationCounts, Segment};
 pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;

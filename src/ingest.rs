@@ -17,6 +17,7 @@ mod pipeline;
 pub mod plan;
 mod pulse;
 mod repository;
+mod revision;
 mod root;
 mod runs;
 mod scope;
@@ -196,17 +197,20 @@ impl Ingest {
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
-        let folder = root::folder(&self.shared.deps, request.path.clone()).await?;
-        let Deps { lookups, tasks, .. } = &self.shared.deps;
-        let repository = repository::of_folder(lookups, &folder, tasks.stopping()).await?;
+        let deps = &self.shared.deps;
+        let (path, revision) = root::place(deps, request.path.clone()).await?;
+        let folder = revision.as_ref().map_or(&path, |revision| &revision.folder);
+        root::outside(folder, &self.own).await?;
+        let (repository, revision) =
+            repository::of_tree((&deps.lookups, deps.tasks.stopping()), &path, revision.as_ref())
+                .await?;
         let settled = self.shared.runs().settled();
         let known = self.shared.deps.store.roots().await?;
-        root::alone_where_shown(&folder, &known, &self.paths)?;
-        root::outside(&folder, &self.own).await?;
+        root::alone_where_shown(&path, &known, &self.paths)?;
         let model_id = self.shared.deps.embedder.model().id();
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);
-        let root = root::requested(request, folder, model_id, &known, &runs)?;
+        let root = root::requested(request, (path, revision), model_id, &known, &runs)?;
         let root = Root { repository, ..root };
         self.shared.admit(&mut runs, job(root, Mode::Changes))
     }
@@ -214,9 +218,11 @@ impl Ingest {
     /// Starts a run that embeds every file of a known root again, found by name, id or path.
     pub async fn reembed(&self, root: &str) -> Result<RunId, IngestError> {
         let root = self.find(root).await?;
-        let folder = root::folder(&self.shared.deps, root.path.clone()).await?;
+        if root.revision.is_none() {
+            root::folder(&self.shared.deps, root.path.clone()).await?;
+        }
         let model_id = self.shared.deps.embedder.model().id();
-        let root = Root { path: folder, model_id, last_run: LastRun::Completed, ..root };
+        let root = Root { model_id, last_run: LastRun::Completed, ..root };
         self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))
     }
 

@@ -18,6 +18,7 @@ pub mod error;
 pub mod evidence;
 mod foreign;
 pub mod gateway;
+mod git;
 pub mod ingest;
 pub mod install;
 pub mod mcp;

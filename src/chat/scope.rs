@@ -142,6 +142,7 @@ mod tests {
             counts: Counts { files: chunks, chunks, embedded: chunks },
             last_run,
             repository: None,
+            revision: None,
             private_files: Some(Vec::new()),
         }
     }

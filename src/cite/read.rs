@@ -3,13 +3,13 @@
 use std::{
     collections::{HashMap, HashSet},
     io,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use super::{content::Content, resolve::Place};
 use crate::{
     beneath::{self, Beneath},
-    domain::{self, FileRecord, hash},
+    domain::{FileRecord, Root, hash},
 };
 
 /// Larger files are not read.
@@ -33,11 +33,11 @@ pub(super) struct File {
 }
 
 /// Reads the files of each root. Those that may not be read, or would be too much, are not in the result.
-pub(super) fn files(roots: impl Iterator<Item = (PathBuf, Vec<Wanted>)>) -> HashMap<Place, File> {
+pub(super) fn files(roots: impl Iterator<Item = (Root, Vec<Wanted>)>) -> HashMap<Place, File> {
     let mut files = HashMap::new();
     let mut room = MAX_BYTES;
     for (root, wanted) in roots {
-        let Ok(folder) = Beneath::open(&root) else { continue };
+        let Ok(folder) = Beneath::of(&root) else { continue };
         for Wanted { place, record } in wanted {
             if room < record.size {
                 continue;
@@ -52,10 +52,10 @@ pub(super) fn files(roots: impl Iterator<Item = (PathBuf, Vec<Wanted>)>) -> Hash
 }
 
 /// Returns which of some places below each root are there, whatever they are. No content is read.
-pub(super) fn present(roots: impl Iterator<Item = (PathBuf, Vec<Place>)>) -> HashSet<Place> {
+pub(super) fn present(roots: impl Iterator<Item = (Root, Vec<Place>)>) -> HashSet<Place> {
     let mut found = HashSet::new();
     for (root, places) in roots {
-        if let Ok(folder) = Beneath::open(&root) {
+        if let Ok(folder) = Beneath::of(&root) {
             found.extend(places.into_iter().filter(|(_, path)| folder.holds(Path::new(path))));
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn present(roots: impl Iterator<Item = (PathBuf, Vec<Place>)>) -> Has
 /// Reads one file; `None` if it may not be read, or is too large.
 fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
     const GONE: File = File { content: None, is_changed: true };
-    let (opened, metadata) = match folder.file(Path::new(&record.path)) {
+    let (opened, facts) = match folder.file(Path::new(&record.path)) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return None,
         // It is gone, or became a link.
@@ -76,7 +76,7 @@ fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
         return None;
     }
     let is_settled = record.modified_ns != 0
-        && record.modified_ns == domain::modified_ns(&metadata)
+        && record.modified_ns == facts.modified_ns
         && record.size == bytes.len() as u64;
     let is_changed = !is_settled && !hash::is_of(&record.version, &bytes);
     let Ok(text) = String::from_utf8(bytes) else { return Some(GONE) };

@@ -48,9 +48,9 @@ pub enum Command {
     /// Forwards to the server that runs on DATA_DIR, and starts one where none does, which stops by itself.
     /// Its log is DATA_DIR/server.log.
     Stdio(Stdio),
-    /// Index folders, or bring their indexes up to date
+    /// Index folders and commits, or bring their indexes up to date
     Ingest {
-        /// The folders
+        /// The folders; PATH@NAME is a branch, tag or commit of the git repository at PATH
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
         /// Name to show instead of the folder's; needs a single folder

@@ -17,8 +17,12 @@ pub struct Root {
     /// What the user said of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Canonical absolute path on the machine that ingests it.
+    /// Canonical absolute path on the machine that ingests it; of a commit, that of its repository with `@` and the
+    /// name of the commit after it, where nothing is.
     pub path: PathBuf,
+    /// The commit whose files are indexed, where it is not a folder that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Revision>,
     /// The git repository that it is a worktree of: the id of its main worktree. `None` for any other folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<RootId>,
@@ -37,6 +41,20 @@ pub struct Root {
     /// looked for them: former versions did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
+}
+
+/// A commit whose files are indexed as they are in the repository, whatever is checked out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revision {
+    /// The folder of the repository, by its canonical path: a work tree, or a bare repository.
+    pub folder: PathBuf,
+    /// What names the commit: a branch, a tag, or its id.
+    pub name: String,
+    /// The folder of git that holds the references and objects.
+    pub store: PathBuf,
+    /// The id of the commit that was last looked at, in full; empty before that.
+    pub commit: String,
 }
 
 impl Root {

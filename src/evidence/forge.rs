@@ -1,21 +1,11 @@
 //! Where a file can be seen on the forge that its repository comes from: read from the files of `.git`, which are
 //! whatever the repository says, without running git.
 
-use std::{io, path::Path, str};
+use std::path::Path;
 
 use url::Url;
 
-use crate::{
-    beneath::{self, Beneath},
-    domain::paths::clean,
-};
-
-/// A larger configuration is read no further.
-const MAX_CONFIG_BYTES: u64 = 256 << 10;
-/// A file of packed references has a line for each branch and tag.
-const MAX_PACKED_BYTES: u64 = 8 << 20;
-/// A reference is one line.
-const MAX_REFERENCE_BYTES: u64 = 4 << 10;
+use crate::{domain::Revision, git::Git};
 
 /// A commit of a repository on a forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,15 +47,14 @@ const LINES: &str = "#L{first}-L{last}";
 const USUAL: Style = Style { host: "", before: &["blob"], between: &[], lines: LINES };
 
 impl Forge {
-    /// Reads where the repository at `root` comes from, and which commit is checked out. Nothing where it does not
-    /// say so, or is a worktree or a module, whose `.git` lies elsewhere.
-    pub(super) fn of(root: &Path) -> Option<Self> {
-        let root = Beneath::open(root).ok()?;
-        let repository = remote(&read(&root, ".git/config", MAX_CONFIG_BYTES).ok()?)?;
-        let head = read(&root, ".git/HEAD", MAX_REFERENCE_BYTES).ok()?;
-        let commit = match head.trim().strip_prefix("ref:") {
-            None => checked(head.trim())?,
-            Some(name) => resolved(&root, name.trim())?,
+    /// Reads where the repository of a root comes from, and which commit is checked out, or indexed. Nothing where
+    /// it does not say so.
+    pub(super) fn of(folder: &Path, revision: Option<&Revision>) -> Option<Self> {
+        let git = Git::of(revision.map_or(folder, |revision| &revision.folder)).ok()??;
+        let repository = remote(&git.config().ok()?)?;
+        let commit = match revision {
+            None => git.head()?,
+            Some(revision) => revision.commit.clone(),
         };
         Some(Self { repository, commit })
     }
@@ -85,33 +74,6 @@ impl Forge {
             .extend(path.split('/'));
         Some(Permalink { address: address.into(), lines: style.lines })
     }
-}
-
-fn read(root: &Beneath, path: &str, limit: u64) -> io::Result<String> {
-    let (file, _) = root.file(Path::new(path))?;
-    let bytes = beneath::read(file, limit, || ())?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Finds the commit of a reference, in a file of its own or among the packed ones.
-fn resolved(root: &Beneath, name: &str) -> Option<String> {
-    // A path below `.git/refs`, and no other.
-    let is_reference = name.starts_with("refs/") && clean(Path::new(name))?.to_str()? == name;
-    if !is_reference {
-        return None;
-    }
-    if let Ok(commit) = read(root, &format!(".git/{name}"), MAX_REFERENCE_BYTES) {
-        return checked(commit.trim());
-    }
-    let packed = read(root, ".git/packed-refs", MAX_PACKED_BYTES).ok()?;
-    let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
-    checked(lines.find(|(_, reference)| reference.trim() == name)?.0)
-}
-
-/// Returns the name of a commit, if it is one.
-fn checked(commit: &str) -> Option<String> {
-    let is_one = matches!(commit.len(), 40 | 64) && commit.bytes().all(|b| b.is_ascii_hexdigit());
-    is_one.then(|| commit.to_ascii_lowercase())
 }
 
 /// Returns the address of `origin`, else of the first remote that is on the web.
@@ -218,7 +180,7 @@ mod tests {
         fs::create_dir_all(git.join("refs/heads/a")).unwrap();
         let write = |name: &str, text: &str| fs::write(git.join(name), text).unwrap();
         let address = || {
-            let forge = Forge::of(folder.path())?;
+            let forge = Forge::of(folder.path(), None)?;
             Some(forge.permalink("src/a b#.rs")?.address)
         };
         assert_eq!(address(), None);

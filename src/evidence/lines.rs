@@ -110,8 +110,8 @@ impl Evidence {
         }
         let file = self.file(&root, &record.path);
         let snapshot = self.snapshot(&record).await?;
-        let folder = root.path.clone();
-        let read = move || (on_disk(&folder, &record, snapshot.as_ref()), snapshot);
+        let tree = root.clone();
+        let read = move || (on_disk(&tree, &record, snapshot.as_ref()), snapshot);
         let (on_disk, snapshot) = self.blocking(read).await?;
         let (text, total, state) = match (on_disk, snapshot) {
             (OnDisk::Other(text, changed), _) => (text, 0, State::Changed(changed)),
@@ -141,8 +141,8 @@ fn clamped(Asked { first, last }: Asked, total: u32, most: u32) -> (LineRange, u
 }
 
 /// Reads a file beneath its root, never through a link.
-fn on_disk(root: &Path, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDisk {
-    let opened = Beneath::open(root).and_then(|root| root.file(Path::new(&record.path)));
+fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDisk {
+    let opened = Beneath::of(root).and_then(|tree| tree.file(Path::new(&record.path)));
     let read = opened.and_then(|(file, _)| beneath::read(file, MAX_FILE_BYTES + 1, || ()));
     let bytes = match read {
         Ok(bytes) => bytes,

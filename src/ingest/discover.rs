@@ -21,7 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use self::ignored::{Rules, Verdict};
 use super::{error::IngestError, pulse::Pulse, skip::Skipped};
-use crate::beneath::{self, Beneath};
+use crate::{
+    beneath::{self, Beneath},
+    domain::Root,
+};
 
 pub(super) use walk::Wanted;
 pub(super) use way::Way;
@@ -68,16 +71,27 @@ pub fn discover(
 
 /// Opens a root for its walk, and for reading what that finds.
 pub(super) fn open(root: &Path) -> Result<Beneath, IngestError> {
-    // A run may have waited; the walk of a file would find every file of the root gone.
-    Beneath::open(root).map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            IngestError::Path { path: root.to_owned(), reason: "cannot be read" }
-        }
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            IngestError::Path { path: root.to_owned(), reason: "is no longer a folder" }
-        }
-        _ => IngestError::Open { path: root.to_owned(), source: error },
+    Beneath::open(root).map_err(|error| unopened(root, error))
+}
+
+/// Opens a root, which may be a commit.
+pub(super) fn open_root(root: &Root) -> Result<Beneath, IngestError> {
+    Beneath::of(root).map_err(|error| match (&root.revision, beneath::fault(&error)) {
+        (Some(revision), Some(fault)) => IngestError::of_fault(revision, fault, false),
+        _ => unopened(&root.path, error),
     })
+}
+
+fn unopened(root: &Path, error: io::Error) -> IngestError {
+    let path = root.to_owned();
+    // A run may have waited; the walk of a file would find every file of the root gone.
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => IngestError::Path { path, reason: "cannot be read" },
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            IngestError::Path { path, reason: "is no longer a folder" }
+        }
+        _ => IngestError::Open { path, source: error },
+    }
 }
 
 /// Walks an opened root, or the part of it that is in scope.

@@ -2,7 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::{domain::RunId, embed::EmbedError, error::Code, store::StoreError};
+use crate::{
+    beneath::Fault,
+    domain::{Revision, RunId},
+    embed::EmbedError,
+    error::Code,
+    store::StoreError,
+};
 
 /// An ingest failure.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +16,9 @@ pub enum IngestError {
     /// The path does not name a folder that can be indexed.
     #[error("`path` `{}` {reason}", .path.display())]
     Path { path: PathBuf, reason: &'static str },
+    /// The commit cannot be indexed.
+    #[error("`{name}` of `{}` cannot be indexed: {reason}", .folder.display())]
+    Revision { folder: PathBuf, name: String, reason: String },
     /// The system does not let it be opened now.
     #[error("cannot open `{}`: {source}; see what the system is short of and ingest it again", .path.display())]
     Open {
@@ -84,6 +93,32 @@ pub enum IngestError {
 }
 
 impl IngestError {
+    /// Says why a commit cannot be indexed.
+    pub(super) fn of_revision(revision: &Revision, reason: &str) -> Self {
+        let (folder, name) = (revision.folder.clone(), revision.name.clone());
+        Self::Revision { folder, name, reason: reason.to_owned() }
+    }
+
+    /// Says why a commit could not be read, in a clone that may lack earlier ones.
+    pub(super) fn of_fault(revision: &Revision, fault: Fault, is_shallow: bool) -> Self {
+        let reason = match fault {
+            Fault::Missing if is_shallow => {
+                "the commit is not in this shallow clone; `git fetch --unshallow` gets it"
+            }
+            Fault::Missing => "the commit is not in the repository; `git fetch` may get it",
+            Fault::Borrowed => {
+                "the repository borrows objects of another one, which is not read; `git repack -a -d`, \
+                 and then removing `objects/info/alternates`, makes it whole"
+            }
+            Fault::Ambiguous => "several objects have an id that begins so; name more of it",
+            Fault::NoCommit => "it names an object that is no commit",
+            Fault::Strange => {
+                "its objects are damaged or not kept as git keeps them; see `git fsck`"
+            }
+        };
+        Self::of_revision(revision, reason)
+    }
+
     /// Says that no root is called `reference`, as far as it is shown.
     pub(super) fn unknown(reference: &str) -> Self {
         Self::RootNotFound(reference.chars().take(200).collect())
@@ -93,6 +128,7 @@ impl IngestError {
     pub fn code(&self) -> Code {
         match self {
             Self::Path { .. }
+            | Self::Revision { .. }
             | Self::ShownTwice { .. }
             | Self::Name(_)
             | Self::TooManyFiles { .. } => Code::ValidationFailed,

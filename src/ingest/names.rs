@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::IngestError;
-use crate::domain::plain_name;
+use crate::domain::{Revision, plain_name};
 
 /// The longest name, in bytes.
 const MAX_BYTES: usize = 200;
@@ -33,6 +33,25 @@ pub(super) fn of_folder(folder: &Path, is_taken: impl Fn(&str) -> bool) -> Strin
         "" => "root".to_owned(),
         name => name.to_owned(),
     };
+    free(name, is_taken)
+}
+
+/// Returns `REPOSITORY@NAME` for a commit, or that with a number after it when it is taken. Without a name of the
+/// repository, it is that of its folder.
+pub(super) fn of_revision(
+    repository: Option<&str>,
+    revision: &Revision,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
+    let of_folder = || {
+        let name = of_folder(&revision.folder, |_| false);
+        name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
+    };
+    let repository = repository.map_or_else(of_folder, str::to_owned);
+    free(format!("{repository}@{}", revision.name), is_taken)
+}
+
+fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(&name) {
         return name;
     }

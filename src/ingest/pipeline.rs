@@ -33,7 +33,7 @@ use super::{
     pulse::Watchdog,
     repository::{self, Turns},
     scope::Scope,
-    skip::{Missing, Reason},
+    skip::Missing,
     status::{Found as AtEnd, Progress, State},
 };
 use crate::{
@@ -115,8 +115,11 @@ pub(super) async fn run(
     progress: Progress,
     cancel: CancellationToken,
 ) -> Result<State, IngestError> {
-    let (path, stopping) = (job.root.path.clone(), deps.tasks.stopping());
-    job.root.repository = repository::of_folder(&deps.lookups, &path, stopping).await?;
+    let Root { path, revision, .. } = &job.root;
+    let (repository, revision) =
+        repository::of_tree((&deps.lookups, deps.tasks.stopping()), path, revision.as_ref())
+            .await?;
+    (job.root.repository, job.root.revision) = (repository, revision);
     let turn = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),
@@ -351,8 +354,7 @@ impl Run<'_> {
         gone.extend_from_slice(&batch.gone);
         for skipped in &batch.skipped {
             // What could not be read now may be readable next time, so its chunks stay.
-            if skipped.reason != Reason::Unreadable && self.index_state.get(&skipped.path).is_some()
-            {
+            if !skipped.reason.is_passing() && self.index_state.get(&skipped.path).is_some() {
                 gone.push(skipped.path.clone());
             }
             self.index_state.skips.add(skipped.clone());

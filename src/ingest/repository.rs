@@ -3,72 +3,48 @@
 
 use std::{
     collections::HashMap,
-    io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex as SyncMutex, PoisonError},
 };
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::{error::IngestError, pulse::Watchdog};
+use super::{
+    error::IngestError,
+    pulse::{Pulse, Watchdog},
+    revision,
+};
 use crate::{
-    beneath::{self, Beneath},
-    domain::RootId,
+    domain::{Revision, RootId},
+    git::{GIT, Git},
 };
 
-/// What a repository is called in its worktree: a folder, or a file that says where that is.
-const GIT: &str = ".git";
-/// Files that name a path are no longer.
-const MAX_BYTES: u64 = 8 << 10;
-
-/// Returns the repository that a folder is a worktree of, as [`crate::domain::Root::repository`] has it.
-pub(super) async fn of_folder(
-    lookups: &Watchdog,
-    folder: &Path,
-    stopping: &CancellationToken,
-) -> Result<Option<RootId>, IngestError> {
-    let place = folder.to_owned();
-    lookups.run(folder, stopping, move |_| Ok(of(&place))).await?
+/// Returns the repository that a tree is of, as [`crate::domain::Root::repository`] has it, and which commit it is
+/// now, if it is one.
+pub(super) async fn of_tree(
+    (lookups, stopping): (&Watchdog, &CancellationToken),
+    path: &Path,
+    revision: Option<&Revision>,
+) -> Result<(Option<RootId>, Option<Revision>), IngestError> {
+    let place = revision.map_or(path, |revision| &revision.folder).to_owned();
+    let (folder, revision) = (place.clone(), revision.cloned());
+    let look = move |_: &Pulse| match revision {
+        None => Ok((of(&folder), None)),
+        Some(revision) => {
+            let (now, git) = revision::current(&revision)?;
+            Ok((Some(RootId::of(git.main())), Some(now)))
+        }
+    };
+    lookups.run(&place, stopping, look).await?
 }
 
 /// Returns the id of the main worktree. A folder that only claims to be a worktree of another one is a repository
 /// of its own, and a part of a worktree, which git may ignore, is in none.
 fn of(folder: &Path) -> Option<RootId> {
     folder.join(GIT).symlink_metadata().ok()?;
-    let main = main_worktree(folder).ok().flatten();
-    Some(RootId::of(main.as_deref().unwrap_or(folder)))
-}
-
-/// Returns where the main worktree of a linked one is, or the repository if it is bare; `None` for any other
-/// folder.
-fn main_worktree(top: &Path) -> io::Result<Option<PathBuf>> {
-    if !top.join(GIT).symlink_metadata()?.is_file() {
-        return Ok(None);
-    }
-    let Some(own) = named(top, GIT)?.strip_prefix("gitdir:").map(|path| top.join(path.trim()))
-    else {
-        return Ok(None);
-    };
-    let own = own.canonicalize()?;
-    // The repository knows its worktrees: each names the file that was read.
-    let back = own.join(named(&own, "gitdir")?.trim());
-    if back.canonicalize()? != top.join(GIT) {
-        return Ok(None);
-    }
-    let common = own.join(named(&own, "commondir")?.trim()).canonicalize()?;
-    if own.parent().and_then(Path::parent) != Some(common.as_path()) {
-        return Ok(None);
-    }
-    let is_bare = common.file_name().is_none_or(|name| name != GIT);
-    Ok(if is_bare { Some(common) } else { common.parent().map(Path::to_owned) })
-}
-
-/// Reads a file that names a path.
-fn named(folder: &Path, name: &str) -> io::Result<String> {
-    let (file, _) = Beneath::open(folder)?.file(Path::new(name))?;
-    let bytes = beneath::read(file, MAX_BYTES, || ())?;
-    String::from_utf8(bytes).map_err(io::Error::other)
+    let git = Git::of(folder).ok().flatten();
+    Some(RootId::of(git.as_ref().map_or(folder, Git::main)))
 }
 
 /// Whose turn it is to change what is kept under an owner. Clones share the turns.
@@ -92,7 +68,7 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, path::PathBuf};
 
     use super::*;
 

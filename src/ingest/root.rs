@@ -5,10 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{error::IngestError, names, pipeline::Deps, runs::Runs, status::State};
+use super::{
+    error::IngestError, names, pipeline::Deps, pulse::Pulse, revision, runs::Runs, status::State,
+};
 use crate::{
     config::PathMap,
-    domain::{Counts, LastRun, Root, RootId, RunId},
+    domain::plain_name,
+    domain::{Counts, LastRun, Revision, Root, RootId, RunId},
+    git::Git,
     secret,
 };
 
@@ -40,6 +44,58 @@ const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 pub(super) async fn folder(deps: &Deps, path: PathBuf) -> Result<PathBuf, IngestError> {
     let (place, stopping) = (path.clone(), deps.tasks.stopping());
     deps.lookups.run(&place, stopping, move |_| canonical(&path)).await?
+}
+
+/// Returns where a request is to look: the canonical path of a folder, or a commit with the path that stands for it.
+pub(super) async fn place(
+    deps: &Deps,
+    path: PathBuf,
+) -> Result<(PathBuf, Option<Revision>), IngestError> {
+    let (place, stopping) = (path.clone(), deps.tasks.stopping());
+    let look = move |_: &Pulse| match canonical(&path) {
+        Ok(folder) => {
+            let git = Git::of(&folder).ok().flatten();
+            if git.is_some_and(|git| git.store() == folder) {
+                let reason = "is a bare repository, which has no files; name a branch, tag or commit of it \
+                              after an `@`, such as `@main`";
+                return Err(IngestError::Path { path: folder, reason });
+            }
+            Ok((folder, None))
+        }
+        Err(error) => match asked(&path)? {
+            Some(asked) => Ok((revision::path(&asked), Some(asked))),
+            None => Err(error),
+        },
+    };
+    deps.lookups.run(&place, stopping, look).await?
+}
+
+/// Returns the commit that a path names, which is that of no folder: the first `@` after the path of a repository
+/// ends that. `None` where it has none. Blocks on the file system.
+fn asked(path: &Path) -> Result<Option<Revision>, IngestError> {
+    let Some(text) = path.to_str() else { return Ok(None) };
+    let mut nearest = None;
+    for (at, _) in text.match_indices('@') {
+        let (folder, name) = text.split_at(at);
+        let name = name.strip_prefix('@').unwrap_or_default();
+        let Ok(folder) = canonical(Path::new(folder)) else { continue };
+        let refused = |reason: String| IngestError::Revision {
+            folder: folder.clone(),
+            name: plain_name(name, revision::MAX_NAME_BYTES),
+            reason,
+        };
+        match Git::of(&folder) {
+            Ok(Some(git)) => {
+                revision::check(name).map_err(|reason| refused(reason.to_owned()))?;
+                let (name, store) = (name.to_owned(), git.store().to_owned());
+                return Ok(Some(Revision { folder, name, store, commit: String::new() }));
+            }
+            Ok(None) | Err(_) => {
+                nearest = Some(refused("the folder is no git repository; name its top one".into()));
+            }
+        }
+    }
+    nearest.map_or(Ok(None), Err)
 }
 
 /// Refuses a folder of the product or of Codex as a root.
@@ -105,12 +161,12 @@ pub(super) fn alone_where_shown(
 /// Returns the root that a request asks for, named so that no two roots share a name.
 pub(super) fn requested(
     request: Request,
-    folder: PathBuf,
+    (path, revision): (PathBuf, Option<Revision>),
     model_id: String,
     known: &[Root],
     runs: &Runs,
 ) -> Result<Root, IngestError> {
-    let id = RootId::of(&folder);
+    let id = RootId::of(&path);
     let before = known.iter().find(|root| root.id == id);
     let is_taken = |name: &str| {
         known.iter().any(|root| root.id != id && root.name == name) || runs.is_name_taken(name, id)
@@ -119,7 +175,14 @@ pub(super) fn requested(
         Some(name) => names::requested(&name)?,
         None => match runs.name(id).or_else(|| before.map(|root| root.name.as_str())) {
             Some(name) => name.to_owned(),
-            None => names::of_folder(&folder, is_taken),
+            None => match &revision {
+                None => names::of_folder(&path, is_taken),
+                Some(revision) => {
+                    let of_folder = known.iter().find(|root| root.path == revision.folder);
+                    let repository = of_folder.map(|root| root.name.as_str());
+                    names::of_revision(repository, revision, is_taken)
+                }
+            },
         },
     };
     if is_taken(&name) {
@@ -135,7 +198,8 @@ pub(super) fn requested(
             Some(description) => Some(description),
             None => former.and_then(|root| root.description.clone()),
         },
-        path: folder,
+        path,
+        revision,
         repository: before.and_then(|root| root.repository),
         model_id,
         last_ingest_at: before.and_then(|root| root.last_ingest_at),

@@ -1,8 +1,9 @@
 //! Files that should have been indexed and could not be, counted and named.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, io};
 
 use super::{discover::ignored, scope::Scope};
+use crate::beneath::{self, Fault};
 
 /// Why a file is not indexed, although nothing asked to leave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +18,28 @@ pub enum Reason {
     PathNotUtf8,
     /// It holds a private key, or is nothing but secrets.
     HoldsSecret,
+    /// Its content is not in the repository, which is a partial clone.
+    NotFetched,
+    /// A folder of a commit that is another repository.
+    Module,
     /// An ignore file that does not count, or not as a whole.
     IgnoreFile(ignored::IgnoreError),
+}
+
+impl Reason {
+    /// Says why something could not be read.
+    pub(super) fn of(error: &io::Error) -> Self {
+        match beneath::fault(error) {
+            Some(Fault::Missing) => Self::NotFetched,
+            _ if error.kind() == io::ErrorKind::FileTooLarge => Self::TooLarge,
+            _ => Self::Unreadable,
+        }
+    }
+
+    /// Whether it is there, and what is known of it from before may still be so.
+    pub(super) fn is_passing(self) -> bool {
+        matches!(self, Self::Unreadable | Self::NotFetched)
+    }
 }
 
 impl fmt::Display for Reason {
@@ -29,6 +50,10 @@ impl fmt::Display for Reason {
             Self::NotUtf8 => "not UTF-8",
             Self::PathNotUtf8 => "its path is not UTF-8",
             Self::HoldsSecret => "holds secrets",
+            Self::NotFetched => {
+                "not in this partial clone; `git fetch --refetch --no-filter` gets it"
+            }
+            Self::Module => "a submodule, which is a repository of its own",
             Self::IgnoreFile(error) => return error.fmt(formatter),
         };
         formatter.write_str(reason)

@@ -141,7 +141,7 @@ impl Watch {
         let checks = known.iter().map(async |root| {
             // It hung when it was last checked.
             let is_held = deps.lookups.is_held(&root.path);
-            if is_held { None } else { folders::identity(deps, &root.path).await.ok() }
+            if is_held { None } else { folders::identity(deps, root).await.ok() }
         });
         let places = join_all(checks).await;
         for (root, place) in known.into_iter().zip(places) {
@@ -150,7 +150,7 @@ impl Watch {
             let Some(place) = place else { continue };
             let is_back = place.is_some() && place != watched.place;
             if place.is_none() && watched.place.is_some() {
-                info!(root.name = %root.name, "folder of a watched root is gone");
+                info!(root.name = %root.name, "folder or branch of a watched root is gone");
                 let folders = std::mem::take(&mut watched.folders);
                 self.watcher.forget(deps, folders).await;
             }

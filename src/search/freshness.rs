@@ -59,6 +59,10 @@ impl Search {
             if let Some(indexed) = indexed {
                 freshness.ages.insert(root.name.clone(), indexed.age());
             }
+            if root.revision.is_some() {
+                // A commit does not change.
+                continue;
+            }
             let paths = files.keys().map(|path| (*path).to_owned()).collect();
             for record in self.store.files_at(root.id, paths).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {

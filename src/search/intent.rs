@@ -367,6 +367,7 @@ mod tests {
             counts: Counts::default(),
             last_run: LastRun::Completed,
             repository: None,
+            revision: None,
             private_files: None,
         };
         let roots = ["plug", "plug-board", "rack"].map(root);

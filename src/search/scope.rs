@@ -172,6 +172,7 @@ mod tests {
             counts: Counts { files: 1, chunks: 20, embedded: 20 },
             last_run: LastRun::Completed,
             repository: None,
+            revision: None,
             private_files: None,
         }
     }

@@ -369,6 +369,7 @@ mod tests {
             counts: Counts::default(),
             last_run: LastRun::default(),
             repository: None,
+            revision: None,
             private_files: None,
         }
     }

@@ -67,6 +67,7 @@ mod page_status;
 mod page_turns;
 mod real_source;
 mod release;
+mod revisions;
 mod sealed;
 mod search;
 mod search_names;

@@ -59,6 +59,7 @@ impl Library {
             counts: Counts::default(),
             last_run: LastRun::Completed,
             repository: None,
+            revision: None,
             private_files: None,
         };
         let id = root.id;

@@ -334,6 +334,7 @@ fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_ser
         counts: Counts::default(),
         last_run: LastRun::Completed,
         repository: None,
+        revision: None,
         private_files: None,
     };
     let moved = root("moved", "/repos/app");

@@ -473,6 +473,7 @@ pub(crate) fn a_root(name: &str) -> Root {
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
         last_run: LastRun::Completed,
         repository: None,
+        revision: None,
         private_files: None,
     }
 }

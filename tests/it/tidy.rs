@@ -12,7 +12,7 @@ use codeinfo_lang::{comment, languages};
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
     &["config", "atomic", "beneath", "foreign", "program", "secret"],
-    &["telemetry"],
+    &["telemetry", "git"],
     &["net", "store", "embed", "codex", "toolkit", "vault", "archive"],
     &["cite", "evidence", "gateway"],
     &["ingest", "search", "chat"],
@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
 /// Outside crates that only some modules may name.
 const FENCES: &[(&str, &[&str])] = &[
     ("envy::", &["config"]),
+    ("gix_", &["beneath"]),
     ("hyper::", &["net", "mcp_http", "api", "mcp"]),
     ("jsonschema::", &[]),
     ("tree_sitter", &[]),
@@ -151,6 +152,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
         "files and folders for their owner, links that are not followed, folders that are synced",
     ),
     ("src/beneath.rs", "handles of folders where there are such"),
+    ("src/beneath/commit.rs", "names are bytes, or text"),
     ("src/beneath/handles.rs", "the half of `beneath` with handles"),
     ("src/codex/fence/git.rs", "links are not followed"),
     ("src/codex/files.rs", "what names of programs end with"),

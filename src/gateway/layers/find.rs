@@ -63,7 +63,7 @@ pub(super) fn read_user_file(file: &Path) -> io::Result<Option<Vec<u8>>> {
 
 fn read_beneath(root: &Path, path: &Path) -> io::Result<Option<Vec<u8>>> {
     let file = match Beneath::open(root)?.file(path) {
-        Ok((file, metadata)) if metadata.len() <= MAX_BYTES => file,
+        Ok((file, facts)) if facts.size <= MAX_BYTES => file,
         Ok(_) => return Err(too_large()),
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(error),

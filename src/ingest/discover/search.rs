@@ -219,7 +219,7 @@ fn kind(entry: &Entry, at: &Step) -> Option<Part> {
             Some(Part::Secret)
         }
         Kind::Folder => Some(Part::Folder),
-        Kind::File | Kind::Other => None,
+        Kind::File | Kind::Module | Kind::Other => None,
     }
 }
 

@@ -97,6 +97,7 @@ impl Walk<'_> {
             }
             match entry.kind {
                 Kind::Other => {}
+                Kind::Module => self.skip(next.text, Reason::Module),
                 Kind::File => self.file(&opened, entry, next),
                 Kind::Folder if entry.name == GIT => self.nested_git(&step, &next),
                 Kind::Folder if vendored::is_proved(&next.path, is_inside) => {
@@ -140,8 +141,8 @@ impl Walk<'_> {
                 let path = self.way.place.to_owned();
                 Err(IngestError::Path { path, reason: "cannot be read" })
             }
-            Err(_) => {
-                self.skip(step.text.clone(), Reason::Unreadable);
+            Err(error) => {
+                self.skip(step.text.clone(), Reason::of(&error));
                 Ok(None)
             }
         }
@@ -261,7 +262,7 @@ impl Walk<'_> {
                 modified_ns: facts.modified_ns,
             }),
             Ok(None) => {}
-            Err(_) => self.skip(path, Reason::Unreadable),
+            Err(error) => self.skip(path, Reason::of(&error)),
         }
     }
 }

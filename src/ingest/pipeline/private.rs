@@ -49,8 +49,12 @@ pub(super) fn read(private: &mut BTreeSet<String>, batch: &Embedded) {
         match skipped.reason {
             Reason::HoldsSecret => drop(private.insert(skipped.path.clone())),
             // Whether it still holds one is not known.
-            Reason::Unreadable => {}
-            Reason::TooLarge | Reason::NotUtf8 | Reason::PathNotUtf8 | Reason::IgnoreFile(_) => {
+            Reason::Unreadable | Reason::NotFetched => {}
+            Reason::TooLarge
+            | Reason::NotUtf8
+            | Reason::PathNotUtf8
+            | Reason::Module
+            | Reason::IgnoreFile(_) => {
                 private.remove(&skipped.path);
             }
         }

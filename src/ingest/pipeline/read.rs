@@ -79,7 +79,7 @@ impl Reader<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Outcome::Gone(path());
             }
-            Err(_) => return Outcome::Skipped(path(), Reason::Unreadable),
+            Err(error) => return Outcome::Skipped(path(), Reason::of(&error)),
         };
         let record = |version: String, chunks: usize| FileRecord {
             root: self.root,
@@ -135,7 +135,7 @@ impl Reader<'_> {
     /// Returns a file's content, size and modification time, or `None` if it is too large.
     fn content(self, file: &Found) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
         self.pulse.beat();
-        let (opened, metadata) = self.folder.file(Path::new(&file.path))?;
+        let (opened, facts) = self.folder.file(Path::new(&file.path))?;
         // The file may grow meanwhile; one byte above the limit proves that it is too large.
         let content =
             beneath::read(opened, self.max_file_bytes.saturating_add(1), || self.pulse.beat())?;
@@ -143,10 +143,10 @@ impl Reader<'_> {
         if self.max_file_bytes < size {
             return Ok(None);
         }
-        let modified_ns = domain::modified_ns(&metadata);
         let settled = domain::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
-        let is_racy = settled <= modified_ns || metadata.len() != size;
-        Ok(Some((content, size, if is_racy { 0 } else { modified_ns })))
+        let is_racy = settled <= facts.modified_ns || facts.size != size;
+        let may_change = is_racy && !self.folder.is_fixed();
+        Ok(Some((content, size, if may_change { 0 } else { facts.modified_ns })))
     }
 }
 

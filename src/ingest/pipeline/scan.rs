@@ -14,7 +14,6 @@ use crate::{
         plan::{self, Mode, Records},
         pulse::Pulse,
         scope::Scope,
-        skip::Reason,
     },
 };
 
@@ -73,11 +72,11 @@ pub(super) async fn walk(
     scope: Option<&Arc<Scope>>,
     cancel: &CancellationToken,
 ) -> Result<(Beneath, Discovered), IngestError> {
-    let (place, max_bytes) = (root.path.clone(), deps.max_file_bytes);
+    let (tree, max_bytes) = (root.clone(), deps.max_file_bytes);
     let (scope, inner) = (scope.cloned(), cancel.clone());
     let work = move |pulse: &Pulse| {
-        let folder = discover::open(&place)?;
-        let way = Way { place: &place, scope: scope.as_deref(), cancel: &inner, pulse };
+        let folder = discover::open_root(&tree)?;
+        let way = Way { place: &tree.path, scope: scope.as_deref(), cancel: &inner, pulse };
         let discovered = discover::within(&folder, way, Wanted::Files { max_bytes })?;
         Ok((folder, discovered))
     };
@@ -95,6 +94,6 @@ fn by_path(records: Vec<FileRecord>) -> Records {
 
 /// Returns the paths that were there but could not be read.
 pub(super) fn untouchable(discovered: &Discovered) -> Vec<String> {
-    let unreadable = discovered.skipped.iter().filter(|file| file.reason == Reason::Unreadable);
+    let unreadable = discovered.skipped.iter().filter(|file| file.reason.is_passing());
     unreadable.map(|file| file.path.clone()).collect()
 }

@@ -97,6 +97,10 @@ impl FsWatcher {
         of: &mut Watched,
         scope: Option<&Arc<Scope>>,
     ) -> Result<Option<String>, IngestError> {
+        if of.root.revision.is_some() {
+            // Nothing of it changes but which commit it is.
+            return Ok(None);
+        }
         let (root, stopping) = (of.root.path.clone(), deps.tasks.stopping());
         let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
         let walk = move |pulse: &Pulse| {

@@ -2,20 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ingest::{
-    discover::{self, Wanted, Way},
-    error::IngestError,
-    pipeline::Deps,
+use crate::{
+    domain::Root,
+    git::Git,
+    ingest::{
+        discover::{self, Wanted, Way},
+        error::IngestError,
+        pipeline::Deps,
+        pulse::Pulse,
+    },
 };
 
-/// What distinguishes a folder from another one that has its path later.
+/// What distinguishes a folder from another one that has its path later, and a commit from the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity(u64, u64);
 
-/// Returns which folder is at a path, if there is one; fails when that cannot be known.
-pub(super) async fn identity(deps: &Deps, path: &Path) -> Result<Option<Identity>, IngestError> {
-    let own = path.to_owned();
-    deps.lookups.run(path, deps.tasks.stopping(), move |_| stat(&own)).await
+/// Returns which folder is at the path of a root, or which commit it is, if there is one; fails when that cannot be
+/// known.
+pub(super) async fn identity(deps: &Deps, root: &Root) -> Result<Option<Identity>, IngestError> {
+    let place = root.revision.as_ref().map_or(&root.path, |revision| &revision.folder);
+    let (own, revision) = (root.path.clone(), root.revision.clone());
+    let look = move |_: &Pulse| match revision {
+        None => stat(&own),
+        Some(revision) => {
+            let git = Git::of(&revision.folder).ok().flatten()?;
+            Some(Identity(git.state(&revision.name)?, 0))
+        }
+    };
+    deps.lookups.run(place, deps.tasks.stopping(), look).await
 }
 
 fn stat(path: &Path) -> Option<Identity> {

@@ -45,13 +45,20 @@ impl Watched {
     /// Says why changes are not taken up at once, if they are not.
     pub(super) fn fault(&self) -> Option<String> {
         let silent = self.is_silent.then(|| "its folder does not answer".to_owned());
-        let gone = || self.place.is_none().then(|| "its folder is gone".to_owned());
+        let gone = || self.place.is_none().then(|| self.gone().to_owned());
         silent.or_else(gone).or_else(|| self.failed.clone()).or_else(|| self.limit.clone())
+    }
+
+    fn gone(&self) -> &'static str {
+        match self.root.revision {
+            None => "its folder is gone",
+            Some(_) => "its repository, or the branch or tag, is gone",
+        }
     }
 
     /// Notes that something changed at a path, if it is of this root.
     pub(super) fn note(&mut self, path: &Path, now: Instant) {
-        if !path.starts_with(&self.root.path) {
+        if self.root.revision.is_some() || !path.starts_with(&self.root.path) {
             return;
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

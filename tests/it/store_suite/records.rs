@@ -56,6 +56,7 @@ pub(crate) async fn records_come_back_whole(store: Store) {
         counts: Counts { files: most, chunks: most, embedded: most },
         last_run: LastRun::Failed { reason: ODD.to_owned() },
         repository: None,
+        revision: None,
         private_files: Some(vec![ODD.to_owned(), String::new()]),
         ..a_root("full")
     };

@@ -165,6 +165,7 @@ pub(crate) fn root(folder: &Path) -> Root {
         counts: Counts { files: 1, chunks: 1, embedded: 1 },
         last_run: LastRun::Completed,
         repository: None,
+        revision: None,
         private_files: Some(Vec::new()),
     }
 }

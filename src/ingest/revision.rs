@@ -1,0 +1,64 @@
+//! Commits as roots: what they can be called, and which commit that is now.
+
+use std::path::PathBuf;
+
+use super::error::IngestError;
+use crate::{
+    domain::{Revision, plain_name},
+    git::{Git, Unnamed},
+};
+
+/// Longer names of commits are none.
+pub(super) const MAX_NAME_BYTES: usize = 200;
+/// What no name of a branch or tag has, as git has it. Names of several of them, such as `main~3`, are none either.
+const NEVER: &[char] = &['~', '^', ':', '?', '*', '[', '\\'];
+
+/// Returns the path by which a commit is known, where nothing is.
+pub(super) fn path(revision: &Revision) -> PathBuf {
+    let mut path = revision.folder.clone().into_os_string();
+    path.push("@");
+    path.push(&revision.name);
+    path.into()
+}
+
+/// Looks up which commit it is now. Blocks on the file system.
+pub(super) fn current(revision: &Revision) -> Result<(Revision, Git), IngestError> {
+    let refused = |reason: &str| IngestError::of_revision(revision, reason);
+    let git = Git::of(&revision.folder).ok().flatten();
+    let git = git.ok_or_else(|| refused("the folder is no git repository any more"))?;
+    let commit = git.commit(&revision.name).map_err(|error| match error {
+        Unnamed::Unknown => refused(
+            "it is no branch, no tag and no commit there; `git log` and `git branch --all` show which are",
+        ),
+        Unnamed::Reftable => refused(
+            "the repository keeps its branches and tags in a reftable, which is not read; name the id of a commit",
+        ),
+        Unnamed::Unreadable => refused("the files of git cannot be read"),
+        Unnamed::Object(fault) => IngestError::of_fault(revision, fault, git.is_shallow()),
+    })?;
+    let store = git.store().to_owned();
+    Ok((Revision { store, commit, ..revision.clone() }, git))
+}
+
+/// Says why a name can be none of a branch, a tag or a commit.
+pub(super) fn check(name: &str) -> Result<(), &'static str> {
+    let is_odd = |c: char| c.is_whitespace() || NEVER.contains(&c);
+    if name.is_empty() {
+        return Err("a branch, a tag or the id of a commit follows the `@`");
+    }
+    if MAX_NAME_BYTES < name.len() {
+        return Err("it is longer than 200 bytes");
+    }
+    if name.contains(is_odd) || name.contains("..") || name.contains("@{") {
+        return Err(
+            "it names no one branch, tag or commit; `git rev-parse NAME` gives the id of a commit",
+        );
+    }
+    let is_plain = plain_name(name, MAX_NAME_BYTES) == name;
+    let has_parts = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
+    if is_plain && has_parts {
+        Ok(())
+    } else {
+        Err("it can be no name of a branch, a tag or a commit")
+    }
+}
