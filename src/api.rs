@@ -112,7 +112,7 @@ impl Api {
             rpc: mcp_http::bounds(http),
             started: Instant::now(),
             start_schema: Schema::new(ingest::start_schema())?,
-            search_schema: Schema::new(tools::search_schema(DEFAULT_LIMIT))?,
+            search_schema: Schema::new(tools::standing_schema(DEFAULT_LIMIT))?,
             listing_schema: Schema::new(listing::schema())?,
             chat_schema: Schema::new(chat::schema())?,
             create_token_schema: Schema::new(tokens::create_schema())?,

@@ -278,7 +278,8 @@ fn services(
     let ingest = Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work.clone())
         .shown_as(config.path_map.clone())
         .without(own_folders(config))
-        .choosing_in(config.page.folder_roots.clone());
+        .choosing_in(config.page.folder_roots.clone())
+        .joining(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
     let place = (config.path_map.clone(), work);
     Ok(api::Services {

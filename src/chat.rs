@@ -37,7 +37,7 @@ use crate::{
     cite::Checker,
     codex::{Codex, CodexError, Model, Presence},
     config::{self, PathMap, Requested},
-    domain::{ConversationId, Principal, Question},
+    domain::{ConversationId, Principal, Question, RootId},
     gateway::{Gateway, RequestError},
     store::VectorStore,
     task::Tasks,
@@ -84,6 +84,10 @@ pub struct Ask {
     /// The repository that the question is confined to: a name, an id or a path; `None` asks about
     /// all that are indexed.
     pub repository: Option<String>,
+    /// The tree that the client stands in: the other ones of its repository are left out.
+    pub tree: Option<RootId>,
+    /// What the client should know of that.
+    pub notice: Option<String>,
     /// What the request says of toolkits; `None` takes those that are configured.
     pub toolkits: Option<Requested>,
     /// Who asks, where the request says so.
@@ -94,8 +98,18 @@ impl Ask {
     /// Asks `question` about everything, as the settings say.
     pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
         let (model, effort, repository) = (None, None, None);
-        let (toolkits, principal) = (None, None);
-        Self { question, conversation, model, effort, repository, toolkits, principal }
+        let (toolkits, principal, tree, notice) = (None, None, None, None);
+        Self {
+            question,
+            conversation,
+            model,
+            effort,
+            repository,
+            tree,
+            notice,
+            toolkits,
+            principal,
+        }
     }
 }
 
@@ -154,7 +168,8 @@ impl Chat {
     /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
     /// before they read arguments; here it shows when the conversation is opened.
     pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
-        let scope = self.scope(ask.question.as_str(), ask.repository.as_deref()).await?;
+        let scope =
+            self.scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree)).await?;
         let place = tokio::select! {
             () = self.tasks.stopping().cancelled() => return Err(ChatError::Stopping),
             place = self.conversations.place(ask.conversation) => place?,
@@ -207,7 +222,7 @@ impl Chat {
 
     /// Refuses while there is nothing to ask about.
     pub async fn indexed(&self) -> Result<(), ChatError> {
-        self.scope("", None).await.map(drop)
+        self.scope("", (None, None)).await.map(drop)
     }
 
     /// Returns the repositories that the model's shell would not read for a question that names none,
@@ -225,7 +240,11 @@ impl Chat {
         Ok(unread.collect())
     }
 
-    async fn scope(&self, question: &str, repository: Option<&str>) -> Result<Scope, ChatError> {
+    async fn scope(
+        &self,
+        question: &str,
+        repository: (Option<&str>, Option<RootId>),
+    ) -> Result<Scope, ChatError> {
         Scope::of(question, repository, &self.store.roots().await?, &self.paths)
     }
 

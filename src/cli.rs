@@ -34,6 +34,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
             ingest::each(client, &paths, name, description).await
         }
         Command::Search { query, repository, limit, json } => {
+            let repository = repository.as_deref().map(print::reference);
             print::search(client, &query, repository, limit, json).await
         }
         Command::Ask { question, conversation, repository, json } => {

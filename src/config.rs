@@ -11,7 +11,7 @@ mod toolkits;
 
 use std::{
     net::{IpAddr, SocketAddr},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     time::Duration,
 };
 
@@ -137,6 +137,19 @@ impl PathMap {
         let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
         let by_path = |path: &Path| roots.iter().find(|root| root.path == path);
         by_name.or_else(by_id).or_else(|| by_path(&meant)).or_else(|| by_path(path))
+    }
+
+    /// Returns the root that a client means by `reference`: as [`Self::root`] has it, or else the innermost one around
+    /// the folder of that path.
+    pub fn meant_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
+        let around = |path: &Path| {
+            let around = roots.iter().filter(|root| path.starts_with(&root.path));
+            around.max_by_key(|root| root.path.as_os_str().len())
+        };
+        let path = Path::new(reference);
+        let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
+        let around = || around(&self.meant(path)).filter(|_| is_plain && path.is_absolute());
+        self.root(roots, reference).or_else(around)
     }
 }
 

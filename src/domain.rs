@@ -32,3 +32,7 @@ pub const SEARCH_TOOL: &str = "VectorSearch";
 
 /// Where the files that [`SEARCH_TOOL`] found stand in the `_meta` of its result, for programs to read.
 pub const FILES_META: &str = "codeinfo/files";
+
+/// Where a call says in which folder its client stands, in its `_meta`: of the trees of the repository around that,
+/// this one is meant.
+pub const FOLDER_META: &str = "codeinfo/folder";

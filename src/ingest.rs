@@ -6,6 +6,7 @@
 //! when [`watch`] sees a change.
 
 mod about;
+mod adds;
 pub mod discover;
 mod error;
 mod folders;
@@ -22,6 +23,7 @@ mod root;
 mod runs;
 mod scope;
 mod skip;
+mod standing;
 mod status;
 mod watch;
 mod worker;
@@ -39,6 +41,7 @@ use tokio::{
 
 use self::{
     about::Counted,
+    adds::Additions,
     folders::Chooser,
     pipeline::{Deps, Folders, Job, Origin},
     plan::Mode,
@@ -57,12 +60,14 @@ use crate::{
 };
 
 pub use about::{About, LanguageCount};
+pub use adds::Added;
 pub use error::IngestError;
 pub use folders::{Choice, Listing};
 pub use past::PastRun;
 pub use root::{Request, RootStatus};
 pub use scope::Scope;
 pub use skip::{Missing, Reason, Skipped};
+pub use standing::Standing;
 pub use status::{RunCounts, State, Status};
 pub use watch::Watching;
 
@@ -74,6 +79,8 @@ pub struct Ingest {
     /// Folders that are never indexed.
     own: Arc<[PathBuf]>,
     chooser: Chooser,
+    /// Whether worktrees of indexed repositories are indexed when somebody asks there.
+    joins: bool,
 }
 
 /// What the worker and all clones share.
@@ -86,6 +93,8 @@ struct Shared {
     watches: Watches,
     /// Languages of roots.
     counted: Counted,
+    /// What trees add to others.
+    additions: Additions,
 }
 
 impl Shared {
@@ -162,13 +171,13 @@ impl Ingest {
             failures,
         };
         let runs = Mutex::new(Runs::new(bounds));
-        let (watches, counted) = (Watches::default(), Counted::default());
+        let (watches, counted, additions) = Default::default();
         let queued = Notify::new();
-        let shared = Arc::new(Shared { deps, runs, queued, watches, counted });
+        let shared = Arc::new(Shared { deps, runs, queued, watches, counted, additions });
         for lane in [Lane::All, Lane::Watch] {
             shared.deps.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }
-        Self { shared, paths: PathMap::default(), own: Arc::default(), chooser }
+        Self { shared, paths: PathMap::default(), own: Arc::default(), chooser, joins: false }
     }
 
     /// Shows paths to clients as `paths` says.
@@ -181,6 +190,12 @@ impl Ingest {
     #[must_use]
     pub fn without(self, own: Vec<PathBuf>) -> Self {
         Self { own: own.into(), ..self }
+    }
+
+    /// Has worktrees of indexed repositories indexed when somebody asks there, if that is wanted.
+    #[must_use]
+    pub fn joining(self, joins: bool) -> Self {
+        Self { joins, ..self }
     }
 
     /// Lets people choose from folders below `allowed`.

@@ -94,6 +94,9 @@ pub struct Found {
     /// Names and files of the query that are nowhere in what was searched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+    /// What the client should know of where it stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
     /// Where else the one name that the query consists of is defined.
     #[serde(skip)]
     pub also: Vec<DefinedAt>,
@@ -129,7 +132,7 @@ impl Search {
             return Err(SearchError::IngestRequired);
         }
         let named = |reference: &str| {
-            let root = self.path_map.root(&roots, reference);
+            let root = self.path_map.meant_root(&roots, reference);
             root.ok_or_else(|| SearchError::from(UnknownRoot::new(reference, &roots)))
         };
         let root = query.repository().map(named).transpose()?;
@@ -155,6 +158,9 @@ impl Search {
         candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
         let absent = self.absent(&candidates, &intent, of).await?;
         let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
+        if let Some(tree) = query.tree() {
+            candidate::keep_tree(&mut candidates, tree, &owners);
+        }
         candidate::drop_other_trees(&mut candidates, &owners);
         let folders: HashMap<RootId, &Path> =
             roots.iter().map(|root| (root.id, root.path.as_path())).collect();
@@ -263,7 +269,7 @@ impl Search {
             })
             .collect();
         let (absent, also) = (Vec::new(), Vec::new());
-        Found { files: group::by_file(&hits), hits, absent, also, model_id }
+        Found { files: group::by_file(&hits), hits, absent, notice: None, also, model_id }
     }
 
     fn defined_at(&self, one: &also::Definition, roots: &[Root]) -> Option<DefinedAt> {

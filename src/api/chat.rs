@@ -1,5 +1,7 @@
 //! `POST /chat`: one turn as server-sent events; and what can be asked with.
 
+use std::path::PathBuf;
+
 use futures_util::StreamExt;
 use hyper::StatusCode;
 use serde::Deserialize;
@@ -33,6 +35,7 @@ pub(super) struct Arguments {
     model: Option<String>,
     effort: Option<String>,
     repository: Option<String>,
+    folder: Option<PathBuf>,
     toolkits: Option<Value>,
 }
 
@@ -61,6 +64,7 @@ pub(super) fn schema() -> Value {
             "effort": { "type": "string", "enum": EFFORTS },
             // A path, perhaps; its bound is that of the system.
             "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
+            "folder": { "type": "string", "minLength": 1, "maxLength": 4096 },
             // What is in it has a schema of its own.
             "toolkits": { "type": ["object", "array"] },
         },
@@ -101,10 +105,13 @@ pub(super) async fn ask(
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
     services.turns.refuse_others(conversation, principal.as_ref())?;
-    let Arguments { model, effort, repository, toolkits, .. } = arguments;
+    let Arguments { model, effort, repository, folder, toolkits, .. } = arguments;
+    let folder = folder.filter(|_| repository.is_none());
+    let (tree, notice) = services.standing(folder.as_deref()).await;
     let requested = |toolkits| services.chat.requested(toolkits, principal.as_ref());
     let toolkits = toolkits.map(requested).transpose()?;
-    let ask = Ask { question, conversation, model, effort, repository, toolkits, principal };
+    let ask = Ask::new(question, conversation);
+    let ask = Ask { model, effort, repository, tree, notice, toolkits, principal, ..ask };
     Ok(services.chat.ask(ask).await?)
 }
 

@@ -7,7 +7,7 @@ mod shown;
 pub(super) mod toolkits;
 mod uses;
 
-use std::{fmt::Write, sync::Arc, time::Instant};
+use std::{fmt::Write, path::Path, sync::Arc, time::Instant};
 
 use codeinfo_mcp::{
     About, Call, CallError, Endpoint, Error, Idempotence, SchemaError, Tool, ToolResult,
@@ -23,7 +23,9 @@ use super::{
     repos, tools,
 };
 use crate::{
-    domain::{FILES_META, Root, SEARCH_TOOL, UnknownRoot, plain_name},
+    domain::{
+        FILES_META, FOLDER_META, InvalidId, Root, RootId, SEARCH_TOOL, UnknownRoot, plain_name,
+    },
     error::{Code, chain},
     net::HttpError,
     replies::Repo,
@@ -66,6 +68,8 @@ pub(super) struct RawSearch {
     shown: Shown,
     /// The only repository that is there, as a name, an id or a path.
     only: Option<String>,
+    /// The tree that counts of its repository, where no other one is named.
+    tree: Option<RootId>,
 }
 
 impl RawSearch {
@@ -89,10 +93,17 @@ impl RawSearch {
             tools,
             shared: true,
         };
-        Ok(Self { services, about: Arc::new(about), shown: Shown::default(), only: None })
+        Ok(Self {
+            services,
+            about: Arc::new(about),
+            shown: Shown::default(),
+            only: None,
+            tree: None,
+        })
     }
 
-    /// Returns the endpoint that the query of an address asks for: `repository=…` has only that one.
+    /// Returns the endpoint that the query of an address asks for: `repository=…` has only that one, and `tree=…`
+    /// leaves out the other trees of its repository.
     /// A client that is given such an address cannot search beyond it, whatever it sends.
     pub(super) fn confined(&self, query: Option<&str>) -> Result<Self, ApiError> {
         let mut search = self.clone();
@@ -104,6 +115,13 @@ impl RawSearch {
                     continue;
                 }
                 ("repository", _) => "`repository` is there twice".to_owned(),
+                ("tree", id) => match id.parse() {
+                    Ok(id) => {
+                        search.tree = Some(id);
+                        continue;
+                    }
+                    Err(InvalidId(id)) => format!("`tree` is no id: `{id}`"),
+                },
                 (name, _) => {
                     let name: String = name.chars().take(80).collect();
                     format!("`{name}` is not known here")
@@ -146,7 +164,7 @@ impl RawSearch {
     async fn search(
         &self,
         arguments: tools::SearchArguments,
-        conversation: Option<&str>,
+        (conversation, folder): (Option<&str>, Option<&Path>),
     ) -> Result<ToolResult, CallError> {
         let arguments = match self.only(arguments.repository()).await {
             Ok(None) => arguments,
@@ -156,6 +174,11 @@ impl RawSearch {
         let query = arguments
             .query_or(DEFAULT_LIMIT)
             .map_err(|error| CallError::Arguments(vec![error.to_string()]))?;
+        let tree = match self.tree {
+            Some(tree) => Some(tree),
+            None => self.services.standing(folder).await.0,
+        };
+        let query = query.standing_in(tree);
         let found = match self.services.find(&query).await {
             Ok(found) => found,
             Err(failure) => return self.failed(failure.code(), &failure),
@@ -223,9 +246,10 @@ impl RawSearch {
             let arguments: tools::SearchArguments =
                 tool.arguments().read(arguments).map_err(CallError::Arguments)?;
             let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
+            let folder = meta.get(FOLDER_META).and_then(Value::as_str);
             return match self.at_path(&arguments).await? {
                 Some(found) => Ok(found),
-                None => self.search(arguments, conversation).await,
+                None => self.search(arguments, (conversation, folder.map(Path::new))).await,
             };
         }
         if let Some(given) = self.evidence(tool, &arguments).await {

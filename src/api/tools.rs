@@ -1,12 +1,15 @@
 //! Raw search and the list of repositories, as plain HTTP.
 
-use std::time::Instant;
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Services, error::ApiError, repos::repos};
+use super::{Services, error::ApiError, repos::repos_compared};
 use crate::{
     domain::Root,
     net::{Response, reply},
@@ -20,6 +23,8 @@ pub(super) struct SearchArguments {
     query: String,
     repository: Option<String>,
     limit: Option<u64>,
+    /// Where the client stands.
+    folder: Option<PathBuf>,
 }
 
 impl SearchArguments {
@@ -36,6 +41,11 @@ impl SearchArguments {
     /// Searches in `root` only.
     pub(super) fn within(self, root: &Root) -> Self {
         Self { repository: Some(root.id.to_string()), ..self }
+    }
+
+    /// Returns where the client stands, where that says which tree it means.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref().filter(|_| self.repository.is_none())
     }
 
     /// Returns the query, with another limit where none is asked for.
@@ -78,6 +88,16 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
     })
 }
 
+/// Returns the same with where the client stands, which a program knows and a model does not.
+pub(super) fn standing_schema(default_limit: usize) -> Value {
+    let mut schema = search_schema(default_limit);
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let folder = json!({ "type": "string", "minLength": 1, "maxLength": 4096 });
+        properties.insert("folder".to_owned(), folder);
+    }
+    schema
+}
+
 /// Puts a limit that is too small or too large right: a model should get results, and no error that costs it a
 /// call.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 1 to 20")]
@@ -91,7 +111,7 @@ pub(super) fn clamp_limit(arguments: &mut Value) {
 }
 
 pub(super) async fn ingested_repos(services: &Services) -> Result<Response, ApiError> {
-    Ok(reply::json(StatusCode::OK, &repos(services).await?))
+    Ok(reply::json(StatusCode::OK, &repos_compared(services).await?))
 }
 
 impl Services {
@@ -109,6 +129,8 @@ pub(super) async fn vector_search(
     services: &Services,
     arguments: SearchArguments,
 ) -> Result<Response, ApiError> {
-    let found = services.find(&arguments.query()?).await?;
-    Ok(reply::json(StatusCode::OK, &found))
+    let query = arguments.query()?;
+    let (tree, notice) = services.standing(arguments.folder()).await;
+    let found = services.find(&query.standing_in(tree)).await?;
+    Ok(reply::json(StatusCode::OK, &Found { notice, ..found }))
 }

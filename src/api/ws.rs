@@ -65,7 +65,7 @@ const PATH: &str = "/ws";
 
 /// What a client asks for.
 enum Asked {
-    Message(Arguments),
+    Message(Box<Arguments>),
     Stop,
 }
 
@@ -161,7 +161,7 @@ impl Session {
                     return false;
                 }
                 let principal = self.asked_by.as_ref().map(|(principal, _)| principal.clone());
-                self.turn = Some(begun(Arc::clone(&self.parts), arguments, principal));
+                self.turn = Some(begun(Arc::clone(&self.parts), *arguments, principal));
             }
             // A turn that has just ended is not there to be stopped.
             Ok(Asked::Stop) => {

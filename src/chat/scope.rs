@@ -22,6 +22,8 @@ const MAX_PATH: usize = 500;
 pub(super) struct Scope {
     /// The only repository that may be searched.
     only: Option<Root>,
+    /// Of its repository, the only tree that is searched, unless the model names another.
+    tree: Option<Root>,
     /// What the model reads before the question.
     note: Option<String>,
 }
@@ -31,7 +33,7 @@ impl Scope {
     /// those of `roots` that it names. Nothing can be asked while nothing is indexed.
     pub(super) fn of(
         question: &str,
-        reference: Option<&str>,
+        (reference, tree): (Option<&str>, Option<RootId>),
         roots: &[Root],
         paths: &PathMap,
     ) -> Result<Self, ChatError> {
@@ -39,7 +41,7 @@ impl Scope {
             return Err(error);
         }
         if let Some(reference) = reference {
-            let root = paths.root(roots, reference.trim());
+            let root = paths.meant_root(roots, reference.trim());
             let root = root.ok_or_else(|| UnknownRoot::new(reference, roots))?;
             if let Some(error) = nothing_in(std::slice::from_ref(root)) {
                 return Err(error);
@@ -49,7 +51,7 @@ impl Scope {
                  outside it, so leave `repository` out, and no other repository can be read.",
                 shown(root, paths)
             );
-            return Ok(Self { only: Some(root.clone()), note: Some(note) });
+            return Ok(Self { only: Some(root.clone()), tree: None, note: Some(note) });
         }
         let named = named(question, roots);
         let listed: Vec<String> = named.iter().map(|root| shown(root, paths)).collect();
@@ -60,7 +62,21 @@ impl Scope {
                 listed.join(", ")
             )
         });
-        Ok(Self { only: None, note })
+        // Of a repository without other trees there is nothing to leave out.
+        let tree = roots.iter().find(|root| Some(root.id) == tree);
+        let has_others = |tree: &&Root| {
+            roots.iter().any(|root| root.id != tree.id && root.owner() == tree.owner())
+        };
+        let tree = tree.filter(has_others).cloned();
+        let stands = tree.as_ref().map(|tree| {
+            format!(
+                "The user works in {}. Other trees of that repository are found only by `repository`.",
+                shown(tree, paths)
+            )
+        });
+        let notes: Vec<String> = stands.into_iter().chain(note).collect();
+        let note = (!notes.is_empty()).then(|| notes.join("\n"));
+        Ok(Self { only: None, tree, note })
     }
 
     /// Returns the only repository that the question is about.
@@ -78,9 +94,10 @@ impl Scope {
     /// Returns the address of the search of this scope, from the address that searches everything.
     /// So the bound holds whatever the model asks for.
     pub(super) fn search_url(&self, everything: &str) -> String {
-        match &self.only {
-            Some(root) => format!("{everything}?repository={}", root.id),
-            None => everything.to_owned(),
+        match (&self.only, &self.tree) {
+            (Some(root), _) => format!("{everything}?repository={}", root.id),
+            (None, Some(tree)) => format!("{everything}?tree={}", tree.id),
+            (None, None) => everything.to_owned(),
         }
     }
 
@@ -88,6 +105,9 @@ impl Scope {
     pub(super) fn readable(&self, mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
         if let Some(only) = &self.only {
             roots.retain(|root| root.id == only.id);
+        }
+        if let Some(tree) = &self.tree {
+            roots.retain(|root| root.id == tree.id || root.owner() != tree.owner());
         }
         reach::readable(roots, question)
     }
@@ -150,8 +170,12 @@ mod tests {
     #[test]
     fn a_name_in_the_note_is_no_more_than_a_name() {
         let named = root("a`\u{202e}b\u{2028}c\u{e0041}", 1, LastRun::Completed);
-        let scope =
-            Scope::of("?", Some(&named.name), std::slice::from_ref(&named), &PathMap::default());
+        let scope = Scope::of(
+            "?",
+            (Some(&named.name), None),
+            std::slice::from_ref(&named),
+            &PathMap::default(),
+        );
         let note = scope.unwrap().note().unwrap();
         assert!(note.contains("repository `a'b c` (at /src/a'b c) only"), "{note}");
     }
@@ -159,7 +183,7 @@ mod tests {
     #[test]
     fn nothing_is_asked_about_what_is_not_indexed() {
         let error = |roots: &[Root], reference: Option<&str>| {
-            Scope::of("?", reference, roots, &PathMap::default()).unwrap_err().to_string()
+            Scope::of("?", (reference, None), roots, &PathMap::default()).unwrap_err().to_string()
         };
         let failed = LastRun::Failed { reason: "not readable".to_owned() };
         let (full, empty) = (root("full", 1, LastRun::Completed), root("empty", 0, failed));

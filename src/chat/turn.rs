@@ -98,6 +98,7 @@ pub(super) async fn run(
         // The model has read the note.
         reopening: Opening { thread: Some(conversation), note: None, ..opening },
         within: scope.only(),
+        notice: ask.notice,
         toolkits,
         events,
     };
@@ -130,6 +131,8 @@ struct Runner<'a> {
     reopening: Opening,
     /// The only repository that the question is about.
     within: Option<RootId>,
+    /// What the client should know of where it stands.
+    notice: Option<String>,
     /// Held until the turn ends.
     toolkits: TurnToolkits,
     events: mpsc::Sender<Event>,
@@ -167,7 +170,8 @@ impl Runner<'_> {
         let mut heard = Heard { assembly: Assembly::new(servers, thread.tokens()), held: None };
         let model_id = self.model_id.clone();
         let first = [Event::Thread { conversation: self.conversation, model_id }];
-        let warnings = self.toolkits.warnings.iter().cloned().map(|text| Event::Warning { text });
+        let warnings = self.notice.iter().chain(&self.toolkits.warnings).cloned();
+        let warnings = warnings.map(|text| Event::Warning { text });
         self.report(first.into_iter().chain(warnings).collect()).await;
         let failure = match thread.run(question, self.effort.clone()).await {
             Ok(running) => self.follow(running, &mut heard, deadline).await,

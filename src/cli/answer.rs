@@ -23,7 +23,7 @@ pub(super) fn body(
     let mut body = json!({ "question": question });
     if let Some(body) = body.as_object_mut() {
         body.extend(conversation.map(|id| ("conversationId".to_owned(), id.into())));
-        body.extend(repository.map(|name| ("repository".to_owned(), name.into())));
+        body.extend(print::confined(repository));
     }
     body
 }

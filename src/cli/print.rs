@@ -1,6 +1,7 @@
 //! Prints search results and repositories, for people or as JSON.
 
 use std::{
+    collections::HashMap,
     fmt::Write as _,
     io::{IsTerminal, Write},
 };
@@ -8,7 +9,11 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
-use crate::{domain::plain_name, replies::Repos, search::Found};
+use crate::{
+    domain::plain_name,
+    replies::{Adds, Repo, Repos},
+    search::Found,
+};
 
 /// Returns a number of things in words: `1 file`, `2 files`.
 pub(super) fn counted(number: u64, thing: &str) -> String {
@@ -67,14 +72,17 @@ pub(super) async fn search(
 ) -> Result<(), CliError> {
     let mut body = json!({ "query": query });
     if let Some(body) = body.as_object_mut() {
-        body.extend(repository.map(|name| ("repository".to_owned(), name.into())));
+        body.extend(confined(repository));
         body.extend(limit.map(|limit| ("limit".to_owned(), limit.into())));
     }
     let path = ["tools", "vector-search"];
     if as_json {
         return json(&client.post(&path, &body).await?);
     }
-    let Found { hits, absent, .. } = client.post(&path, &body).await?;
+    let Found { hits, absent, notice, .. } = client.post(&path, &body).await?;
+    if let Some(notice) = notice {
+        note(&name(&notice))?;
+    }
     if !absent.is_empty() {
         let names: Vec<String> = absent.iter().map(|absent| name(absent)).collect();
         note(&format!("not in the index: {}", names.join(", ")))?;
@@ -94,6 +102,17 @@ pub(super) async fn search(
     Ok(())
 }
 
+/// Returns the member of a request that says what it is about: the repository that is named, or where the person
+/// stands.
+pub(super) fn confined(repository: Option<String>) -> Option<(String, Value)> {
+    let here = || {
+        let folder = std::env::current_dir().ok()?;
+        Some(("folder".to_owned(), folder.to_str()?.into()))
+    };
+    let named = repository.map(|name| ("repository".to_owned(), name.into()));
+    named.or_else(here)
+}
+
 pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError> {
     let path = ["tools", "ingested-repos"];
     if as_json {
@@ -103,10 +122,31 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
     if repos.is_empty() {
         return note("nothing is indexed yet: `codeinfo ingest PATH`");
     }
-    for repo in repos {
+    // Trees stand below the first one of their repository.
+    let mut rows: Vec<Repo> = Vec::new();
+    let (others, firsts): (Vec<Repo>, Vec<Repo>) =
+        repos.into_iter().partition(|repo| repo.tree_of.is_some());
+    let mut below: HashMap<String, Vec<Repo>> = HashMap::new();
+    for repo in others {
+        below.entry(repo.tree_of.clone().unwrap_or_default()).or_default().push(repo);
+    }
+    for first in firsts {
+        let trees = below.remove(&first.name).unwrap_or_default();
+        rows.push(first);
+        rows.extend(trees);
+    }
+    for repo in rows {
+        let (indent, adds) = match (&repo.tree_of, repo.adds) {
+            (Some(_), Some(Adds { files, chunks })) => {
+                let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
+                ("  ", format!(" ({files}, {chunks} of its own)"))
+            }
+            (Some(_), None) => ("  ", String::new()),
+            (None, _) => ("", String::new()),
+        };
         let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
         line(&format!(
-            "{}  {}  {}, {}, indexed {when}",
+            "{indent}{}  {}  {}, {}{adds}, indexed {when}",
             name(&repo.name),
             name(&repo.path.to_string_lossy()),
             counted(repo.counts.files, "file"),
@@ -114,7 +154,7 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
         ))?;
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in repo.description.into_iter().chain(error) {
-            line(&format!("    {}", name(&detail)))?;
+            line(&format!("{indent}    {}", name(&detail)))?;
         }
     }
     Ok(())

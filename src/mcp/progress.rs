@@ -37,7 +37,10 @@ pub(super) fn updates(
             step = match step {
                 Step::Over => return None,
                 Step::Asking(asking) => {
-                    let (chat, ask) = *asking;
+                    let (chat, mut ask) = *asking;
+                    if let (None, Some(place)) = (&ask.repository, &form.place) {
+                        ask.tree = place.tree().await;
+                    }
                     let conversation = ask.conversation;
                     match chat.ask(ask).await {
                         Ok(turn) => Step::Running { turn, queries: Queries::default() },

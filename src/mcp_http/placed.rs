@@ -7,6 +7,7 @@ use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
 
 use super::Place;
+use crate::domain::FOLDER_META;
 
 /// The endpoint `inner`, for a client that stands in a repository.
 pub struct Placed {
@@ -41,10 +42,11 @@ impl Endpoint for Placed {
         &'a self,
         tool: &'a Tool,
         arguments: Value,
-        meta: Map<String, Value>,
+        mut meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, CallError>> {
         async move {
             let place = Arc::clone(&self.place);
+            meta.entry(FOLDER_META).or_insert_with(|| place.shown().into());
             Ok(match self.inner.call(tool, arguments, meta).await? {
                 Call::Done(result) => Call::Done(noticed(result, &place).await),
                 Call::Running(updates) => {

@@ -12,7 +12,7 @@ use tracing::{info, warn};
 use crate::{
     chat::Chat,
     config::PathMap,
-    domain::{Principal, plain_name},
+    domain::{Principal, RootId, plain_name},
     error::chain,
     ingest::{self, Ingest, RootStatus, State},
     net::{HttpError, Request},
@@ -125,10 +125,25 @@ impl Place {
         }
     }
 
+    /// Returns the path of the folder as clients see it.
+    pub(super) fn shown(&self) -> String {
+        self.paths.shown(&self.folder).display().to_string()
+    }
+
+    /// Returns the tree that the client means.
+    pub async fn tree(&self) -> Option<RootId> {
+        Some(self.ingest.standing(&self.folder).await?.tree.id)
+    }
+
     /// Says what answers about the repository miss, if they miss something.
     pub async fn notice(&self) -> Option<String> {
         let shown = shown(&self.paths.shown(&self.folder));
+        let standing = self.ingest.standing(&self.folder).await;
+        let instead = standing.and_then(|standing| standing.notice(&shown));
         let Some(RootStatus { root, state, run_id }) = self.status().await else {
+            if let Some(instead) = instead {
+                return Some(format!("{instead}; the user can index it with {}", ingest(&shown)));
+            }
             return Some(format!(
                 "`{shown}` is not indexed, so nothing of it was found; the user can index it with {}",
                 ingest(&shown)
@@ -143,9 +158,10 @@ impl Place {
                         format!(" ({} of {} files)", status.file_index, status.file_total)
                     });
                 // What was indexed before is still found.
-                let misses = match root.last_ingest_at {
-                    None => "answers miss some of it until then",
-                    Some(_) => return None,
+                let misses = match (root.last_ingest_at, &instead) {
+                    (None, None) => "answers miss some of it until then".to_owned(),
+                    (None, Some(instead)) => format!("until then {instead}"),
+                    (Some(_), _) => return None,
                 };
                 Some(format!("`{shown}` is being indexed{read}; {misses}"))
             }
@@ -156,9 +172,14 @@ impl Place {
         }
     }
 
-    /// Returns the innermost root around the folder.
+    /// Returns the innermost root around the folder. Around a worktree that is not indexed there is none, also where
+    /// that lies in another one.
     async fn status(&self) -> Option<RootStatus> {
         let roots = self.ingest.roots().await.ok()?.into_iter();
+        let standing = self.ingest.standing(&self.folder).await;
+        if let Some(worktree) = standing.and_then(|standing| standing.worktree) {
+            return roots.into_iter().find(|status| status.root.path == worktree);
+        }
         let around = roots.filter(|status| self.folder.starts_with(&status.root.path));
         around.max_by_key(|status| status.root.path.components().count())
     }

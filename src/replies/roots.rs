@@ -72,4 +72,22 @@ pub struct Repo {
     pub model_id: String,
     pub counts: Counts,
     pub last_error: Option<String>,
+    /// The commit that is indexed, where it is one and no folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// The first tree of its repository, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_of: Option<String>,
+    /// What it has and no other tree of its repository, where there are others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adds: Option<Adds>,
+}
+
+/// How much one tree has that no other tree of its repository has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Adds {
+    /// Files that no other tree has in this version.
+    pub files: u64,
+    /// Their chunks.
+    pub chunks: u64,
 }

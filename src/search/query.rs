@@ -1,6 +1,7 @@
 //! A search request that cannot be wrong.
 
 use super::SearchError;
+use crate::domain::RootId;
 
 /// The most results one search gives.
 pub const MAX_LIMIT: usize = 20;
@@ -18,6 +19,7 @@ pub struct Query {
     repository: Option<String>,
     limit: usize,
     languages: Vec<String>,
+    tree: Option<RootId>,
 }
 
 impl Query {
@@ -44,7 +46,19 @@ impl Query {
             repository: repository.map(checked_repository).transpose()?,
             limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
             languages: Vec::new(),
+            tree: None,
         })
+    }
+
+    /// Leaves out the other trees of the repository that this one is of, unless a repository is named.
+    #[must_use]
+    pub fn standing_in(self, tree: Option<RootId>) -> Self {
+        Self { tree, ..self }
+    }
+
+    /// Returns the tree that counts of its repository.
+    pub fn tree(&self) -> Option<RootId> {
+        self.tree.filter(|_| self.repository.is_none())
     }
 
     /// Checks a request of people, who look through more: `limit` 1 to [`MAX_LISTED`], and only files in one of

@@ -117,7 +117,7 @@ proptest! {
     ) {
         let (files, absent) = (vec![], vec![]);
         let (also, model_id) = (Vec::new(), "m".to_owned());
-        let found = Found { hits: hits.clone(), files, absent, also, model_id };
+        let found = Found { hits: hits.clone(), files, absent, notice: None, also, model_id };
         let shown = excerpt(&found, "word", &Freshness::default(), &BTreeSet::new(), max_bytes);
         let kinds: Vec<&str> = shown.text.split(BREAKS).map(|line| kind(line, &hits)).collect();
         let count = |kind: &str| kinds.iter().filter(|found| **found == kind).count();

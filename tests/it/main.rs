@@ -72,6 +72,7 @@ mod sealed;
 mod search;
 mod search_names;
 mod settings;
+mod standing;
 mod stdio;
 mod store_calls;
 mod store_crash;

@@ -9,6 +9,7 @@ use super::{
 
 fn found(hits: Vec<Hit>) -> Found {
     Found {
+        notice: None,
         files: by_file(&hits),
         hits,
         absent: Vec::new(),

@@ -1,0 +1,106 @@
+//! What each tree of a repository adds to the others.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+};
+
+use super::{Ingest, IngestError};
+use crate::domain::{FileRecord, Root, RootId, Timestamp};
+
+/// Repositories whose trees have more files in all are not compared: each listing would read them.
+const MAX_FILES: u64 = 300_000;
+/// The most repositories that are remembered.
+const MAX_KNOWN: usize = 64;
+
+/// What one tree has and no other tree of its repository.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Added {
+    pub files: u64,
+    pub chunks: u64,
+}
+
+/// Trees of a repository, and when each was indexed.
+type Edition = Vec<(RootId, Option<Timestamp>)>;
+/// What each tree of a repository adds.
+type OfTrees = HashMap<RootId, Added>;
+
+/// What trees add, counted once for each edition of a repository.
+#[derive(Debug, Default)]
+pub(super) struct Additions {
+    known: Mutex<HashMap<RootId, (Edition, OfTrees)>>,
+}
+
+impl Ingest {
+    /// Returns what each of these roots adds that has other trees beside it. Those of very large repositories are
+    /// left out.
+    pub async fn additions(&self, roots: &[Root]) -> Result<OfTrees, IngestError> {
+        let mut repositories: HashMap<RootId, Vec<&Root>> = HashMap::new();
+        for root in roots {
+            repositories.entry(root.owner()).or_default().push(root);
+        }
+        let mut all = HashMap::new();
+        for (owner, trees) in repositories {
+            let files: u64 = trees.iter().map(|root| root.counts.files).sum();
+            if trees.len() < 2 || MAX_FILES < files {
+                continue;
+            }
+            let mut edition: Edition =
+                trees.iter().map(|root| (root.id, root.last_ingest_at)).collect();
+            edition.sort_unstable_by_key(|(id, _)| *id);
+            let known = self.shared.additions.get(owner, &edition);
+            let added = if let Some(added) = known {
+                added
+            } else {
+                let mut records = Vec::new();
+                for root in &trees {
+                    records.extend(self.shared.deps.store.files(root.id).await?);
+                }
+                let counting = move || counted(&records);
+                let added = self.shared.deps.tasks.spawn_blocking(counting).await?;
+                self.shared.additions.put(owner, edition, added.clone());
+                added
+            };
+            let of_tree =
+                |root: &&Root| (root.id, added.get(&root.id).copied().unwrap_or_default());
+            all.extend(trees.iter().map(of_tree));
+        }
+        Ok(all)
+    }
+}
+
+impl Additions {
+    fn get(&self, owner: RootId, edition: &Edition) -> Option<OfTrees> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (of, added) = known.get(&owner)?;
+        (of == edition).then(|| added.clone())
+    }
+
+    fn put(&self, owner: RootId, edition: Edition, added: OfTrees) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if MAX_KNOWN <= known.len() {
+            known.clear();
+        }
+        known.insert(owner, (edition, added));
+    }
+}
+
+/// Counts the files with content that one tree alone has.
+fn counted(records: &[FileRecord]) -> OfTrees {
+    let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
+    for record in records {
+        let version = (record.path.as_str(), record.version.as_str());
+        if !seen.insert(version) {
+            shared.insert(version);
+        }
+    }
+    let mut added: OfTrees = HashMap::new();
+    for record in records.iter().filter(|record| 0 < record.chunks) {
+        if !shared.contains(&(record.path.as_str(), record.version.as_str())) {
+            let added = added.entry(record.root).or_default();
+            added.files += 1;
+            added.chunks += u64::from(record.chunks);
+        }
+    }
+    added
+}

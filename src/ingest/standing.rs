@@ -1,0 +1,123 @@
+//! Which tree a client means that stands in a folder: the one around it, or while that is not indexed, the nearest
+//! one of its repository.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tracing::{debug, info};
+
+use super::{Ingest, Request, pulse::Pulse};
+use crate::{
+    domain::{Root, RootId},
+    git::{GIT, Git},
+};
+
+/// Of so many trees of a repository the nearest is looked for.
+const MAX_TREES: usize = 50;
+/// So long a question waits for a worktree that joins its repository, which takes a tenth of a second.
+const JOINING: Duration = Duration::from_millis(700);
+
+/// The tree that a client means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The tree, which is indexed.
+    pub tree: Root,
+    /// The worktree around the folder, where it is not indexed: `tree` is another one of its repository.
+    pub worktree: Option<PathBuf>,
+}
+
+impl Standing {
+    /// Says that another tree answers, if one does. `shown` is the path of the worktree as clients see it.
+    pub fn notice(&self, shown: &str) -> Option<String> {
+        self.worktree.as_ref()?;
+        Some(format!(
+            "`{shown}` is not indexed; `{}`, the nearest indexed tree of its repository, answers for it",
+            self.tree.name
+        ))
+    }
+}
+
+impl Ingest {
+    /// Returns the tree that a client means by standing in `folder`, a path of this machine. `None` where no tree
+    /// of a repository around it is indexed.
+    pub async fn standing(&self, folder: &Path) -> Option<Standing> {
+        let roots = self.shared.deps.store.roots().await.ok()?;
+        if roots.is_empty() || !folder.is_absolute() {
+            return None;
+        }
+        let place = folder.to_owned();
+        let deps = &self.shared.deps;
+        let look = move |pulse: &Pulse| find(&place, &roots, pulse);
+        deps.lookups.run(folder, deps.tasks.stopping(), look).await.ok()?
+    }
+
+    /// Returns the same after the worktree has joined its repository, if that is not indexed, and worktrees join by
+    /// themselves here. Waits for that only a moment.
+    pub async fn joined(&self, folder: &Path) -> Option<Standing> {
+        let standing = self.standing(folder).await?;
+        let Some(worktree) = standing.worktree.clone().filter(|_| self.joins) else {
+            return Some(standing);
+        };
+        let request = Request { path: worktree, ..Request::default() };
+        match self.start(request).await {
+            Ok(run) => {
+                info!(run.id = %run, "a worktree joins its repository");
+                let mut status = self.watch(run).ok()?;
+                let ended = status.wait_for(|status| status.state.is_final());
+                drop(tokio::time::timeout(JOINING, ended).await);
+                self.standing(folder).await
+            }
+            Err(error) => {
+                debug!(%error, "a worktree cannot join its repository");
+                Some(standing)
+            }
+        }
+    }
+}
+
+/// Finds the tree around a folder. Blocks on the file system.
+fn find(folder: &Path, roots: &[Root], pulse: &Pulse) -> Option<Standing> {
+    let folder = folder.canonicalize().ok()?;
+    for around in folder.ancestors() {
+        pulse.beat();
+        let own = roots.iter().find(|root| root.revision.is_none() && root.path == around);
+        let is_there = own.is_some_and(|root| root.last_ingest_at.is_some());
+        if let Some(own) = own.filter(|_| is_there) {
+            return Some(Standing { tree: own.clone(), worktree: None });
+        }
+        // A worktree that is not indexed, or not to the end.
+        let has_git = around.join(GIT).symlink_metadata().is_ok();
+        if let Some(git) = has_git.then(|| Git::of(around).ok().flatten()).flatten()
+            && let Some(tree) = nearest(&git, roots, pulse)
+        {
+            return Some(Standing { tree: tree.clone(), worktree: Some(around.to_owned()) });
+        }
+        if let Some(own) = own {
+            return Some(Standing { tree: own.clone(), worktree: None });
+        }
+    }
+    None
+}
+
+/// Returns the tree of a repository that is most like one of it: of the same commit, else the main one, else the one
+/// that was indexed last.
+fn nearest<'a>(git: &Git, roots: &'a [Root], pulse: &Pulse) -> Option<&'a Root> {
+    let owner = RootId::of(git.main());
+    let is_tree = |root: &&Root| root.owner() == owner && root.last_ingest_at.is_some();
+    let head = git.head();
+    let is_at_head = |root: &Root| {
+        pulse.beat();
+        let commit = match &root.revision {
+            Some(revision) => Some(revision.commit.clone()),
+            None => Git::of(&root.path).ok().flatten().and_then(|git| git.head()),
+        };
+        commit.is_some() && commit == head
+    };
+    roots
+        .iter()
+        .filter(is_tree)
+        .take(MAX_TREES)
+        .max_by_key(|root| (is_at_head(root), root.id == owner, root.last_ingest_at))
+}

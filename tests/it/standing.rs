@@ -1,0 +1,232 @@
+//! The tree that a client means by standing in a folder.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    support::{
+        model::{Model, Reply as Turn, says, searches},
+        process::{command, run},
+        relay::Relay,
+    },
+    trees::{commit_all, git},
+    wire::{get, post, rpc},
+};
+
+const OLD: &str = "/// Opens the valve slowly.\nfn open_valve() {\n    turn(1);\n}\n";
+const NEW: &str = "/// Opens the valve slowly.\nfn open_valve() {\n    turn(1);\n    wait();\n}\n";
+const QUERY: &str = "Opens the valve slowly.";
+
+/// A repository that is indexed, with a worktree of another branch inside that is not, and another one beside.
+async fn scene(pairs: &[(&str, &str)]) -> Listeners {
+    let server = Listeners::start_with(pairs).await;
+    fill(&server).await;
+    server
+}
+
+async fn fill(server: &Listeners) {
+    server.write("boiler/valve.rs", OLD);
+    let boiler = server.folder.path().join("boiler");
+    commit_all(&boiler, "Begin");
+    git(&boiler, &["worktree", "add", "--quiet", "-b", "topic", ".trees/topic"]);
+    server.write("boiler/.trees/topic/valve.rs", NEW);
+    commit_all(&boiler.join(".trees/topic"), "Wait");
+    server.ingest("boiler", "heats").await;
+    server.write("other/valve.rs", "fn close_valve() {}\n");
+    server.ingest("other", "another one").await;
+}
+
+/// Indexes a tree under its own name.
+async fn ingest(server: &Listeners, path: &str) {
+    let body = json!({ "path": server.folder.path().join(path) });
+    let started = post(server.main, "/ingest/start", &body.to_string()).await;
+    assert_eq!(started.status, 202, "{started:?}");
+    server.ended(started.json()["runId"].as_str().unwrap()).await;
+}
+
+fn topic(server: &Listeners) -> String {
+    let folder = server.folder.path().canonicalize().unwrap();
+    folder.join("boiler/.trees/topic").display().to_string()
+}
+
+async fn find(server: &Listeners, folder: &str) -> Value {
+    let body = json!({ "query": QUERY, "folder": folder, "limit": 20 });
+    let reply = post(server.main, "/tools/vector-search", &body.to_string()).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    reply.json()
+}
+
+fn repos(found: &Value) -> Vec<&str> {
+    let hits = found["results"].as_array().unwrap();
+    hits.iter().map(|hit| hit["repo"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn until_a_worktree_is_indexed_the_nearest_tree_answers_and_says_so() {
+    let server = scene(&[]).await;
+    let topic = topic(&server);
+    let found = find(&server, &topic).await;
+    assert_eq!(repos(&found), ["boiler", "other"]);
+    let notice = format!(
+        "`{topic}` is not indexed; `boiler`, the nearest indexed tree of its repository, answers for it"
+    );
+    assert_eq!(found["notice"], notice);
+    // Of the same commit, before the main one.
+    let boiler = server.folder.path().join("boiler");
+    git(&boiler, &["branch", "same", "topic"]);
+    ingest(&server, "boiler@same").await;
+    let found = find(&server, &format!("{topic}/")).await;
+    assert_eq!(repos(&found), ["boiler@same", "other"]);
+    assert!(found["results"][0]["chunk"].as_str().unwrap().contains("wait()"));
+
+    ingest(&server, "boiler/.trees/topic").await;
+    let found = find(&server, &topic).await;
+    assert_eq!(repos(&found), ["topic", "other"]);
+    assert_eq!(found["results"][0]["alsoIn"], json!(["boiler@same"]));
+    assert!(found["notice"].is_null());
+    // In the main one, and in no repository.
+    let main = find(&server, boiler.to_str().unwrap()).await;
+    assert_eq!(repos(&main), ["boiler", "other"]);
+    assert!(main["results"][0]["chunk"].as_str().unwrap().contains("turn(1);\n}"));
+    for nowhere in ["/", "/nonexistent", "relative", server.folder.path().to_str().unwrap()] {
+        let found = find(&server, nowhere).await;
+        assert_eq!(repos(&found).len(), 2, "{nowhere}");
+        assert!(found["notice"].is_null());
+    }
+}
+
+async fn call(server: &Listeners, name: &str, meta: Value) -> String {
+    let arguments = json!({ "query": QUERY, "limit": 20 });
+    let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let reply = rpc(server.main, &body.to_string()).await;
+    reply.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn tools_take_the_folder_from_the_client_and_not_from_the_model() {
+    let server = scene(&[]).await;
+    ingest(&server, "boiler/.trees/topic").await;
+    let topic = topic(&server);
+    let found = call(&server, "VectorSearch", json!({ "codeinfo/folder": topic })).await;
+    assert!(
+        found.contains(".trees/topic/valve.rs") && !found.contains("boiler/valve.rs"),
+        "{found}"
+    );
+    let main = server.folder.path().join("boiler");
+    let found = call(&server, "VectorSearch", json!({ "codeinfo/folder": main })).await;
+    assert!(!found.contains(".trees/topic"), "{found}");
+    // By the address that Codex is given.
+    let listed = get(server.main, "/ingest/roots").await.json();
+    let id = listed["roots"].as_array().unwrap().iter().find(|root| root["name"] == "topic");
+    let address = format!("/mcp?tree={}", id.unwrap()["id"].as_str().unwrap());
+    let params = json!({ "name": "VectorSearch", "arguments": { "query": QUERY } });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let found = post(server.main, &address, &body.to_string()).await.body;
+    assert!(
+        found.contains(".trees/topic/valve.rs") && !found.contains("boiler/valve.rs"),
+        "{found}"
+    );
+    let refused = post(server.main, "/mcp?tree=topic", &body.to_string()).await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    // A model sees no such argument.
+    let body = json!({ "query": QUERY, "folder": topic });
+    let params = json!({ "name": "VectorSearch", "arguments": body });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    assert!(rpc(server.main, &body.to_string()).await.body.contains("folder"));
+    // A path in a tree names that, where a repository is named.
+    let body = json!({ "query": QUERY, "repository": format!("{topic}/deep/down") });
+    let found = post(server.main, "/tools/vector-search", &body.to_string()).await.json();
+    assert_eq!(repos(&found), ["topic"]);
+    let body = json!({ "query": QUERY, "repository": format!("{topic}/../../..") });
+    let refused = post(server.main, "/tools/vector-search", &body.to_string()).await;
+    assert_eq!(refused.status, 404, "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_worktree_joins_its_repository_when_somebody_asks_there() {
+    let server = scene(&[("AUTO_INDEX", "true")]).await;
+    let topic = topic(&server);
+    let found = find(&server, &topic).await;
+    assert_eq!(repos(&found), ["topic", "other"]);
+    assert!(found["notice"].is_null());
+    // What is in no indexed repository is not taken up.
+    server.write("apart/a.rs", "fn apart() {}\n");
+    let apart = server.folder.path().join("apart");
+    commit_all(&apart, "Begin");
+    find(&server, apart.to_str().unwrap()).await;
+    let listed = get(server.main, "/tools/ingested-repos").await.json();
+    let listed = listed["repos"].as_array().unwrap();
+    let names: Vec<&str> = listed.iter().map(|repo| repo["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["boiler", "other", "topic"]);
+    assert_eq!(listed[2]["treeOf"], "boiler");
+    assert_eq!(listed[2]["adds"], json!({ "files": 1, "chunks": 1 }));
+    assert!(listed[1].get("adds").is_none() && listed[0].get("treeOf").is_none());
+}
+
+#[tokio::test]
+async fn a_question_is_about_the_tree_that_its_client_stands_in() {
+    let model =
+        Model::replay([Turn::Items(vec![searches(QUERY)]), Turn::Items(vec![says("It waits.")])])
+            .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    fill(&server).await;
+    ingest(&server, "boiler/.trees/topic").await;
+    let body = json!({ "question": "What does the valve do?", "folder": topic(&server) });
+    let reply = post(server.main, "/chat", &body.to_string()).await;
+    assert!(reply.body.contains("It waits."), "{reply:?}");
+    let input = model.latest();
+    assert!(input.contains("The user works in `topic`"), "{input}");
+    assert!(
+        input.contains(".trees/topic/valve.rs") && !input.contains("boiler/valve.rs:"),
+        "{input}"
+    );
+}
+
+#[tokio::test]
+async fn the_command_line_and_relays_say_where_they_stand() {
+    let folder = crate::support::process::fresh();
+    let (data, boiler) = (folder.path().join("data"), folder.path().join("boiler"));
+    std::fs::create_dir(&boiler).unwrap();
+    std::fs::write(boiler.join("valve.rs"), OLD).unwrap();
+    commit_all(&boiler, "Begin");
+    git(&boiler, &["worktree", "add", "--quiet", "-b", "topic", "../topic"]);
+    let topic = folder.path().join("topic");
+    std::fs::write(topic.join("valve.rs"), NEW).unwrap();
+    let without = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let at = async |place: &Path, arguments: &[&str]| {
+        let run = command(&data, &without).args(arguments).current_dir(place).output().await;
+        let run = run.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        (text(&run.stdout), text(&run.stderr))
+    };
+    at(&boiler, &["ingest", "."]).await;
+    let (found, said) = at(&topic, &["search", QUERY]).await;
+    assert!(found.contains("boiler/valve.rs:1-4"), "{found}");
+    assert!(said.contains("topic` is not indexed; `boiler`"), "{said}");
+    // An agent in the worktree is answered by the nearest tree, and hears that.
+    let mut relay = Relay::start(&data, &topic, &without, &["--search"]);
+    relay.call(1, "VectorSearch", json!({ "query": QUERY })).await;
+    let answer = relay.answer(1).await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("boiler/valve.rs:1-4"), "{text}");
+    assert!(text.contains("topic` is not indexed; `boiler`, the nearest"), "{text}");
+    let (_, _) = at(&topic, &["ingest", "."]).await;
+    relay.call(2, "VectorSearch", json!({ "query": QUERY })).await;
+    let answer = relay.answer(2).await;
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("topic/valve.rs:1-5") && !text.contains("boiler/valve"), "{text}");
+    assert!(!text.contains("nearest"), "{text}");
+    let (found, said) = at(&topic, &["search", QUERY]).await;
+    assert!(found.contains("topic/valve.rs:1-5") && !found.contains("boiler/valve"), "{found}");
+    assert!(!said.contains("nearest"), "{said}");
+    let (listed, _) = at(&boiler, &["repos"]).await;
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(lines[0].starts_with("boiler  "), "{listed}");
+    assert!(lines[1].starts_with("  topic  "), "{listed}");
+    assert!(lines[1].contains("1 file, 1 chunk (1 file, 1 chunk of its own)"), "{listed}");
+    assert!(run(&data, &without, &["remove", "topic"]).await.status.success());
+}
