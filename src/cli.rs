@@ -33,9 +33,11 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Ingest { paths, name, description } => {
             ingest::each(client, &paths, name, description).await
         }
-        Command::Search { query, repository, limit, json } => {
+        Command::Search { query, repository, between, limit, json } => {
             let repository = repository.as_deref().map(print::reference);
-            print::search(client, &query, repository, limit, json).await
+            let between =
+                between.map(|trees| trees.iter().map(|tree| print::reference(tree)).collect());
+            print::search(client, &query, (repository, between), limit, json).await
         }
         Command::Ask { question, conversation, repository, json } => {
             let repository = repository.as_deref().map(print::reference);

@@ -8,6 +8,7 @@
 
 mod absent;
 mod also;
+mod between;
 mod candidate;
 mod error;
 mod excerpt;
@@ -130,6 +131,9 @@ impl Search {
         let roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(SearchError::IngestRequired);
+        }
+        if let Some(trees) = query.between() {
+            return self.find_between(query, trees, &roots).await;
         }
         let named = |reference: &str| {
             let root = self.path_map.meant_root(&roots, reference);
@@ -299,6 +303,7 @@ impl Search {
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
             signature: record.signature,
             also_in: Vec::new(),
+            only_in: None,
             parts,
         }
     }

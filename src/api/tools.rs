@@ -23,6 +23,8 @@ pub(super) struct SearchArguments {
     query: String,
     repository: Option<String>,
     limit: Option<u64>,
+    /// Two trees whose differences are looked for.
+    between: Option<[String; 2]>,
     /// Where the client stands.
     folder: Option<PathBuf>,
 }
@@ -51,11 +53,16 @@ impl SearchArguments {
     /// Returns the query, with another limit where none is asked for.
     pub(super) fn query_or(&self, limit: usize) -> Result<Query, SearchError> {
         let limit = self.limit.or(u64::try_from(limit).ok());
-        Query::new(&self.query, self.repository.as_deref(), limit)
+        Query::new(&self.query, self.repository.as_deref(), limit)?.comparing(self.between())
     }
 
     pub(super) fn query(&self) -> Result<Query, SearchError> {
-        Query::new(&self.query, self.repository.as_deref(), self.limit)
+        Query::new(&self.query, self.repository.as_deref(), self.limit)?.comparing(self.between())
+    }
+
+    /// Returns the two trees that are compared.
+    pub(super) fn between(&self) -> Option<[&str; 2]> {
+        self.between.as_ref().map(|trees| trees.each_ref().map(String::as_str))
     }
 }
 
@@ -77,6 +84,13 @@ pub(super) fn search_schema(default_limit: usize) -> Value {
                 "type": "string",
                 "minLength": 1,
                 "description": "Search one repository only: its name, as ListIngestedRepositories gives it. Leave out to search all.",
+            },
+            "between": {
+                "type": "array",
+                "minItems": 2,
+                "maxItems": 2,
+                "items": { "type": "string", "minLength": 1 },
+                "description": "Only what differs between two trees of one repository: their names, the older one first. Instead of `repository`.",
             },
             "limit": {
                 "type": "integer",
@@ -132,5 +146,5 @@ pub(super) async fn vector_search(
     let query = arguments.query()?;
     let (tree, notice) = services.standing(arguments.folder()).await;
     let found = services.find(&query.standing_in(tree)).await?;
-    Ok(reply::json(StatusCode::OK, &Found { notice, ..found }))
+    Ok(reply::json(StatusCode::OK, &Found { notice: notice.or(found.notice.clone()), ..found }))
 }

@@ -28,6 +28,7 @@ one when you give `repository`; for who uses or calls a name, `FindUses`. Answer
 from memory.
 2. Then search for the other parts of the question, each by itself, in the words that the code would use \
 (names of functions, types, settings, errors). Independent searches may run at the same time.
+   For what changed between two trees of a repository, or since a version, give `between` their names.
 3. Verify. Code that a search shows whole is read; read what it left out, and the lines around it, with \
 `ReadLines`. `FindUses` has every use of a name, with counts that are complete; `Outline` says what a \
 file or a folder defines. {shell}Follow calls, types and configuration until the chain you describe is \

@@ -67,6 +67,9 @@ pub enum Command {
         /// Only in this repository (name, id or path)
         #[arg(long, short)]
         repository: Option<String>,
+        /// Only what differs between two trees of one repository, the older one first
+        #[arg(long, num_args = 2, value_names = ["TREE", "TREE"], conflicts_with = "repository")]
+        between: Option<Vec<String>>,
         /// How many results, 1 to 20
         #[arg(long, short, value_parser = clap::value_parser!(u64).range(1..=20))]
         limit: Option<u64>,

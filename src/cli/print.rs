@@ -66,13 +66,16 @@ pub(super) fn name(name: &str) -> String {
 pub(super) async fn search(
     client: &Client,
     query: &str,
-    repository: Option<String>,
+    (repository, between): (Option<String>, Option<Vec<String>>),
     limit: Option<u64>,
     as_json: bool,
 ) -> Result<(), CliError> {
     let mut body = json!({ "query": query });
     if let Some(body) = body.as_object_mut() {
-        body.extend(confined(repository));
+        match between {
+            Some(trees) => body.extend([("between".to_owned(), trees.into())]),
+            None => body.extend(confined(repository)),
+        }
         body.extend(limit.map(|limit| ("limit".to_owned(), limit.into())));
     }
     let path = ["tools", "vector-search"];
@@ -80,6 +83,7 @@ pub(super) async fn search(
         return json(&client.post(&path, &body).await?);
     }
     let Found { hits, absent, notice, .. } = client.post(&path, &body).await?;
+    let has_notice = notice.is_some();
     if let Some(notice) = notice {
         note(&name(&notice))?;
     }
@@ -88,12 +92,14 @@ pub(super) async fn search(
         note(&format!("not in the index: {}", names.join(", ")))?;
     }
     if hits.is_empty() {
-        return note("nothing found");
+        return if has_notice { Ok(()) } else { note("nothing found") };
     }
     for hit in hits {
         let symbol = hit.symbol.map(|symbol| format!("  {}", name(&symbol))).unwrap_or_default();
         let (path, first, last) = (name(&hit.path), hit.start_line, hit.end_line);
-        line(&format!("{path}:{first}-{last}  {:.2}{symbol}", hit.score))?;
+        let only = hit.only_in.map(|tree| format!("  (only in {})", name(&tree)));
+        let only = only.unwrap_or_default();
+        line(&format!("{path}:{first}-{last}  {:.2}{symbol}{only}", hit.score))?;
         for text in hit.chunk.lines() {
             line(&format!("    {text}"))?;
         }

@@ -37,6 +37,9 @@ pub struct Hit {
     /// Names of the other trees of the repository that have the same lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_in: Vec<String>,
+    /// Of a comparison of two trees, the name of the one that has these lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_in: Option<String>,
     /// The line that the enclosing definition starts with, where it starts above the chunk. Only
     /// for texts that show a part of a definition; not on the wire.
     #[serde(skip)]

@@ -28,6 +28,15 @@ pub enum SearchError {
     /// No indexed repository has that name, id or path.
     #[error(transparent)]
     RepoNotFound(#[from] UnknownRoot),
+    /// Two trees are compared, and a repository is named beside.
+    #[error("`between` names what is searched; leave out `repository`")]
+    BetweenAndRepository,
+    /// A tree is compared with itself.
+    #[error("`between` has `{0}` twice; name two trees of a repository")]
+    SameTree(String),
+    /// The trees are of two repositories.
+    #[error("`{0}` and `{1}` are no trees of one repository; search each by itself")]
+    OtherRepository(String, String),
     /// The server stops.
     #[error("the server is stopping")]
     Stopped,
@@ -50,6 +59,9 @@ impl SearchError {
             | Self::LongQuery { .. }
             | Self::Nul(_)
             | Self::BlankRepository
+            | Self::BetweenAndRepository
+            | Self::SameTree(_)
+            | Self::OtherRepository(..)
             | Self::Limit(_) => Code::ValidationFailed,
             Self::RepoNotFound(_) => Code::RepoNotFound,
             Self::Stopped => Code::Cancelled,

@@ -60,6 +60,10 @@ pub fn excerpt(
     known: &BTreeSet<String>,
     max_bytes: usize,
 ) -> Excerpt {
+    if let (true, Some(notice)) = (found.hits.is_empty(), &found.notice) {
+        let text = cut(notice, max_bytes).to_owned();
+        return Excerpt { text, files: vec![], whole: vec![], left_out: 0 };
+    }
     let mut first = render::absent(&found.absent);
     let wanted = Wanted::of(query);
     let (hits, whole) = fitting(found, query, &wanted);

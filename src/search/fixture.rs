@@ -26,6 +26,7 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         signature: None,
         parts: Parts::default(),
         also_in: Vec::new(),
+        only_in: None,
     }
 }
 

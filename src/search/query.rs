@@ -20,6 +20,7 @@ pub struct Query {
     limit: usize,
     languages: Vec<String>,
     tree: Option<RootId>,
+    between: Option<(String, String)>,
 }
 
 impl Query {
@@ -47,7 +48,23 @@ impl Query {
             limit: limit.map_or(Ok(DEFAULT_LIMIT), checked_limit)?,
             languages: Vec::new(),
             tree: None,
+            between: None,
         })
+    }
+
+    /// Finds only what differs between two trees, each a name, an id or a path; no repository may be named beside.
+    pub fn comparing(self, between: Option<[&str; 2]>) -> Result<Self, SearchError> {
+        let Some([first, second]) = between else { return Ok(self) };
+        if self.repository.is_some() {
+            return Err(SearchError::BetweenAndRepository);
+        }
+        let between = (checked_repository(first)?, checked_repository(second)?);
+        Ok(Self { between: Some(between), ..self })
+    }
+
+    /// Returns the two trees whose differences are asked for.
+    pub fn between(&self) -> Option<(&str, &str)> {
+        self.between.as_ref().map(|(first, second)| (first.as_str(), second.as_str()))
     }
 
     /// Leaves out the other trees of the repository that this one is of, unless a repository is named.

@@ -76,7 +76,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
           {
             "name": "VectorSearch",
             "title": "Search code",
-            "description": "Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: it is faster than listing or grepping files and searches every repository at once. Returns pieces of code, best first: three whole, the others as a line or two. If nothing fits, try other words.",
+            "description": "Finds code in the indexed repositories, by meaning and by exact names. Call it first whenever a question is about code: it is faster than listing or grepping files and searches every repository at once. Returns pieces of code, best first: three whole, the others as a line or two. If nothing fits, try other words. What changed between two trees (`app@v1.2` and `app`): `between`.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,
@@ -94,6 +94,16 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                   "type": "string",
                   "minLength": 1,
                   "description": "Search one repository only: its name, as ListIngestedRepositories gives it. Leave out to search all."
+                },
+                "between": {
+                  "type": "array",
+                  "minItems": 2,
+                  "maxItems": 2,
+                  "items": {
+                    "type": "string",
+                    "minLength": 1
+                  },
+                  "description": "Only what differs between two trees of one repository: their names, the older one first. Instead of `repository`."
                 },
                 "limit": {
                   "type": "integer",

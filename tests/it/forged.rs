@@ -74,6 +74,7 @@ fn hit() -> impl Strategy<Value = Hit> {
             signature,
             parts: Parts::default(),
             also_in: Vec::new(),
+            only_in: None,
             repo,
         }
     })

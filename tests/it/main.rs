@@ -4,6 +4,7 @@
 
 mod auth;
 mod benches;
+mod between;
 mod chat;
 mod chat_proof;
 mod check;

@@ -123,7 +123,9 @@ fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
         Stale::Changed => "changed since indexed: read the file",
         Stale::Deleted => "deleted since indexed",
     });
-    let also = also_in(&first.also_in);
+    let only = first.only_in.as_ref();
+    let only = only.map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
+    let also = also_in(&first.also_in).or(only);
     let notes: Vec<&str> = known.into_iter().chain(stale).chain(also.as_deref()).collect();
     if !notes.is_empty() {
         let _ = write!(line, " ({})", notes.join(", "));

@@ -1,0 +1,160 @@
+//! What differs between two trees of a repository, as far as it fits a query.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    CANDIDATES, Found, Intent, Neighbours, Query, Search, SearchError, candidate::Candidate, rank,
+};
+use crate::domain::{FileRecord, Root, RootId};
+
+/// Of so many neighbours of each tree those that differ are looked for, at most: where trees are alike, most are not
+/// among the nearest.
+const MOST: usize = 6_400;
+
+impl Search {
+    /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
+    /// a part of a whole file at another one. A definition that both have stands as it is in the first, then in the
+    /// second.
+    pub(super) async fn find_between(
+        &self,
+        query: &Query,
+        (first, second): (&str, &str),
+        roots: &[Root],
+    ) -> Result<Found, SearchError> {
+        let [first, second] = self.trees([first, second], roots)?;
+        let intent = Intent::of(query.text()).within(query.text(), &first.name);
+        let intent = intent.with_near(|word| self.embedder.near(word));
+        let terms = self.terms(query.text(), &intent, Some(first), roots).await?;
+        let lists = rank::lists(intent.kind, &self.weights);
+        let mut limit = CANDIDATES;
+        let differing = loop {
+            let mut differing = Vec::new();
+            let mut is_all = true;
+            for (tree, other) in [(first, second), (second, first)] {
+                let (text, of, terms) = (query.text(), Some(tree.id), terms.clone());
+                let found =
+                    self.candidates(&Neighbours { text, terms, of, lists }, query, limit).await?;
+                is_all &= found.len() < limit;
+                differing.extend(self.not_in(other, found).await?);
+            }
+            if is_all || query.limit() <= differing.len() || MOST <= limit {
+                break differing;
+            }
+            limit *= 4;
+        };
+        let pool = differing.clone();
+        let ranked = rank::rank(differing, &intent, &self.weights, query.limit());
+        let ranked = paired(ranked, pool, first.id, query.limit());
+        let mut found = self.found(ranked, roots);
+        for hit in &mut found.hits {
+            hit.only_in = Some(hit.repo.clone());
+            hit.also_in.clear();
+        }
+        if found.hits.is_empty() {
+            let (first, second) = (&first.name, &second.name);
+            let nothing = "no difference that fits the query was found between";
+            found.notice = Some(format!("{nothing} `{first}` and `{second}`"));
+        }
+        Ok(found)
+    }
+
+    fn trees<'a>(&self, named: [&str; 2], roots: &'a [Root]) -> Result<[&'a Root; 2], SearchError> {
+        let [first, second] = named.map(|reference| {
+            let root = self.path_map.meant_root(roots, reference.trim());
+            root.ok_or_else(|| crate::domain::UnknownRoot::new(reference, roots))
+        });
+        let (first, second) = (first?, second?);
+        if first.id == second.id {
+            return Err(SearchError::SameTree(first.name.clone()));
+        }
+        if first.owner() != second.owner() {
+            return Err(SearchError::OtherRepository(first.name.clone(), second.name.clone()));
+        }
+        Ok([first, second])
+    }
+
+    /// Returns those of the candidates that a tree has not.
+    async fn not_in(
+        &self,
+        other: &Root,
+        mut candidates: Vec<Candidate>,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let paths: HashSet<&String> =
+            candidates.iter().map(|candidate| &candidate.record.path).collect();
+        let paths: Vec<String> = paths.into_iter().cloned().collect();
+        let there = self.store.files_at(other.id, paths).await?;
+        let there: HashMap<&str, &FileRecord> =
+            there.iter().map(|record| (record.path.as_str(), record)).collect();
+        candidates.retain(|Candidate { record, .. }| {
+            there.get(record.path.as_str()).is_none_or(|known| known.version != record.version)
+        });
+        // A file that moved is no other one.
+        let is_new = |candidate: &Candidate| !there.contains_key(candidate.record.path.as_str());
+        if candidates.iter().any(is_new) {
+            let all = self.store.files(other.id).await?;
+            let versions: HashSet<&str> = all.iter().map(|file| file.version.as_str()).collect();
+            candidates.retain(|candidate| {
+                !is_new(candidate) || !versions.contains(candidate.record.version.as_str())
+            });
+        }
+        let changed: HashSet<&str> =
+            candidates.iter().map(|candidate| candidate.record.path.as_str()).collect();
+        let changed = changed.iter().filter_map(|path| there.get(path));
+        let ids = changed.flat_map(|file| file.chunk_ids(other.owner(), 0..file.chunks)).collect();
+        let texts = self.store.chunks_with(ids).await?;
+        let texts: HashSet<(&str, &str)> = texts
+            .iter()
+            .map(|stored| (stored.record.path.as_str(), stored.record.text.as_str()))
+            .collect();
+        candidates.retain(|Candidate { record, .. }| {
+            !texts.contains(&(record.path.as_str(), record.text.as_str()))
+        });
+        Ok(candidates)
+    }
+}
+
+/// Returns what a chunk is a part of, and what starts in it: paths and symbols.
+fn definitions(Candidate { record, .. }: &Candidate) -> Vec<(String, String)> {
+    let symbols = record.symbol.iter().chain(&record.defines);
+    symbols.map(|symbol| (record.path.clone(), symbol.clone())).collect()
+}
+
+/// Puts what both trees have of a definition next to each other, that of `first` before.
+fn paired(
+    ranked: Vec<Candidate>,
+    pool: Vec<Candidate>,
+    first: RootId,
+    limit: usize,
+) -> Vec<Candidate> {
+    let mut places: HashMap<(String, String), Vec<Candidate>> = HashMap::new();
+    for candidate in pool {
+        for place in definitions(&candidate) {
+            places.entry(place).or_default().push(candidate.clone());
+        }
+    }
+    let (mut seen, mut paired) = (HashSet::new(), Vec::new());
+    for candidate in ranked {
+        if !seen.insert(candidate.id) {
+            continue;
+        }
+        let alike = definitions(&candidate);
+        let is_other = |other: &&Candidate| {
+            other.record.root != candidate.record.root && !seen.contains(&other.id)
+        };
+        let mut others = alike.iter().filter_map(|place| places.get(place)).flatten();
+        let other = others.find(is_other).cloned();
+        let Some(mut other) = other else {
+            paired.push(candidate);
+            continue;
+        };
+        seen.insert(other.id);
+        (other.score, other.parts) = (candidate.score, candidate.parts);
+        if candidate.record.root == first {
+            paired.extend([candidate, other]);
+        } else {
+            paired.extend([other, candidate]);
+        }
+    }
+    paired.truncate(limit);
+    paired
+}

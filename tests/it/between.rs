@@ -1,0 +1,158 @@
+//! What differs between two trees of a repository.
+
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    support::process::run,
+    trees::{commit_all, git},
+    wire::{Reply, post, rpc},
+};
+
+const QUERY: &str = "how a request is tried again when it fails";
+
+/// A function that is a piece of its own.
+fn function(says: &str, name: &str, call: &str) -> String {
+    format!("/// {says}.\nfn {name}() {{\n    {call}();\n{}}}\n\n", "    log();\n".repeat(12))
+}
+
+fn old() -> String {
+    function("Tries a request again when it fails", "retry", "repeat")
+}
+
+fn new() -> String {
+    function("Tries a request again when it fails", "retry", "back_off")
+}
+
+/// A repository with a tag of an older commit, both indexed, and much that is the same in both.
+async fn scene() -> Listeners {
+    let server = Listeners::start().await;
+    let mut alike = String::new();
+    for number in 0..150 {
+        let says = format!("Tries a request of kind {number} again when it fails");
+        alike += &function(&says, &format!("retry_{number}"), "again");
+    }
+    server.write("app/alike.rs", &alike);
+    let kept = function("Opens a connection, and tries again when that fails", "connect", "open");
+    server.write("app/retry.rs", &[kept.clone(), old()].concat());
+    let gone = function("Tries a request again at once when it fails", "retry_at_once", "repeat");
+    server.write("app/gone.rs", &gone);
+    let moved = function("Says whether a request may be tried again", "may_retry", "yes");
+    server.write("app/moved.rs", &moved);
+    let app = server.folder.path().join("app");
+    commit_all(&app, "Begin");
+    git(&app, &["tag", "v1"]);
+    let added = function("Waits longer before a request is tried again", "back_off", "sleep");
+    // One function below where it was, one changed, one added; a file gone, and one at another place.
+    server.write("app/retry.rs", &[added, new(), kept].concat());
+    std::fs::remove_file(app.join("gone.rs")).unwrap();
+    std::fs::rename(app.join("moved.rs"), app.join("policy.rs")).unwrap();
+    commit_all(&app, "Wait longer");
+    for path in ["app", "app@v1"] {
+        let body = json!({ "path": server.folder.path().join(path) });
+        let started = post(server.main, "/ingest/start", &body.to_string()).await;
+        server.ended(started.json()["runId"].as_str().unwrap()).await;
+    }
+    server.ingest_demo().await;
+    server
+}
+
+async fn find(server: &Listeners, body: Value) -> Reply {
+    post(server.main, "/tools/vector-search", &body.to_string()).await
+}
+
+fn shown(found: &Value) -> Vec<(&str, &str)> {
+    let hits = found["results"].as_array().unwrap().iter();
+    hits.map(|hit| (hit["onlyIn"].as_str().unwrap(), hit["symbol"].as_str().unwrap())).collect()
+}
+
+#[tokio::test]
+async fn only_what_differs_is_found_old_before_new() {
+    let server = scene().await;
+    let body = |trees: [&str; 2]| json!({ "query": QUERY, "between": trees, "limit": 20 });
+    let found = find(&server, body(["app@v1", "app"])).await.json();
+    let (mut both, mut others) = (Vec::new(), Vec::new());
+    for (tree, symbol) in shown(&found) {
+        if symbol == "retry" { both.push(tree) } else { others.push((tree, symbol)) }
+    }
+    assert_eq!(both, ["app@v1", "app"], "{found:#}");
+    others.sort_unstable();
+    assert_eq!(others, [("app", "back_off"), ("app@v1", "retry_at_once")]);
+    let pair = shown(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
+    assert_eq!(shown(&found)[pair + 1], ("app", "retry"));
+    let texts = found["results"].as_array().unwrap();
+    assert!(texts[pair]["chunk"].as_str().unwrap().contains("repeat()"));
+    assert!(texts[pair + 1]["chunk"].as_str().unwrap().contains("back_off()"));
+    // The other way round, and no more than are asked for.
+    let found = find(&server, body(["app", "app@v1"])).await.json();
+    let pair = shown(&found).iter().position(|(_, symbol)| *symbol == "retry").unwrap();
+    assert_eq!(shown(&found)[pair..pair + 2], [("app", "retry"), ("app@v1", "retry")]);
+    let two = json!({ "query": QUERY, "between": ["app@v1", "app"], "limit": 2 });
+    assert_eq!(shown(&find(&server, two).await.json()).len(), 2);
+    // Trees that are the same in what is asked.
+    let app = server.folder.path().join("app");
+    git(&app, &["branch", "same", "v1"]);
+    let body = json!({ "path": server.folder.path().join("app@same") });
+    let started = post(server.main, "/ingest/start", &body.to_string()).await;
+    server.ended(started.json()["runId"].as_str().unwrap()).await;
+    let same = json!({ "query": QUERY, "between": ["app@v1", "app@same"] });
+    let found = find(&server, same).await.json();
+    assert!(shown(&found).is_empty());
+    let notice = "no difference that fits the query was found between `app@v1` and `app@same`";
+    assert_eq!(found["notice"], notice);
+}
+
+#[tokio::test]
+async fn models_and_people_compare_and_hear_what_is_wrong() {
+    let server = scene().await;
+    let call = async |path: &str, arguments: Value| {
+        let params = json!({ "name": "VectorSearch", "arguments": arguments });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let reply = if path.is_empty() {
+            rpc(server.main, &body.to_string()).await
+        } else {
+            post(server.main, path, &body.to_string()).await
+        };
+        let text = reply.json()["result"]["content"][0]["text"].as_str().map(str::to_owned);
+        text.unwrap_or(reply.body)
+    };
+    let asked = json!({ "query": QUERY, "between": ["app@v1", "app"] });
+    let text = call("", asked.clone()).await;
+    assert!(text.contains("`retry` (only in app@v1)"), "{text}");
+    assert!(text.contains("`back_off` (only in app)"), "{text}");
+    assert!(!text.contains("alike.rs") && !text.contains("may_retry"), "{text}");
+    let refused = call("/mcp?repository=app", asked).await;
+    assert!(refused.contains("leave `between` out"), "{refused}");
+    for (body, status, said) in [
+        (json!({ "between": ["app", "app"] }), 400, "twice"),
+        (json!({ "between": ["app", "demo"] }), 400, "no trees of one repository"),
+        (json!({ "between": ["app", "gone"] }), 404, "`gone`"),
+        (
+            json!({ "between": ["app", "app@v1"], "repository": "app" }),
+            400,
+            "leave out `repository`",
+        ),
+        (json!({ "between": ["app"] }), 400, "between"),
+        (json!({ "between": ["app", " "] }), 400, "blank"),
+    ] {
+        let mut body = body;
+        body["query"] = json!(QUERY);
+        let reply = find(&server, body).await;
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert!(reply.body.contains(said), "{reply:?}");
+    }
+    let folder = server.folder.path().join("app");
+    let data = crate::support::process::fresh();
+    let without = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let tag = format!("{}@v1", folder.display());
+    let arguments = ["ingest", folder.to_str().unwrap(), &tag];
+    let ingested = run(data.path(), &without, &arguments).await;
+    assert!(ingested.status.success(), "{ingested:?}");
+    let arguments = ["search", "--between", "app@v1", "app", "--limit", "20", QUERY];
+    let found = run(data.path(), &without, &arguments).await;
+    let text = String::from_utf8(found.stdout).unwrap();
+    assert_eq!(text.matches("  retry  (only in app").count(), 2, "{text}");
+    assert!(text.contains("back_off  (only in app)\n"), "{text}");
+    let arguments = ["search", "--between", "app@v1", "app", "--repository", "app", QUERY];
+    assert_eq!(run(data.path(), &without, &arguments).await.status.code(), Some(2));
+}
