@@ -105,8 +105,11 @@ impl Beneath {
         Ok(Self { top: Top::Folder(Arc::new(system::Top::open(root)?)) })
     }
 
-    /// Opens what is indexed as `root`: a folder, or a commit.
+    /// Opens what is indexed as `root`: a folder, or a commit, of this host.
     pub(crate) fn of(root: &Root) -> io::Result<Self> {
+        if let Some(host) = &root.host {
+            return Err(io::Error::other(format!("it is on {}", host.name)));
+        }
         match &root.revision {
             None => Self::open(&root.path),
             Some(revision) => {

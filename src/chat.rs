@@ -232,7 +232,7 @@ impl Chat {
         let readable = reach::readable(roots.clone(), "");
         let unread = self.codex.unread(readable).await;
         let unread = unread.map_err(|error| ChatError::open(error, None))?;
-        let named = |folder: &Path| roots.iter().find(|root| root.path == folder);
+        let named = |folder: &Path| roots.iter().find(|root| root.folder() == Some(folder));
         let unread = unread.into_iter().filter_map(|unread| {
             let name = named(&unread.folder)?.name.clone();
             Some(Unread { name, reason: unread.reason })

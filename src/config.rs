@@ -135,7 +135,10 @@ impl PathMap {
         let meant = self.meant(path);
         let by_name = roots.iter().find(|root| root.name == reference);
         let by_id = || roots.iter().find(|root| root.id.to_string() == reference);
-        let by_path = |path: &Path| roots.iter().find(|root| root.path == path);
+        // What another host has at the same path is another folder.
+        let by_path = |path: &Path| {
+            roots.iter().filter(|root| root.path == path).min_by_key(|root| root.host.is_some())
+        };
         by_name.or_else(by_id).or_else(|| by_path(&meant)).or_else(|| by_path(path))
     }
 
@@ -144,7 +147,7 @@ impl PathMap {
     pub fn meant_root<'a>(&self, roots: &'a [Root], reference: &str) -> Option<&'a Root> {
         let around = |path: &Path| {
             let around = roots.iter().filter(|root| path.starts_with(&root.path));
-            around.max_by_key(|root| root.path.as_os_str().len())
+            around.max_by_key(|root| (root.host.is_none(), root.path.as_os_str().len()))
         };
         let path = Path::new(reference);
         let is_plain = path.components().all(|part| !matches!(part, Component::ParentDir));
@@ -199,6 +202,8 @@ pub struct Qdrant {
     pub api_key: Option<Secret>,
     /// What the names of all its collections begin with.
     pub collection: String,
+    /// Whether all hosts see the same folder at a path, so that none has roots of its own.
+    pub shared_paths: bool,
     /// How many shards the chunks are spread over when their collection is made; `None` leaves that
     /// to the server, which takes one for each node.
     pub shards: Option<u32>,

@@ -4,6 +4,7 @@
 mod chunk;
 pub mod hash;
 mod hit;
+mod host;
 mod id;
 mod last_run;
 pub mod paths;
@@ -17,12 +18,13 @@ mod timestamp;
 
 pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange, Parts};
+pub use host::Host;
 pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
 pub use last_run::LastRun;
 pub use plain::{plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
-pub use root::{Counts, Revision, Root, UnknownRoot};
+pub use root::{Counts, Origin, Revision, Root, UnknownRoot};
 pub use segment::{CitationCounts, Segment};
 pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;

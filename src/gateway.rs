@@ -45,7 +45,7 @@ pub use self::{
 use self::{cache::Results, grants::Grants};
 use crate::{
     config::{self, Requested, SpecReader},
-    domain::Principal,
+    domain::{Principal, Root},
     embed::StaticModel,
     error::chain,
     store::VectorStore,
@@ -269,7 +269,10 @@ impl Gateway {
     /// Returns the folders of all that is indexed.
     async fn roots(&self) -> Vec<PathBuf> {
         match self.0.parts.store.roots().await {
-            Ok(roots) => roots.into_iter().map(|root| root.path).collect(),
+            Ok(roots) => {
+                let folders = roots.iter().filter_map(Root::folder);
+                folders.map(Path::to_owned).collect()
+            }
             Err(error) => {
                 warn!(%error, "no path can be allowed to a toolkit");
                 Vec::new()

@@ -1,16 +1,23 @@
 //! Git repositories as files: where one is kept, and which commits its references name. Git is not run, no link is
 //! followed, and what is read is whatever the repository says.
 
+mod remote;
+
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::{Path, PathBuf},
 };
 
+use url::Url;
+
 use crate::{
     beneath::{self, Beneath, Fault, Objects},
     domain::paths::clean,
 };
+
+#[cfg(test)]
+pub(crate) use remote::on_the_web;
 
 /// What a repository is called in its worktree: a folder, or a file that says where that is.
 pub(crate) const GIT: &str = ".git";
@@ -80,8 +87,13 @@ impl Git {
         worktree.unwrap_or(&self.common)
     }
 
-    /// Returns the configuration of the repository.
-    pub(crate) fn config(&self) -> io::Result<String> {
+    /// Returns where the repository is from: the address of `origin`, else of its first remote that is on the web,
+    /// without a name or a password.
+    pub(crate) fn remote(&self) -> Option<Url> {
+        remote::remote(&self.config().ok()?)
+    }
+
+    fn config(&self) -> io::Result<String> {
         read(&self.common, "config", MAX_CONFIG_BYTES)
     }
 
@@ -109,6 +121,15 @@ impl Git {
             Some(fault) => Unnamed::Object(fault),
             None => Unnamed::Unreadable,
         })
+    }
+
+    /// Returns the id of the commit that a commit and all before it go back to, each by its first parent. `None` where
+    /// some of these are not there, as in a shallow clone. Calls `beat` for each.
+    pub(crate) fn first_commit(&self, commit: &str, beat: impl Fn()) -> Option<String> {
+        if self.is_shallow() {
+            return None;
+        }
+        Objects::open(&self.common, commit.len()).ok()?.first_commit(commit, beat).ok()
     }
 
     /// Returns a number that changes when what a name names does, which costs little to look at. `None` where it

@@ -52,7 +52,7 @@ use self::{
 };
 use crate::{
     config::{self, PathMap},
-    domain::{LastRun, Root, RunId},
+    domain::{LastRun, Root, RootId, RunId},
     embed::Embedder,
     store::{StoreError, VectorStore},
     task::Tasks,
@@ -216,29 +216,48 @@ impl Ingest {
         let (path, revision) = root::place(deps, request.path.clone()).await?;
         let folder = revision.as_ref().map_or(&path, |revision| &revision.folder);
         root::outside(folder, &self.own).await?;
-        let (repository, revision) =
-            repository::of_tree((&deps.lookups, deps.tasks.stopping()), &path, revision.as_ref())
-                .await?;
         let settled = self.shared.runs().settled();
-        let known = self.shared.deps.store.roots().await?;
-        root::alone_where_shown(&path, &known, &self.paths)?;
-        let model_id = self.shared.deps.embedder.model().id();
+        let roots = deps.store.roots().await?;
+        let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());
+        let known =
+            repository::of_tree(lookups, host.clone(), &path, revision.as_ref(), &roots).await?;
+        root::alone_where_shown(&path, &roots, &self.paths)?;
+        let fresh = Root {
+            id: RootId::on(host.as_ref(), &path),
+            revision,
+            model_id: deps.embedder.model().id(),
+            ..Root::of(path)
+        };
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);
-        let root = root::requested(request, (path, revision), model_id, &known, &runs)?;
-        let root = Root { repository, ..root };
-        self.shared.admit(&mut runs, job(root, Mode::Changes))
+        let root = root::requested(request, fresh, host.as_ref(), &roots, &runs)?;
+        self.shared.admit(&mut runs, job(known.of(root), Mode::Changes))
     }
 
     /// Starts a run that embeds every file of a known root again, found by name, id or path.
     pub async fn reembed(&self, root: &str) -> Result<RunId, IngestError> {
         let root = self.find(root).await?;
-        if root.revision.is_none() {
-            root::folder(&self.shared.deps, root.path.clone()).await?;
+        match &root.host {
+            Some(host) if host.is_unknown() => return self.adopt(root).await,
+            Some(host) => return Err(IngestError::Elsewhere(root.name, host.name.clone())),
+            None => {}
+        }
+        if let Some(folder) = root.folder() {
+            root::folder(&self.shared.deps, folder.to_owned()).await?;
         }
         let model_id = self.shared.deps.embedder.model().id();
         let root = Root { model_id, last_run: LastRun::Completed, ..root };
         self.shared.admit(&mut self.shared.runs(), job(root, Mode::Everything))
+    }
+
+    /// Makes a root of this host of one that was indexed when all hosts were taken to have the same folders, if it is
+    /// here.
+    async fn adopt(&self, root: Root) -> Result<RunId, IngestError> {
+        root::place(&self.shared.deps, root.path.clone()).await?;
+        // Its name is wanted.
+        self.remove(&root.id.to_string()).await?;
+        let (name, description) = (Some(root.name), root.description);
+        self.start(Request { path: root.path, name, description }).await
     }
 
     /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.

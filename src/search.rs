@@ -25,7 +25,7 @@ mod rank;
 mod scope;
 mod weights;
 
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use codeinfo_lang::words::STOP_WORDS;
 use serde::{Deserialize, Serialize};
@@ -166,9 +166,7 @@ impl Search {
             candidate::keep_tree(&mut candidates, tree, &owners);
         }
         candidate::drop_other_trees(&mut candidates, &owners);
-        let folders: HashMap<RootId, &Path> =
-            roots.iter().map(|root| (root.id, root.path.as_path())).collect();
-        candidate::drop_duplicates(&mut candidates, &folders);
+        candidate::drop_duplicates(&mut candidates, &roots);
         let definitions = also::definitions(&candidates, &intent);
         let (weights, most) = (self.weights, query.limit());
         let ranked = if candidates.len() <= MANY {
@@ -303,6 +301,7 @@ impl Search {
             line_count: record.end_line.saturating_sub(record.start_line) + 1,
             signature: record.signature,
             also_in: Vec::new(),
+            host: root.host.as_ref().map(|host| host.name.clone()),
             only_in: None,
             parts,
         }

@@ -22,7 +22,7 @@ mod trees;
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
-use crate::domain::{ChunkRecord, FileRecord, Root, RootId, Sparse};
+use crate::domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse};
 
 pub use deferred::DeferredStore;
 pub use embedded::Embedded;
@@ -123,6 +123,12 @@ pub struct Size {
 pub trait VectorStore: Send + Sync {
     /// Names the engine: `embedded` or `qdrant`.
     fn backend(&self) -> &'static str;
+
+    /// Returns this host, where several share the store and each has roots of its own. [`Root::host`] is `None` for
+    /// those of this one, however it is written.
+    fn host(&self) -> Option<Host> {
+        None
+    }
 
     /// Returns every root, ordered by name.
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>>;

@@ -18,6 +18,7 @@ const STATES = {
   changed: 'The file changed since it was indexed. New lines are marked.',
   gone: 'The file is gone. It is shown as it was indexed.',
   unreadable: 'The file cannot be read any more. It is shown as it was indexed.',
+  elsewhere: 'The file is on another host. It is shown as it was indexed.',
 };
 
 /** A file beside the page, or on its own. */

@@ -69,7 +69,8 @@ fn listed(
     shown: impl Fn(PathBuf) -> PathBuf,
 ) -> ListedFolder {
     let Choice { path, is_repository } = choice;
-    let indexed = roots.iter().find(|root| root.path == path).map(|root| root.name.clone());
+    let indexed = roots.iter().find(|root| root.folder() == Some(&path));
+    let indexed = indexed.map(|root| root.name.clone());
     let path = shown(path);
     // Allowed folders may have the same name.
     let last = path.file_name().filter(|_| !is_top).unwrap_or(path.as_os_str());

@@ -90,6 +90,7 @@ pub(super) fn listed(
         name: root.name,
         description: root.description,
         path: services.path_map.shown(&root.path),
+        host: root.host.map(|host| host.name),
         model_id: root.model_id,
         last_ingest_at: root.last_ingest_at.map(|time| time.to_string()),
         counts: root.counts,

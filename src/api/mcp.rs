@@ -326,7 +326,12 @@ fn line(repo: &Repo) -> String {
     let (name, path) = (plain_name(&repo.name, NAME), repo.path.display().to_string());
     let description = plain_name(repo.description.as_deref().unwrap_or_default(), DESCRIPTION);
     let path = plain_name(&path, PATH);
-    let line =
-        format!("{name}: {path} ({} files, {} chunks) {description}", counts.files, counts.chunks);
+    let host = repo.host.as_deref().map(|host| format!("on {}, ", plain_name(host, NAME)));
+    let tree = repo.tree_of.as_deref().map(|tree| format!("tree of {}, ", plain_name(tree, NAME)));
+    let is = [host, tree].into_iter().flatten().collect::<Vec<_>>().concat();
+    let line = format!(
+        "{name}: {path} ({is}{} files, {} chunks) {description}",
+        counts.files, counts.chunks
+    );
     format!("{}\n", line.trim_end())
 }

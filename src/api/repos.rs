@@ -71,6 +71,7 @@ fn repo(root: Root, services: &Services) -> Repo {
         name: root.name,
         description: root.description,
         path: services.path_map.shown(&root.path),
+        host: root.host.map(|host| host.name),
         last_ingest_at: root.last_ingest_at.map(|time| time.to_string()),
         model_id: root.model_id,
         counts: root.counts,

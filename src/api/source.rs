@@ -60,6 +60,7 @@ fn shown(Source { lines, marks, language, permalink }: Source) -> SourceShown {
         State::Changed(changed) => ("changed", changed),
         State::Gone => ("gone", Vec::new()),
         State::Unreadable => ("unreadable", Vec::new()),
+        State::Elsewhere(_) => ("elsewhere", Vec::new()),
     };
     let is_changed =
         |number: u32| changed.iter().any(|range| range.first <= number && number <= range.last);

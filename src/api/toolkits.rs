@@ -249,5 +249,5 @@ fn folder<'a>(
             _ => None,
         },
     };
-    Ok(root.map(|root| root.path.as_path()))
+    Ok(root.and_then(Root::folder))
 }

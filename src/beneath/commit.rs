@@ -34,6 +34,8 @@ const MAX_PATH: usize = 4096;
 const KEPT: NonZeroUsize = NonZeroUsize::new(64).expect("more than none");
 /// A tag may name a tag.
 const MAX_TAGS: usize = 8;
+/// Histories are followed so far: by first parents, that of Linux has a tenth of it.
+const MAX_COMMITS: usize = 1_000_000;
 /// Packs and their indexes at a time. Git packs again above fifty.
 const MAX_PACKS: usize = 4096;
 /// The shortest beginning of an id that is looked for, as by git.
@@ -144,6 +146,26 @@ impl Objects {
                     id = tag.target_id().map_err(|_| Fault::Strange)?;
                 }
                 Object::Tree | Object::Blob => return Err(Fault::NoCommit.into()),
+            }
+        }
+        Err(Fault::Strange.into())
+    }
+}
+
+impl Objects {
+    /// Returns the commit without parents that one goes back to by first parents.
+    pub(crate) fn first_commit(&self, id: &str, beat: impl Fn()) -> io::Result<String> {
+        let handle = self.store.to_handle_arc();
+        let mut id = ObjectId::from_hex(id.as_bytes()).map_err(|_| Fault::Missing)?;
+        for _ in 0..MAX_COMMITS {
+            beat();
+            let (kind, bytes) = read(&handle, &id)?;
+            if kind != Object::Commit {
+                return Err(Fault::NoCommit.into());
+            }
+            match CommitRefIter::from_bytes(&bytes, id.kind()).parent_ids().next() {
+                Some(parent) => id = parent,
+                None => return Ok(id.to_string()),
             }
         }
         Err(Fault::Strange.into())

@@ -12,8 +12,7 @@ const MAX_ROOTS: usize = 50;
 /// indexed whole, or only by a former version, is left out: which of its files are secrets is not known
 /// yet.
 pub(super) fn readable(mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
-    // A commit is nowhere on disk.
-    roots.retain(|root| root.revision.is_none());
+    roots.retain(|root| root.folder().is_some());
     roots.retain(|root| root.last_ingest_at.is_some() && root.private_files.is_some());
     if roots.len() > MAX_ROOTS {
         let question = question.to_lowercase();
@@ -43,22 +42,15 @@ mod tests {
     };
 
     use super::*;
-    use crate::domain::{Counts, LastRun, RootId, Timestamp};
+    use crate::domain::{Counts, Timestamp};
 
     fn root(name: &str, last_ingest_at: Option<Timestamp>) -> Root {
         let path = PathBuf::from("/src").join(name);
         Root {
-            id: RootId::of(&path),
-            name: name.to_owned(),
-            description: None,
-            path,
-            model_id: "none".to_owned(),
             last_ingest_at,
             counts: Counts { files: 1, chunks: 1, embedded: 1 },
-            last_run: LastRun::Completed,
-            repository: None,
-            revision: None,
             private_files: Some(vec![".env".to_owned()]),
+            ..Root::of(path)
         }
     }
 

@@ -88,7 +88,7 @@ impl Scope {
     /// are there, if none is named.
     pub(super) fn folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
         let alone = || if let [only] = roots { Some(only) } else { None };
-        self.only.as_ref().or_else(alone).map(|root| root.path.as_path())
+        self.only.as_ref().or_else(alone).and_then(Root::folder)
     }
 
     /// Returns the address of the search of this scope, from the address that searches everything.
@@ -148,22 +148,17 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::domain::{Counts, RootId};
+    use crate::domain::Counts;
 
     fn root(name: &str, chunks: u64, last_run: LastRun) -> Root {
         let path = PathBuf::from("/src").join(name);
         Root {
-            id: RootId::of(&path),
             name: name.to_owned(),
-            description: None,
-            path,
             model_id: "none".to_owned(),
-            last_ingest_at: None,
             counts: Counts { files: chunks, chunks, embedded: chunks },
             last_run,
-            repository: None,
-            revision: None,
             private_files: Some(Vec::new()),
+            ..Root::of(path)
         }
     }
 

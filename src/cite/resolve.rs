@@ -108,15 +108,16 @@ impl<'a> Roots<'a> {
             return Asked::Below(self.relative(clean));
         }
         let meant = self.paths.meant(&clean);
-        let mut below: Vec<(usize, Place)> = Vec::new();
+        let mut below: Vec<((bool, usize), Place)> = Vec::new();
         for (at, root) in self.known.iter().enumerate() {
             let rest = meant.strip_prefix(&root.path).or_else(|_| clean.strip_prefix(&root.path));
             if let Some(rest) = rest.ok().and_then(Path::to_str) {
-                below.push((root.path.as_os_str().len(), (at, rest.to_owned())));
+                let nearness = (root.host.is_none(), root.path.as_os_str().len());
+                below.push((nearness, (at, rest.to_owned())));
             }
         }
-        // Of roots within one another, the inner one.
-        let inner = below.into_iter().max_by_key(|(length, _)| *length);
+        // Of roots within one another, the inner one; of hosts, this one.
+        let inner = below.into_iter().max_by_key(|(nearness, _)| *nearness);
         inner.map_or(Asked::Outside, |(_, place)| Asked::Below(vec![place]))
     }
 

@@ -99,7 +99,8 @@ pub(super) async fn search(
         let (path, first, last) = (name(&hit.path), hit.start_line, hit.end_line);
         let only = hit.only_in.map(|tree| format!("  (only in {})", name(&tree)));
         let only = only.unwrap_or_default();
-        line(&format!("{path}:{first}-{last}  {:.2}{symbol}{only}", hit.score))?;
+        let host = hit.host.map(|host| format!("  (on {})", name(&host))).unwrap_or_default();
+        line(&format!("{path}:{first}-{last}  {:.2}{symbol}{only}{host}", hit.score))?;
         for text in hit.chunk.lines() {
             line(&format!("    {text}"))?;
         }
@@ -150,9 +151,10 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
             (Some(_), None) => ("  ", String::new()),
             (None, _) => ("", String::new()),
         };
+        let host = repo.host.map(|host| format!("on {}  ", name(&host))).unwrap_or_default();
         let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
         line(&format!(
-            "{indent}{}  {}  {}, {}{adds}, indexed {when}",
+            "{indent}{}  {}  {host}{}, {}{adds}, indexed {when}",
             name(&repo.name),
             name(&repo.path.to_string_lossy()),
             counted(repo.counts.files, "file"),

@@ -37,6 +37,9 @@ pub struct Hit {
     /// Names of the other trees of the repository that have the same lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_in: Vec<String>,
+    /// What the host is called that has the file, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Of a comparison of two trees, the name of the one that has these lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_in: Option<String>,

@@ -5,6 +5,8 @@ use std::{fmt, path::Path, str::FromStr};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::Host;
+
 /// The text is not a UUID in its hyphenated form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an id: expected a UUID such as `0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17`")]
@@ -74,6 +76,12 @@ impl RootId {
     /// Returns the id of the root at `canonical`, a path with links resolved.
     pub fn of(canonical: &Path) -> Self {
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, canonical.as_os_str().as_encoded_bytes()))
+    }
+
+    /// Returns the id of the root at `canonical` on a host, which is another one on each; without hosts, [`Self::of`].
+    pub fn on(host: Option<&Host>, canonical: &Path) -> Self {
+        let path = canonical.as_os_str().as_encoded_bytes();
+        host.map_or_else(|| Self::of(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
     }
 
     /// Returns the id of the records of what the trees of a repository had before: no root has it.

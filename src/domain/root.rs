@@ -1,10 +1,14 @@
 //! A root: one indexed folder, and what is known of it.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use super::{FileRecord, LastRun, RootId, Timestamp};
+use super::{FileRecord, Host, LastRun, RootId, Timestamp};
 
 /// One indexed repository, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,9 +27,16 @@ pub struct Root {
     /// The commit whose files are indexed, where it is not a folder that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Revision>,
-    /// The git repository that it is a worktree of: the id of its main worktree. `None` for any other folder.
+    /// The git repository that it is a worktree of: the id of its main worktree, or where hosts share a store, one
+    /// that its trees on all of them have. `None` for any other folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<RootId>,
+    /// What shows, where hosts share a store, that a tree is of the same repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// The host that has it, where hosts share a store and it is another one: nothing is at its path here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
     /// Model whose vectors the store holds for it, as `name@version`.
     pub model_id: String,
     /// End of the last completed ingest; `None` until the first one completes.
@@ -43,6 +54,20 @@ pub struct Root {
     pub private_files: Option<Vec<String>>,
 }
 
+/// Where a repository is from. Two that have one of these in common are the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Origin {
+    /// Its folder of git, on its host.
+    pub store: RootId,
+    /// The address of its remote, as `host/path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<String>,
+    /// The id of its first commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_commit: Option<String>,
+}
+
 /// A commit whose files are indexed as they are in the repository, whatever is checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -58,9 +83,34 @@ pub struct Revision {
 }
 
 impl Root {
+    /// Returns a folder of this machine that was never indexed, called like itself.
+    pub fn of(path: PathBuf) -> Self {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Self {
+            id: RootId::of(&path),
+            name: name.unwrap_or_default(),
+            description: None,
+            path,
+            revision: None,
+            repository: None,
+            origin: None,
+            host: None,
+            model_id: String::new(),
+            last_ingest_at: None,
+            counts: Counts::default(),
+            last_run: LastRun::Completed,
+            private_files: None,
+        }
+    }
+
     /// Returns the id under which its chunks are kept, which all trees of a repository share.
     pub fn owner(&self) -> RootId {
         self.repository.unwrap_or(self.id)
+    }
+
+    /// Returns the folder that it is on this machine: a commit is none, nor is what another host has.
+    pub fn folder(&self) -> Option<&Path> {
+        (self.revision.is_none() && self.host.is_none()).then_some(&self.path)
     }
 
     /// Leaves out the files that are known to be secrets.
@@ -68,6 +118,22 @@ impl Root {
         let private: HashSet<&String> = self.private_files.iter().flatten().collect();
         records.retain(|record| !private.contains(&record.path));
         records
+    }
+}
+
+impl Origin {
+    /// Whether two repositories are the same.
+    pub fn is_of(&self, other: &Self) -> bool {
+        let is_same = |own: &Option<String>, other: &Option<String>| own.is_some() && own == other;
+        self.store == other.store
+            || is_same(&self.remote, &other.remote)
+            || is_same(&self.first_commit, &other.first_commit)
+    }
+
+    /// Returns the id that all trees of the repository have, as far as what is known of it goes.
+    pub fn id(&self) -> RootId {
+        let mark = self.first_commit.as_ref().or(self.remote.as_ref());
+        mark.map_or(self.store, |mark| RootId(Uuid::new_v5(&Uuid::NAMESPACE_URL, mark.as_bytes())))
     }
 }
 

@@ -48,6 +48,8 @@ pub enum State {
     Gone,
     /// It is not text any more, a secret, a link, or too large; the lines are as they were indexed.
     Unreadable,
+    /// It is on the host of this name; the lines are as they were indexed.
+    Elsewhere(String),
 }
 
 /// Lines of a file.
@@ -81,6 +83,7 @@ enum OnDisk {
     Other(String, Vec<LineRange>),
     Gone,
     Unreadable,
+    Elsewhere(String),
 }
 
 impl Evidence {
@@ -119,6 +122,9 @@ impl Evidence {
             (OnDisk::Same(total), Some(snapshot)) => (snapshot.text(), total, State::Indexed),
             (OnDisk::Gone, Some(snapshot)) => (snapshot.text(), 0, State::Gone),
             (OnDisk::Unreadable, Some(snapshot)) => (snapshot.text(), 0, State::Unreadable),
+            (OnDisk::Elsewhere(host), Some(snapshot)) => {
+                (snapshot.text(), 0, State::Elsewhere(host))
+            }
         };
         let all: Vec<&str> = text.lines().collect();
         let total = number(all.len()).max(total);
@@ -142,6 +148,9 @@ fn clamped(Asked { first, last }: Asked, total: u32, most: u32) -> (LineRange, u
 
 /// Reads a file beneath its root, never through a link.
 fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDisk {
+    if let Some(host) = &root.host {
+        return OnDisk::Elsewhere(host.name.clone());
+    }
     let opened = Beneath::of(root).and_then(|tree| tree.file(Path::new(&record.path)));
     let read = opened.and_then(|(file, _)| beneath::read(file, MAX_FILE_BYTES + 1, || ()));
     let bytes = match read {

@@ -92,7 +92,10 @@ impl Evidence {
                     meant.strip_prefix(&root.path).or_else(|_| path.strip_prefix(&root.path));
                 Some((root, text(rest.ok()?)?))
             });
-            return below.max_by_key(|(root, _)| root.path.as_os_str().len()).into_iter().collect();
+            return below
+                .max_by_key(|(root, _)| (root.host.is_none(), root.path.as_os_str().len()))
+                .into_iter()
+                .collect();
         }
         let named = roots.iter().filter(|root| path == Path::new(&root.name));
         let mut asked: Vec<(&Root, String)> = named.map(|root| (root, String::new())).collect();

@@ -62,7 +62,6 @@ fn look(Whole { mut lines, text, root }: Whole) -> Source {
             line.push('…');
         }
     }
-    let permalink = Forge::of(&root.path, root.revision.as_ref())
-        .and_then(|forge| forge.permalink(&lines.file.rel_path));
+    let permalink = Forge::of(&root).and_then(|forge| forge.permalink(&lines.file.rel_path));
     Source { lines, marks, language: language.map(|language| language.name), permalink }
 }

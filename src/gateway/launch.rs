@@ -213,10 +213,7 @@ impl Launcher for Sandboxes {
 }
 
 fn given(root: Root) -> Option<Readable> {
-    if root.revision.is_some() {
-        // A commit is nowhere on disk.
-        return None;
-    }
+    root.folder()?;
     let private_files = root.last_ingest_at.and(root.private_files)?;
     let private_files = private_files.iter().map(|path| root.path.join(path)).collect();
     Some(Readable { folder: root.path, private_files })

@@ -63,6 +63,9 @@ pub enum IngestError {
     /// There is no such folder, or none that can be indexed.
     #[error("`{}` is no folder that can be listed", .0.display())]
     FolderNotFound(PathBuf),
+    /// Another host has the root.
+    #[error("`{0}` is on {1}; run this there, or `codeinfo remove {0}` to forget it")]
+    Elsewhere(String, String),
     /// No root has that name, id or path.
     #[error("no indexed repository is called `{0}`")]
     RootNotFound(String),
@@ -131,6 +134,7 @@ impl IngestError {
             | Self::Revision { .. }
             | Self::ShownTwice { .. }
             | Self::Name(_)
+            | Self::Elsewhere(..)
             | Self::TooManyFiles { .. } => Code::ValidationFailed,
             Self::ChooserOff | Self::FolderOutside => Code::Forbidden,
             Self::FolderNotFound(_) => Code::FolderNotFound,

@@ -71,8 +71,11 @@ async fn mend_once(shared: &Shared, left: Option<BTreeSet<RootId>>) -> Option<BT
 }
 
 /// Whether a run of `root` begins by itself: its index is damaged, its last run was killed, or a former
-/// version, which did not look for secrets, made it.
+/// version, which did not look for secrets, made it. What another host has is completed there.
 fn needs_run(root: &Root) -> bool {
+    if root.host.is_some() {
+        return false;
+    }
     match root.last_run {
         LastRun::Damaged | LastRun::Interrupted => true,
         LastRun::Completed => root.last_ingest_at.is_some() && root.private_files.is_none(),

@@ -23,8 +23,13 @@ pub(super) fn requested(name: &str) -> Result<String, IngestError> {
     }
 }
 
-/// Returns the folder's own name, or that name with a number after it when it is taken.
-pub(super) fn of_folder(folder: &Path, is_taken: impl Fn(&str) -> bool) -> String {
+/// Returns the folder's own name; when it is taken, that name with the host's after it, if there is one, or with a
+/// number.
+pub(super) fn of_folder(
+    folder: &Path,
+    host: Option<&str>,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
     let name = folder.file_name().map(|name| name.to_string_lossy());
     let name: String =
         name.as_deref().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
@@ -33,7 +38,10 @@ pub(super) fn of_folder(folder: &Path, is_taken: impl Fn(&str) -> bool) -> Strin
         "" => "root".to_owned(),
         name => name.to_owned(),
     };
-    free(name, is_taken)
+    match host.and_then(|host| requested(&format!("{name}-{host}")).ok()) {
+        Some(of_host) if is_taken(&name) => free(of_host, is_taken),
+        _ => free(name, is_taken),
+    }
 }
 
 /// Returns `REPOSITORY@NAME` for a commit, or that with a number after it when it is taken. Without a name of the
@@ -44,7 +52,7 @@ pub(super) fn of_revision(
     is_taken: impl Fn(&str) -> bool,
 ) -> String {
     let of_folder = || {
-        let name = of_folder(&revision.folder, |_| false);
+        let name = of_folder(&revision.folder, None, |_| false);
         name.strip_suffix(".git").filter(|name| !name.is_empty()).unwrap_or(&name).to_owned()
     };
     let repository = repository.map_or_else(of_folder, str::to_owned);
@@ -80,9 +88,16 @@ mod tests {
     #[test]
     fn folders_give_unique_names() {
         let taken = ["demo", "demo-2"];
-        let name = |folder: &str| of_folder(Path::new(folder), |name| taken.contains(&name));
+        let name = |folder: &str| of_folder(Path::new(folder), None, |name| taken.contains(&name));
         assert_eq!(name("/a/demo"), "demo-3");
         assert_eq!(name("/a/other"), "other");
         assert_eq!(name("/"), "root");
+        let of_host = |folder: &str, host: &str| {
+            of_folder(Path::new(folder), Some(host), |name| taken.contains(&name))
+        };
+        assert_eq!(of_host("/a/demo", "laptop"), "demo-laptop");
+        assert_eq!(of_host("/a/demo", "2"), "demo-2-2");
+        assert_eq!(of_host("/a/demo", "a/b"), "demo-3");
+        assert_eq!(of_host("/a/other", "laptop"), "other");
     }
 }

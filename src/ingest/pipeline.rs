@@ -116,10 +116,10 @@ pub(super) async fn run(
     cancel: CancellationToken,
 ) -> Result<State, IngestError> {
     let Root { path, revision, .. } = &job.root;
-    let (repository, revision) =
-        repository::of_tree((&deps.lookups, deps.tasks.stopping()), path, revision.as_ref())
-            .await?;
-    (job.root.repository, job.root.revision) = (repository, revision);
+    let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());
+    let roots = deps.store.roots().await?;
+    let known = repository::of_tree(lookups, host, path, revision.as_ref(), &roots).await?;
+    job.root = known.of(job.root);
     let turn = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),

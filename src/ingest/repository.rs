@@ -3,12 +3,13 @@
 
 use std::{
     collections::HashMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex as SyncMutex, PoisonError},
 };
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
+use url::{Host, Url};
 
 use super::{
     error::IngestError,
@@ -16,35 +17,127 @@ use super::{
     revision,
 };
 use crate::{
-    domain::{Revision, RootId},
+    domain::{self, Origin, Revision, Root, RootId},
     git::{GIT, Git},
 };
 
-/// Returns the repository that a tree is of, as [`crate::domain::Root::repository`] has it, and which commit it is
-/// now, if it is one.
-pub(super) async fn of_tree(
-    (lookups, stopping): (&Watchdog, &CancellationToken),
-    path: &Path,
-    revision: Option<&Revision>,
-) -> Result<(Option<RootId>, Option<Revision>), IngestError> {
-    let place = revision.map_or(path, |revision| &revision.folder).to_owned();
-    let (folder, revision) = (place.clone(), revision.cloned());
-    let look = move |_: &Pulse| match revision {
-        None => Ok((of(&folder), None)),
-        Some(revision) => {
-            let (now, git) = revision::current(&revision)?;
-            Ok((Some(RootId::of(git.main())), Some(now)))
-        }
-    };
-    lookups.run(&place, stopping, look).await?
+/// What is known of a tree from the files of git.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// The repository, as [`Root::repository`] has it.
+    pub(super) repository: Option<RootId>,
+    /// Which commit it is now, if it is one.
+    pub(super) revision: Option<Revision>,
+    /// Where it is from, if hosts share the store.
+    pub(super) origin: Option<Origin>,
 }
 
-/// Returns the id of the main worktree. A folder that only claims to be a worktree of another one is a repository
-/// of its own, and a part of a worktree, which git may ignore, is in none.
-fn of(folder: &Path) -> Option<RootId> {
+impl Known {
+    /// Returns a root with what is known of it.
+    pub(super) fn of(self, root: Root) -> Root {
+        let Self { repository, revision, origin } = self;
+        Root { revision, repository, origin, ..root }
+    }
+}
+
+/// Finds out what a tree at `path` is now. `roots` are all that are known.
+pub(super) async fn of_tree(
+    (lookups, stopping): (&Watchdog, &CancellationToken),
+    host: Option<domain::Host>,
+    path: &Path,
+    revision: Option<&Revision>,
+    roots: &[Root],
+) -> Result<Known, IngestError> {
+    let place = revision.map_or(path, |revision| &revision.folder).to_owned();
+    let (folder, revision) = (place.clone(), revision.cloned());
+    let id = RootId::on(host.as_ref(), path);
+    let before = roots.iter().find(|root| root.id == id).and_then(|root| root.origin.clone());
+    let look = move |pulse: &Pulse| {
+        let (revision, git) = match revision {
+            None => (None, of(&folder)),
+            Some(revision) => {
+                let (now, git) = revision::current(&revision)?;
+                (Some(now), Some(Tree { main: git.main().to_owned(), git: Some(git) }))
+            }
+        };
+        let Some(Tree { main, git }) = git else {
+            return Ok(Known { revision, ..Known::default() });
+        };
+        let repository = RootId::on(host.as_ref(), &main);
+        let origin = host.is_some().then(|| {
+            let commit = revision.as_ref().map(|revision| revision.commit.clone());
+            origin(repository, git.as_ref(), commit, before, pulse)
+        });
+        Ok(Known { repository: Some(repository), revision, origin })
+    };
+    let known: Result<Known, IngestError> = lookups.run(&place, stopping, look).await?;
+    let known = known?;
+    let repository = known.origin.as_ref().map(|origin| shared(id, origin, roots));
+    Ok(Known { repository: repository.or(known.repository), ..known })
+}
+
+/// Returns the id of the repository of a worktree that is not indexed, without going through its history.
+pub(super) fn looked_up(git: &Git, roots: &[Root], host: Option<&domain::Host>) -> RootId {
+    let store = RootId::on(host, git.main());
+    if host.is_none() {
+        return store;
+    }
+    let remote = git.remote().and_then(|address| named(&address));
+    shared(store, &Origin { store, remote, first_commit: None }, roots)
+}
+
+/// A tree of a repository.
+struct Tree {
+    /// Its main worktree.
+    main: PathBuf,
+    /// The repository, unless the folder only claims to be of one.
+    git: Option<Git>,
+}
+
+/// Returns the repository of a folder. One that only claims to be a worktree of another one is a repository of its
+/// own, and a part of a worktree, which git may ignore, is in none.
+fn of(folder: &Path) -> Option<Tree> {
     folder.join(GIT).symlink_metadata().ok()?;
     let git = Git::of(folder).ok().flatten();
-    Some(RootId::of(git.as_ref().map_or(folder, Git::main)))
+    let main = git.as_ref().map_or(folder, Git::main).to_owned();
+    Some(Tree { main, git })
+}
+
+/// Finds out where a repository is from. Its first commit is looked for once, as that takes a while.
+fn origin(
+    store: RootId,
+    git: Option<&Git>,
+    commit: Option<String>,
+    before: Option<Origin>,
+    pulse: &Pulse,
+) -> Origin {
+    let remote = git.and_then(Git::remote).and_then(|address| named(&address));
+    let before = before.filter(|before| before.store == store && before.remote == remote);
+    let first_commit = before.and_then(|before| before.first_commit).or_else(|| {
+        let git = git?;
+        git.first_commit(&commit.or_else(|| git.head())?, || pulse.beat())
+    });
+    Origin { store, remote, first_commit }
+}
+
+/// Returns the address of a remote as all ways to it have it: without scheme, and in lower case. `None` for one that
+/// is another machine for each.
+fn named(address: &Url) -> Option<String> {
+    let host = match address.host()? {
+        Host::Domain(name) if name != "localhost" => name.to_owned(),
+        Host::Ipv4(number) if !number.is_loopback() => number.to_string(),
+        Host::Ipv6(number) if !number.is_loopback() => number.to_string(),
+        Host::Domain(_) | Host::Ipv4(_) | Host::Ipv6(_) => return None,
+    };
+    Some(format!("{host}{}", address.path()).to_lowercase())
+}
+
+/// Returns the id of a repository that trees on several hosts have: the one it had before, or another tree of it has.
+fn shared(id: RootId, origin: &Origin, roots: &[Root]) -> RootId {
+    let is_of = |root: &&Root| root.origin.as_ref().is_some_and(|other| other.is_of(origin));
+    let alike =
+        roots.iter().filter(is_of).filter_map(|root| Some((root.id != id, root.repository?)));
+    alike.min().map_or_else(|| origin.id(), |(_, repository)| repository)
 }
 
 /// Whose turn it is to change what is kept under an owner. Clones share the turns.
@@ -90,8 +183,8 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let (main, linked) = repository(&base);
-        assert_eq!(of(&main), Some(RootId::of(&main)));
-        assert_eq!(of(&linked), Some(RootId::of(&main)));
+        let of = |folder: &Path| of(folder).map(|tree| tree.main);
+        assert_eq!((of(&main), of(&linked)), (Some(main.clone()), Some(main.clone())));
         assert_eq!((of(&linked.join("sub")), of(&main.join("sub")), of(&base)), (None, None, None));
     }
 
@@ -110,7 +203,7 @@ mod tests {
             "x".repeat(100_000),
         ] {
             fs::write(other.join(GIT), claim).unwrap();
-            assert_eq!(of(&other), Some(RootId::of(&other)));
+            assert_eq!(of(&other).unwrap().main, other);
         }
     }
 
@@ -123,7 +216,53 @@ mod tests {
         let other = base.join("other");
         fs::create_dir(&other).unwrap();
         std::os::unix::fs::symlink(linked.join(GIT), other.join(GIT)).unwrap();
-        assert_eq!(of(&other), Some(RootId::of(&other)));
+        assert_eq!(of(&other).unwrap().main, other);
+    }
+
+    #[test]
+    fn ways_to_one_remote_are_one_and_a_machines_own_are_none() {
+        for (address, expected) in [
+            ("https://github.com/Owner/Repo", Some("github.com/owner/repo")),
+            ("http://git.example:8080/r", Some("git.example/r")),
+            ("https://10.0.0.7/r", Some("10.0.0.7/r")),
+            ("https://localhost/r", None),
+            ("https://127.0.0.1:3000/r", None),
+            ("https://[::1]/r", None),
+        ] {
+            assert_eq!(named(&Url::parse(address).unwrap()).as_deref(), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn trees_of_one_repository_have_the_id_that_one_of_them_has() {
+        let id = |number: u128| RootId(uuid::Uuid::from_u128(number));
+        let origin = |store: u128, remote: &str, first: &str| {
+            let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+            Origin { store: id(store), remote: some(remote), first_commit: some(first) }
+        };
+        let root = |number: u128, origin: &Origin, repository: RootId| Root {
+            id: id(number),
+            origin: Some(origin.clone()),
+            repository: Some(repository),
+            ..Root::of(PathBuf::from("/r"))
+        };
+        let whole = origin(1, "host/r", "c1");
+        assert_eq!(shared(id(7), &whole, &[]), origin(2, "", "c1").id());
+        let one = root(3, &whole, id(100));
+        let shallow = root(4, &origin(2, "host/r", ""), id(90));
+        let other = root(5, &origin(5, "host/other", "c2"), id(10));
+        let roots = [one, shallow, other];
+        // By its folder, its remote, or its first commit; what it had before stays.
+        for (of, own, expected) in [
+            (origin(1, "", ""), 7, 100),
+            (origin(9, "host/r", ""), 7, 90),
+            (origin(9, "", "c1"), 7, 100),
+            (origin(9, "host/r", "c1"), 3, 100),
+        ] {
+            assert_eq!(shared(id(own), &of, &roots), id(expected), "{of:?}");
+        }
+        let alone = origin(9, "", "");
+        assert_eq!(shared(id(7), &alone, &roots), id(9));
     }
 
     #[tokio::test]

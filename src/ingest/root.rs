@@ -11,7 +11,7 @@ use super::{
 use crate::{
     config::PathMap,
     domain::plain_name,
-    domain::{Counts, LastRun, Revision, Root, RootId, RunId},
+    domain::{Host, LastRun, Revision, Root, RootId, RunId},
     git::Git,
     secret,
 };
@@ -151,22 +151,26 @@ pub(super) fn alone_where_shown(
     paths: &PathMap,
 ) -> Result<(), IngestError> {
     let shown = paths.shown(folder);
-    let is_other = |root: &&Root| root.path != folder && paths.shown(&root.path) == shown;
+    let is_other = |root: &&Root| {
+        root.host.is_none() && root.path != folder && paths.shown(&root.path) == shown
+    };
     match known.iter().find(is_other) {
         Some(other) => Err(IngestError::ShownTwice { path: shown, name: other.name.clone() }),
         None => Ok(()),
     }
 }
 
-/// Returns the root that a request asks for, named so that no two roots share a name.
+/// Returns the root that a request asks for, named so that no two roots share a name. `fresh` is what it is if nothing
+/// is known of it, and `host` this one, where several have roots.
 pub(super) fn requested(
     request: Request,
-    (path, revision): (PathBuf, Option<Revision>),
-    model_id: String,
+    fresh: Root,
+    host: Option<&Host>,
     known: &[Root],
     runs: &Runs,
 ) -> Result<Root, IngestError> {
-    let id = RootId::of(&path);
+    let Root { id, path, revision, .. } = &fresh;
+    let id = *id;
     let before = known.iter().find(|root| root.id == id);
     let is_taken = |name: &str| {
         known.iter().any(|root| root.id != id && root.name == name) || runs.is_name_taken(name, id)
@@ -175,10 +179,11 @@ pub(super) fn requested(
         Some(name) => names::requested(&name)?,
         None => match runs.name(id).or_else(|| before.map(|root| root.name.as_str())) {
             Some(name) => name.to_owned(),
-            None => match &revision {
-                None => names::of_folder(&path, is_taken),
+            None => match revision {
+                None => names::of_folder(path, host.map(|host| host.name.as_str()), is_taken),
                 Some(revision) => {
-                    let of_folder = known.iter().find(|root| root.path == revision.folder);
+                    let is_folder = |root: &&Root| root.folder() == Some(&revision.folder);
+                    let of_folder = known.iter().find(is_folder);
                     let repository = of_folder.map(|root| root.name.as_str());
                     names::of_revision(repository, revision, is_taken)
                 }
@@ -191,21 +196,19 @@ pub(super) fn requested(
     }
     let former = runs.active_root(id).or(before);
     let description = request.description.map(|text| text.trim().to_owned());
-    Ok(Root {
-        id,
-        name,
-        description: match description.filter(|text| !text.is_empty()) {
-            Some(description) => Some(description),
-            None => former.and_then(|root| root.description.clone()),
+    let description = description
+        .filter(|text| !text.is_empty())
+        .or_else(|| former.and_then(|root| root.description.clone()));
+    Ok(match before {
+        None => Root { name, description, ..fresh },
+        Some(before) => Root {
+            name,
+            description,
+            last_ingest_at: before.last_ingest_at,
+            counts: before.counts,
+            private_files: before.private_files.clone(),
+            ..fresh
         },
-        path,
-        revision,
-        repository: before.and_then(|root| root.repository),
-        model_id,
-        last_ingest_at: before.and_then(|root| root.last_ingest_at),
-        counts: before.map_or_else(Counts::default, |root| root.counts),
-        last_run: LastRun::Completed,
-        private_files: before.and_then(|root| root.private_files.clone()),
     })
 }
 

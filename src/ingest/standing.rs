@@ -8,9 +8,9 @@ use std::{
 
 use tracing::{debug, info};
 
-use super::{Ingest, Request, pulse::Pulse};
+use super::{Ingest, Request, pulse::Pulse, repository};
 use crate::{
-    domain::{Root, RootId},
+    domain::{Host, Root},
     git::{GIT, Git},
 };
 
@@ -49,7 +49,8 @@ impl Ingest {
         }
         let place = folder.to_owned();
         let deps = &self.shared.deps;
-        let look = move |pulse: &Pulse| find(&place, &roots, pulse);
+        let host = deps.store.host();
+        let look = move |pulse: &Pulse| find(&place, &roots, host.as_ref(), pulse);
         deps.lookups.run(folder, deps.tasks.stopping(), look).await.ok()?
     }
 
@@ -78,11 +79,11 @@ impl Ingest {
 }
 
 /// Finds the tree around a folder. Blocks on the file system.
-fn find(folder: &Path, roots: &[Root], pulse: &Pulse) -> Option<Standing> {
+fn find(folder: &Path, roots: &[Root], host: Option<&Host>, pulse: &Pulse) -> Option<Standing> {
     let folder = folder.canonicalize().ok()?;
     for around in folder.ancestors() {
         pulse.beat();
-        let own = roots.iter().find(|root| root.revision.is_none() && root.path == around);
+        let own = roots.iter().find(|root| root.folder() == Some(around));
         let is_there = own.is_some_and(|root| root.last_ingest_at.is_some());
         if let Some(own) = own.filter(|_| is_there) {
             return Some(Standing { tree: own.clone(), worktree: None });
@@ -90,7 +91,7 @@ fn find(folder: &Path, roots: &[Root], pulse: &Pulse) -> Option<Standing> {
         // A worktree that is not indexed, or not to the end.
         let has_git = around.join(GIT).symlink_metadata().is_ok();
         if let Some(git) = has_git.then(|| Git::of(around).ok().flatten()).flatten()
-            && let Some(tree) = nearest(&git, roots, pulse)
+            && let Some(tree) = nearest(&git, roots, host, pulse)
         {
             return Some(Standing { tree: tree.clone(), worktree: Some(around.to_owned()) });
         }
@@ -102,22 +103,25 @@ fn find(folder: &Path, roots: &[Root], pulse: &Pulse) -> Option<Standing> {
 }
 
 /// Returns the tree of a repository that is most like one of it: of the same commit, else the main one, else the one
-/// that was indexed last.
-fn nearest<'a>(git: &Git, roots: &'a [Root], pulse: &Pulse) -> Option<&'a Root> {
-    let owner = RootId::of(git.main());
+/// that was indexed last. Of what other hosts have, a tree from the same remote counts.
+fn nearest<'a>(
+    git: &Git,
+    roots: &'a [Root],
+    host: Option<&Host>,
+    pulse: &Pulse,
+) -> Option<&'a Root> {
+    let owner = repository::looked_up(git, roots, host);
     let is_tree = |root: &&Root| root.owner() == owner && root.last_ingest_at.is_some();
     let head = git.head();
     let is_at_head = |root: &Root| {
         pulse.beat();
         let commit = match &root.revision {
             Some(revision) => Some(revision.commit.clone()),
-            None => Git::of(&root.path).ok().flatten().and_then(|git| git.head()),
+            None => root.folder().and_then(|path| Git::of(path).ok()??.head()),
         };
         commit.is_some() && commit == head
     };
-    roots
-        .iter()
-        .filter(is_tree)
-        .take(MAX_TREES)
-        .max_by_key(|root| (is_at_head(root), root.id == owner, root.last_ingest_at))
+    roots.iter().filter(is_tree).take(MAX_TREES).max_by_key(|root| {
+        (is_at_head(root), root.folder() == Some(git.main()), root.last_ingest_at)
+    })
 }

@@ -116,7 +116,7 @@ impl Watch {
     /// Takes up roots that are new or whose folder is another one now, and lets go of removed ones.
     async fn sync(&mut self) {
         let known = match self.shared.deps.store.roots().await {
-            Ok(known) => known,
+            Ok(known) => known.into_iter().filter(|root| root.host.is_none()).collect::<Vec<_>>(),
             Err(error) => {
                 warn!(%error, "roots to watch could not be read");
                 return;

@@ -178,9 +178,10 @@ impl Place {
         let roots = self.ingest.roots().await.ok()?.into_iter();
         let standing = self.ingest.standing(&self.folder).await;
         if let Some(worktree) = standing.and_then(|standing| standing.worktree) {
-            return roots.into_iter().find(|status| status.root.path == worktree);
+            return roots.into_iter().find(|status| status.root.folder() == Some(&worktree));
         }
-        let around = roots.filter(|status| self.folder.starts_with(&status.root.path));
+        let is_around = |folder: &Path| self.folder.starts_with(folder);
+        let around = roots.filter(|status| status.root.folder().is_some_and(is_around));
         around.max_by_key(|status| status.root.path.components().count())
     }
 }

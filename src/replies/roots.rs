@@ -30,6 +30,9 @@ pub struct ListedRoot {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     pub path: PathBuf,
+    /// What the host is called that has it, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     pub model_id: String,
     pub last_ingest_at: Option<String>,
     pub counts: Counts,
@@ -68,6 +71,9 @@ pub struct Repo {
     pub name: String,
     pub description: Option<String>,
     pub path: PathBuf,
+    /// What the host is called that has it, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     pub last_ingest_at: Option<String>,
     pub model_id: String,
     pub counts: Counts,

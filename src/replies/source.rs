@@ -19,7 +19,7 @@ pub struct SourceShown {
     /// That of the last.
     pub last: u32,
     pub lines: Vec<LineShown>,
-    /// `same`, `changed`, `gone` or `unreadable`.
+    /// `same`, `changed`, `gone`, `unreadable` or `elsewhere`.
     pub state: String,
     /// The address of the file on the web.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,10 @@
 //! A chunk on its way to become a hit.
 
-use std::{cmp::Ordering, collections::HashMap, path::Path};
+use std::{cmp::Ordering, collections::HashMap};
 
 use uuid::Uuid;
 
-use crate::domain::{ChunkRecord, Parts, RootId};
+use crate::domain::{ChunkRecord, Parts, Root, RootId};
 
 /// A found chunk with its score so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,19 +82,21 @@ pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap
 }
 
 /// Keeps each piece of a file once, the best: roots inside one another hold the same files. What is
-/// of a root that is not among `folders` goes too: that root is being removed, and has no name.
-pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, folders: &HashMap<RootId, &Path>) {
+/// of none of `roots` goes too: its root is being removed, and has no name.
+pub(super) fn drop_duplicates(candidates: &mut Vec<Candidate>, roots: &[Root]) {
+    let roots: HashMap<RootId, &Root> = roots.iter().map(|root| (root.id, root)).collect();
     candidates.sort_by(Candidate::best_first);
-    let mut seen: HashMap<(u32, usize), Vec<(&Path, &ChunkRecord)>> = HashMap::new();
+    let mut seen: HashMap<(u32, usize), Vec<(&Root, &ChunkRecord)>> = HashMap::new();
     let first = candidates.iter().map(|Candidate { record, .. }| {
-        folders.get(&record.root).is_some_and(|folder| {
+        roots.get(&record.root).is_some_and(|root| {
             let alike = seen.entry((record.start_line, record.text.len())).or_default();
-            let is_same = |(other, of_other): &(&Path, &ChunkRecord)| {
+            let is_same = |(other, of_other): &(&Root, &ChunkRecord)| {
                 record.text == of_other.text
-                    && folder.join(&record.path) == other.join(&of_other.path)
+                    && root.host == other.host
+                    && root.path.join(&record.path) == other.path.join(&of_other.path)
             };
             let is_first = !alike.iter().any(is_same);
-            alike.push((folder, record));
+            alike.push((root, record));
             is_first
         })
     });
@@ -110,7 +112,11 @@ fn keep(candidates: &mut Vec<Candidate>, flags: Vec<bool>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::fixture::record, *};
+    use super::{
+        super::fixture::{record, root},
+        *,
+    };
+    use crate::domain::Host;
 
     fn candidate(id: u128, path: &str, version: &str) -> Candidate {
         let record = ChunkRecord { version: version.to_owned(), ..record(path, None, "text") };
@@ -172,10 +178,16 @@ mod tests {
             of(3, outer, "a.rs", 0.3),
             of(4, gone, "a.rs", 0.9),
         ];
-        let folders = HashMap::from([(outer, Path::new("/r")), (inner, Path::new("/r/in"))]);
-        drop_duplicates(&mut candidates, &folders);
+        let at = |id: RootId, path: &str| Root { id, ..root(path) };
+        let roots = [at(outer, "/r"), at(inner, "/r/in")];
+        let mut of_hosts = candidates.clone();
+        drop_duplicates(&mut candidates, &roots);
         let kept: Vec<u128> = candidates.iter().map(|candidate| candidate.id.as_u128()).collect();
         assert_eq!(kept, [2, 3]);
+        let [outer, inner] = roots;
+        drop_duplicates(&mut of_hosts, &[Root { host: Some(Host::unknown()), ..outer }, inner]);
+        let kept: Vec<u128> = of_hosts.iter().map(|candidate| candidate.id.as_u128()).collect();
+        assert_eq!(kept, [2, 1, 3]);
     }
 
     #[test]

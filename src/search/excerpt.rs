@@ -159,7 +159,8 @@ fn pieces<'a>(hits: &[&'a Hit], whole: usize, known: &BTreeSet<String>) -> Vec<P
             Level::Brief
         };
         let is_of = |file: &&mut Vec<(Level, usize, &Hit)>| {
-            file.first().is_some_and(|(_, _, first)| first.path == hit.path)
+            file.first()
+                .is_some_and(|(_, _, first)| (&first.host, &first.path) == (&hit.host, &hit.path))
         };
         match files.iter_mut().find(is_of) {
             Some(file) => file.push((level, rank, hit)),

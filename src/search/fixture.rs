@@ -1,11 +1,11 @@
 //! Hits and candidates for the unit tests of this module.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, path::PathBuf};
 
 use codeinfo_chunk::Kind;
 use codeinfo_lang::role;
 
-use crate::domain::{ChunkRecord, Hit, Parts, RootId};
+use crate::domain::{ChunkRecord, Counts, Hit, Parts, Root, RootId};
 use uuid::Uuid;
 
 pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
@@ -26,8 +26,15 @@ pub(super) fn hit(path: &str, lines: RangeInclusive<u32>, score: f64) -> Hit {
         signature: None,
         parts: Parts::default(),
         also_in: Vec::new(),
+        host: None,
         only_in: None,
     }
+}
+
+/// Returns a root that is called like its folder.
+pub(super) fn root(path: &str) -> Root {
+    let counts = Counts { files: 1, chunks: 20, embedded: 20 };
+    Root { counts, ..Root::of(PathBuf::from(path)) }
 }
 
 pub(super) fn record(path: &str, symbol: Option<&str>, text: &str) -> ChunkRecord {

@@ -59,14 +59,12 @@ impl Search {
             if let Some(indexed) = indexed {
                 freshness.ages.insert(root.name.clone(), indexed.age());
             }
-            if root.revision.is_some() {
-                // A commit does not change.
-                continue;
-            }
+            // A commit does not change, and what another host has cannot be seen.
+            let Some(folder) = root.folder() else { continue };
             let paths = files.keys().map(|path| (*path).to_owned()).collect();
             for record in self.store.files_at(root.id, paths).await? {
                 if let Some(shown) = files.get(record.path.as_str()) {
-                    let path = root.path.join(&record.path);
+                    let path = folder.join(&record.path);
                     checks.push(((*shown).to_owned(), path, record, indexed));
                 }
             }

@@ -7,9 +7,10 @@ use crate::domain::{FileSummary, Hit, LineRange};
 /// Summarises hits by file. Files are ordered by their best hit, given that hits come best first.
 pub(super) fn by_file(hits: &[Hit]) -> Vec<FileSummary> {
     let mut files: Vec<(FileSummary, Vec<LineRange>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut places: HashMap<(Option<&str>, &str), usize> = HashMap::new();
     for hit in hits {
-        let place = *places.entry(hit.path.as_str()).or_insert(files.len());
+        let file = (hit.host.as_deref(), hit.path.as_str());
+        let place = *places.entry(file).or_insert(files.len());
         if place == files.len() {
             files.push((first_summary(hit), Vec::new()));
         }

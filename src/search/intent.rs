@@ -319,10 +319,7 @@ fn is_path(token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
-
-    use super::*;
-    use crate::domain::{Counts, LastRun};
+    use super::{super::fixture::root, *};
 
     #[test]
     fn a_query_is_names_a_path_or_prose() {
@@ -357,19 +354,6 @@ mod tests {
 
     #[test]
     fn a_query_of_all_repositories_may_name_some() {
-        let root = |name: &str| Root {
-            id: RootId::of(Path::new(name)),
-            name: name.to_owned(),
-            description: None,
-            path: PathBuf::from(name),
-            model_id: String::new(),
-            last_ingest_at: None,
-            counts: Counts::default(),
-            last_run: LastRun::Completed,
-            repository: None,
-            revision: None,
-            private_files: None,
-        };
         let roots = ["plug", "plug-board", "rack"].map(root);
         let intent = Intent::of("how does Plug parse headers").among(&roots);
         let share = |root: &Root| intent.roots.get(&root.id).copied();

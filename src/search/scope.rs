@@ -127,14 +127,14 @@ impl Sample {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use uuid::Uuid;
 
-    use super::{super::fixture::record, *};
+    use super::{
+        super::fixture::{record, root},
+        *,
+    };
     use crate::{
         config,
-        domain::{Counts, LastRun},
         store::{Chunk, Embedded, OnMismatch, Vectors},
         task::Tasks,
     };
@@ -160,23 +160,6 @@ mod tests {
         assert!(idf("beta") < idf("delta"));
     }
 
-    fn root(name: &str) -> Root {
-        let path = Path::new("/repositories").join(name);
-        Root {
-            id: RootId::of(&path),
-            name: name.to_owned(),
-            description: None,
-            path,
-            model_id: "test@1".to_owned(),
-            last_ingest_at: None,
-            counts: Counts { files: 1, chunks: 20, embedded: 20 },
-            last_run: LastRun::Completed,
-            repository: None,
-            revision: None,
-            private_files: None,
-        }
-    }
-
     /// Chunks of a root that all have one word, and one of them another.
     fn chunks(of: &Root, everywhere: &str, once: &str) -> Vec<Chunk> {
         let text = |n| if n == 7 { format!("{everywhere} {once}") } else { everywhere.to_owned() };
@@ -195,7 +178,7 @@ mod tests {
         let (at, refuse) = (folder.path().join("store"), OnMismatch::Refuse);
         let opened = Embedded::open(&at, "test@1", 1, refuse, &settings, Tasks::default());
         let store = opened.await.unwrap();
-        let roots = [root("one"), root("two")];
+        let roots = ["/repositories/one", "/repositories/two"].map(root);
         store.put_chunks(chunks(&roots[0], "wombat", "okapi")).await.unwrap();
         store.put_chunks(chunks(&roots[1], "okapi", "wombat")).await.unwrap();
         let scopes = Scopes::default();

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{Chunk, Health, Lease, Scored, Size, StoreError, Stored, VectorStore};
 use crate::{
-    domain::{FileRecord, Root, RootId, Sparse},
+    domain::{FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
 };
 
@@ -154,6 +154,10 @@ fn why_not(state: &State) -> StoreError {
 impl VectorStore for DeferredStore {
     fn backend(&self) -> &'static str {
         if self.is_shared { "qdrant" } else { "embedded" }
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.store()?.host()
     }
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {

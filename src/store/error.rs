@@ -29,6 +29,17 @@ pub enum StoreError {
         /// The model that was asked for.
         wanted: String,
     },
+    /// The store was made for hosts that see the same folders at the same paths, or for hosts that do not.
+    #[error("the index on the Qdrant server {}, or start with `--reembed` to index every repository again", if *.is_shared {
+        "takes a path to be the same folder on every host, as former versions did; set `QDRANT_SHARED_PATHS=true` if \
+         that is so"
+    } else {
+        "keeps the folders of each host apart; leave out `QDRANT_SHARED_PATHS`"
+    })]
+    PathsMismatch {
+        /// Whether it was made for the same folders on all hosts.
+        is_shared: bool,
+    },
     /// The store is new, and how long its vectors are is not known yet.
     #[error("the store cannot be made before the embedding service has answered once: {reason}")]
     NotYet {
@@ -178,6 +189,7 @@ impl StoreError {
             Self::InvalidChunk { .. } => Code::Internal,
             Self::Leased { .. } => Code::Busy,
             Self::Held { .. }
+            | Self::PathsMismatch { .. }
             | Self::NotYet { .. }
             | Self::NewerLayout { .. }
             | Self::OlderLayout { .. }

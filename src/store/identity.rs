@@ -5,6 +5,7 @@ use std::{path::Path, process};
 use uuid::Uuid;
 
 use super::{StoreError, atomic};
+use crate::domain::Host;
 
 /// Names a data folder; the process that holds it goes by that name.
 const FILE: &str = "instance";
@@ -17,6 +18,9 @@ pub struct Identity {
     pub owner: String,
     /// For people, such as ``process 12 on `build` ``.
     pub name: String,
+    /// Whose roots this process indexes: those of this data folder, since containers of one host see other folders at a
+    /// path, and a container that is made again has another name.
+    pub host: Host,
 }
 
 impl Identity {
@@ -31,6 +35,7 @@ impl Identity {
         // A copied folder on another machine is somebody else.
         let host = sysinfo::System::host_name().unwrap_or_else(|| "an unnamed machine".to_owned());
         let name = format!("process {} on `{host}`", process::id());
-        Ok(Self { owner: format!("{host}/{instance}"), name })
+        let owner = format!("{host}/{instance}");
+        Ok(Self { owner, name, host: Host { id: instance, name: host } })
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{Chunk, Health, Lease, Scored, Size, StoreError, Stored, VectorStore};
 use crate::{
-    domain::{FileRecord, Root, RootId, Sparse},
+    domain::{FileRecord, Host, Root, RootId, Sparse},
     error::{Code, chain},
 };
 
@@ -89,6 +89,10 @@ fn is_failure(error: &StoreError) -> bool {
 impl VectorStore for Observed {
     fn backend(&self) -> &'static str {
         self.inner.backend()
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.inner.host()
     }
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
@@ -237,7 +241,6 @@ mod tests {
     };
 
     use super::*;
-    use crate::domain::{Counts, LastRun};
 
     /// Answers that it is there, and fails in everything else while it is sick.
     #[derive(Default)]
@@ -359,19 +362,7 @@ mod tests {
     }
 
     fn a_root(id: RootId) -> Root {
-        Root {
-            id,
-            name: String::new(),
-            description: None,
-            path: PathBuf::new(),
-            model_id: String::new(),
-            last_ingest_at: None,
-            counts: Counts::default(),
-            last_run: LastRun::default(),
-            repository: None,
-            revision: None,
-            private_files: None,
-        }
+        Root { id, ..Root::of(PathBuf::new()) }
     }
 
     #[tokio::test]

@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{
     config,
-    domain::{FileRecord, Root, RootId, Sparse},
+    domain::{FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
 };
 use convert::Point;
@@ -164,6 +164,11 @@ impl Qdrant {
 }
 
 impl Server {
+    /// Returns this host, unless all of them have the same folders.
+    fn host(&self) -> Option<Host> {
+        (!self.settings.shared_paths).then(|| self.identity.host.clone())
+    }
+
     /// Reads. Somebody waits, so that it is tried again for a short time only.
     async fn read<T, F>(
         &self,
@@ -241,17 +246,23 @@ impl VectorStore for Qdrant {
         "qdrant"
     }
 
+    fn host(&self) -> Option<Host> {
+        self.server.host()
+    }
+
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
         async {
             let mut roots: Vec<Root> = self.server.all(Collection::Roots, None).await?;
             roots.sort_by(|a, b| a.name.cmp(&b.name));
-            Ok(roots)
+            let own = self.server.host();
+            Ok(roots.into_iter().map(|root| records::placed(root, own.as_ref())).collect())
         }
         .boxed()
     }
 
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.upsert(Collection::Roots, records::root(&root).map(|point| vec![point]))
+        let point = records::root(root, self.server.host());
+        self.upsert(Collection::Roots, point.map(|point| vec![point]))
     }
 
     fn remove_root(&self, root: RootId) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -27,7 +27,7 @@ use uuid::Uuid;
 
 use super::{Chunk, Health, Lease, MAX_PAGE, Scored, Size, StoreError, Stored, VectorStore};
 use crate::{
-    domain::{ChunkRecord, FileRecord, Root, RootId, Sparse},
+    domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
 };
 use inner::Inner;
@@ -193,6 +193,10 @@ impl Kept for Stored {
 impl VectorStore for Trees {
     fn backend(&self) -> &'static str {
         self.inner.engine.backend()
+    }
+
+    fn host(&self) -> Option<Host> {
+        self.inner.engine.host()
     }
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {

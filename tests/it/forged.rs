@@ -74,6 +74,7 @@ fn hit() -> impl Strategy<Value = Hit> {
             signature,
             parts: Parts::default(),
             also_in: Vec::new(),
+            host: None,
             only_in: None,
             repo,
         }

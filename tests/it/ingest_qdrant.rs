@@ -49,7 +49,7 @@ impl Process {
         Self { store, ingest }
     }
 
-    async fn ingest(&self, path: &Path) -> Status {
+    pub(crate) async fn ingest(&self, path: &Path) -> Status {
         let request = Request { path: path.to_owned(), name: None, description: None };
         let run = self.ingest.start(request).await.unwrap();
         let mut status = self.ingest.watch(run).unwrap();
@@ -278,13 +278,14 @@ async fn what_another_process_removed_keeps_neither_name_nor_state() {
 }
 
 /// Settings of a program whose store is in `fixture`.
-fn environment(fixture: &Fixture) -> Environment {
+pub(crate) fn environment(fixture: &Fixture) -> Environment {
     let settings = &fixture.settings;
     let mut environment = vec![
         ("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned()),
         ("QDRANT_URL".to_owned(), settings.urls.join(",")),
         ("QDRANT_COLLECTION".to_owned(), settings.collection.clone()),
         ("QDRANT_SHARDS".to_owned(), "1".to_owned()),
+        ("QDRANT_SHARED_PATHS".to_owned(), settings.shared_paths.to_string()),
         ("QDRANT_RETRY_SECS".to_owned(), "2".to_owned()),
     ];
     if let Some(key) = &settings.api_key {

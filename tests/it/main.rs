@@ -37,6 +37,7 @@ mod forged;
 mod growth;
 mod hostile;
 mod hostile_http;
+mod hosts;
 mod ingest_bench;
 mod ingest_discover;
 mod ingest_hostile;

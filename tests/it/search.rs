@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use codeinfo::{
     config::{self, PathMap},
-    domain::{ChunkRecord, Counts, LastRun, Root, RootId},
+    domain::{ChunkRecord, Root, RootId},
     embed::{Builtin, Document, Embedder, lexical},
     error::Code,
     search::{Excerpt, Found, Freshness, Query, Search, SearchError, Weights, excerpt},
@@ -49,19 +49,8 @@ impl Library {
     /// Indexes `chunks`, each a path, a symbol and a text, as they were at `indexed_at_ms`.
     async fn index(&self, name: &str, indexed_at_ms: u64, chunks: &[(&str, &str, &str)]) {
         let path = PathBuf::from("/data/repos").join(name);
-        let root = Root {
-            id: RootId::of(&path),
-            name: name.to_owned(),
-            description: None,
-            path,
-            model_id: self.embedder.model().id(),
-            last_ingest_at: None,
-            counts: Counts::default(),
-            last_run: LastRun::Completed,
-            repository: None,
-            revision: None,
-            private_files: None,
-        };
+        let root =
+            Root { name: name.to_owned(), model_id: self.embedder.model().id(), ..Root::of(path) };
         let id = root.id;
         self.store.put_root(root).await.unwrap();
         let mut all = Vec::new();

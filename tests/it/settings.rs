@@ -4,7 +4,7 @@ use std::path::Path;
 
 use codeinfo::{
     config::{Config, Embedding, Environment, PathMap, Source, from_pairs},
-    domain::{Counts, LastRun, Root, RootId},
+    domain::Root,
 };
 
 fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
@@ -271,6 +271,7 @@ fn a_server_keeps_the_index_when_its_address_is_set() {
     assert_eq!(alone.urls, ["http://localhost:6334"]);
     assert_eq!((alone.api_key, alone.collection.as_str()), (None, "codeinfo"));
     assert_eq!((alone.shards, alone.replication, alone.write_consistency), (None, 1, 1));
+    assert!(!alone.shared_paths);
     // Who cannot write any more must know it before the lease is over.
     assert!(alone.retry <= alone.lease * 2 / 3);
     let cluster = qdrant(&[
@@ -282,6 +283,7 @@ fn a_server_keeps_the_index_when_its_address_is_set() {
         ("QDRANT_WRITE_CONSISTENCY", "2"),
         ("QDRANT_TIMEOUT_SECS", "9"),
         ("QDRANT_RETRY_SECS", "8"),
+        ("QDRANT_SHARED_PATHS", "yes"),
     ])
     .unwrap();
     let urls = ["https://a.example:6334", "https://b.example:7000", "http://[::1]:6334"];
@@ -291,6 +293,7 @@ fn a_server_keeps_the_index_when_its_address_is_set() {
     assert_eq!(cluster.collection, "team_1");
     assert_eq!((cluster.shards, cluster.replication, cluster.write_consistency), (Some(6), 3, 2));
     assert_eq!((cluster.timeout.as_secs(), cluster.retry.as_secs()), (9, 8));
+    assert!(cluster.shared_paths);
 }
 
 #[test]
@@ -324,19 +327,7 @@ fn lists_and_switches_are_read_in_the_spellings_people_use() {
 
 #[test]
 fn a_root_is_found_by_name_then_id_then_the_path_of_clients_then_that_of_the_server() {
-    let root = |name: &str, path: &str| Root {
-        id: RootId::of(Path::new(path)),
-        name: name.to_owned(),
-        description: None,
-        path: path.into(),
-        model_id: "model@1".to_owned(),
-        last_ingest_at: None,
-        counts: Counts::default(),
-        last_run: LastRun::Completed,
-        repository: None,
-        revision: None,
-        private_files: None,
-    };
+    let root = |name: &str, path: &str| Root { name: name.to_owned(), ..Root::of(path.into()) };
     let moved = root("moved", "/repos/app");
     let former = root("former", "/home/me/src/app");
     let by_id = moved.id.to_string();

@@ -7,7 +7,7 @@ mod reopening;
 use std::{path::Path, sync::Arc, time::UNIX_EPOCH};
 
 use codeinfo::{
-    domain::{ChunkRecord, Counts, FileRecord, LastRun, Root, RootId, Sparse},
+    domain::{ChunkRecord, Counts, FileRecord, Root, RootId, Sparse},
     error::Code,
     store::{Chunk, OnMismatch, Scored, StoreError, Stored, VectorStore, Vectors},
 };
@@ -467,14 +467,10 @@ pub(crate) fn a_root(name: &str) -> Root {
         id: root(name),
         name: name.to_owned(),
         description: Some(format!("all of {name}")),
-        path,
         model_id: MODEL.to_owned(),
         last_ingest_at: Some(UNIX_EPOCH.into()),
         counts: Counts { files: 1, chunks: 2, embedded: 2 },
-        last_run: LastRun::Completed,
-        repository: None,
-        revision: None,
-        private_files: None,
+        ..Root::of(path)
     }
 }
 

@@ -10,6 +10,8 @@ use crate::{
 
 /// Characters of a path that are shown.
 const MAX_PATH_CHARS: usize = 500;
+/// Characters of the name of a host that are shown.
+const MAX_HOST: usize = 100;
 /// Bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 1500;
 /// Room for the last line.
@@ -49,6 +51,10 @@ fn state(read: &FileLines) -> String {
         State::Gone => return ", deleted since indexed: as it was".to_owned(),
         State::Unreadable => {
             return ", cannot be read any more: as it was indexed".to_owned();
+        }
+        State::Elsewhere(host) => {
+            let host = plain_name(host, MAX_HOST);
+            return format!(", on {host}, where it may have changed: as it was indexed");
         }
         State::Changed(changed) => changed,
     };

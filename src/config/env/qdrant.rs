@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     super::{Qdrant, Secret},
-    ConfigError, Raw, invalid, seconds,
+    ConfigError, Raw, Switch, choice, invalid, seconds,
 };
 
 /// Port of Qdrant's gRPC interface, for addresses without one.
@@ -42,6 +42,8 @@ pub(super) fn qdrant(raw: &Raw) -> Result<Option<Qdrant>, ConfigError> {
         urls,
         api_key: raw.qdrant_api_key.as_deref().map(key).transpose()?,
         collection: prefix(raw.qdrant_collection.as_deref().unwrap_or("codeinfo"))?,
+        shared_paths: choice("QDRANT_SHARED_PATHS", raw.qdrant_shared_paths.as_ref(), Switch::Off)?
+            == Switch::On,
         shards: within("QDRANT_SHARDS", raw.qdrant_shards, MAX_SHARDS)?,
         replication,
         write_consistency: consistency,

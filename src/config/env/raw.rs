@@ -90,6 +90,7 @@ settings! {
     qdrant_url: Option<String> = "",
     qdrant_api_key: Option<String> = "",
     qdrant_collection: Option<String> = "codeinfo",
+    qdrant_shared_paths: Option<String> = "false",
     qdrant_shards: Option<u32> = "",
     qdrant_replication: Option<u32> = "1",
     qdrant_write_consistency: Option<u32> = "1",

@@ -118,15 +118,18 @@ fn header(run: &Run<'_>, level: Level, freshness: &Freshness) -> String {
         // Writing to a `String` cannot fail.
         let _ = write!(line, " `{}`", plain_name(symbol, MAX_NAME_CHARS).replace('`', "'"));
     }
+    let host = first.host.as_ref().map(|host| format!("on {}", plain_name(host, MAX_NAME_CHARS)));
     let known = (level == Level::Known).then_some("shown before");
-    let stale = freshness.stale.get(&first.path).map(|stale| match stale {
+    let stale = freshness.stale.get(&first.path).filter(|_| first.host.is_none());
+    let stale = stale.map(|stale| match stale {
         Stale::Changed => "changed since indexed: read the file",
         Stale::Deleted => "deleted since indexed",
     });
     let only = first.only_in.as_ref();
     let only = only.map(|tree| format!("only in {}", plain_name(tree, MAX_NAME_CHARS)));
     let also = also_in(&first.also_in).or(only);
-    let notes: Vec<&str> = known.into_iter().chain(stale).chain(also.as_deref()).collect();
+    let notes = host.as_deref().into_iter().chain(known).chain(stale).chain(also.as_deref());
+    let notes: Vec<&str> = notes.collect();
     if !notes.is_empty() {
         let _ = write!(line, " ({})", notes.join(", "));
     }

@@ -31,6 +31,8 @@ pub(super) enum CallError {
     Refused { reason: String },
     /// The store holds vectors of another model.
     Mismatch { stored: String, wanted: String },
+    /// The store takes paths in another way.
+    OtherPaths { is_shared: bool },
 }
 
 impl CallError {
@@ -68,7 +70,10 @@ impl CallError {
             Self::Away { .. } | Self::Exhausted { .. } => true,
             Self::Troubled { .. } => rounds < MAX_TROUBLED,
             Self::Missing { .. } => tries < MAX_MISSING,
-            Self::Denied { .. } | Self::Refused { .. } | Self::Mismatch { .. } => false,
+            Self::Denied { .. }
+            | Self::Refused { .. }
+            | Self::Mismatch { .. }
+            | Self::OtherPaths { .. } => false,
         }
     }
 
@@ -81,7 +86,8 @@ impl CallError {
             | Self::Missing { .. }
             | Self::Denied { .. }
             | Self::Refused { .. }
-            | Self::Mismatch { .. } => None,
+            | Self::Mismatch { .. }
+            | Self::OtherPaths { .. } => None,
         }
     }
 
@@ -91,6 +97,7 @@ impl CallError {
             Self::Away { url, reason } => StoreError::Unreachable { action, url, reason },
             Self::Denied { url, reason } => StoreError::Denied { url, reason },
             Self::Mismatch { stored, wanted } => StoreError::ModelMismatch { stored, wanted },
+            Self::OtherPaths { is_shared } => StoreError::PathsMismatch { is_shared },
             Self::Exhausted { reason, .. }
             | Self::Troubled { reason }
             | Self::Missing { reason }

@@ -39,6 +39,10 @@ pub(super) struct Model {
 pub(super) struct Record {
     pub(super) model: String,
     pub(super) dimensions: usize,
+    /// Whether each host has roots of its own. Former versions, which do not say so, took a path to be the same
+    /// folder on all of them.
+    #[serde(default)]
+    pub(super) has_hosts: bool,
     /// Another one each time the store is emptied, so that nobody deletes or fills collections of
     /// another time.
     pub(super) generation: String,
@@ -50,11 +54,12 @@ pub(super) struct Record {
 
 impl Record {
     /// Begins a generation.
-    pub(super) fn new(model: &Model) -> Self {
+    pub(super) fn new(model: &Model, has_hosts: bool) -> Self {
         let generation: String = Uuid::new_v4().simple().to_string().chars().take(8).collect();
         Self {
             model: model.id.clone(),
             dimensions: model.dimensions,
+            has_hosts,
             generation,
             made: false,
             token: Uuid::new_v4().to_string(),
@@ -124,7 +129,7 @@ mod tests {
     #[test]
     fn names_tell_layout_model_and_generation() {
         let model = Model { id: "Code/static 1@2".to_owned(), dimensions: 256 };
-        let record = Record { generation: "0a1b2c3d".to_owned(), ..Record::new(&model) };
+        let record = Record { generation: "0a1b2c3d".to_owned(), ..Record::new(&model, false) };
         let names = Names::new("team", &record);
         assert_eq!(names.chunks, "team_chunks_v1_code-static-1-2_256_0a1b2c3d");
         assert_eq!(names.files, "team_files_v1_code-static-1-2_256_0a1b2c3d");

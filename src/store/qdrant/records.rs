@@ -12,7 +12,7 @@ use super::{
     super::{Chunk, StoreError},
     convert::{self, Point, ROOT},
 };
-use crate::domain::{FileRecord, Root, RootId};
+use crate::domain::{FileRecord, Host, Root, RootId};
 
 /// Returns the points that keep chunks.
 pub(super) fn chunks(chunks: Vec<Chunk>) -> Result<Vec<Point>, StoreError> {
@@ -31,11 +31,19 @@ pub(super) fn files(files: &[FileRecord]) -> Result<Vec<Point>, StoreError> {
     files.iter().map(point).collect()
 }
 
-/// Returns the point that keeps a root.
-pub(super) fn root(root: &Root) -> Result<Point, StoreError> {
-    let mut payload = payload(root)?;
+/// Returns the point that keeps a root. One of no other host is of this one.
+pub(super) fn root(root: Root, own: Option<Host>) -> Result<Point, StoreError> {
+    let root = Root { host: root.host.or(own), ..root };
+    let mut payload = payload(&root)?;
     payload.insert(ROOT.to_owned(), root.id.to_string().into());
     Ok(Point { id: root.id.0, payload, vectors: None })
+}
+
+/// Returns a root as this host has it. Without hosts, all have it.
+pub(super) fn placed(root: Root, own: Option<&Host>) -> Root {
+    let of =
+        |own: &Host| root.host.clone().or(Some(Host::unknown())).filter(|host| host.id != own.id);
+    Root { host: own.and_then(of), ..root }
 }
 
 /// Returns the ids of files' records, which follow from where the files are.

@@ -130,26 +130,35 @@ impl Server {
     /// Returns a record of our model: the one there is, or a new one.
     async fn agreed(&self) -> Result<Record, CallError> {
         let current: Option<Record> = self.record(MODEL).await?;
-        let new = match &current {
-            Some(record) if record.is_of(&self.model) => return Ok(record.clone()),
-            Some(record) if !self.may_discard() => {
-                let (stored, wanted) = (record.model.clone(), self.model.id.clone());
-                return Err(CallError::Mismatch { stored, wanted });
+        if let Some(record) = &current {
+            match self.check(record) {
+                Ok(()) => return Ok(record.clone()),
+                Err(error) if !self.may_discard() => return Err(error),
+                Err(_) => info!(model = record.model, "discarding what was indexed otherwise"),
             }
-            Some(record) => {
-                info!(model = record.model, "discarding what another model embedded");
-                Record::new(&self.model)
-            }
-            None => Record::new(&self.model),
-        };
+        }
         let expected = current.as_ref().map(|record| record.token.as_str());
-        match self.swap(MODEL, expected, &new).await? {
-            Some(record) if record.is_of(&self.model) => Ok(record),
-            Some(record) => {
-                Err(CallError::Mismatch { stored: record.model, wanted: self.model.id.clone() })
-            }
+        match self.swap(MODEL, expected, &self.new_record()).await? {
+            Some(record) => self.check(&record).map(|()| record),
             None => Err(CallError::Troubled { reason: "a record was not kept".to_owned() }),
         }
+    }
+
+    /// Begins a generation.
+    fn new_record(&self) -> Record {
+        Record::new(&self.model, self.host().is_some())
+    }
+
+    /// Refuses a generation of another model, or of hosts that are not taken as here.
+    fn check(&self, record: &Record) -> Result<(), CallError> {
+        if !record.is_of(&self.model) {
+            let (stored, wanted) = (record.model.clone(), self.model.id.clone());
+            return Err(CallError::Mismatch { stored, wanted });
+        }
+        if record.has_hosts != self.host().is_some() {
+            return Err(CallError::OtherPaths { is_shared: !record.has_hosts });
+        }
+        Ok(())
     }
 
     /// Returns the name of a collection that was made and is gone.
@@ -167,7 +176,7 @@ impl Server {
             )));
         }
         info!(collection = lacking, "beginning again, because a collection is gone");
-        self.swap(MODEL, Some(&record.token), &Record::new(&self.model)).await.map(drop)
+        self.swap(MODEL, Some(&record.token), &self.new_record()).await.map(drop)
     }
 
     /// Deletes what other models embedded. The record is read after the list: what a later generation

@@ -57,6 +57,8 @@ pub(crate) async fn records_come_back_whole(store: Store) {
         last_run: LastRun::Failed { reason: ODD.to_owned() },
         repository: None,
         revision: None,
+        origin: None,
+        host: None,
         private_files: Some(vec![ODD.to_owned(), String::new()]),
         ..a_root("full")
     };

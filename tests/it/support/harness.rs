@@ -11,7 +11,7 @@ use codeinfo::{
     chat::{Ask, Chat, ChatError, Outcome, Turn, collect},
     codex::{Codex, Presence},
     config,
-    domain::{ConversationId, Counts, FileRecord, LastRun, Root, RootId, Segment, Timestamp, hash},
+    domain::{ConversationId, Counts, FileRecord, Root, Segment, Timestamp, hash},
     store::{Embedded, OnMismatch, VectorStore},
     task::Tasks,
 };
@@ -156,17 +156,11 @@ pub(crate) async fn store(folder: &TempDir) -> Arc<dyn VectorStore> {
 pub(crate) fn root(folder: &Path) -> Root {
     let folder = folder.canonicalize().unwrap();
     Root {
-        id: RootId::of(&folder),
-        name: folder.file_name().unwrap().to_string_lossy().into_owned(),
-        description: None,
-        path: folder,
         model_id: "none".to_owned(),
         last_ingest_at: Some(Timestamp::now()),
         counts: Counts { files: 1, chunks: 1, embedded: 1 },
-        last_run: LastRun::Completed,
-        repository: None,
-        revision: None,
         private_files: Some(Vec::new()),
+        ..Root::of(folder)
     }
 }
 

@@ -12,6 +12,7 @@ use std::{
 
 use codeinfo::{
     config::{self, Secret},
+    domain::Host,
     store::{Identity, OnMismatch, Qdrant, StoreError},
     task::Tasks,
 };
@@ -60,6 +61,7 @@ impl Fixture {
             api_key: None,
             collection: format!("test-{}", Uuid::new_v4().simple()),
             // Rarity of terms is counted in each shard.
+            shared_paths: true,
             shards: Some(1),
             replication: 1,
             write_consistency: 1,
@@ -133,7 +135,7 @@ impl Fixture {
         owner: &str,
         tasks: &Tasks,
     ) -> Result<Store, StoreError> {
-        let identity = Identity { owner: owner.to_owned(), name: format!("process {owner}") };
+        let identity = identity(owner);
         let refuse = OnMismatch::Refuse;
         let (settings, tasks) = (&self.settings, tasks.clone());
         let opened = Qdrant::open(settings, model, dimensions, refuse, identity, tasks).await?;
@@ -147,12 +149,19 @@ impl Place for Fixture {
     }
 
     async fn open_as(&self, model: &str, on_mismatch: OnMismatch) -> Result<Store, StoreError> {
-        let identity = Identity { owner: "one".to_owned(), name: "process one".to_owned() };
+        let identity = identity("one");
         let settings = &self.settings;
         let tasks = Tasks::default();
         let opened = Qdrant::open(settings, model, DIMENSIONS, on_mismatch, identity, tasks);
         Ok(Arc::new(opened.await?))
     }
+}
+
+/// Returns a process by its name, which is the only one of its host.
+fn identity(owner: &str) -> Identity {
+    let id = Uuid::new_v5(&Uuid::NAMESPACE_DNS, owner.as_bytes());
+    let host = Host { id, name: format!("host-{owner}") };
+    Identity { owner: owner.to_owned(), name: format!("process {owner}"), host }
 }
 
 impl Drop for Fixture {

@@ -1,0 +1,97 @@
+//! Where a repository is from, as its configuration says: addresses of remotes, as browsers know them.
+
+use url::Url;
+
+/// Returns the address of `origin`, else of the first remote that is on the web.
+pub(super) fn remote(config: &str) -> Option<Url> {
+    let (mut section, mut first) = ("", None);
+    for line in config.lines().map(str::trim) {
+        if let Some(head) = line.strip_prefix('[') {
+            section = head.split(']').next().unwrap_or_default().trim();
+            continue;
+        }
+        let value = line.strip_prefix("url").map(str::trim_start);
+        let value = value.and_then(|rest| rest.strip_prefix('='));
+        let name = section.strip_prefix("remote").map(|name| name.trim().trim_matches('"'));
+        let (Some(name), Some(value)) = (name, value) else { continue };
+        let Some(address) = on_the_web(value.trim().trim_matches('"')) else { continue };
+        if name == "origin" {
+            return Some(address);
+        }
+        first.get_or_insert(address);
+    }
+    first
+}
+
+/// Returns the address at which browsers find a repository that git finds at `remote`: without the name and
+/// password that may stand in it.
+pub(crate) fn on_the_web(remote: &str) -> Option<Url> {
+    let (host, path) = match remote.split_once("://") {
+        Some(("https" | "http" | "ssh" | "git" | "git+ssh", _)) => {
+            let address = Url::parse(remote).ok()?;
+            // Services for git and for browsers have ports of their own, except over HTTP.
+            let port = address.port().filter(|_| address.scheme().starts_with("http"));
+            let host = address.host_str()?;
+            let host = port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+            (host, address.path().to_owned())
+        }
+        Some(_) => return None,
+        // `git@host:owner/name`; one letter would be a drive of Windows.
+        None => {
+            let (host, path) = remote.split_once(':')?;
+            let host = host.rsplit('@').next()?;
+            let is_host = host.len() > 1
+                && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+            is_host.then(|| (host.to_owned(), path.to_owned()))?
+        }
+    };
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    if path.is_empty() || host.starts_with('.') {
+        return None;
+    }
+    let scheme = if remote.starts_with("http://") { "http" } else { "https" };
+    let mut address = Url::parse(&format!("{scheme}://{host}/")).ok()?;
+    // What is encoded already stays as it is.
+    address.set_path(path);
+    Some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remotes_become_addresses_of_the_web() {
+        for (given, expected) in [
+            ("https://github.com/o/r.git", Some("https://github.com/o/r")),
+            ("https://me:secret@git.example:8443/a/b/c", Some("https://git.example:8443/a/b/c")),
+            ("http://git.example/r/", Some("http://git.example/r")),
+            ("git@github.com:o/r.git", Some("https://github.com/o/r")),
+            ("ssh://git@gitlab.com:2222/o/r.git", Some("https://gitlab.com/o/r")),
+            ("git@host:o/a b?token=x", Some("https://host/o/a%20b")),
+            ("https://host/o/a%20b.git#x", Some("https://host/o/a%20b")),
+            ("javascript:alert(1)", Some("https://javascript/alert(1)")),
+            ("/srv/git/r.git", None),
+            ("file:///srv/r", None),
+            ("C:\\r", None),
+            ("../r", None),
+            ("git@ho st:o/r", None),
+            ("https://", None),
+            ("git@host:", None),
+        ] {
+            let found = on_the_web(given).map(String::from);
+            assert_eq!(found.as_deref(), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn origin_is_before_other_remotes() {
+        let config = "[core]\n\turl = https://no/no\n[remote \"fork\"]\n\turl = git@b.example:f/r\n\
+                      [remote \"origin\"]\n\tfetch = x\n\turl=https://a.example/o/r\n";
+        assert_eq!(remote(config).unwrap().as_str(), "https://a.example/o/r");
+        let (fork, _) = config.split_once("[remote \"origin\"]").unwrap();
+        assert_eq!(remote(fork).unwrap().as_str(), "https://b.example/f/r");
+        assert_eq!(remote("[remote \"origin\"]\nurlx = https://a.example/o\n"), None);
+    }
+}
