@@ -15,6 +15,7 @@ mod root;
 mod segment;
 mod sparse;
 mod timestamp;
+mod within;
 
 pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange, Parts};
@@ -28,6 +29,7 @@ pub use root::{Counts, Origin, Revision, Root, UnknownRoot};
 pub use segment::{CitationCounts, Segment};
 pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;
+pub use within::Within;
 
 /// The tool by which Codex, or any agent, searches the index.
 pub const SEARCH_TOOL: &str = "VectorSearch";

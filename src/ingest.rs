@@ -54,7 +54,7 @@ use crate::{
     config::{self, PathMap},
     domain::{LastRun, Root, RootId, RunId},
     embed::Embedder,
-    store::{StoreError, VectorStore},
+    store::VectorStore,
     task::Tasks,
     telemetry::Failures,
 };
@@ -113,29 +113,6 @@ impl Shared {
         self.queued.notify_waiters();
         Ok(run)
     }
-}
-
-/// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
-/// next run of it finds out what is left.
-async fn remove(deps: &Deps, root: &Root) -> Result<(), StoreError> {
-    let id = root.id;
-    let turn = deps.turns.of(root.owner()).await;
-    let lease = deps.store.lease(root.owner()).await?;
-    deps.folders.forget(id);
-    let removing = async {
-        let roots = deps.store.roots().await?;
-        if let Some(root) = roots.into_iter().find(|known| known.id == id) {
-            deps.store.put_root(pipeline::interrupted(root)).await?;
-        }
-        deps.store.remove_root(id).await
-    };
-    let removed = tokio::select! {
-        removed = removing => removed,
-        error = lease.lost() => Err(error),
-    };
-    lease.release().await;
-    drop(turn);
-    removed
 }
 
 /// What a client asks for.
@@ -316,7 +293,7 @@ impl Ingest {
                 // The sender lives until the run has ended.
                 drop(ending.wait_for(|status| status.state.is_final()).await);
             }
-            let removed = remove(&shared.deps, &removed).await;
+            let removed = pipeline::remove(&shared.deps, &removed).await;
             shared.runs().reopen(id);
             removed
         });

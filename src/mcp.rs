@@ -38,7 +38,7 @@ impl Mcp {
         failures: Failures,
     ) -> Result<Self, SchemaError> {
         Ok(Self {
-            questions: Questions::new(chat, http.max_result_bytes, failures)?,
+            questions: Questions::new(chat, (http.max_result_bytes, failures), relays.clone())?,
             bounds: mcp_http::bounds(http),
             relays,
         })

@@ -8,7 +8,11 @@ mod link;
 mod place;
 mod streams;
 
-use std::{collections::VecDeque, time::Duration};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use futures_util::future::{self, BoxFuture};
 use tokio::time::{Instant, sleep_until};
@@ -57,12 +61,23 @@ pub async fn take_over(from: &Reached) -> Option<String> {
 pub async fn relay(
     servers: &dyn Servers,
     relay: Relay,
+    home: Option<&Path>,
     max_line_bytes: usize,
     tasks: &Tasks,
 ) -> std::io::Result<()> {
     let (input, output) = streams::open(max_line_bytes)?;
-    let mut forwarding =
-        Forwarding { servers, relay, input, output, link: None, waiting: Vec::new(), tasks };
+    let mut forwarding = Forwarding {
+        servers,
+        relay,
+        home,
+        input,
+        output,
+        link: None,
+        waiting: Vec::new(),
+        has_roots: false,
+        has_moved: false,
+        tasks,
+    };
     // The server starts while the client still says what it is.
     forwarding.link = forwarding.connected().await.ok();
     forwarding.run().await;
@@ -79,11 +94,17 @@ enum Came {
 struct Forwarding<'a> {
     servers: &'a dyn Servers,
     relay: Relay,
+    /// What is no repository, whatever it holds.
+    home: Option<&'a Path>,
     input: Input,
     output: Output,
     link: Option<Link>,
     /// Ids, as JSON, of requests that are not answered yet.
     waiting: Vec<String>,
+    /// Whether the client says which folders it works in.
+    has_roots: bool,
+    /// Whether the server was told of another folder than the client works in now.
+    has_moved: bool,
     tasks: &'a Tasks,
 }
 
@@ -119,6 +140,14 @@ impl Forwarding<'_> {
 
     /// Forwards a message, over a new connection where the last one was lost.
     async fn forward(&mut self, text: String) {
+        if let Some(roots) = frame::roots(&text) {
+            self.stand_in(&roots);
+            return;
+        }
+        self.has_roots |= frame::has_roots(&text);
+        if self.has_roots && frame::is_time_for_roots(&text) {
+            self.output.write(&frame::ask_for_roots()).await;
+        }
         let ids = frame::requests(&text);
         if let Some(id) = frame::cancelled(&text) {
             self.forget(&id);
@@ -152,6 +181,25 @@ impl Forwarding<'_> {
             self.forget(&id);
         }
         self.output.write(text).await;
+        self.move_on();
+    }
+
+    /// Takes over the first folder of the client that is of a repository. Without one, it stays where it was started.
+    fn stand_in(&mut self, roots: &[PathBuf]) {
+        let folder = roots.iter().find_map(|folder| repository(folder, self.home));
+        if folder.is_some() && folder != self.relay.folder {
+            self.relay.folder = folder;
+            self.has_moved = true;
+            self.move_on();
+        }
+    }
+
+    /// Leaves a connection that was told of another folder, once nobody waits for an answer over it.
+    fn move_on(&mut self) {
+        if self.has_moved && self.waiting.is_empty() {
+            self.has_moved = false;
+            self.link = None;
+        }
     }
 
     /// From now on nobody waits for an answer to this request.

@@ -171,7 +171,7 @@ async fn stdio(asked: &Stdio, config: &Config) -> std::io::Result<()> {
     let own = Relay { version, folder, auto_index, ..Relay::default() };
     let tasks = Tasks::default();
     let servers = elect::Elected { config, search: asked.search, tasks: tasks.clone() };
-    relay(&servers, own, config.http.max_body_bytes, &tasks).await
+    relay(&servers, own, home.as_deref(), config.http.max_body_bytes, &tasks).await
 }
 
 /// Takes other ports where somebody has the configured ones: relays find the server all the same.

@@ -23,6 +23,7 @@ mod purpose;
 mod query;
 mod rank;
 mod scope;
+mod sight;
 mod weights;
 
 use std::{collections::HashMap, sync::Arc};
@@ -50,6 +51,7 @@ use self::{
     candidate::Candidate,
     intent::{Intent, Kind},
     scope::Scopes,
+    sight::Sight,
 };
 
 /// How many neighbours of each kind are fused in a search of one repository. Several times the most results,
@@ -60,6 +62,8 @@ const CANDIDATES_EVERYWHERE: usize = 70;
 
 /// How many of each list are looked through for some languages, at most.
 const MOST_CANDIDATES: usize = 20_000;
+/// Of so many neighbours, at most, other versions of the same code are left out, in a search of everything.
+const MOST_VERSIONS: usize = 1_000;
 /// More candidates are ranked where that holds up nobody.
 const MANY: usize = 800;
 
@@ -67,7 +71,7 @@ const MANY: usize = 800;
 struct Neighbours<'a> {
     text: &'a str,
     terms: Sparse,
-    of: Option<RootId>,
+    sight: &'a Sight,
     lists: fuse::Lists,
 }
 
@@ -141,7 +145,10 @@ impl Search {
         };
         let root = query.repository().map(named).transpose()?;
         // The only one needs none, and an approximate index is at its best without.
-        let of = root.filter(|_| roots.len() > 1).map(|root| root.id);
+        let sight = match root.filter(|_| roots.len() > 1) {
+            Some(root) => Sight::of(root.id),
+            None => Sight::around(query.tree(), &roots),
+        };
         let intent = Intent::of(query.text());
         let intent = match root {
             None => intent.among(&roots),
@@ -155,16 +162,23 @@ impl Search {
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let lists = rank::lists(intent.kind, &self.weights);
-        let neighbours = Neighbours { text: query.text(), terms, of, lists };
-        let mut candidates = self.candidates(&neighbours, query, limit.max(query.limit())).await?;
-        self.add_named_files(&mut candidates, &intent, of, &roots).await?;
+        let neighbours = Neighbours { text: query.text(), terms, sight: &sight, lists };
+        let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
+        let mut limit = limit.max(query.limit());
+        let mut candidates = loop {
+            let mut candidates = self.candidates(&neighbours, query, limit).await?;
+            let found = candidates.len();
+            candidate::drop_other_trees(&mut candidates, &owners);
+            // Of many trees, most of what is near may be versions of the same.
+            if found / 2 <= candidates.len() || found < limit || MOST_VERSIONS <= limit {
+                break candidates;
+            }
+            limit *= 4;
+        };
+        self.add_named_files(&mut candidates, &intent, &sight, &roots).await?;
         // Those of files that the query names, too.
         candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
-        let absent = self.absent(&candidates, &intent, of).await?;
-        let owners = roots.iter().map(|root| (root.id, root.owner())).collect();
-        if let Some(tree) = query.tree() {
-            candidate::keep_tree(&mut candidates, tree, &owners);
-        }
+        let absent = self.absent(&candidates, &intent, &sight).await?;
         candidate::drop_other_trees(&mut candidates, &owners);
         candidate::drop_duplicates(&mut candidates, &roots);
         let definitions = also::definitions(&candidates, &intent);
@@ -190,7 +204,7 @@ impl Search {
     /// for where they are few.
     async fn candidates(
         &self,
-        Neighbours { text, terms, of, lists }: &Neighbours<'_>,
+        Neighbours { text, terms, sight, lists }: &Neighbours<'_>,
         query: &Query,
         limit: usize,
     ) -> Result<Vec<Candidate>, SearchError> {
@@ -198,8 +212,8 @@ impl Search {
         loop {
             let limit_of = |weight: f32| if weight > 0.0 { limit } else { 0 };
             let (dense, lexical) = futures_util::try_join!(
-                self.dense(text, *of, limit_of(lists.dense)),
-                self.lexical(terms.clone(), *of, limit_of(lists.lexical))
+                self.dense(text, sight, limit_of(lists.dense)),
+                self.lexical(terms.clone(), sight, limit_of(lists.lexical))
             )?;
             let is_all = dense.len() < limit && lexical.len() < limit;
             let mut candidates = fuse::fuse(dense, lexical, *lists);
@@ -215,14 +229,14 @@ impl Search {
     async fn dense(
         &self,
         text: &str,
-        of: Option<RootId>,
+        sight: &Sight,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
         let vector = self.embedder.query(text.to_owned()).await?;
-        Ok(self.store.nearest(vector, of, limit).await?)
+        Ok(sight.read(limit, |of, limit| self.store.nearest(vector.clone(), of, limit)).await?)
     }
 
     /// Returns what to search the words of the query with.
@@ -249,13 +263,13 @@ impl Search {
     async fn lexical(
         &self,
         terms: Sparse,
-        of: Option<RootId>,
+        sight: &Sight,
         limit: usize,
     ) -> Result<Vec<Scored>, SearchError> {
         if limit == 0 {
             return Ok(Vec::new());
         }
-        Ok(self.store.lexical(terms, of, limit).await?)
+        Ok(sight.read(limit, |of, limit| self.store.lexical(terms.clone(), of, limit)).await?)
     }
 
     fn found(&self, ranked: Vec<Candidate>, roots: &[Root]) -> Found {

@@ -19,6 +19,8 @@ mod place;
 mod qdrant;
 mod trees;
 
+use std::{collections::HashSet, sync::Arc};
+
 use futures_util::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
@@ -79,6 +81,15 @@ pub struct Scored {
     pub record: ChunkRecord,
     /// The other roots that have it.
     pub also: Vec<RootId>,
+}
+
+/// Some of the chunks that are kept under an owner.
+#[derive(Debug, Clone)]
+pub struct Among {
+    /// The owner; see [`Root::owner`].
+    pub owner: RootId,
+    /// Their ids.
+    pub ids: Arc<HashSet<Uuid>>,
 }
 
 /// What opening does with a store that another embedding model filled, or an older version.
@@ -217,6 +228,26 @@ pub trait VectorStore: Send + Sync {
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>>;
+
+    /// Finds what [`Self::nearest`] finds among some chunks kept under an owner; `None` where the engine cannot.
+    fn nearest_among(
+        &self,
+        _to: Vec<f32>,
+        _among: Among,
+        _limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        std::future::ready(Ok(None)).boxed()
+    }
+
+    /// Finds what [`Self::lexical`] finds among some chunks kept under an owner; `None` where the engine cannot.
+    fn lexical_among(
+        &self,
+        _terms: Sparse,
+        _among: Among,
+        _limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        std::future::ready(Ok(None)).boxed()
+    }
 
     /// Finds all chunks that have one of `terms`, best first; `None` if one read cannot return them all.
     fn holders(

@@ -148,6 +148,21 @@ impl RawSearch {
         }
     }
 
+    /// Refuses to compare trees of other repositories than the only one that is there.
+    async fn own_trees(&self, trees: [&str; 2]) -> Result<(), CallError> {
+        let Ok(Some(only)) = self.only(None).await else { return Ok(()) };
+        let roots = self.services.search.roots().await.unwrap_or_default();
+        let is_own = |named: &str| {
+            let root = self.services.path_map.meant_root(&roots, named.trim());
+            root.is_some_and(|root| root.owner() == only.owner())
+        };
+        if trees.into_iter().all(is_own) {
+            return Ok(());
+        }
+        let refused = format!("only trees of `{}` can be compared here", only.name);
+        Err(CallError::Arguments(vec![refused]))
+    }
+
     async fn list(&self) -> Result<ToolResult, CallError> {
         let only = match self.only(None).await {
             Ok(only) => only,
@@ -165,13 +180,13 @@ impl RawSearch {
     async fn search(
         &self,
         arguments: tools::SearchArguments,
-        (conversation, folder): (Option<&str>, Option<&Path>),
+        (conversation, tree): (Option<&str>, Option<RootId>),
     ) -> Result<ToolResult, CallError> {
-        if self.only.is_some() && arguments.between().is_some() {
-            let refused = "only one repository can be searched here; leave `between` out";
-            return Err(CallError::Arguments(vec![refused.to_owned()]));
-        }
-        let arguments = match self.only(arguments.repository()).await {
+        let only = match arguments.between() {
+            Some(trees) => self.own_trees(trees).await.map(|()| Ok(None))?,
+            None => self.only(arguments.repository()).await,
+        };
+        let arguments = match only {
             Ok(None) => arguments,
             Ok(Some(root)) => arguments.within(&root),
             Err(failure) => return self.failed(failure.code(), &failure),
@@ -179,10 +194,6 @@ impl RawSearch {
         let query = arguments
             .query_or(DEFAULT_LIMIT)
             .map_err(|error| CallError::Arguments(vec![error.to_string()]))?;
-        let tree = match self.tree {
-            Some(tree) => Some(tree),
-            None => self.services.standing(folder).await.0,
-        };
         let query = query.standing_in(tree);
         let found = match self.services.find(&query).await {
             Ok(found) => found,
@@ -246,21 +257,45 @@ impl RawSearch {
         mut arguments: Value,
         meta: &Map<String, Value>,
     ) -> Result<ToolResult, CallError> {
+        let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
+        let tree = match self.tree {
+            Some(tree) => Some(tree),
+            None => self.services.standing(folder).await.0,
+        };
+        let called = self.called_in(tool, (&mut arguments, tree), meta).await?;
+        // Where a turn stands is its own.
+        let place = folder.filter(|_| self.tree.is_none());
+        let notice = match place.map(|folder| self.services.relays.place(folder)) {
+            Some(place) => place.notice().await,
+            None => None,
+        };
+        Ok(match notice {
+            Some(notice) => called.map_text(|text| format!("{text}\n{notice}")),
+            None => called,
+        })
+    }
+
+    /// Calls a tool for a client that stands in `tree`.
+    async fn called_in(
+        &self,
+        tool: &Tool,
+        (arguments, tree): (&mut Value, Option<RootId>),
+        meta: &Map<String, Value>,
+    ) -> Result<ToolResult, CallError> {
         if tool.name() == SEARCH_TOOL {
-            tools::clamp_limit(&mut arguments);
+            tools::clamp_limit(arguments);
             let arguments: tools::SearchArguments =
-                tool.arguments().read(arguments).map_err(CallError::Arguments)?;
+                tool.arguments().read(arguments.take()).map_err(CallError::Arguments)?;
             let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);
-            let folder = meta.get(FOLDER_META).and_then(Value::as_str);
-            return match self.at_path(&arguments).await? {
+            return match self.at_path(&arguments, tree).await? {
                 Some(found) => Ok(found),
-                None => self.search(arguments, (conversation, folder.map(Path::new))).await,
+                None => self.search(arguments, (conversation, tree)).await,
             };
         }
-        if let Some(given) = self.evidence(tool, &arguments).await {
+        if let Some(given) = self.evidence(tool, arguments, tree).await {
             return given;
         }
-        tool.arguments().read::<Value>(arguments).map_err(CallError::Arguments)?;
+        tool.arguments().read::<Value>(arguments.take()).map_err(CallError::Arguments)?;
         self.list().await
     }
 }

@@ -8,6 +8,7 @@ use super::{
     parameters::{invalid, pairs, unknown},
 };
 use crate::{
+    domain::Within,
     evidence::{Asked, Source, State},
     net::{Response, reply},
     replies::{LineShown, SourceShown},
@@ -47,8 +48,8 @@ impl Parameters {
 pub(super) async fn show(services: &Services, query: Option<&str>) -> Result<Response, ApiError> {
     let Parameters { path, repository, asked } = Parameters::of(query)?;
     let within = match repository {
-        Some(named) => Some(services.root(&named).await?.id),
-        None => None,
+        Some(named) => Within::Only(services.root(&named).await?.id),
+        None => Within::Everything,
     };
     let source = services.evidence.source(&path, asked, within).await?;
     Ok(reply::json(StatusCode::OK, &shown(source)))

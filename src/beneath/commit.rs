@@ -326,10 +326,10 @@ fn name(name: &[u8]) -> Option<OsString> {
     std::str::from_utf8(name).ok().map(OsString::from)
 }
 
-/// Returns a number other than 0 that follows from the content of a file.
+/// Returns a number other than 0 that follows from the content of a file, and that stores keep whole: of 63 bits.
 fn number(id: &ObjectId) -> u64 {
     let first = id.as_slice().first_chunk().copied().unwrap_or_default();
-    u64::from_be_bytes(first).max(1)
+    (u64::from_be_bytes(first) >> 1).max(1)
 }
 
 fn read(handle: &Handle<Arc<Store>>, id: &ObjectId) -> io::Result<(Object, Vec<u8>)> {

@@ -9,7 +9,7 @@ use super::{ChatError, mention::has_name, reach};
 use crate::{
     codex::Readable,
     config::PathMap,
-    domain::{LastRun, Root, RootId, UnknownRoot, plain_name},
+    domain::{LastRun, Root, RootId, UnknownRoot, Within, plain_name},
 };
 
 /// Most repositories that are pointed out because a question names them.
@@ -64,9 +64,7 @@ impl Scope {
         });
         // Of a repository without other trees there is nothing to leave out.
         let tree = roots.iter().find(|root| Some(root.id) == tree);
-        let has_others = |tree: &&Root| {
-            roots.iter().any(|root| root.id != tree.id && root.owner() == tree.owner())
-        };
+        let has_others = |tree: &&Root| roots.iter().any(|root| tree.has_other(root));
         let tree = tree.filter(has_others).cloned();
         let stands = tree.as_ref().map(|tree| {
             format!(
@@ -102,14 +100,13 @@ impl Scope {
     }
 
     /// Returns what of `roots`, all that are there, the model's shell may read.
-    pub(super) fn readable(&self, mut roots: Vec<Root>, question: &str) -> Vec<Readable> {
-        if let Some(only) = &self.only {
-            roots.retain(|root| root.id == only.id);
-        }
-        if let Some(tree) = &self.tree {
-            roots.retain(|root| root.id == tree.id || root.owner() != tree.owner());
-        }
-        reach::readable(roots, question)
+    pub(super) fn readable(&self, roots: &[Root], question: &str) -> Vec<Readable> {
+        let within = match (&self.only, &self.tree) {
+            (Some(only), _) => Within::Only(only.id),
+            (None, Some(tree)) => Within::Tree(tree.id),
+            (None, None) => Within::Everything,
+        };
+        reach::readable(within.of(roots), question)
     }
 
     /// Returns what the model reads before the question.

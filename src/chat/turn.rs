@@ -69,7 +69,7 @@ pub(super) async fn run(
         search_key: chat.search_key.clone(),
         extras: toolkits.extras.clone(),
         note: joined([scope.note(), toolkits.note.clone()]),
-        readable: scope.readable(roots, ask.question.as_str()),
+        readable: scope.readable(&roots, ask.question.as_str()),
     };
     let thread = match chat.codex.open(opening.clone()).await {
         Ok(thread) => thread,

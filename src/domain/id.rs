@@ -84,8 +84,9 @@ impl RootId {
         host.map_or_else(|| Self::of(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
     }
 
-    /// Returns the id of the records of what the trees of a repository had before: no root has it.
-    pub fn former(owner: Self) -> Self {
-        Self(Uuid::new_v5(&owner.0, b"former"))
+    /// Returns the ids of the records of what the trees of a repository had before, each with one version of a path: no
+    /// root has them.
+    pub fn former(owner: Self) -> [Self; 4] {
+        [b"former", b"formr2", b"formr3", b"formr4"].map(|name| Self(Uuid::new_v5(&owner.0, name)))
     }
 }

@@ -113,6 +113,11 @@ impl Root {
         (self.revision.is_none() && self.host.is_none()).then_some(&self.path)
     }
 
+    /// Whether another root is another tree of the same repository.
+    pub fn has_other(&self, other: &Self) -> bool {
+        other.id != self.id && other.owner() == self.owner()
+    }
+
     /// Leaves out the files that are known to be secrets.
     pub fn public(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
         let private: HashSet<&String> = self.private_files.iter().flatten().collect();

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     beneath::{self, Beneath},
-    domain::{FileRecord, LineRange, Root, RootId, hash},
+    domain::{FileRecord, LineRange, Root, Within, hash},
     secret,
 };
 
@@ -92,7 +92,7 @@ impl Evidence {
         &self,
         path: &str,
         asked: Asked,
-        within: Option<RootId>,
+        within: Within,
     ) -> Result<FileLines, EvidenceError> {
         Ok(self.whole(path, (asked, MAX_LINES), within).await?.lines)
     }
@@ -102,7 +102,7 @@ impl Evidence {
         &self,
         path: &str,
         (asked, most): (Asked, u32),
-        within: Option<RootId>,
+        within: Within,
     ) -> Result<Whole, EvidenceError> {
         let (root, record) = match self.place(path, within).await? {
             Place::File(root, record) => (root, record),

@@ -7,6 +7,8 @@ use codeinfo_lang::{
     words::{identifiers, is_import},
 };
 
+use crate::domain::Within;
+
 use super::{Evidence, EvidenceError, place::Place, snapshot::Snapshot};
 
 /// Shorter names are anything's.
@@ -44,7 +46,7 @@ impl Evidence {
     pub async fn links(&self, paths: &[String]) -> Result<Vec<Link>, EvidenceError> {
         let mut snapshots = Vec::new();
         for path in paths {
-            let found = match self.place(path, None).await {
+            let found = match self.place(path, Within::Everything).await {
                 Ok(Place::File(_, record)) => self.snapshot(&record).await?,
                 Ok(Place::Folder(..))
                 | Err(EvidenceError::NotFound { .. } | EvidenceError::Ambiguous { .. }) => None,

@@ -5,7 +5,7 @@ use super::{
     folder::{self, Folder},
     place::{File, Place},
 };
-use crate::domain::{FileRecord, Root, RootId};
+use crate::domain::{FileRecord, Root, Within};
 
 /// The first line of a definition may go on over so many lines until its name stands there.
 const HEAD_LINES: usize = 4;
@@ -45,11 +45,7 @@ pub struct Entry {
 
 impl Evidence {
     /// Returns what a file or folder defines, as it was indexed.
-    pub async fn outline(
-        &self,
-        path: &str,
-        within: Option<RootId>,
-    ) -> Result<Outline, EvidenceError> {
+    pub async fn outline(&self, path: &str, within: Within) -> Result<Outline, EvidenceError> {
         match self.place(path, within).await? {
             Place::File(root, record) => self.of_file(path, &root, &record).await,
             Place::Folder(root, folder, files) => {

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use super::{Evidence, EvidenceError, snapshot::with_content};
 use crate::domain::{
-    FileRecord, Root, RootId,
+    FileRecord, Root, Within,
     paths::{clean, ends_with, is_below},
 };
 
@@ -30,6 +30,14 @@ pub(super) enum Place {
     Folder(Root, String, Vec<FileRecord>),
 }
 
+impl Place {
+    fn root(&self) -> &Root {
+        match self {
+            Self::File(root, _) | Self::Folder(root, ..) => root,
+        }
+    }
+}
+
 /// Takes the lines off a path such as `src/a.rs:12-40`: the path, the first line and the last.
 pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
     let (path, lines) = path.trim().rsplit_once(':')?;
@@ -43,24 +51,24 @@ pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
 
 impl Evidence {
     /// Finds what a path means: absolute as clients see it or as the server does, or below a root, with the name of
-    /// the root before it or without; or the end of one path alone. `within` leaves one root.
-    pub(super) async fn place(
-        &self,
-        path: &str,
-        within: Option<RootId>,
-    ) -> Result<Place, EvidenceError> {
+    /// the root before it or without; or the end of one path alone. Of other trees of a repository, a path is meant that is
+    /// absolute, or begins with the name of one.
+    pub(super) async fn place(&self, path: &str, within: Within) -> Result<Place, EvidenceError> {
         let mut roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(EvidenceError::IngestRequired);
         }
-        roots.retain(|root| within.is_none_or(|within| within == root.id));
+        let seen = within.of(&roots);
+        if matches!(within, Within::Only(_)) {
+            roots.clone_from(&seen);
+        }
         let unknown = || EvidenceError::NotFound { path: path.to_owned(), similar: Vec::new() };
         let written = Some(path.trim().trim_matches('`')).filter(|path| !path.contains('\0'));
         let Some(asked) = written.and_then(|path| clean(Path::new(path))) else {
             return Err(unknown());
         };
         let mut places = Vec::new();
-        for (root, below) in self.asked(&asked, &roots) {
+        for (root, below) in self.asked(&asked, (&roots, &seen)) {
             let records = self.store.files_at(root.id, vec![below.clone()]).await?;
             if let Some(record) = root.public(records).pop() {
                 places.push(Place::File(root.clone(), record));
@@ -73,9 +81,15 @@ impl Evidence {
                 places.push(Place::Folder(root.clone(), below, inside));
             }
         }
+        // A path is that of the tree in which somebody stands, if it has one.
+        if let Within::Tree(tree) = within
+            && places.iter().any(|place| place.root().id == tree)
+        {
+            places.retain(|place| place.root().id == tree);
+        }
         match places.len() {
             0 if asked.is_absolute() => Err(unknown()),
-            0 => self.ending(path, &asked, &roots).await,
+            0 => self.ending(path, &asked, &seen).await,
             1 => places.pop().ok_or_else(unknown),
             _ => Err(ambiguous(path, places.iter().map(|place| self.name(place)).collect())),
         }
@@ -83,7 +97,11 @@ impl Evidence {
 
     /// Returns the places that a path may mean as it is, each with its root. An absolute one has the inner of roots
     /// that lie within one another; the name of a root is that root, and no folder in it of that name.
-    fn asked<'a>(&self, path: &Path, roots: &'a [Root]) -> Vec<(&'a Root, String)> {
+    fn asked<'a>(
+        &self,
+        path: &Path,
+        (roots, seen): (&'a [Root], &'a [Root]),
+    ) -> Vec<(&'a Root, String)> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         if path.is_absolute() {
             let meant = self.paths.meant(path);
@@ -106,7 +124,9 @@ impl Evidence {
             if let Some(below) = path.strip_prefix(&root.name).ok().and_then(text) {
                 asked.push((root, below));
             }
-            if let Some(below) = text(path).filter(|below| !below.is_empty() || roots.len() == 1) {
+        }
+        for root in seen {
+            if let Some(below) = text(path).filter(|below| !below.is_empty() || seen.len() == 1) {
                 asked.push((root, below));
             }
         }

@@ -9,7 +9,7 @@ use super::{
     forge::{Forge, Permalink},
     lines::{Asked, FileLines, Whole},
 };
-use crate::domain::RootId;
+use crate::domain::Within;
 
 /// The most lines of one reply, and how many there are unless a last one is named.
 const MAX_LINES: u32 = 2000;
@@ -37,7 +37,7 @@ impl Evidence {
         &self,
         path: &str,
         Asked { first, last }: Asked,
-        within: Option<RootId>,
+        within: Within,
     ) -> Result<Source, EvidenceError> {
         let last = last.or(Some(first.unwrap_or(1).saturating_add(MAX_LINES - 1)));
         let whole = self.whole(path, (Asked { first, last }, MAX_LINES), within).await?;

@@ -8,7 +8,7 @@ use super::{
     pick::{self, Shown},
     word::Word,
 };
-use crate::domain::{FileRecord, Root, RootId, Timestamp, UnknownRoot};
+use crate::domain::{FileRecord, Root, RootId, Timestamp, Within};
 
 /// So many chunks are read at a time.
 const BATCH_CHUNKS: usize = 1000;
@@ -46,10 +46,14 @@ pub struct Searched {
 }
 
 impl Evidence {
-    /// Finds the uses of a name in all repositories, or in the one that a client calls `repository`.
-    pub async fn uses(&self, name: &str, repository: Option<&str>) -> Result<Uses, EvidenceError> {
+    /// Finds the uses of a name.
+    pub async fn uses(&self, name: &str, within: Within) -> Result<Uses, EvidenceError> {
         let word = Word::new(name)?;
-        let roots = self.roots(repository).await?;
+        let roots = self.store.roots().await?;
+        if roots.is_empty() {
+            return Err(EvidenceError::IngestRequired);
+        }
+        let roots = within.of(&roots);
         let candidates = self.candidates(&word, &roots).await?;
         let (found, unread) = self.counted(&word, candidates.files).await?;
         let files = found.len();
@@ -71,20 +75,6 @@ impl Evidence {
             unread,
             spellings: candidates.spellings,
         })
-    }
-
-    /// Returns the roots to search.
-    pub(super) async fn roots(&self, repository: Option<&str>) -> Result<Vec<Root>, EvidenceError> {
-        let mut roots = self.store.roots().await?;
-        if roots.is_empty() {
-            return Err(EvidenceError::IngestRequired);
-        }
-        if let Some(named) = repository.map(str::trim) {
-            let only = self.paths.root(&roots, named).map(|root| root.id);
-            let only = only.ok_or_else(|| UnknownRoot::new(named, &roots))?;
-            roots.retain(|root| root.id == only);
-        }
-        Ok(roots)
     }
 
     /// Counts a word in files; returns also how many were not read.

@@ -120,6 +120,11 @@ pub(super) async fn run(
     let roots = deps.store.roots().await?;
     let known = repository::of_tree(lookups, host, path, revision.as_ref(), &roots).await?;
     job.root = known.of(job.root);
+    let is_moved = |root: &&Root| root.id == job.root.id && root.owner() != job.root.owner();
+    if let Some(moved) = roots.iter().find(is_moved) {
+        // It became a tree of another repository, where none of its chunks are.
+        remove(deps, moved).await?;
+    }
     let turn = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(IngestError::Cancelled),
@@ -136,6 +141,29 @@ pub(super) async fn run(
     ended
 }
 
+/// Forgets a root while no other process changes it. If that is interrupted, the root says so, and the
+/// next run of it finds out what is left.
+pub(super) async fn remove(deps: &Deps, root: &Root) -> Result<(), StoreError> {
+    let id = root.id;
+    let turn = deps.turns.of(root.owner()).await;
+    let lease = deps.store.lease(root.owner()).await?;
+    deps.folders.forget(id);
+    let removing = async {
+        let roots = deps.store.roots().await?;
+        if let Some(root) = roots.into_iter().find(|known| known.id == id) {
+            deps.store.put_root(interrupted(root)).await?;
+        }
+        deps.store.remove_root(id).await
+    };
+    let removed = tokio::select! {
+        removed = removing => removed,
+        error = lease.lost() => Err(error),
+    };
+    lease.release().await;
+    drop(turn);
+    removed
+}
+
 async fn run_leased(
     deps: &Deps,
     job: Job,
@@ -144,13 +172,7 @@ async fn run_leased(
     lease: &Lease,
 ) -> Result<State, IngestError> {
     let id = job.root.id;
-    let roots = deps.store.roots().await?;
-    let mut before = roots.iter().find(|root| root.id == id).cloned();
-    if before.as_ref().is_some_and(|before| before.owner() != job.root.owner()) {
-        // It became a tree of another repository, where none of its chunks are.
-        deps.store.remove_root(id).await?;
-        before = None;
-    }
+    let before = deps.store.roots().await?.into_iter().find(|root| root.id == id);
     let mut run = Run {
         lease,
         target: Target {

@@ -1,6 +1,6 @@
 //! The question server as an MCP endpoint: what it says of itself, its gate, its one tool.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, SchemaError, Tool};
 use futures_util::{FutureExt, StreamExt, future, future::BoxFuture, stream::BoxStream};
@@ -16,9 +16,9 @@ use super::{
 use crate::{
     chat::{Ask, Chat},
     codex::{Presence, Unavailable},
-    domain::{Principal, plain_name},
+    domain::{FOLDER_META, Principal, plain_name},
     error::chain,
-    mcp_http::Place,
+    mcp_http::{Place, Relays},
     telemetry::Failures,
 };
 
@@ -41,6 +41,7 @@ pub(super) struct Questions {
     /// Most bytes of a result.
     max_bytes: usize,
     failures: Failures,
+    relays: Relays,
     /// Who asks, where the request says so.
     principal: Option<Principal>,
     /// Where the client stands, as far as a relay says so.
@@ -52,8 +53,8 @@ pub(super) struct Questions {
 impl Questions {
     pub(super) fn new(
         chat: Chat,
-        max_bytes: usize,
-        failures: Failures,
+        (max_bytes, failures): (usize, Failures),
+        relays: Relays,
     ) -> Result<Self, SchemaError> {
         let tools = vec![tool::codebase_question()?];
         let about = About {
@@ -63,7 +64,8 @@ impl Questions {
             shared: true,
         };
         let (about, stopping) = (Arc::new(about), CancellationToken::new());
-        Ok(Self { chat, about, max_bytes, failures, principal: None, place: None, stopping })
+        let (principal, place) = (None, None);
+        Ok(Self { chat, about, max_bytes, failures, relays, principal, place, stopping })
     }
 
     /// Returns the endpoint as `principal` has it, until the server is `stopping`.
@@ -106,7 +108,9 @@ impl Questions {
             (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
                 let principal = self.principal.clone();
                 let ask = Ask::new(question, conversation);
-                let place = self.place.clone();
+                let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
+                let named = folder.map(|folder| Arc::new(self.relays.place(folder)));
+                let place = named.or_else(|| self.place.clone());
                 let failures = self.failures.clone();
                 let form = Form { segments, max_bytes: self.max_bytes, place, failures };
                 Ok((Ask { repository, toolkits, principal, ..ask }, form))

@@ -1,9 +1,9 @@
-//! An endpoint for a client that stands in a repository: a last line of results says what they miss of it.
+//! An endpoint for a client that stands in a repository.
 
 use std::sync::Arc;
 
-use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, Tool, ToolResult, Update};
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::BoxStream};
+use codeinfo_mcp::{About, Call, CallError, Endpoint, Error, Tool};
+use futures_util::{future::BoxFuture, stream::BoxStream};
 use serde_json::{Map, Value};
 
 use super::Place;
@@ -44,34 +44,7 @@ impl Endpoint for Placed {
         arguments: Value,
         mut meta: Map<String, Value>,
     ) -> BoxFuture<'a, Result<Call, CallError>> {
-        async move {
-            let place = Arc::clone(&self.place);
-            meta.entry(FOLDER_META).or_insert_with(|| place.shown().into());
-            Ok(match self.inner.call(tool, arguments, meta).await? {
-                Call::Done(result) => Call::Done(noticed(result, &place).await),
-                Call::Running(updates) => {
-                    let updates = updates.then(move |update| {
-                        let place = Arc::clone(&place);
-                        async move {
-                            match update {
-                                Update::Done(Ok(result)) => {
-                                    Update::Done(Ok(noticed(result, &place).await))
-                                }
-                                update => update,
-                            }
-                        }
-                    });
-                    Call::Running(updates.boxed())
-                }
-            })
-        }
-        .boxed()
-    }
-}
-
-async fn noticed(result: ToolResult, place: &Place) -> ToolResult {
-    match place.notice().await {
-        Some(notice) => result.map_text(|text| format!("{text}\n{notice}")),
-        None => result,
+        meta.entry(FOLDER_META).or_insert_with(|| self.place.shown().into());
+        self.inner.call(tool, arguments, meta)
     }
 }

@@ -65,6 +65,12 @@ impl Relays {
         Self { chat, ingest, paths, tasks, gives_way }
     }
 
+    /// Returns where a client stands, which says so by a folder as it sees that.
+    pub fn place(&self, folder: &Path) -> Place {
+        let (ingest, paths) = (self.ingest.clone(), self.paths.clone());
+        Place { ingest, folder: paths.meant(folder), paths, auto_index: false }
+    }
+
     /// Has work done that no handshake waits for.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
@@ -92,10 +98,7 @@ impl Relays {
             return Err(HttpError::Stopping);
         }
         let place = folder.map(|folder| {
-            let folder = self.paths.meant(&folder);
-            let paths = self.paths.clone();
-            let auto_index = auto_index && is_owner;
-            Arc::new(Place { ingest: self.ingest.clone(), paths, folder, auto_index })
+            Arc::new(Place { auto_index: auto_index && is_owner, ..self.place(&folder) })
         });
         Ok((is_greeted, place))
     }

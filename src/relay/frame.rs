@@ -1,7 +1,15 @@
 //! The little that a relay reads of a message: which requests it holds, or which it answers.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
+use url::Url;
+
+/// The id of a request of the relay's own.
+const ROOTS: &str = "codeinfo/roots";
+/// Of so many folders, the first is taken that is of a repository.
+const MAX_ROOTS: usize = 64;
 
 /// The members that matter. Everything else stays unread.
 #[derive(Deserialize)]
@@ -19,6 +27,51 @@ pub(super) fn requests(text: &str) -> Vec<String> {
 pub(super) fn is_greeting(text: &str) -> bool {
     let frame = serde_json::from_str::<Frame>(text);
     frame.is_ok_and(|frame| frame.method.as_deref() == Some("initialize"))
+}
+
+/// Whether a message is the greeting of a client that says which folders it works in when it is asked.
+pub(super) fn has_roots(text: &str) -> bool {
+    let greeting = serde_json::from_str::<Value>(text).unwrap_or_default();
+    is_greeting(text)
+        && greeting.pointer("/params/capabilities/roots").is_some_and(Value::is_object)
+}
+
+/// Whether a message says that the client can be asked which folders it works in, or that these are others now.
+pub(super) fn is_time_for_roots(text: &str) -> bool {
+    let frame = serde_json::from_str::<Frame>(text).ok();
+    let method = frame.and_then(|frame| frame.method);
+    matches!(
+        method.as_deref(),
+        Some("notifications/initialized" | "notifications/roots/list_changed")
+    )
+}
+
+/// Returns the request that asks which folders the client works in.
+pub(super) fn ask_for_roots() -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":"{ROOTS}","method":"roots/list"}}"#)
+}
+
+/// Returns the folders that a message says, if it answers that; none if they could not be said.
+pub(super) fn roots(text: &str) -> Option<Vec<PathBuf>> {
+    #[derive(Deserialize)]
+    struct Answer {
+        id: Value,
+        method: Option<String>,
+        #[serde(default)]
+        result: Listed,
+    }
+    #[derive(Default, Deserialize)]
+    struct Listed {
+        roots: Vec<Root>,
+    }
+    #[derive(Deserialize)]
+    struct Root {
+        uri: String,
+    }
+    let Answer { id, method, result } = serde_json::from_str(text).ok()?;
+    let path = |root: Root| Url::parse(&root.uri).ok()?.to_file_path().ok();
+    (id == ROOTS && method.is_none())
+        .then(|| result.roots.into_iter().take(MAX_ROOTS).filter_map(path).collect())
 }
 
 /// Returns the ids of the requests that a message answers, as JSON.
@@ -59,7 +112,35 @@ pub(super) fn failed(id: &str, code: i32, message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{answers, cancelled, failed, is_greeting, requests};
+    use super::*;
+
+    #[test]
+    fn folders_are_read_from_the_answer_to_the_question_for_them_alone() {
+        assert!(has_roots(
+            r#"{"id":0,"method":"initialize","params":{"capabilities":{"roots":{}}}}"#
+        ));
+        for other in [
+            r#"{"id":0,"method":"initialize","params":{"capabilities":{}}}"#,
+            r#"{"id":0,"method":"ping","params":{"capabilities":{"roots":{}}}}"#,
+        ] {
+            assert!(!has_roots(other), "{other}");
+        }
+        assert!(is_time_for_roots(r#"{"method":"notifications/initialized"}"#));
+        assert!(is_time_for_roots(r#"{"method":"notifications/roots/list_changed"}"#));
+        assert!(!is_time_for_roots(r#"{"method":"notifications/cancelled"}"#));
+        let asked: Value = serde_json::from_str(&ask_for_roots()).unwrap();
+        let roots_of = |message: &Value| roots(&message.to_string());
+        let answer = |listed: Value| {
+            roots_of(&json!({ "id": asked["id"], "result": { "roots": listed } }))
+        };
+        let listed =
+            json!([{ "uri": "file:///a%20b" }, { "uri": "https://c" }, { "uri": "file:///d" }]);
+        assert_eq!(answer(listed), Some(vec!["/a b".into(), "/d".into()]));
+        assert_eq!(answer(json!([])), Some(vec![]));
+        assert_eq!(roots_of(&json!({ "id": asked["id"], "error": { "code": -1 } })), Some(vec![]));
+        assert_eq!(roots_of(&json!({ "id": 1, "result": { "roots": [] } })), None);
+        assert_eq!(roots_of(&json!({ "id": asked["id"], "method": "x" })), None);
+    }
 
     #[test]
     fn requests_and_answers_are_known_by_their_ids_alone() {

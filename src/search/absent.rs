@@ -6,21 +6,21 @@ use super::{
     Search, SearchError,
     candidate::Candidate,
     intent::{AskedPath, Intent},
+    sight::Sight,
 };
-use crate::{domain::RootId, embed::lexical};
+use crate::embed::lexical;
 
 /// No more names of a query are looked up.
 const MOST: usize = 8;
 
 impl Search {
-    /// Returns the names and files of a query that no indexed chunk has. `of` is the root that is searched,
-    /// or all. A name counts as there if any chunk has it as a word, whatever its case, underscores and ending,
+    /// Returns the names and files of a query that no chunk in sight has. A name counts as there if any chunk has it as a word, whatever its case, underscores and ending,
     /// and a file also if any has its name without the extension.
     pub(super) async fn absent(
         &self,
         candidates: &[Candidate],
         intent: &Intent,
-        of: Option<RootId>,
+        sight: &Sight,
     ) -> Result<Vec<String>, SearchError> {
         let mut absent = Vec::new();
         let mut seen = HashSet::new();
@@ -31,7 +31,7 @@ impl Search {
             if term.indices.is_empty() || candidates.iter().any(is_shown) {
                 continue;
             }
-            if self.store.lexical(term, of, 1).await?.is_empty() {
+            if self.lexical(term, sight, 1).await?.is_empty() {
                 absent.push(name.spelled.clone());
             }
         }
@@ -41,8 +41,7 @@ impl Search {
                 continue;
             };
             let is_said = |candidate: &Candidate| candidate.record.text.contains(path);
-            if !candidates.iter().any(is_said) && self.store.lexical(term, of, 1).await?.is_empty()
-            {
+            if !candidates.iter().any(is_said) && self.lexical(term, sight, 1).await?.is_empty() {
                 absent.push(path.clone());
             }
         }

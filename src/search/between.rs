@@ -2,14 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
+use tokio::task::spawn_blocking;
+use uuid::Uuid;
+
 use super::{
     CANDIDATES, Found, Intent, Neighbours, Query, Search, SearchError, candidate::Candidate, rank,
+    sight::Sight,
 };
 use crate::domain::{FileRecord, Root, RootId};
 
 /// Of so many neighbours of each tree those that differ are looked for, at most: where trees are alike, most are not
 /// among the nearest.
 const MOST: usize = 6_400;
+/// So many chunks of changed files are compared at a time.
+const PAGE: usize = 500;
 
 impl Search {
     /// Finds the chunks of two trees that answer a query and that the other tree has not: neither at that path, nor as
@@ -31,9 +37,9 @@ impl Search {
             let mut differing = Vec::new();
             let mut is_all = true;
             for (tree, other) in [(first, second), (second, first)] {
-                let (text, of, terms) = (query.text(), Some(tree.id), terms.clone());
-                let found =
-                    self.candidates(&Neighbours { text, terms, of, lists }, query, limit).await?;
+                let (text, sight, terms) = (query.text(), Sight::of(tree.id), terms.clone());
+                let neighbours = Neighbours { text, terms, sight: &sight, lists };
+                let found = self.candidates(&neighbours, query, limit).await?;
                 is_all &= found.len() < limit;
                 differing.extend(self.not_in(other, found).await?);
             }
@@ -42,9 +48,12 @@ impl Search {
             }
             limit *= 4;
         };
-        let pool = differing.clone();
-        let ranked = rank::rank(differing, &intent, &self.weights, query.limit());
-        let ranked = paired(ranked, pool, first.id, query.limit());
+        let (weights, most, first_id) = (self.weights, query.limit(), first.id);
+        let rank = move || {
+            let pool = differing.clone();
+            paired(rank::rank(differing, &intent, &weights, most), pool, first_id, most)
+        };
+        let ranked = spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?;
         let mut found = self.found(ranked, roots);
         for hit in &mut found.hits {
             hit.only_in = Some(hit.repo.clone());
@@ -100,15 +109,20 @@ impl Search {
         let changed: HashSet<&str> =
             candidates.iter().map(|candidate| candidate.record.path.as_str()).collect();
         let changed = changed.iter().filter_map(|path| there.get(path));
-        let ids = changed.flat_map(|file| file.chunk_ids(other.owner(), 0..file.chunks)).collect();
-        let texts = self.store.chunks_with(ids).await?;
-        let texts: HashSet<(&str, &str)> = texts
-            .iter()
-            .map(|stored| (stored.record.path.as_str(), stored.record.text.as_str()))
-            .collect();
-        candidates.retain(|Candidate { record, .. }| {
-            !texts.contains(&(record.path.as_str(), record.text.as_str()))
-        });
+        let ids = changed.flat_map(|file| file.chunk_ids(other.owner(), 0..file.chunks));
+        let ids: Vec<Uuid> = ids.collect();
+        let mut same: HashSet<Uuid> = HashSet::new();
+        let mut by_text: HashMap<(&str, &str), Vec<Uuid>> = HashMap::new();
+        for Candidate { id, record, .. } in &candidates {
+            by_text.entry((&record.path, &record.text)).or_default().push(*id);
+        }
+        for some in ids.chunks(PAGE) {
+            for stored in self.store.chunks_with(some.to_vec()).await? {
+                let text = (stored.record.path.as_str(), stored.record.text.as_str());
+                same.extend(by_text.get(&text).into_iter().flatten());
+            }
+        }
+        candidates.retain(|candidate| !same.contains(&candidate.id));
         Ok(candidates)
     }
 }

@@ -29,26 +29,6 @@ impl Candidate {
     }
 }
 
-/// Leaves out what other trees of the repository of `tree` have and it has not; what it has is its own.
-pub(super) fn keep_tree(
-    candidates: &mut Vec<Candidate>,
-    tree: RootId,
-    owners: &HashMap<RootId, RootId>,
-) {
-    let Some(owner) = owners.get(&tree) else { return };
-    candidates.retain_mut(|candidate| {
-        let found_in = candidate.record.root;
-        if found_in == tree || owners.get(&found_in) != Some(owner) {
-            return true;
-        }
-        let Some(at) = candidate.also.iter().position(|other| *other == tree) else { return false };
-        candidate.also.remove(at);
-        candidate.also.push(found_in);
-        candidate.record.root = tree;
-        true
-    });
-}
-
 /// Keeps each piece of a file once, the best, where trees of one repository have other versions of it: pieces are
 /// the same that have the same symbol, or lines in common. `owners` are those of roots.
 pub(super) fn drop_other_trees(candidates: &mut Vec<Candidate>, owners: &HashMap<RootId, RootId>) {

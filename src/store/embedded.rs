@@ -37,13 +37,14 @@ use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::{
-    Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
+    Among, Chunk, Health, Lease, OnMismatch, Scored, Size, StoreError, Stored, VectorStore, check,
 };
 use crate::{
     config,
     domain::{FileRecord, Root, RootId, Sparse},
     task::Tasks,
 };
+use find::Of;
 use merger::Merger;
 use open::Wanted;
 use roster::Roster;
@@ -241,7 +242,31 @@ impl VectorStore for Embedded {
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read("search", move |state| state.nearest(&to, of, limit))
+        self.read("search", move |state| state.nearest(&to, Of { root: of, among: None }, limit))
+    }
+
+    fn nearest_among(
+        &self,
+        to: Vec<f32>,
+        Among { owner, ids }: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        let search = move |state: &State| {
+            state.nearest(&to, Of { root: Some(owner), among: Some(&ids) }, limit).map(Some)
+        };
+        self.read("search", search)
+    }
+
+    fn lexical_among(
+        &self,
+        terms: Sparse,
+        Among { owner, ids }: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        let search = move |state: &State| {
+            state.lexical(&terms, Of { root: Some(owner), among: Some(&ids) }, limit).map(Some)
+        };
+        self.read("search", search)
     }
 
     fn lexical(
@@ -250,7 +275,7 @@ impl VectorStore for Embedded {
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        self.read("search", move |state| state.lexical(&terms, of, limit))
+        self.read("search", move |state| state.lexical(&terms, Of { root: of, among: None }, limit))
     }
 
     fn lease(&self, _: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {

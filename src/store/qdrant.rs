@@ -22,15 +22,15 @@ mod write;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
-use qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
+use qdrant_client::qdrant::{Filter, points_selector::PointsSelectorOneOf};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use uuid::Uuid;
 
 use super::{
-    Chunk, Health, Identity, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored, VectorStore,
-    check,
+    Among, Chunk, Health, Identity, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
+    VectorStore, check,
 };
 use crate::{
     config,
@@ -49,6 +49,9 @@ const READ_RETRY: Duration = Duration::from_secs(8);
 /// on without it.
 const OPEN_RETRY: Duration = Duration::from_secs(3);
 const OPEN_WAIT: Duration = Duration::from_secs(20);
+
+/// No more chunks are named one by one in a search: each takes forty bytes of the message.
+const MAX_NAMED: usize = 50_000;
 
 /// A store that a Qdrant server keeps.
 pub struct Qdrant {
@@ -346,7 +349,33 @@ impl VectorStore for Qdrant {
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move { self.server.nearest(to, of, limit).await }.boxed()
+        async move { self.server.nearest(to, of.map(convert::of_root), limit).await }.boxed()
+    }
+
+    fn nearest_among(
+        &self,
+        to: Vec<f32>,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        async move {
+            let Some(filter) = filter(&among) else { return Ok(None) };
+            self.server.nearest(to, Some(filter), limit).await.map(Some)
+        }
+        .boxed()
+    }
+
+    fn lexical_among(
+        &self,
+        terms: Sparse,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        async move {
+            let Some(filter) = filter(&among) else { return Ok(None) };
+            self.server.lexical(terms, Some(filter), limit).await.map(Some)
+        }
+        .boxed()
     }
 
     fn lexical(
@@ -355,7 +384,7 @@ impl VectorStore for Qdrant {
         of: Option<RootId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
-        async move { self.server.lexical(terms, of, limit).await }.boxed()
+        async move { self.server.lexical(terms, of.map(convert::of_root), limit).await }.boxed()
     }
 
     fn lease(&self, root: RootId) -> BoxFuture<'_, Result<Lease, StoreError>> {
@@ -389,4 +418,9 @@ impl VectorStore for Qdrant {
     fn stall(&self) -> Option<String> {
         self.server.link.stalls.reason()
     }
+}
+
+/// Selects some chunks, unless they are too many.
+fn filter(among: &Among) -> Option<Filter> {
+    (among.ids.len() <= MAX_NAMED).then(|| convert::among(among))
 }

@@ -25,7 +25,7 @@ use futures_util::{
 use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use super::{Chunk, Health, Lease, MAX_PAGE, Scored, Size, StoreError, Stored, VectorStore};
+use super::{Among, Chunk, Health, Lease, MAX_PAGE, Scored, Size, StoreError, Stored, VectorStore};
 use crate::{
     domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
@@ -35,6 +35,8 @@ use view::View;
 
 /// How much more is asked for where too much fell out.
 const MORE: usize = 4;
+/// From so many on, the chunks of the one root that is asked about are looked for by their ids.
+const MANY: usize = 2_000;
 /// How often what was changed while it was read is read again.
 const TRIES: usize = 3;
 
@@ -81,27 +83,42 @@ impl Trees {
         .boxed()
     }
 
-    /// Reads from the engine until enough of what it returns is of a root, or there is no more.
-    async fn enough<T: Kept, F>(
+    /// Reads from the engine until enough of what it returns is of a root, or there is no more. Where a root has little of
+    /// what its repository has, its chunks alone are read from.
+    async fn enough<F, G>(
         &self,
         of: Option<RootId>,
         limit: usize,
         read: impl Fn(Option<RootId>, usize) -> F,
-    ) -> Result<Vec<T>, StoreError>
+        read_among: impl Fn(Among, usize) -> G,
+    ) -> Result<Vec<Scored>, StoreError>
     where
-        F: Future<Output = Result<Vec<T>, StoreError>>,
+        F: Future<Output = Result<Vec<Scored>, StoreError>>,
+        G: Future<Output = Result<Option<Vec<Scored>>, StoreError>>,
     {
         let owner = self.owner(of).await?;
         let limit = limit.min(MAX_PAGE);
         let mut wanted = limit;
         let mut tries = 0;
         loop {
-            let before = self.inner.views.changes();
-            let found = read(owner, wanted).await?;
-            let is_all = found.len() < wanted || MAX_PAGE <= wanted;
+            let before = self.inner.views.changes(of);
+            let mut found = None;
+            if let (Some(root), Some(owner)) = (of, owner)
+                && MANY.max(limit) < wanted
+            {
+                let ids = Arc::new(self.ids(root, owner).await?.into_iter().collect());
+                found = read_among(Among { owner, ids }, limit).await?;
+            }
+            let (found, is_all) = if let Some(found) = found {
+                (found, true)
+            } else {
+                let found = read(owner, wanted).await?;
+                let is_all = found.len() < wanted || MAX_PAGE <= wanted;
+                (found, is_all)
+            };
             let mut kept = self.seen(of, found).await?;
             // What was read is of one moment, and what roots have of another.
-            if before != self.inner.views.changes() && tries < TRIES {
+            if before != self.inner.views.changes(of) && tries < TRIES {
                 tries += 1;
                 continue;
             }
@@ -111,6 +128,20 @@ impl Trees {
             }
             wanted = (wanted * MORE).min(MAX_PAGE);
         }
+    }
+
+    /// Returns the ids of all chunks of a root.
+    async fn ids(&self, root: RootId, owner: RootId) -> Result<Vec<Uuid>, StoreError> {
+        let files = self.inner.engine.files(root).await?;
+        let made = move || {
+            let ids = files.iter().flat_map(|file| file.chunk_ids(owner, 0..file.chunks));
+            ids.collect()
+        };
+        let failed = |error: tokio::task::JoinError| StoreError::Engine {
+            action: "name chunks",
+            reason: error.to_string(),
+        };
+        self.tasks.spawn_blocking(made).await.map_err(failed)
     }
 
     async fn owner(&self, of: Option<RootId>) -> Result<Option<RootId>, StoreError> {
@@ -201,9 +232,10 @@ impl VectorStore for Trees {
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
         async {
+            let changes = self.inner.families.changes();
             let roots = self.inner.engine.roots().await?;
             if self.inner.families.is_shared() {
-                self.inner.families.learn(&roots);
+                self.inner.families.learn(&roots, changes);
             }
             Ok(roots)
         }
@@ -287,14 +319,24 @@ impl VectorStore for Trees {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
         async move {
-            let owner = self.owner(of).await?;
             let limit = limit.min(MAX_PAGE);
+            if let Some(root) = of {
+                // Those of other trees may be very many more.
+                let owner = self.inner.family().await?.owner(root);
+                let mut ids = self.ids(root, owner).await?;
+                ids.sort_unstable();
+                ids.retain(|id| after.is_none_or(|after| after < *id));
+                ids.truncate(limit);
+                let mut page = self.inner.engine.chunks_with(ids).await?;
+                page.sort_unstable_by_key(|stored| stored.id);
+                return self.seen(of, page).await;
+            }
             let (mut all, mut after) = (Vec::new(), after);
             while all.len() < limit {
-                let page = self.inner.engine.chunks(owner, after, limit).await?;
+                let page = self.inner.engine.chunks(None, after, limit).await?;
                 let is_last = page.len() < limit;
                 after = page.last().map(|stored| stored.id);
-                all.extend(self.seen(of, page).await?);
+                all.extend(self.seen(None, page).await?);
                 if is_last {
                     break;
                 }
@@ -335,7 +377,9 @@ impl VectorStore for Trees {
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         async move {
             let engine = &self.inner.engine;
-            self.enough(of, limit, |owner, limit| engine.nearest(to.clone(), owner, limit)).await
+            let read = |owner, limit| engine.nearest(to.clone(), owner, limit);
+            let read_among = |among, limit| engine.nearest_among(to.clone(), among, limit);
+            self.enough(of, limit, read, read_among).await
         }
         .boxed()
     }
@@ -348,7 +392,9 @@ impl VectorStore for Trees {
     ) -> BoxFuture<'_, Result<Vec<Scored>, StoreError>> {
         async move {
             let engine = &self.inner.engine;
-            self.enough(of, limit, |owner, limit| engine.lexical(terms.clone(), owner, limit)).await
+            let read = |owner, limit| engine.lexical(terms.clone(), owner, limit);
+            let read_among = |among, limit| engine.lexical_among(terms.clone(), among, limit);
+            self.enough(of, limit, read, read_among).await
         }
         .boxed()
     }
@@ -395,9 +441,18 @@ impl VectorStore for Trees {
     fn size(&self, of: RootId) -> Option<Size> {
         let family = self.inner.families.get();
         let owner = family.as_ref().map_or(of, |family| family.owner(of));
-        let is_shared = family.is_some_and(|family| 1 < family.of(owner).count());
         let size = self.inner.engine.size(owner)?;
-        Some(Size { is_estimate: size.is_estimate || is_shared, ..size })
+        let Some(family) = family.filter(|family| 1 < family.of(owner).count()) else {
+            return Some(size);
+        };
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is an estimate"
+        )]
+        let bytes = (size.bytes as f64 * family.share(of)) as u64;
+        Some(Size { bytes, is_estimate: true })
     }
 
     fn stall(&self) -> Option<String> {

@@ -121,8 +121,10 @@ async fn models_and_people_compare_and_hear_what_is_wrong() {
     assert!(text.contains("`retry` (only in app@v1)"), "{text}");
     assert!(text.contains("`back_off` (only in app)"), "{text}");
     assert!(!text.contains("alike.rs") && !text.contains("may_retry"), "{text}");
-    let refused = call("/mcp?repository=app", asked).await;
-    assert!(refused.contains("leave `between` out"), "{refused}");
+    // Also where there is only one of them.
+    assert_eq!(call("/mcp?repository=app", asked.clone()).await, text);
+    let refused = call("/mcp?repository=demo", asked).await;
+    assert!(refused.contains("only trees of `demo` can be compared here"), "{refused}");
     for (body, status, said) in [
         (json!({ "between": ["app", "app"] }), 400, "twice"),
         (json!({ "between": ["app", "demo"] }), 400, "no trees of one repository"),

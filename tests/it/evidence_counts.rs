@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use codeinfo::{
     config::PathMap,
-    domain::Root,
+    domain::{Root, Within},
     evidence::{Asked, Evidence, EvidenceError, Group, MAX_SHOWN, Outline, Uses},
 };
 use regex::Regex;
@@ -69,7 +69,7 @@ async fn compare(bench: &Bench, folder: &Path, most: usize) -> usize {
     let (texts, evidence) = (texts(bench, folder).await, evidence(bench));
     let names = names(&texts, most);
     for name in &names {
-        let uses = evidence.uses(name, None).await.unwrap();
+        let uses = evidence.uses(name, Within::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
         assert_eq!((sum(&uses), uses.unread), (uses.count, 0), "{name:?}");
         let shown = uses.groups.iter().flat_map(|group| &group.files);
@@ -119,7 +119,7 @@ async fn counts_are_those_of_a_whole_scan_of_every_language() {
         "e\u{301}t\u{e9}",
         "€",
     ] {
-        let uses = evidence(&bench).uses(name, None).await.unwrap();
+        let uses = evidence(&bench).uses(name, Within::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
     }
 }
@@ -130,10 +130,10 @@ async fn a_name_in_more_chunks_than_one_read_returns_is_counted_whole() {
     let bench = Bench::new().await;
     let repo = many(&bench);
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (11_001, 111, 0));
     assert_eq!(uses.groups.len(), 1);
-    let rare = evidence(&bench).uses("okapi.zebra_7", None).await.unwrap();
+    let rare = evidence(&bench).uses("okapi.zebra_7", Within::Everything).await.unwrap();
     assert_eq!((rare.count, rare.groups[0].group), (110, Group::Documents));
 }
 
@@ -157,7 +157,7 @@ async fn files_that_say_more_of_a_name_come_first() {
     let text = "fn okapi() {}\n";
     let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
     bench.ingest(&bench.repo("demo", &files.map(|path| (path, text)))).await;
-    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
     let shown = uses.groups[0].files.iter().map(|file| file.path.split("/demo/").last().unwrap());
     let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
     assert_eq!(shown.collect::<Vec<_>>(), order);
@@ -170,11 +170,11 @@ async fn two_versions_of_a_file_are_counted_once() {
     bench.ingest(&repo).await;
     repo.write("a.rs", "fn okapi() { okapi() }\n");
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (3, 2));
     fs::remove_file(repo.at("b.rs")).unwrap();
     bench.ingest(&repo).await;
-    let uses = evidence(&bench).uses("okapi", None).await.unwrap();
+    let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 1));
 }
 
@@ -186,14 +186,17 @@ async fn what_is_known_to_be_a_secret_is_not_shown() {
     let root = Root { private_files: Some(vec!["b.rs".to_owned()]), ..bench.root().await };
     bench.store.put_root(root).await.unwrap();
     let evidence = evidence(&bench);
-    assert_eq!(evidence.uses("okapi", None).await.unwrap().count, 1);
-    assert_eq!(evidence.uses("{", None).await.unwrap().count, 1, "of all files");
-    let Outline::Folder(folder) = evidence.outline("demo", None).await.unwrap() else { panic!() };
+    assert_eq!(evidence.uses("okapi", Within::Everything).await.unwrap().count, 1);
+    assert_eq!(evidence.uses("{", Within::Everything).await.unwrap().count, 1, "of all files");
+    let Outline::Folder(folder) = evidence.outline("demo", Within::Everything).await.unwrap()
+    else {
+        panic!()
+    };
     assert_eq!((folder.files, folder.members.len()), (1, 1));
     for path in ["b.rs", "demo/b.rs", repo.at("b.rs").to_str().unwrap()] {
-        let read = evidence.lines(path, Asked::default(), None).await;
+        let read = evidence.lines(path, Asked::default(), Within::Everything).await;
         assert!(matches!(read, Err(EvidenceError::NotFound { .. })), "{path}: {read:?}");
-        let outlined = evidence.outline(path, None).await;
+        let outlined = evidence.outline(path, Within::Everything).await;
         assert!(matches!(outlined, Err(EvidenceError::NotFound { .. })), "{path}: {outlined:?}");
     }
 }
@@ -207,10 +210,10 @@ async fn a_file_that_is_not_whole_is_said_to_be_missing_from_the_counts() {
     let known = bench.store.files_at(root, vec!["b.rs".to_owned()]).await.unwrap();
     let chunks = known[0].chunk_ids(root, 0..1).collect();
     bench.store.remove_chunks(chunks).await.unwrap();
-    let uses = evidence(&bench).uses("{", None).await.unwrap();
+    let uses = evidence(&bench).uses("{", Within::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files, uses.unread), (1, 1, 1));
     for path in ["b.rs", "a.rs"] {
-        let outlined = evidence(&bench).outline(path, None).await;
+        let outlined = evidence(&bench).outline(path, Within::Everything).await;
         let is_busy = matches!(outlined, Err(EvidenceError::InProgress(_)));
         assert_eq!(is_busy, path == "b.rs", "{outlined:?}");
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, sync::Arc};
 
 use codeinfo::{
     config::PathMap,
-    domain::{LastRun, Root, RootId},
+    domain::{LastRun, Root, RootId, Within},
     embed::Builtin,
     evidence::{Asked, Evidence, State as LinesState},
     ingest::State,
@@ -127,12 +127,12 @@ async fn what_is_on_another_host_is_found_and_read_as_it_was_indexed() {
 
     let evidence = Evidence::new(Arc::clone(&b.store), PathMap::default());
     for path in [app.at("pump.rs").to_str().unwrap(), "app/pump.rs"] {
-        let read = evidence.lines(path, Asked::default(), None).await.unwrap();
+        let read = evidence.lines(path, Asked::default(), Within::Everything).await.unwrap();
         assert_eq!(read.state, LinesState::Elsewhere("host-a".to_owned()));
         assert_eq!(read.lines[2], (3, "    open_valve();".to_owned()));
     }
     let evidence = Evidence::new(Arc::clone(&a.store), PathMap::default());
-    let read = evidence.lines("app/pump.rs", Asked::default(), None).await.unwrap();
+    let read = evidence.lines("app/pump.rs", Asked::default(), Within::Everything).await.unwrap();
     assert_eq!(read.lines[0].1, "fn other() {}");
 }
 

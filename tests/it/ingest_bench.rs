@@ -13,12 +13,12 @@ use std::{
 
 use codeinfo::{
     config,
-    domain::{FileRecord, Root, RootId, RunId, Sparse},
+    domain::{FileRecord, Host, Root, RootId, RunId, Sparse},
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
-        Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored, Trees,
-        VectorStore,
+        Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
+        Trees, VectorStore,
     },
     task::Tasks,
 };
@@ -56,9 +56,8 @@ impl Bench {
         .await
         .unwrap();
         let faults = Arc::new(Faults::default());
-        let engine = Faulty { inner, faults: Arc::clone(&faults), _folder: Arc::clone(&folder) };
-        let store: Arc<dyn VectorStore> =
-            Arc::new(Trees::over(Arc::new(engine), false, tasks.clone()));
+        let engine = faults.before(Arc::new(inner), Some(Arc::clone(&folder)));
+        let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
         let limits = config::Ingest {
             max_file_bytes: 1024 * 1024,
             max_queued_runs: 2,
@@ -175,6 +174,15 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
+    /// Returns an engine whose writes these happen to, in a folder that outlives it.
+    pub(crate) fn before(
+        self: &Arc<Self>,
+        inner: Arc<dyn VectorStore>,
+        folder: Option<Arc<TempDir>>,
+    ) -> Arc<dyn VectorStore> {
+        Arc::new(Faulty { inner, faults: Arc::clone(self), _folder: folder })
+    }
+
     /// Lets so many writes work and all later ones fail, as if the process had been killed.
     pub(crate) fn fail_after(&self, writes: usize) {
         *self.left.lock().unwrap() = Some(writes);
@@ -230,10 +238,10 @@ impl Faults {
 }
 
 struct Faulty {
-    inner: Embedded,
+    inner: Arc<dyn VectorStore>,
     faults: Arc<Faults>,
     /// Outlives the store in it, which writes once more when it is dropped.
-    _folder: Arc<TempDir>,
+    _folder: Option<Arc<TempDir>>,
 }
 
 impl Faulty {
@@ -254,8 +262,30 @@ impl VectorStore for Faulty {
         self.inner.backend()
     }
 
+    fn host(&self) -> Option<Host> {
+        self.inner.host()
+    }
+
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {
         self.inner.roots()
+    }
+
+    fn nearest_among(
+        &self,
+        to: Vec<f32>,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        self.inner.nearest_among(to, among, limit)
+    }
+
+    fn lexical_among(
+        &self,
+        terms: Sparse,
+        among: Among,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Option<Vec<Scored>>, StoreError>> {
+        self.inner.lexical_among(terms, among, limit)
     }
 
     fn put_root(&self, root: Root) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -21,9 +21,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::support::{
-    process::{Environment, Program, fresh, run},
-    qdrant::{Problem, Rule, StandIn, VERSION, fixture::Fixture, tls},
+use crate::{
+    ingest_bench::Faults,
+    support::{
+        process::{Environment, Program, fresh, run},
+        qdrant::{Problem, Rule, StandIn, VERSION, fixture::Fixture, tls},
+    },
 };
 
 /// One process of several: a store and an ingest of its own.
@@ -34,11 +37,16 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) async fn new(fixture: &Fixture, owner: &str) -> Self {
+        Self::with(fixture, owner, &Arc::default()).await
+    }
+
+    /// Returns one whose writes these faults happen to.
+    pub(crate) async fn with(fixture: &Fixture, owner: &str, faults: &Arc<Faults>) -> Self {
         let tasks = Tasks::default();
         let embedder = Builtin::load(tasks.clone()).unwrap();
         let (id, dimensions) = (embedder.model().id(), embedder.dimensions().unwrap());
         let opened = fixture.open_for(&id, dimensions, owner, &tasks).await;
-        let engine = opened.unwrap();
+        let engine = faults.before(opened.unwrap(), None);
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, true, tasks.clone()));
         let limits = config::Ingest {
             max_file_bytes: 1024 * 1024,

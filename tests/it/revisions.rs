@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 use codeinfo::{
     cite::{Checker, faults},
     config::PathMap,
-    domain::{Root, RootId},
+    domain::{Root, RootId, Within},
     embed::Builtin,
     evidence::{Asked, Evidence, State as FileState},
     ingest::{IngestError, Request, State, Status, Watching},
@@ -71,7 +71,7 @@ fn evidence(bench: &Bench) -> Evidence {
 /// Reads a whole file as a client does; it must be as it was indexed.
 async fn text(bench: &Bench, path: &str) -> String {
     let asked = Asked { first: None, last: None };
-    let lines = evidence(bench).lines(path, asked, None).await.unwrap();
+    let lines = evidence(bench).lines(path, asked, Within::Everything).await.unwrap();
     assert_eq!(lines.state, FileState::Indexed, "{path}");
     lines.lines.into_iter().map(|(_, line)| line + "\n").collect()
 }
@@ -381,4 +381,29 @@ async fn what_a_hostile_repository_says_leads_nowhere_else() {
     fs::rename(git_folder.join("objects"), app.0.with_file_name("objects")).unwrap();
     link("objects", &app.0.with_file_name("objects"));
     assert!(refusal(&bench, &app, "v1").await.contains("git fsck"));
+}
+
+#[tokio::test]
+async fn objects_may_be_packed_again_while_a_commit_is_indexed() {
+    let (bench, app) = scene().await;
+    for number in 0..300 {
+        let text = format!("fn f{number}() {{ g{number}() }}\n\n").repeat(12);
+        app.write(&format!("src/f{number}.rs"), &text);
+    }
+    commit_all(&app.0, "Add very much");
+    git(&app.0, &["tag", "many"]);
+    bench.faults.hold();
+    let run = bench.ingest.start(at(&app, "many")).await.unwrap();
+    bench.faults.held().await;
+    let folder = app.0.clone();
+    let pack = move || {
+        git(&folder, &["gc", "--quiet", "--prune=now"]);
+        git(&folder, &["repack", "-a", "-d", "--quiet"])
+    };
+    tokio::task::spawn_blocking(pack).await.unwrap();
+    bench.faults.release();
+    let status = bench.ended(run).await;
+    assert_eq!((status.state, status.counts.files), (State::Completed, 302), "{status:?}");
+    assert_eq!(status.counts.skipped, 0, "{status:?}");
+    assert_eq!(files(&bench, "app@many").await.len(), 302);
 }

@@ -129,6 +129,19 @@ async fn tools_take_the_folder_from_the_client_and_not_from_the_model() {
         found.contains(".trees/topic/valve.rs") && !found.contains("boiler/valve.rs"),
         "{found}"
     );
+    // The other tools, too: of a name or a path, that tree's.
+    for (name, arguments, expected) in [
+        ("FindUses", json!({ "name": "open_valve" }), "1 place"),
+        ("ReadLines", json!({ "path": "valve.rs" }), "4|    wait();"),
+        ("Outline", json!({ "path": "valve.rs" }), ".trees/topic/valve.rs"),
+        ("VectorSearch", json!({ "query": "valve.rs:4" }), "4|    wait();"),
+    ] {
+        let params = json!({ "name": name, "arguments": arguments });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let found = post(server.main, &address, &body.to_string()).await.body;
+        let text = found.replace("\\n", "\n");
+        assert!(text.contains(expected) && !text.contains("boiler/valve.rs"), "{name}: {text}");
+    }
     let refused = post(server.main, "/mcp?tree=topic", &body.to_string()).await;
     assert_eq!(refused.status, 400, "{refused:?}");
     // A model sees no such argument.
@@ -168,9 +181,12 @@ async fn a_worktree_joins_its_repository_when_somebody_asks_there() {
 
 #[tokio::test]
 async fn a_question_is_about_the_tree_that_its_client_stands_in() {
-    let model =
-        Model::replay([Turn::Items(vec![searches(QUERY)]), Turn::Items(vec![says("It waits.")])])
-            .await;
+    let model = Model::replay([
+        Turn::Items(vec![searches(QUERY)]),
+        Turn::Items(vec![says("It waits.")]),
+        Turn::Items(vec![says("It waits.")]),
+    ])
+    .await;
     let server = Listeners::with_codex(&model, &[]).await;
     fill(&server).await;
     ingest(&server, "boiler/.trees/topic").await;
@@ -179,6 +195,16 @@ async fn a_question_is_about_the_tree_that_its_client_stands_in() {
     assert!(reply.body.contains("It waits."), "{reply:?}");
     let input = model.latest();
     assert!(input.contains("The user works in `topic`"), "{input}");
+    // A client of the MCP server may say so, too.
+    let params = json!({
+        "name": "codebase_question",
+        "arguments": { "question": "What does the valve do?" },
+        "_meta": { "codeinfo/folder": topic(&server) },
+    });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let reply = rpc(server.mcp, &body.to_string()).await;
+    assert!(reply.body.contains("It waits."), "{reply:?}");
+    assert!(model.latest().contains("The user works in `topic`"), "{}", model.latest());
     assert!(
         input.contains(".trees/topic/valve.rs") && !input.contains("boiler/valve.rs:"),
         "{input}"
@@ -223,6 +249,33 @@ async fn the_command_line_and_relays_say_where_they_stand() {
     let (found, said) = at(&topic, &["search", QUERY]).await;
     assert!(found.contains("topic/valve.rs:1-5") && !found.contains("boiler/valve"), "{found}");
     assert!(!said.contains("nearest"), "{said}");
+    // A client that is started elsewhere says where it works when it is asked.
+    let mut relay = Relay::start(&data, folder.path(), &without, &["--search"]);
+    let capabilities = json!({ "roots": { "listChanged": true } });
+    let info = json!({ "name": "test", "version": "1" });
+    let greeting = json!({
+        "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": info,
+    });
+    relay.send(3, "initialize", greeting).await;
+    assert!(relay.answer(3).await["error"].is_null());
+    for (id, method, tree, other) in [
+        (4, "notifications/initialized", &topic, "boiler/valve"),
+        (5, "notifications/roots/list_changed", &boiler, "topic/valve"),
+    ] {
+        relay.say(&json!({ "jsonrpc": "2.0", "method": method }).to_string()).await;
+        let asked = relay.read().await.unwrap();
+        assert_eq!(asked["method"], "roots/list");
+        let uri = format!("file://{}", tree.display());
+        let roots = json!({ "roots": [{ "uri": "file:///nowhere" }, { "uri": uri }] });
+        let said = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots });
+        relay.say(&said.to_string()).await;
+        relay.call(id, "VectorSearch", json!({ "query": QUERY })).await;
+        let answer = relay.answer(id).await;
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        let own = format!("{}/valve.rs", tree.canonicalize().unwrap().display());
+        assert!(text.contains(&own) && !text.contains(other), "{text}");
+    }
+    drop(relay);
     let (listed, _) = at(&boiler, &["repos"]).await;
     let lines: Vec<&str> = listed.lines().collect();
     assert!(lines[0].starts_with("boiler  "), "{listed}");

@@ -14,9 +14,9 @@ use std::{
 
 use codeinfo::{
     config::PathMap,
-    domain::{Hit, LastRun, Root, RootId, hash},
+    domain::{Hit, LastRun, Root, RootId, Within, hash},
     embed::{Builtin, Embedder},
-    evidence::Evidence,
+    evidence::{Asked, Evidence},
     ingest::{State, Status},
     search::{Freshness, Query, Search, excerpt},
     store::{MAX_PAGE, Trees, VectorStore},
@@ -24,6 +24,7 @@ use codeinfo::{
 };
 
 use tempfile::TempDir;
+use uuid::Uuid;
 
 use crate::{
     ingest_bench::{Bench, Repo},
@@ -201,10 +202,24 @@ async fn an_answer_says_where_else_code_is_and_a_name_is_counted_once() {
     assert!(best.chunk.contains("amount:") && best.repo == "topic" && best.also_in.is_empty());
 
     let evidence = Evidence::new(Arc::clone(&bench.store), PathMap::default());
-    let uses = evidence.uses("print", None).await.unwrap();
+    let uses = evidence.uses("print", Within::Everything).await.unwrap();
     assert_eq!((uses.count, uses.files), (2, 2));
-    assert_eq!(evidence.uses("parse", None).await.unwrap().count, 2);
-    assert_eq!(evidence.uses("parse", Some("topic")).await.unwrap().count, 2);
+    assert_eq!(evidence.uses("parse", Within::Everything).await.unwrap().count, 2);
+    let topic = root(&bench, &tree).await.id;
+    for within in [Within::Only(topic), Within::Tree(topic)] {
+        let uses = evidence.uses("print", within).await.unwrap();
+        assert_eq!((uses.count, uses.files), (1, 1));
+        assert_eq!(evidence.uses("parse", within).await.unwrap().count, 2);
+        let read = evidence.lines("print.rs", Asked::default(), within).await.unwrap();
+        assert_eq!(read.file.repo, "topic");
+    }
+    // Another tree is read by its name, or by a whole path, unless only one root is there.
+    let other = main.at("print.rs").to_str().unwrap().to_owned();
+    for path in ["main/print.rs", &other] {
+        let read = evidence.lines(path, Asked::default(), Within::Tree(topic)).await.unwrap();
+        assert_eq!(read.file.repo, "main");
+        assert!(evidence.lines(path, Asked::default(), Within::Only(topic)).await.is_err());
+    }
 }
 
 #[tokio::test]
@@ -226,6 +241,173 @@ async fn switching_a_branch_embeds_what_is_new_and_switching_back_nothing() {
         let found = bench.store.nearest(vector, None, 10).await.unwrap();
         assert_eq!(found.len(), expected);
     }
+}
+
+#[tokio::test]
+async fn of_a_path_the_versions_of_several_branches_are_kept() {
+    let (bench, main) = scene().await;
+    let text = |branch: &str| PRINT.replace("number", branch);
+    for branch in ["one", "two", "three", "four", "five"] {
+        git(&main.0, &["switch", "--quiet", "-c", branch]);
+        main.write("print.rs", &text(branch));
+        commit_all(&main.0, branch);
+        assert_eq!(embedded(&bench.ingest(&main).await), 1);
+    }
+    // What was there first made room.
+    for (branch, expected) in [("two", 0), ("three", 0), ("four", 0), ("five", 0), ("main", 1)] {
+        git(&main.0, &["switch", "--quiet", branch]);
+        assert_eq!(embedded(&bench.ingest(&main).await), expected, "{branch}");
+    }
+    assert_eq!(count(&bench).await, 1 + 5);
+}
+
+#[tokio::test]
+async fn the_watcher_follows_a_switch_and_embeds_what_is_new() {
+    let (bench, main) = scene().await;
+    git(&main.0, &["switch", "--quiet", "-c", "topic"]);
+    main.write("print.rs", &PRINT.replace("number", "amount"));
+    commit_all(&main.0, "Change");
+    git(&main.0, &["switch", "--quiet", "main"]);
+    bench.ingest.keep_current();
+    let id = root(&bench, &main).await.id;
+    for (branch, word, expected) in
+        [("topic", "amount", 1), ("main", "number", 0), ("topic", "amount", 0)]
+    {
+        let before = root(&bench, &main).await.last_ingest_at;
+        git(&main.0, &["switch", "--quiet", branch]);
+        for _ in 0..400 {
+            let held = held(bench.store.as_ref(), id).await;
+            let is_seen = held.iter().any(|(.., text)| text.contains(word));
+            let now = root(&bench, &main).await;
+            if is_seen && now.last_ingest_at != before && now.last_run.is_completed() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let root = root(&bench, &main).await;
+        assert_eq!(
+            (root.last_run, root.counts.embedded),
+            (LastRun::Completed, expected),
+            "{branch}"
+        );
+        let held = held(bench.store.as_ref(), id).await;
+        assert!(held.iter().any(|(.., text)| text.contains(word)), "{branch}");
+    }
+}
+
+#[tokio::test]
+async fn a_small_tree_is_searched_whole_beside_a_large_one() {
+    let bench = Bench::new().await;
+    let main = bench.repo("main", &[]);
+    for number in 0..60 {
+        let function = |at: u32| {
+            format!(
+                "/// Writes a number.\nfn print_{number}_{at}(number: u32) {{\n{}}}\n\n",
+                "    println!(\"{number}\");\n".repeat(30)
+            )
+        };
+        let text: String = (0..50).map(function).collect();
+        main.write(&format!("print_{number}.rs"), &text);
+    }
+    commit_all(&main.0, "Begin");
+    bench.ingest(&main).await;
+    git(&main.0, &["worktree", "add", "--quiet", "--orphan", "-b", "pages", "../pages"]);
+    let pages = Repo(main.0.with_file_name("pages"));
+    for number in 0..5 {
+        pages.write(
+            &format!("page_{number}.md"),
+            &format!("# Page {number}\n\nA number of words.\n"),
+        );
+    }
+    commit_all(&pages.0, "Begin otherwise");
+    bench.ingest(&pages).await;
+    let id = root(&bench, &pages).await.id;
+    assert_eq!(root(&bench, &pages).await.owner(), root(&bench, &main).await.owner());
+    assert!(2_500 < count(&bench).await);
+    let fresh = Bench::new().await;
+    fresh.ingest(&pages).await;
+    let to = vector("Writes a number.").await;
+    let nearest = async |bench: &Bench| -> Vec<(Uuid, f32)> {
+        let found = bench.store.nearest(to.clone(), Some(id), 100).await.unwrap();
+        found.into_iter().map(|one| (one.id, one.score)).collect()
+    };
+    let found = nearest(&bench).await;
+    assert_eq!((found.len(), &found), (5, &nearest(&fresh).await));
+    let terms = codeinfo::embed::lexical::query("number");
+    let found = bench.store.lexical(terms, Some(id), 100).await.unwrap();
+    assert_eq!(found.len(), 5);
+    // Who stands there finds the same, and does not hear that a name is nowhere which it has.
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    let query = Query::new("number", None, Some(5)).unwrap().standing_in(Some(id));
+    let found = search.find(&query).await.unwrap();
+    assert_eq!((found.hits.len(), found.absent.len()), (5, 0), "{found:?}");
+    assert!(found.hits.iter().all(|hit| hit.repo == "pages"));
+    let query = Query::new("print_3_4", None, Some(5)).unwrap().standing_in(Some(id));
+    assert_eq!(search.find(&query).await.unwrap().absent, ["print_3_4"]);
+}
+
+#[tokio::test]
+async fn who_stands_in_a_tree_finds_the_files_that_a_question_names() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    bench.ingest(&tree).await;
+    let embedder = Arc::new(Builtin::load(Tasks::default()).unwrap());
+    let search = Search::new(Arc::clone(&bench.store), embedder, PathMap::default());
+    for repo in [&main, &tree] {
+        let id = root(&bench, repo).await.id;
+        let query = Query::new("print.rs", None, Some(5)).unwrap().standing_in(Some(id));
+        let found = search.find(&query).await.unwrap();
+        let best = &found.hits[0];
+        let path = repo.at("print.rs").display().to_string();
+        assert_eq!((&best.path, best.also_in.len()), (&path, 1));
+    }
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_removal_that_was_killed_is_no_source_for_others() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    tree.write("own.rs", "fn own() {}\n");
+    bench.ingest(&tree).await;
+    // Its chunks are gone, its records are not.
+    bench.faults.fail_after(2);
+    assert!(bench.ingest.remove("tree").await.is_err());
+    bench.faults.fail_never();
+    assert_eq!(root(&bench, &tree).await.last_run, LastRun::Interrupted);
+    main.write("own.rs", "fn own() {}\n");
+    assert_eq!(embedded(&bench.ingest(&main).await), 1);
+    assert_eq!(paths(&bench, &main).await, ["own.rs", "parse.rs", "print.rs"]);
+    let broken = root(&bench, &main).await;
+    let mut records = bench.store.files(broken.id).await.unwrap();
+    records.retain(|record| record.path == "own.rs");
+    // A repair takes the record back, and keeps nothing of what is not whole.
+    records[0].version.clear();
+    bench.store.put_files(records).await.unwrap();
+    for former in RootId::former(broken.owner()) {
+        assert!(bench.store.files(former).await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_root_that_is_of_another_repository_now_stays_when_its_former_trees_go() {
+    let (bench, main) = scene().await;
+    let tree = worktree(&main, "tree", &["-b", "topic"]);
+    bench.ingest(&tree).await;
+    // As when the main worktree became a module of another repository.
+    let moved =
+        Root { repository: Some(RootId::of(&tree.at("modules"))), ..root(&bench, &main).await };
+    bench.store.put_root(moved.clone()).await.unwrap();
+    let files = bench.store.files(moved.id).await.unwrap();
+    bench.ingest.remove("tree").await.unwrap();
+    assert_eq!(bench.store.roots().await.unwrap(), std::slice::from_ref(&moved));
+    assert_eq!(bench.store.files(moved.id).await.unwrap(), files);
+    assert!(bench.store.kept(moved.id, None, MAX_PAGE).await.unwrap().is_empty());
+    // A run sees that it is its own repository again.
+    bench.ingest(&main).await;
+    assert_eq!(paths(&bench, &main).await, ["parse.rs", "print.rs"]);
+    bench.ingest.remove("main").await.unwrap();
+    assert_eq!(count(&bench).await, 0);
 }
 
 #[tokio::test]
@@ -260,7 +442,8 @@ async fn a_tree_stays_whole_when_others_are_removed_and_the_last_leaves_nothing(
         let last = root(&bench, left).await;
         bench.ingest.remove(&last.name).await.unwrap();
         assert_eq!(count(&bench).await, 0, "{first}");
-        for root in [last.id, RootId::of(&main.0), RootId::former(RootId::of(&main.0))] {
+        let ids = [last.id, RootId::of(&main.0)].into_iter();
+        for root in ids.chain(RootId::former(RootId::of(&main.0))) {
             assert!(bench.store.files(root).await.unwrap().is_empty());
         }
     }
@@ -349,7 +532,7 @@ async fn what_a_path_had_long_ago_goes_when_a_run_ends() {
     let (bench, main) = scene().await;
     main.write("print.rs", &PRINT.replace("number", "amount"));
     bench.ingest(&main).await;
-    let former = RootId::former(RootId::of(&main.0));
+    let [former, ..] = RootId::former(RootId::of(&main.0));
     let mut kept = bench.store.files(former).await.unwrap();
     assert_eq!((kept.len(), count(&bench).await), (1, 3));
     // Another store looks at once, and finds it younger than a week.
@@ -377,7 +560,9 @@ async fn what_is_not_whole_is_not_taken_for_what_was_there_before() {
     bench.store.put_root(interrupted).await.unwrap();
     assert_eq!(embedded(&bench.ingest(&main).await), 1);
     assert_eq!(held(bench.store.as_ref(), root.id).await, before);
-    assert!(bench.store.files(RootId::former(root.owner())).await.unwrap().is_empty());
+    for former in RootId::former(root.owner()) {
+        assert!(bench.store.files(former).await.unwrap().is_empty());
+    }
 }
 
 #[tokio::test]
@@ -390,11 +575,11 @@ async fn what_a_former_revision_indexed_is_not_kept_for_later() {
     }
     // Their chunks go with the version that they are of.
     bench.store.put_files(files).await.unwrap();
-    let kept = RootId::former(root.owner());
-    let kept = bench.store.files(kept).await.unwrap();
+    let [former, ..] = RootId::former(root.owner());
+    let kept = bench.store.files(former).await.unwrap();
     assert_eq!((kept.len(), count(&bench).await), (2, 2));
     assert_eq!(embedded(&bench.ingest(&main).await), 0);
-    let kept = bench.store.files(RootId::former(root.owner())).await.unwrap();
+    let kept = bench.store.files(former).await.unwrap();
     assert!(kept.iter().all(|file| hash::is_current(&file.version)), "{kept:?}");
     assert_eq!(count(&bench).await, 2);
 }

@@ -9,7 +9,7 @@ use tracing::info;
 use super::{RawSearch, lines, outline, uses};
 use crate::{
     api::tools::SearchArguments,
-    domain::{FILES_META, FileSummary, LineRange, RootId},
+    domain::{FILES_META, FileSummary, LineRange, RootId, Within},
     evidence::{Asked, EvidenceError, File, Outline, split_lines},
     search::SearchError,
 };
@@ -88,12 +88,13 @@ impl RawSearch {
         &self,
         tool: &Tool,
         arguments: &Value,
+        tree: Option<RootId>,
     ) -> Option<Result<ToolResult, CallError>> {
         let arguments = tidied(arguments.clone());
         let answered = match tool.name() {
-            USES => self.find_uses(tool, arguments).await,
-            LINES => self.read_lines(tool, arguments).await,
-            OUTLINE => self.outline(tool, arguments).await,
+            USES => self.find_uses(tool, arguments, tree).await,
+            LINES => self.read_lines(tool, arguments, tree).await,
+            OUTLINE => self.outline(tool, arguments, tree).await,
             _ => return None,
         };
         Some(answered)
@@ -104,6 +105,7 @@ impl RawSearch {
     pub(super) async fn at_path(
         &self,
         arguments: &SearchArguments,
+        tree: Option<RootId>,
     ) -> Result<Option<ToolResult>, CallError> {
         let query = arguments.text().trim().trim_matches('`');
         let (path, lines) = match split_lines(query) {
@@ -115,7 +117,7 @@ impl RawSearch {
         if !is_path || path.contains(char::is_whitespace) || path.contains("://") {
             return Ok(None);
         }
-        let within = match self.within(arguments.repository()).await {
+        let within = match self.within(arguments.repository(), tree).await {
             Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure).map(Some),
         };
@@ -139,51 +141,72 @@ impl RawSearch {
         Ok(Some(ToolResult::text(text).with_meta(FILES_META, json!(files))))
     }
 
-    /// Returns the only root that a search may show, if there is one.
-    async fn within(&self, named: Option<&str>) -> Result<Option<RootId>, SearchError> {
+    /// Returns the roots that a call may show: the only one, or that which it names, or what a client sees that stands
+    /// in `tree`.
+    async fn within(
+        &self,
+        named: Option<&str>,
+        tree: Option<RootId>,
+    ) -> Result<Within, SearchError> {
         if let Some(only) = self.only(named).await? {
-            return Ok(Some(only.id));
+            return Ok(Within::Only(only.id));
         }
-        let Some(named) = named.map(str::trim) else { return Ok(None) };
-        Ok(Some(self.services.root(named).await?.id))
+        Ok(match named.map(str::trim) {
+            Some(named) => Within::Only(self.services.root(named).await?.id),
+            None => tree.map_or(Within::Everything, Within::Tree),
+        })
     }
 
-    async fn find_uses(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {
+    async fn find_uses(
+        &self,
+        tool: &Tool,
+        arguments: Value,
+        tree: Option<RootId>,
+    ) -> Result<ToolResult, CallError> {
         let UsesArguments { name, repository } = read(tool, arguments)?;
-        let repository = match self.only(repository.as_deref()).await {
-            Ok(Some(only)) => Some(only.id.to_string()),
-            Ok(None) => repository,
+        let within = match self.within(repository.as_deref(), tree).await {
+            Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure),
         };
-        match self.services.evidence.uses(&name, repository.as_deref()).await {
+        match self.services.evidence.uses(&name, within).await {
             Ok(found) => Ok(said(tool, uses::text(&found))),
             Err(failure) => self.refused(&failure),
         }
     }
 
-    async fn read_lines(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {
+    async fn read_lines(
+        &self,
+        tool: &Tool,
+        arguments: Value,
+        tree: Option<RootId>,
+    ) -> Result<ToolResult, CallError> {
         let LinesArguments { path, first, last } = read(tool, arguments)?;
-        let only = match self.only(None).await {
-            Ok(only) => only.map(|root| root.id),
+        let within = match self.within(None, tree).await {
+            Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure),
         };
         let (path, asked) = match (split_lines(&path), first.or(last)) {
             (Some((path, first, last)), None) => (path, Asked { first: Some(first), last }),
             _ => (path.as_str(), Asked { first, last }),
         };
-        match self.services.evidence.lines(path, asked, only).await {
+        match self.services.evidence.lines(path, asked, within).await {
             Ok(read) => Ok(said(tool, lines::text(&read).0)),
             Err(failure) => self.refused(&failure),
         }
     }
 
-    async fn outline(&self, tool: &Tool, arguments: Value) -> Result<ToolResult, CallError> {
+    async fn outline(
+        &self,
+        tool: &Tool,
+        arguments: Value,
+        tree: Option<RootId>,
+    ) -> Result<ToolResult, CallError> {
         let OutlineArguments { path } = read(tool, arguments)?;
-        let only = match self.only(None).await {
-            Ok(only) => only.map(|root| root.id),
+        let within = match self.within(None, tree).await {
+            Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure),
         };
-        match self.services.evidence.outline(&path, only).await {
+        match self.services.evidence.outline(&path, within).await {
             Ok(found) => Ok(said(tool, outline::text(&found))),
             Err(failure) => self.refused(&failure),
         }

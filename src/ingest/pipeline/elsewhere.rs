@@ -30,19 +30,21 @@ impl Elsewhere {
     }
 }
 
-/// Reads what other trees have, or had, of these files. One whose index is damaged proves nothing.
+/// Reads what other trees have, or had, of these files. One whose index is not whole proves nothing.
 pub(super) async fn found(target: &Target, files: &[Found]) -> Result<Elsewhere, IngestError> {
     let roots = target.store.roots().await?;
     let mut trees: Vec<RootId> = Vec::new();
-    for root in roots.iter().filter(|root| root.owner() == target.owner) {
-        if root.last_run == LastRun::Damaged {
+    let others = roots.iter().filter(|root| root.owner() == target.owner && root.id != target.root);
+    for other in others {
+        if other.last_run == LastRun::Damaged {
             return Ok(Elsewhere::default());
         }
-        if root.id != target.root {
-            trees.push(root.id);
+        // One that a kill left in the middle of its removal has records of chunks that are gone.
+        if other.last_run.is_completed() {
+            trees.push(other.id);
         }
     }
-    trees.push(RootId::former(target.owner));
+    trees.extend(RootId::former(target.owner));
     let mut versions: HashMap<String, Vec<(String, u32)>> = HashMap::new();
     for tree in trees {
         for FileRecord { path, version, chunks, .. } in records(target, tree, files).await? {

@@ -72,12 +72,13 @@ pub(super) async fn repair(
         }
         target.store.put_files(some.to_vec()).await?;
     }
-    let former = RootId::former(target.owner);
-    let mut broken = target.store.files(former).await?;
-    broken.retain(|record| !is_whole(record));
-    for some in broken.chunks(PAGE) {
-        let paths = some.iter().map(|record| record.path.clone()).collect();
-        target.store.remove_files(former, paths).await?;
+    for former in RootId::former(target.owner) {
+        let mut broken = target.store.files(former).await?;
+        broken.retain(|record| !is_whole(record));
+        for some in broken.chunks(PAGE) {
+            let paths = some.iter().map(|record| record.path.clone()).collect();
+            target.store.remove_files(former, paths).await?;
+        }
     }
     Ok(has_deleted)
 }
@@ -101,7 +102,7 @@ async fn named(
     let roots = target.store.roots().await?;
     let of_owner = roots.iter().filter(|root| root.owner() == target.owner).map(|root| root.id);
     let others = of_owner.filter(|root| *root != target.root);
-    for other in others.chain([RootId::former(target.owner)]) {
+    for other in others.chain(RootId::former(target.owner)) {
         for record in target.store.files(other).await? {
             add(&record.path, &record.version);
         }

@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Ordering,
+    collections::HashSet,
     io::{self, ErrorKind},
 };
 
@@ -29,23 +30,27 @@ const FILES_BLOCK: u64 = 256 * 1024;
 /// How many scores are passed over at a time.
 const LANES: usize = 32;
 
+/// Which chunks are looked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Of<'a> {
+    /// Those kept under one root.
+    pub(super) root: Option<RootId>,
+    /// Those with these ids.
+    pub(super) among: Option<&'a HashSet<Uuid>>,
+}
+
 impl State {
     /// Finds the chunks nearest to a vector; see [`crate::store::VectorStore::nearest`].
-    pub(super) fn nearest(
-        &self,
-        to: &[f32],
-        of: Option<RootId>,
-        limit: usize,
-    ) -> io::Result<Vec<Scored>> {
+    pub(super) fn nearest(&self, to: &[f32], of: Of<'_>, limit: usize) -> io::Result<Vec<Scored>> {
         let limit = limit.min(MAX_PAGE);
         if limit == 0 || to.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
         let to = Rounded::of(&codes::unit(to));
-        let mut near = Best::of(self, NEAR * limit + MARGIN, f32::MIN);
+        let mut near = Best::of(self, NEAR * limit + MARGIN, f32::MIN, of.among);
         let mut similarities = vec![0.0; BLOCK];
         for (segment, live) in self.segments.iter().enumerate() {
-            for run in live.segment.chunks.places(of) {
+            for run in live.segment.chunks.places(of.root) {
                 for first in run.clone().step_by(BLOCK) {
                     let block = BLOCK.min((run.end - first) as usize);
                     let similarities = similarities.get_mut(..block).unwrap_or_default();
@@ -54,7 +59,7 @@ impl State {
                 }
             }
         }
-        let mut best = Best::of(self, limit, f32::MIN);
+        let mut best = Best::of(self, limit, f32::MIN, None);
         for at in near.all() {
             let live = self.live(at.segment)?;
             best.offer(&[live.segment.codes.similarity(&to, at.place as usize)], at);
@@ -66,7 +71,7 @@ impl State {
     pub(super) fn lexical(
         &self,
         terms: &Sparse,
-        of: Option<RootId>,
+        of: Of<'_>,
         limit: usize,
     ) -> io::Result<Vec<Scored>> {
         let limit = limit.min(MAX_PAGE);
@@ -82,13 +87,13 @@ impl State {
                 (*term, weight * inverse_document_frequency(self.holders(*term), count))
             })
             .collect();
-        let mut best = Best::of(self, limit, f32::MIN_POSITIVE);
+        let mut best = Best::of(self, limit, f32::MIN_POSITIVE, of.among);
         for (segment, live) in self.segments.iter().enumerate() {
             let mut sums = vec![0.0_f32; live.segment.chunks.len() as usize];
             for (term, weight) in &weights {
                 live.segment.terms.add(*term, *weight, &mut sums);
             }
-            for run in live.segment.chunks.places(of) {
+            for run in live.segment.chunks.places(of.root) {
                 let found = sums.get(run.start as usize..run.end as usize).unwrap_or_default();
                 best.offer(found, At { segment, place: run.start });
             }
@@ -218,6 +223,8 @@ struct At {
 struct Best<'a> {
     state: &'a State,
     limit: usize,
+    /// The chunks that are looked for; all if `None`.
+    among: Option<&'a HashSet<Uuid>>,
     /// All that may be among them, so that most offers cost nothing more.
     all: Vec<(f32, At)>,
     /// The least score that may be among them.
@@ -226,8 +233,14 @@ struct Best<'a> {
 
 impl<'a> Best<'a> {
     /// Returns room for so many, none of which has less than `least`.
-    fn of(state: &'a State, limit: usize, least: f32) -> Self {
-        Self { state, limit, all: Vec::with_capacity(2 * limit), least }
+    fn of(state: &'a State, limit: usize, least: f32, among: Option<&'a HashSet<Uuid>>) -> Self {
+        Self { state, limit, among, all: Vec::with_capacity(2 * limit), least }
+    }
+
+    fn is_wanted(&self, at: At) -> bool {
+        let is_among =
+            |among: &HashSet<Uuid>| self.state.id(at).is_some_and(|id| among.contains(&id));
+        !self.state.is_deleted(at) && self.among.is_none_or(is_among)
     }
 
     /// Keeps what is among the best of chunks with these scores, which follow one another.
@@ -239,7 +252,7 @@ impl<'a> Best<'a> {
             }
             for (score, place) in scores.iter().zip(lanes..) {
                 let at = At { place, ..first };
-                if self.least <= *score && !self.state.is_deleted(at) {
+                if self.least <= *score && self.is_wanted(at) {
                     self.all.push((*score, at));
                     if self.all.len() == 2 * self.limit {
                         self.cut();

@@ -100,8 +100,8 @@ fn open_once(
         let of_lost: BTreeSet<RootId> =
             lost.iter().flat_map(|(entry, _)| entry.roots.iter().copied()).collect();
         let is_hurt = |root: &&Root| {
-            let ids = [root.id, root.owner(), RootId::former(root.owner())];
-            ids.iter().any(|id| of_lost.contains(id))
+            let mut ids = [root.id, root.owner()].into_iter().chain(RootId::former(root.owner()));
+            ids.any(|id| of_lost.contains(&id))
         };
         damaged.extend(manifest.roots.iter().filter(is_hurt).map(|root| root.id));
         let files: Vec<String> = lost.iter().flat_map(|(entry, _)| entry.files()).collect();

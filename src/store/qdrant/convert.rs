@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use qdrant_client::qdrant::{
-    self as message, Condition, DenseVector, FieldCondition, ListValue, Match, NamedVectors,
-    NullValue, PointId, PointStruct, PointsIdsList, SparseVector, Struct, Value, Vector,
-    condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions,
+    self as message, Condition, DenseVector, FieldCondition, HasIdCondition, ListValue, Match,
+    NamedVectors, NullValue, PointId, PointStruct, PointsIdsList, SparseVector, Struct, Value,
+    Vector, condition::ConditionOneOf, r#match::MatchValue, point_id::PointIdOptions,
     points_selector::PointsSelectorOneOf, value::Kind, vectors::VectorsOptions,
 };
 use serde_json::{Map, Number};
 use uuid::Uuid;
 
-use super::super::Vectors;
+use super::super::{Among, Vectors};
 use crate::domain::RootId;
 
 /// Name of the dense vector.
@@ -38,6 +38,15 @@ pub(super) fn named(ids: &[Uuid]) -> PointsSelectorOneOf {
 /// Selects what belongs to a root.
 pub(super) fn of_root(root: RootId) -> message::Filter {
     equals(ROOT, &root.to_string())
+}
+
+/// Selects some of what is kept under an owner.
+pub(super) fn among(Among { owner, ids }: &Among) -> message::Filter {
+    let mut filter = of_root(*owner);
+    let has_id = ids.iter().copied().map(id).collect();
+    let one_of = ConditionOneOf::HasId(HasIdCondition { has_id });
+    filter.must.push(Condition { condition_one_of: Some(one_of) });
+    filter
 }
 
 pub(super) fn point_ids(ids: &[Uuid]) -> Vec<PointId> {

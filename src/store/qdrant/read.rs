@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use qdrant_client::qdrant::{
-    CountPoints, DenseVector, GetPoints, QuantizationSearchParams, Query, QueryPoints, ScoredPoint,
-    ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
+    CountPoints, DenseVector, Filter, GetPoints, QuantizationSearchParams, Query, QueryPoints,
+    ScoredPoint, ScrollPoints, SearchParams, SparseVector, VectorInput, WithPayloadSelector, query,
     vector_input::Variant, with_payload_selector::SelectorOptions,
 };
 use serde::de::DeserializeOwned;
@@ -33,7 +33,7 @@ impl Server {
     pub(super) async fn nearest(
         &self,
         to: Vec<f32>,
-        of: Option<RootId>,
+        of: Option<Filter>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         if to.iter().all(|value| *value == 0.0) {
@@ -46,7 +46,7 @@ impl Server {
     pub(super) async fn lexical(
         &self,
         terms: Sparse,
-        of: Option<RootId>,
+        of: Option<Filter>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         if terms.indices.is_empty() {
@@ -152,7 +152,7 @@ impl Server {
         &self,
         to: Variant,
         using: &str,
-        of: Option<RootId>,
+        of: Option<Filter>,
         limit: usize,
     ) -> Result<Vec<Scored>, StoreError> {
         let limit = limit.min(MAX_PAGE);
@@ -164,7 +164,7 @@ impl Server {
             query: Some(Query { variant: Some(nearest) }),
             using: Some(using.to_owned()),
             params: Some(how(of.is_some())),
-            filter: of.map(convert::of_root),
+            filter: of,
             with_payload: Some(payloads(false)),
             ..Default::default()
         };

@@ -1,6 +1,7 @@
 //! What changes an engine that several trees share, and what is known of them meanwhile.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -17,6 +18,8 @@ use crate::domain::{FileRecord, Root, RootId, Timestamp, hash};
 
 /// How long what a path had before is kept.
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
+/// So many chunks of that are kept, or as many as the trees have.
+const KEPT_CHUNKS: u64 = 10_000;
 /// How often what is no longer kept is looked for.
 const TIDIED_EVERY: Duration = Duration::from_hours(1);
 /// How many records of files are looked up at a time.
@@ -40,17 +43,22 @@ impl Inner {
     }
 
     pub(super) async fn family(&self) -> Result<Arc<Family>, StoreError> {
-        if let Some(family) = self.families.get() {
-            return Ok(family);
+        match self.families.get() {
+            Some(family) => Ok(family),
+            None => self.loaded().await,
         }
-        Ok(self.families.learn(&self.engine.roots().await?))
+    }
+
+    async fn loaded(&self) -> Result<Arc<Family>, StoreError> {
+        let changes = self.families.changes();
+        Ok(self.families.learn(&self.engine.roots().await?, changes))
     }
 
     /// Returns the roots as they are now, which other processes may have changed.
     async fn family_now(&self) -> Result<Arc<Family>, StoreError> {
         match self.families.get().filter(|_| !self.families.is_shared()) {
             Some(family) => Ok(family),
-            None => Ok(self.families.learn(&self.engine.roots().await?)),
+            None => self.loaded().await,
         }
     }
 
@@ -99,8 +107,12 @@ impl Inner {
             files.iter().map(|file| (file.path.as_str(), file.version.as_str())).collect();
         let mut before = self.engine.files_at(root, paths).await?;
         before.retain(|old| now.get(old.path.as_str()) != Some(&old.version.as_str()));
+        // A record without a version takes the place of one whose chunks are not all there.
+        let is_whole =
+            |old: &FileRecord| now.get(old.path.as_str()).is_some_and(|now| !now.is_empty());
+        let (before, broken) = before.into_iter().partition(is_whole);
         self.write(root, files).await?;
-        self.release(root, before).await
+        self.release(root, before, broken).await
     }
 
     pub(super) async fn remove_files(
@@ -110,12 +122,18 @@ impl Inner {
     ) -> Result<(), StoreError> {
         let before = self.engine.files_at(root, paths.clone()).await?;
         self.erase(root, paths).await?;
-        self.release(root, before).await
+        self.release(root, before, Vec::new()).await
     }
 
-    /// Keeps what a root had before for a while, and takes out the chunks that nobody needs any more.
-    async fn release(&self, root: RootId, before: Vec<FileRecord>) -> Result<(), StoreError> {
-        if before.is_empty() {
+    /// Keeps what a root had before for a while, except for what is broken, and takes out the chunks that nobody needs
+    /// any more.
+    async fn release(
+        &self,
+        root: RootId,
+        before: Vec<FileRecord>,
+        broken: Vec<FileRecord>,
+    ) -> Result<(), StoreError> {
+        if before.is_empty() && broken.is_empty() {
             return Ok(());
         }
         let family = self.family_now().await?;
@@ -126,23 +144,49 @@ impl Inner {
         };
         let (former, mut gone): (Vec<FileRecord>, Vec<FileRecord>) =
             before.into_iter().partition(is_kept);
-        if !former.is_empty() {
-            let id = RootId::former(owner);
-            let now = Timestamp::now().milliseconds().saturating_mul(1_000_000);
-            let former: Vec<FileRecord> = former
-                .into_iter()
-                .map(|record| FileRecord { root: id, modified_ns: now, ..record })
-                .collect();
-            let paths = former.iter().map(|record| record.path.clone()).collect();
-            gone.extend(self.engine.files_at(id, paths).await?);
-            self.write(id, former).await?;
+        gone.extend(broken);
+        gone.extend(self.keep(owner, former).await?);
+        self.free(owner, gone, &needing(&family, owner, root)).await
+    }
+
+    /// Keeps records of what a repository had before, and returns those that made room for them: of a path, there are
+    /// as many versions as [`RootId::former`] has ids.
+    async fn keep(
+        &self,
+        owner: RootId,
+        former: Vec<FileRecord>,
+    ) -> Result<Vec<FileRecord>, StoreError> {
+        if former.is_empty() {
+            return Ok(Vec::new());
         }
-        let mut roots: Vec<RootId> = family.of(owner).collect();
-        if !roots.contains(&root) {
-            roots.push(root);
+        let paths: Vec<String> = former.iter().map(|record| record.path.clone()).collect();
+        let mut places = Vec::new();
+        for id in RootId::former(owner) {
+            let known = self.engine.files_at(id, paths.clone()).await?.into_iter();
+            let known: HashMap<String, FileRecord> =
+                known.map(|record| (record.path.clone(), record)).collect();
+            places.push((id, known, Vec::new()));
         }
-        roots.push(RootId::former(owner));
-        self.free(owner, gone, &roots).await
+        let now = Timestamp::now().milliseconds().saturating_mul(1_000_000);
+        let mut gone = Vec::new();
+        for record in former {
+            // Where it is already, else where nothing is, else in place of what was kept first.
+            let place =
+                places.iter_mut().min_by_key(|(_, known, _)| match known.get(&record.path) {
+                    Some(known) if known.version == record.version => (0, 0),
+                    None => (1, 0),
+                    Some(known) => (2, known.modified_ns),
+                });
+            let Some((id, known, kept)) = place else { continue };
+            gone.extend(known.remove(&record.path).filter(|known| known.version != record.version));
+            kept.push(FileRecord { root: *id, modified_ns: now, ..record });
+        }
+        for (id, _, kept) in places {
+            if !kept.is_empty() {
+                self.write(id, kept).await?;
+            }
+        }
+        Ok(gone)
     }
 
     /// Takes out the chunks of those records that none of `roots` needs.
@@ -173,18 +217,18 @@ impl Inner {
     }
 
     pub(super) async fn put_root(&self, root: Root) -> Result<(), StoreError> {
-        let is_at_rest = root.last_run.is_completed() && root.repository.is_some();
-        let owner = root.owner();
+        // Before the root says that nothing is to be repaired.
+        if root.last_run.is_completed() && root.repository.is_some() {
+            self.tidy(&root).await?;
+        }
         self.engine.put_root(root.clone()).await?;
         self.families.wrote(&root);
-        if is_at_rest {
-            self.tidy(owner).await?;
-        }
         Ok(())
     }
 
-    /// Lets go of what trees of a repository had long ago.
-    async fn tidy(&self, owner: RootId) -> Result<(), StoreError> {
+    /// Lets go of what trees of a repository had long ago, and of what is more than they have.
+    async fn tidy(&self, root: &Root) -> Result<(), StoreError> {
+        let owner = root.owner();
         {
             let mut tidied = self.tidied.lock().unwrap_or_else(PoisonError::into_inner);
             if tidied.get(&owner).is_some_and(|at| at.elapsed() < TIDIED_EVERY) {
@@ -192,20 +236,44 @@ impl Inner {
             }
             tidied.insert(owner, Instant::now());
         }
-        let former = RootId::former(owner);
         let oldest = Timestamp::now()
             .milliseconds()
             .saturating_mul(1_000_000)
             .saturating_sub(u64::try_from(KEPT_FOR.as_nanos()).unwrap_or(u64::MAX));
-        let mut old = self.engine.files(former).await?;
-        old.retain(|record| record.modified_ns < oldest);
-        if old.is_empty() {
-            return Ok(());
+        let family = self.family_now().await?;
+        let most = family.chunks(owner).max(root.counts.chunks).max(KEPT_CHUNKS);
+        let mut kept = Vec::new();
+        for id in RootId::former(owner) {
+            kept.extend(self.engine.files(id).await?);
         }
-        let paths: Vec<String> = old.iter().map(|record| record.path.clone()).collect();
-        self.erase(former, paths).await?;
-        let roots: Vec<RootId> = self.family_now().await?.of(owner).collect();
-        self.free(owner, old, &roots).await
+        kept.sort_unstable_by_key(|record| Reverse(record.modified_ns));
+        let mut chunks = 0;
+        kept.retain(|record| {
+            chunks += u64::from(record.chunks);
+            record.modified_ns < oldest || most < chunks
+        });
+        for some in kept.chunks(PATHS) {
+            for id in RootId::former(owner) {
+                let of_id = some.iter().filter(|record| record.root == id);
+                let paths: Vec<String> = of_id.map(|record| record.path.clone()).collect();
+                if !paths.is_empty() {
+                    self.erase(id, paths).await?;
+                }
+            }
+            self.free(owner, some.to_vec(), &needing(&family, owner, root.id)).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes out all chunks that are kept under an owner, but not the root of that id.
+    async fn remove_kept(&self, owner: RootId) -> Result<(), StoreError> {
+        loop {
+            let page = self.engine.chunks(Some(owner), None, IDS).await?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            self.engine.remove_chunks(page.into_iter().map(|stored| stored.id).collect()).await?;
+        }
     }
 
     pub(super) async fn remove_root(&self, root: RootId) -> Result<(), StoreError> {
@@ -213,16 +281,20 @@ impl Inner {
         let owner = family.owner(root);
         let others: Vec<RootId> = family.of(owner).filter(|other| *other != root).collect();
         if others.is_empty() {
-            let former = RootId::former(owner);
-            self.engine.remove_tree(former).await?;
-            self.views.forget(former);
-            if owner != root {
+            for former in RootId::former(owner) {
+                self.engine.remove_tree(former).await?;
+                self.views.forget(former);
+            }
+            if owner != root && family.knows(owner) {
+                // That root is a tree of another repository now.
+                self.remove_kept(owner).await?;
+            } else if owner != root {
                 self.engine.remove_root(owner).await?;
             }
             self.engine.remove_root(root).await?;
         } else {
             let records = self.engine.files(root).await?;
-            let needing: Vec<RootId> = others.into_iter().chain([RootId::former(owner)]).collect();
+            let needing: Vec<RootId> = others.into_iter().chain(RootId::former(owner)).collect();
             self.free(owner, records, &needing).await?;
             self.engine.remove_tree(root).await?;
         }
@@ -230,4 +302,14 @@ impl Inner {
         self.families.removed(root);
         Ok(())
     }
+}
+
+/// Returns the ids of all records that may need chunks of an owner: those of its trees, `also` among them, and of what
+/// these had before.
+fn needing(family: &Family, owner: RootId, also: RootId) -> Vec<RootId> {
+    let mut roots: Vec<RootId> = family.of(owner).chain([also]).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots.extend(RootId::former(owner));
+    roots
 }

@@ -3,10 +3,7 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{
-        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use crate::domain::{FileRecord, RootId};
@@ -63,13 +60,13 @@ impl Known {
 pub(super) struct Views {
     known: RwLock<HashMap<RootId, Arc<Known>>>,
     is_kept: bool,
-    /// How many changes were noted.
-    changes: AtomicU64,
+    /// How many changes of each root were noted, and of all.
+    changes: RwLock<HashMap<Option<RootId>, u64>>,
 }
 
 impl Views {
     pub(super) fn new(is_shared: bool) -> Self {
-        Self { known: RwLock::default(), is_kept: !is_shared, changes: AtomicU64::new(0) }
+        Self { known: RwLock::default(), is_kept: !is_shared, changes: RwLock::default() }
     }
 
     /// Whether what was learned is kept.
@@ -77,9 +74,17 @@ impl Views {
         self.is_kept
     }
 
-    /// Returns a number that is another one after each change.
-    pub(super) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Acquire)
+    /// Returns a number that is another one after each change of a root, or of any.
+    pub(super) fn changes(&self, of: Option<RootId>) -> u64 {
+        let changes = self.changes.read().unwrap_or_else(PoisonError::into_inner);
+        changes.get(&of).copied().unwrap_or_default()
+    }
+
+    fn note(&self, root: RootId) {
+        let mut changes = self.changes.write().unwrap_or_else(PoisonError::into_inner);
+        for of in [None, Some(root)] {
+            *changes.entry(of).or_default() += 1;
+        }
     }
 
     /// Returns what a root has, if that is known.
@@ -105,7 +110,7 @@ impl Views {
             let hashes: Vec<(u64, u64)> = hashes.collect();
             known.write().extend(hashes);
         }
-        self.changes.fetch_add(1, Ordering::Release);
+        self.note(root);
     }
 
     /// Notes records that were removed.
@@ -116,7 +121,7 @@ impl Views {
                 versions.remove(&known.hash(path));
             }
         }
-        self.changes.fetch_add(1, Ordering::Release);
+        self.note(root);
     }
 
     /// Forgets what a root has, which is then read when it is asked for.

@@ -1,10 +1,16 @@
-//! Any sequence of commits, switches, edits, runs, removals and failures over three trees: each tree holds what an
-//! index of it alone holds, no content is kept twice, and nothing is left when all trees are gone.
+//! Any sequence of commits, switches, edits, runs, removals and failures over three worktrees and a branch that is not
+//! checked out: each tree holds, and finds, what an index of it alone does, no content is kept twice, and nothing is left
+//! when all trees are gone.
 
-use std::{collections::HashSet, fs, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashSet},
+    fs,
+    sync::Arc,
+};
 
 use codeinfo::{
     domain::{Root, RootId},
+    embed::{Builtin, Embedder, lexical},
     ingest::{Ingest, State},
     store::{MAX_PAGE, VectorStore},
 };
@@ -19,13 +25,16 @@ use crate::{
 
 const FILES: [&str; 5] = ["a.rs", "b.rs", "sub/c.rs", "sub/d.md", "e.txt"];
 const STEPS: usize = 40;
+/// The place of the tree that is not checked out.
+const BRANCH: usize = 3;
 
 /// An index of trees.
 struct Index {
     store: Arc<dyn VectorStore>,
     ingest: Ingest,
-    /// Writes that fail, where the engine can be made to.
-    faults: Option<Arc<Faults>>,
+    /// Writes that fail.
+    faults: Arc<Faults>,
+    embedder: Builtin,
 }
 
 impl Index {
@@ -42,12 +51,19 @@ impl Index {
     }
 
     /// Whatever happens to one tree.
-    async fn step(&self, seed: &mut u64, trees: &[Repo; 3]) -> String {
+    async fn step(&self, seed: &mut u64, trees: &[Repo; 4]) -> String {
         let mut any = |of: usize| usize::try_from(next(seed)).unwrap_or_default() % of;
-        let (at, file, content, action) = (any(3), FILES[any(5)], any(4), any(12));
+        let (at, file, content, action) = (any(4), FILES[any(5)], any(4), any(12));
         let writes = any(7);
         let tree = &trees[at];
         match action {
+            0..7 if at == BRANCH => {
+                let to = ["one", "two", "three"][content % 3];
+                commit_all(&trees[content % 3].0, "Keep");
+                let commit = git(&trees[content % 3].0, &["rev-parse", "HEAD"]);
+                git(&trees[0].0, &["branch", "--force", to, commit.trim()]);
+                format!("{to} moves to where {} is", content % 3)
+            }
             0..4 => {
                 // Some contents are longer than a chunk.
                 let text = format!("fn f{content}() {{ g{content}() }}\n\n");
@@ -75,21 +91,19 @@ impl Index {
                 format!("{at}: forget")
             }
             8 => {
-                let Some(faults) = &self.faults else { return String::new() };
-                faults.fail_after(writes);
+                self.faults.fail_after(writes);
                 let state = match self.ingest.start(request(&tree.0)).await {
                     Ok(_) => self.run(tree).await,
                     Err(_) => State::Error,
                 };
-                faults.fail_never();
+                self.faults.fail_never();
                 format!("{at}: run of {writes} writes, {state:?}")
             }
             9 => {
-                let Some(faults) = &self.faults else { return String::new() };
                 let Some(root) = self.root(tree).await else { return String::new() };
-                faults.fail_after(writes);
+                self.faults.fail_after(writes);
                 let removed = self.ingest.remove(&root.name).await.is_ok();
-                faults.fail_never();
+                self.faults.fail_never();
                 format!("{at}: forget with {writes} writes, {removed}")
             }
             _ => format!("{at}: run, {:?}", self.run(tree).await),
@@ -98,7 +112,12 @@ impl Index {
 
     /// Compares a tree with an index of it alone.
     async fn compare(&self, tree: &Repo, steps: &[String]) {
-        assert!(matches!(self.run(tree).await, State::Completed | State::Skipped), "{steps:#?}");
+        let state = self.run(tree).await;
+        let root = self.root(tree).await;
+        assert!(
+            matches!(state, State::Completed | State::Skipped),
+            "{state:?} {root:?} {steps:#?}"
+        );
         let id = RootId::of(&tree.0);
         let fresh = Bench::new().await;
         fresh.ingest(tree).await;
@@ -109,6 +128,22 @@ impl Index {
             "{} {steps:#?}",
             tree.0.display()
         );
+        for text in ["f2 g3", "fn f1() { g1() }"] {
+            let to = self.embedder.query(text.to_owned()).await.unwrap();
+            for limit in [3, 100] {
+                let nearest = async |store: &Arc<dyn VectorStore>| {
+                    let found = store.nearest(to.clone(), Some(id), limit).await.unwrap();
+                    found.into_iter().map(|one| (one.id, one.record.path)).collect::<Vec<_>>()
+                };
+                assert_eq!(nearest(&self.store).await, nearest(&fresh.store).await, "{steps:#?}");
+            }
+            // How rare a word is counts in the whole store.
+            let lexical = async |store: &Arc<dyn VectorStore>| {
+                let found = store.lexical(lexical::query(text), Some(id), MAX_PAGE).await.unwrap();
+                found.into_iter().map(|one| one.id).collect::<BTreeSet<_>>()
+            };
+            assert_eq!(lexical(&self.store).await, lexical(&fresh.store).await, "{steps:#?}");
+        }
         let counts = fresh.root().await.counts;
         let root = self.root(tree).await.unwrap();
         assert_eq!(
@@ -129,7 +164,9 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
     let name = |number: u32| format!("tree{seed}-{number}");
     let others = [1, 2].map(|number| worktree(&main, &name(number), &["--detach"]));
     let [one, two] = others;
-    let trees = [main, one, two];
+    let mut branch = main.0.clone().into_os_string();
+    branch.push("@two");
+    let trees = [main, one, two, Repo(branch.into())];
     let owner = RootId::of(&trees[0].0);
     let mut steps = Vec::new();
     for step in 0..STEPS {
@@ -156,7 +193,7 @@ async fn hold(index: Index, scene: &Bench, mut seed: u64) {
     }
     let left = index.store.kept(owner, None, MAX_PAGE).await.unwrap();
     assert!(left.is_empty(), "{left:?} {steps:#?}");
-    for root in [owner, RootId::former(owner)] {
+    for root in [owner].into_iter().chain(RootId::former(owner)) {
         assert!(index.store.files(root).await.unwrap().is_empty(), "{steps:#?}");
     }
     assert_eq!(index.store.count(None).await.unwrap(), 0);
@@ -169,7 +206,8 @@ async fn each_tree_holds_what_it_alone_would_in_the_embedded_store() {
         let index = Index {
             store: Arc::clone(&bench.store),
             ingest: bench.ingest.clone(),
-            faults: Some(Arc::clone(&bench.faults)),
+            faults: Arc::clone(&bench.faults),
+            embedder: Builtin::load(bench.tasks.clone()).unwrap(),
         };
         hold(index, &bench, seed).await;
     }
@@ -179,7 +217,9 @@ async fn each_tree_holds_what_it_alone_would_in_the_embedded_store() {
 async fn each_tree_holds_what_it_alone_would_on_a_server() {
     for seed in 11..13 {
         let (fixture, scene) = (Fixture::new(), Bench::new().await);
-        let Process { store, ingest } = Process::new(&fixture, "one").await;
-        hold(Index { store, ingest, faults: None }, &scene, seed).await;
+        let faults = Arc::default();
+        let Process { store, ingest } = Process::with(&fixture, "one", &faults).await;
+        let embedder = Builtin::load(scene.tasks.clone()).unwrap();
+        hold(Index { store, ingest, faults, embedder }, &scene, seed).await;
     }
 }

@@ -37,8 +37,13 @@ pub(super) fn filter(filter: message::Filter) -> Result<Filter, Status> {
 }
 
 fn condition(condition: message::Condition) -> Result<Condition, Status> {
-    let Some(ConditionOneOf::Field(field)) = condition.condition_one_of else {
-        return Err(unknown("a condition"));
+    let field = match condition.condition_one_of {
+        Some(ConditionOneOf::Field(field)) => field,
+        Some(ConditionOneOf::HasId(ids)) => {
+            let ids = ids.has_id.into_iter().map(id).collect::<Result<_, _>>()?;
+            return Ok(Condition::HasId(ids));
+        }
+        _ => return Err(unknown("a condition")),
     };
     let Some(Sent::Keyword(word)) = field.r#match.and_then(|wanted| wanted.match_value) else {
         return Err(unknown("a match"));

@@ -1,0 +1,87 @@
+//! What a search looks at: all that is indexed, one root, or all but the other trees of one repository.
+
+use std::collections::HashSet;
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    domain::{Root, RootId},
+    store::{MAX_PAGE, Scored, StoreError},
+};
+
+/// How much more is read where too much is out of sight.
+const MORE: usize = 4;
+/// From so many on, what the tree has is read by itself.
+const MANY: usize = 2_000;
+
+/// What a search looks at.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sight {
+    /// The only root.
+    only: Option<RootId>,
+    /// The tree that counts of its repository, and the other ones.
+    tree: Option<(RootId, HashSet<RootId>)>,
+}
+
+impl Sight {
+    /// Looks at one root alone.
+    pub(super) fn of(root: RootId) -> Self {
+        Self { only: Some(root), tree: None }
+    }
+
+    /// Looks at all of `roots`, and of the repository of `tree` at that alone.
+    pub(super) fn around(tree: Option<RootId>, roots: &[Root]) -> Self {
+        let of_tree = tree.and_then(|tree| roots.iter().find(|root| root.id == tree));
+        let tree = of_tree.map(|tree| {
+            let others = roots.iter().filter(|root| tree.has_other(root));
+            (tree.id, others.map(|root| root.id).collect::<HashSet<_>>())
+        });
+        Self { only: None, tree: tree.filter(|(_, others)| !others.is_empty()) }
+    }
+
+    /// Whether a root is looked at.
+    pub(super) fn has(&self, root: RootId) -> bool {
+        let is_out = self.tree.as_ref().is_some_and(|(_, others)| others.contains(&root));
+        !is_out && self.only.is_none_or(|only| only == root)
+    }
+
+    /// Reads the best `limit` of what is in sight.
+    pub(super) async fn read<'a>(
+        &self,
+        limit: usize,
+        read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<Scored>, StoreError>>,
+    ) -> Result<Vec<Scored>, StoreError> {
+        let mut wanted = limit;
+        loop {
+            let found = read(self.only, wanted).await?;
+            let is_all = found.len() < wanted || MAX_PAGE <= wanted;
+            let mut seen: Vec<Scored> =
+                found.into_iter().filter_map(|one| self.seen(one)).collect();
+            if !is_all && seen.len() < limit && wanted < MANY {
+                wanted *= MORE;
+                continue;
+            }
+            if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < limit) {
+                let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
+                let of_tree = read(Some(*tree), limit).await?;
+                seen.extend(of_tree.into_iter().filter(|one| !known.contains(&one.id)));
+                seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+            }
+            seen.truncate(limit);
+            return Ok(seen);
+        }
+    }
+
+    /// Returns a chunk as the tree has it, unless only the other ones have it.
+    fn seen(&self, mut found: Scored) -> Option<Scored> {
+        let Some((tree, others)) = &self.tree else { return Some(found) };
+        let of = found.record.root;
+        if others.contains(&of) {
+            let at = found.also.iter().position(|also| also == tree)?;
+            found.also.remove(at);
+            found.also.push(of);
+            found.record.root = *tree;
+        }
+        Some(found)
+    }
+}
