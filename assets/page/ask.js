@@ -19,7 +19,7 @@ const EXAMPLES = [
  * @param {AbortSignal} signal
  */
 export async function view(content, route, signal) {
-  const form = composer({ asked: ({ conversationId }) => go(link(['c', conversationId])) });
+  const form = composer({ signal, asked: ({ conversationId }) => go(link(['c', conversationId])) });
   const field = form.querySelector('textarea');
   const before = h('div');
   const choose = (text) => {

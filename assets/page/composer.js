@@ -10,16 +10,18 @@ const REPOSITORY = 'codeinfo.repository';
 const MODEL = 'codeinfo.model';
 
 const DRAFT = 'codeinfo.draft';
+/** Questions that are on their way, by their drafts: who comes back meanwhile waits for them, and asks nothing twice. */
+const pending = new Map();
 /** After so long it is said that a question waits. */
 const WAIT_MS = 700;
 
 /**
  * Makes a question box. What follows in a conversation is confined as that is, and asked of the model that it had.
  * @param {{conversation?: string, repository?: string, model?: () => string | undefined, asked: (begun: {turnId: string, conversationId: string, modelId: string},
- *   question: string) => void}} options
+ *   question: string) => void, signal: AbortSignal}} options `signal`: once it is aborted, nobody hears of a reply
  * @returns {HTMLElement}
  */
-export function composer({ conversation, repository: confined, model: former, asked }) {
+export function composer({ conversation, repository: confined, model: former, asked, signal }) {
   const draft = `${DRAFT}.${conversation ?? 'new'}`;
   const label = conversation === undefined ? 'Question' : 'Follow-up question';
   const field = h('textarea', {
@@ -32,31 +34,37 @@ export function composer({ conversation, repository: confined, model: former, as
   const button = h('button', { type: 'submit', class: 'primary' }, 'Ask');
   field.value = kept('sessionStorage', draft) ?? '';
   field.addEventListener('input', () => keep('sessionStorage', draft, field.value || null));
-  const submit = async (event) => {
+  const submit = (event) => {
     event.preventDefault();
     const question = field.value.trim();
     if (question === '' || button.disabled) {
       field.focus();
       return;
     }
+    const body = { question, conversationId: conversation };
+    const [within, by] = [repository?.value() || confined, model?.value() || former?.()];
+    if (within) {
+      body.repository = within;
+    }
+    if (by) {
+      body.model = by;
+    }
+    pending.set(draft, { question, begun: begin(body, draft) });
+    wait(pending.get(draft));
+  };
+  const wait = async ({ question, begun }) => {
     button.disabled = true;
     fill(failed);
     // Of one conversation, and of too many at once, the server takes one question after the other.
     const timer = setTimeout(() => fill(state, 'Waits until another question has ended. Leave this page open until it is asked.'), WAIT_MS);
     try {
-      const body = { question, conversationId: conversation };
-      const [within, by] = [repository?.value() || confined, model?.value() || former?.()];
-      if (within) {
-        body.repository = within;
+      const turn = await begun;
+      if (field.value.trim() === question) {
+        field.value = '';
       }
-      if (by) {
-        body.model = by;
+      if (!signal.aborted) {
+        asked(turn, question);
       }
-      const begun = await post('/turns', body);
-      field.value = '';
-      keep('sessionStorage', draft, null);
-      changed('conversations');
-      asked(begun, question);
     } catch (error) {
       fill(failed, problem(error));
     } finally {
@@ -70,6 +78,9 @@ export function composer({ conversation, repository: confined, model: former, as
       submit(event);
     }
   });
+  if (pending.has(draft)) {
+    wait(pending.get(draft));
+  }
   return h('form', { class: 'composer', onsubmit: submit, 'aria-label': label },
     h('label', { for: 'question' }, label),
     field,
@@ -78,6 +89,20 @@ export function composer({ conversation, repository: confined, model: former, as
       h('span', { class: 'about grow', id: 'question-help' }, 'Enter sends, Shift with Enter begins a new line'),
       button),
     state, failed);
+}
+
+/** Asks. The draft is kept until it is asked, unless something else was written meanwhile. */
+async function begin(body, draft) {
+  try {
+    const begun = await post('/turns', body);
+    if (kept('sessionStorage', draft)?.trim() === body.question) {
+      keep('sessionStorage', draft, null);
+    }
+    changed('conversations');
+    return begun;
+  } finally {
+    pending.delete(draft);
+  }
 }
 
 function repositoryChoice() {

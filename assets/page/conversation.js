@@ -22,6 +22,7 @@ export async function view(content, route, signal) {
   const whole = await get(`/conversations/${encodeURIComponent(route.id)}`, signal);
   const turns = new Map();
   const list = h('div', { class: 'turns' });
+  const questions = h('span');
   const told = {
     evidence: (turn, isAsked = false) => {
       const latest = [...turns.values()].findLast((one) => one.files.length > 0 || one.citations.length > 0);
@@ -45,6 +46,7 @@ export async function view(content, route, signal) {
     const turn = new Turn(about, whole.id, told);
     turns.set(turn.id, turn);
     list.append(turn.element);
+    fill(questions, counted(turns.size, 'question'));
     return turn;
   };
   const followed = new Set();
@@ -116,13 +118,13 @@ export async function view(content, route, signal) {
   fill(content,
     h('h1', { class: 'conversation-title' }, whole.title),
     h('p', { class: 'row' },
-      h('span', { class: 'about grow' }, counted(whole.turns.length, 'question'), ' · begun ', time(whole.createdAt)),
+      h('span', { class: 'about grow' }, questions, ' · begun ', time(whole.createdAt)),
       act('Export Markdown', () => exportAs(whole.id, 'markdown', 'md')),
       act('Export JSON', () => exportAs(whole.id, 'json', 'json')),
       act('Delete', () => discard(whole))),
     failed,
     list,
-    composer({ conversation: whole.id, repository: whole.repository, model: latestModel, asked }));
+    composer({ conversation: whole.id, repository: whole.repository, model: latestModel, asked, signal }));
   signal.addEventListener('abort', () => {
     turns.forEach((turn) => turn.close());
     changed('citations', []);
