@@ -45,6 +45,8 @@ export function startPane() {
         path, first: Number(first) || null, last: Number(last ?? first) || null, ranges: rangesOf(ranges ?? ''),
         repository: null,
       }));
+      // The file may be open already, and have been written since.
+      source.check();
     }
   });
   onRoute(({ name }) => {

@@ -60,6 +60,30 @@ export class Source {
     }
   }
 
+  /** Reads the lines that are shown again, and shows them where they are others by now. */
+  async check() {
+    const { file, at, controller } = this;
+    if (file === null) {
+      return;
+    }
+    try {
+      const now = await this.read(at, controller.signal);
+      if (this.file === file && this.at === at && this.isOther(now)) {
+        this.lines.close();
+        this.show(now);
+      }
+    } catch (error) {
+      if (this.file === file) {
+        fill(this.failed, problem(error, () => this.check()));
+      }
+    }
+  }
+
+  isOther({ first, total, state, lines }) {
+    const isOther = (line, number) => this.known.has(number) && JSON.stringify(this.known.get(number)) !== JSON.stringify(line);
+    return total !== this.file.total || state !== this.file.state || lines.some((line, index) => isOther(line, first + index));
+  }
+
   /** Forgets the file. */
   end() {
     this.controller?.abort();
@@ -146,10 +170,13 @@ export class Source {
     const editor = config.editorLink
       ?.replaceAll('{path}', file.path.split('/').map(encodeURIComponent).join('/'))
       .replaceAll('{line}', String(line));
+    // A commit that is not checked out has no file to open.
     fill(this.actions,
-      editor && h('a', { href: editor }, `Open in ${EDITORS[config.editor] ?? 'the editor'}`),
-      copyButton('Copy path', () => written({ ...at, path: file.path })),
-      file.permalink && this.permalink(at));
+      file.onDisk && editor && h('a', { href: editor }, `Open in ${EDITORS[config.editor] ?? 'the editor'}`),
+      file.onDisk && copyButton('Copy path', () => written({ ...at, path: file.path })),
+      file.permalink && (file.state === 'same' ? this.permalink(at)
+        : h('span', { class: 'about' }, 'No permalink: the commit may have other lines.')));
+    this.actions.hidden = !this.actions.hasChildNodes();
   }
 
   permalink({ first, last }) {

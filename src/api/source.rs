@@ -55,7 +55,7 @@ pub(super) async fn show(services: &Services, query: Option<&str>) -> Result<Res
     Ok(reply::json(StatusCode::OK, &shown(source)))
 }
 
-fn shown(Source { lines, marks, language, permalink }: Source) -> SourceShown {
+fn shown(Source { lines, marks, language, on_disk, permalink }: Source) -> SourceShown {
     let (state, changed) = match lines.state {
         State::Indexed => ("same", Vec::new()),
         State::Changed(changed) => ("changed", changed),
@@ -82,6 +82,7 @@ fn shown(Source { lines, marks, language, permalink }: Source) -> SourceShown {
         last,
         lines: lines.lines.into_iter().zip(marks).map(line).collect(),
         state: state.to_owned(),
+        on_disk,
         line_anchor: permalink.as_ref().map(|link| link.lines.to_owned()),
         permalink: permalink.map(|link| link.address),
     }

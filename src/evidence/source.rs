@@ -7,7 +7,7 @@ use codeinfo_lang::detect;
 use super::{
     Evidence, EvidenceError,
     forge::{Forge, Permalink},
-    lines::{Asked, FileLines, Whole},
+    lines::{Asked, FileLines, State, Whole},
 };
 use crate::domain::Within;
 
@@ -27,6 +27,8 @@ pub struct Source {
     pub marks: Vec<Vec<Mark>>,
     /// Lower-case name of the language.
     pub language: Option<&'static str>,
+    /// Whether there is a file at its path: not one of a commit, nor one that is gone.
+    pub on_disk: bool,
     /// Where the file is on the web, in the commit that is checked out.
     pub permalink: Option<Permalink>,
 }
@@ -63,5 +65,6 @@ fn look(Whole { mut lines, text, root }: Whole) -> Source {
         }
     }
     let permalink = Forge::of(&root).and_then(|forge| forge.permalink(&lines.file.rel_path));
-    Source { lines, marks, language: language.map(|language| language.name), permalink }
+    let on_disk = root.folder().is_some() && lines.state != State::Gone;
+    Source { lines, marks, language: language.map(|language| language.name), on_disk, permalink }
 }

@@ -21,6 +21,8 @@ pub struct SourceShown {
     pub lines: Vec<LineShown>,
     /// `same`, `changed`, `gone`, `unreadable` or `elsewhere`.
     pub state: String,
+    /// Whether there is a file at `path`.
+    pub on_disk: bool,
     /// The address of the file on the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permalink: Option<String>,

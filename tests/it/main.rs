@@ -55,6 +55,7 @@ mod page_browser;
 mod page_conversations;
 mod page_evidence;
 mod page_files;
+mod page_fresh;
 mod page_guard;
 mod page_hostile;
 mod page_keys;

@@ -55,6 +55,7 @@ async fn lines_are_shown_with_their_marks_and_what_changed_since_they_were_index
     fs::write(&path, format!("const KEY: &str = \"{}\";\n{text}", "AKIAIOSFODNN7EXAMPLF")).unwrap();
     let shown = source(&server, "path=src/parse.rs").await;
     assert_eq!((&shown["state"], &shown["total"]), (&json!("changed"), &json!(5)));
+    assert_eq!(shown["onDisk"], true);
     assert_eq!(shown["lines"][0]["changed"], true);
     assert_eq!(shown["lines"][1].get("changed"), None);
     assert!(!shown.to_string().contains("AKIAIOSFODNN7EXAMPLF"), "{shown}");
@@ -66,6 +67,7 @@ async fn lines_are_shown_with_their_marks_and_what_changed_since_they_were_index
     fs::remove_file(&path).unwrap();
     let shown = source(&server, "path=src/parse.rs").await;
     assert_eq!((&shown["state"], texts(&shown).len()), (&json!("gone"), 4));
+    assert_eq!(shown["onDisk"], false);
 }
 
 #[tokio::test]

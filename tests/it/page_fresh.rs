@@ -1,0 +1,84 @@
+//! What stands beside an answer when files and answers change under it, in a real browser.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::{
+    ingest_bench::Repo,
+    listeners::Listeners,
+    page_ask::{ask, ended},
+    page_browser::{looks_right, open},
+    support::{
+        browser::{Browser, Page},
+        model::{Model, Reply as Said, says},
+    },
+    trees::{commit_all, git},
+    wire::post,
+};
+
+/// What can be done with the file that is open.
+async fn actions(page: &Page) -> Vec<String> {
+    page.texts("#source .actions > *").await
+}
+
+/// A server whose repository `demo` is on a forge, and a page that shows an answer which cites it.
+async fn answered(model: &Model) -> (Listeners, Browser, Page) {
+    let server = Listeners::with_codex(model, &[]).await;
+    server.write("demo/.git/HEAD", "0123456789abcdef0123456789abcdef01234567\n");
+    server.write("demo/.git/config", "[remote \"origin\"]\n\turl = https://git.example/o/r.git\n");
+    server.ingest_demo().await;
+    let (browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    ended(&page, 1).await;
+    (server, browser, page)
+}
+
+#[tokio::test]
+async fn a_file_that_is_written_while_it_is_open_is_read_again_at_the_next_click() {
+    let model = Model::replay([Said::Items(vec![says("See src/parse.rs:1-4.")])]).await;
+    let (server, _browser, page) = answered(&model).await;
+    page.click("a.cite").await;
+    page.wait("document.querySelector('.line[data-line=\"1\"]')", "the lines").await;
+    page.sees("Permalink").await;
+    assert_eq!(actions(&page).await, ["Open in VS Code", "Copy path", "Permalink"]);
+    let file = server.folder.path().join("demo/src/parse.rs");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("lines()", "split('\\n')")).unwrap();
+    // What the arrows choose is read from what is there; a citation is looked up.
+    page.click("a.cite").await;
+    page.sees("The file changed since it was indexed").await;
+    page.wait("document.querySelector('.line.changed')?.innerText.includes('split')", "a mark")
+        .await;
+    // A link to the commit would lead to lines that may be others.
+    page.sees("No permalink: the commit may have other lines.").await;
+    looks_right(&page, "written").await;
+    assert_eq!(page.texts("#source .actions a").await, ["Open in VS Code"]);
+    fs::remove_file(&file).unwrap();
+    page.click("a.cite").await;
+    page.sees("The file is gone.").await;
+    page.wait("document.querySelectorAll('#source .actions a').length === 0", "no editor").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_commit_that_is_not_checked_out_has_no_file_to_open() {
+    let model = Model::replay([]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.write("app/src/retry.rs", "/// Tries again.\nfn retry() {}\n");
+    let app = Repo(server.folder.path().canonicalize().unwrap().join("app"));
+    commit_all(&app.0, "Begin");
+    git(&app.0, &["tag", "v1"]);
+    git(&app.0, &["remote", "add", "origin", "https://git.example/o/r.git"]);
+    let commit = format!("{}@v1", app.0.display());
+    let started = post(server.main, "/ingest/start", &json!({ "path": commit }).to_string()).await;
+    server.ended(started.json()["runId"].as_str().unwrap()).await;
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/search?q=retry&at={commit}/src/retry.rs:1-2", server.main))
+        .await;
+    page.wait("document.querySelector('#source .line')", "the lines").await;
+    page.sees("Permalink").await;
+    assert_eq!(actions(&page).await, ["Permalink"]);
+    looks_right(&page, "commit").await;
+    page.is_faultless().await;
+}
