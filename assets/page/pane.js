@@ -83,7 +83,7 @@ export function startPane() {
         fill(linked, drawn?.element);
       }
       renew(list, [listed, [...cited]], () => fileList(listed, { cited }));
-      drawn?.update(JSON.stringify(listed));
+      drawn?.update(JSON.stringify([listed, [...cited]]));
       if (evidence.isAsked) {
         files.scrollIntoView({ block: 'nearest' });
       }
@@ -124,8 +124,8 @@ function connections(turn) {
   return {
     turn,
     element: details,
-    update: (files) => {
-      wanted = files;
+    update: (known) => {
+      wanted = known;
       draw();
     },
   };

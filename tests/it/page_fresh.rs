@@ -1,8 +1,9 @@
 //! What stands beside an answer when files and answers change under it, in a real browser.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::{
     ingest_bench::Repo,
@@ -11,7 +12,7 @@ use crate::{
     page_browser::{looks_right, open},
     support::{
         browser::{Browser, Page},
-        model::{Model, Reply as Said, says},
+        model::{Model, Reply as Said, says, searches},
     },
     trees::{commit_all, git},
     wire::post,
@@ -80,5 +81,26 @@ async fn a_commit_that_is_not_checked_out_has_no_file_to_open() {
     page.sees("Permalink").await;
     assert_eq!(actions(&page).await, ["Permalink"]);
     looks_right(&page, "commit").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn connections_that_are_open_during_a_turn_are_drawn_again_at_its_end() {
+    let finish = Arc::new(Notify::new());
+    let model = Model::replay([
+        Said::Items(vec![searches("parse_config")]),
+        Said::Held(Arc::clone(&finish), vec![says("It is in src/parse.rs:1-4 and README.md:1-3.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, "Where is it?").await;
+    page.click(".connections summary").await;
+    page.wait("document.querySelector('.connections svg.graph')", "the drawing").await;
+    assert_eq!(page.eval::<usize>("document.querySelectorAll('.graph .cited').length").await, 0);
+    finish.notify_one();
+    ended(&page, 1).await;
+    page.wait("document.querySelectorAll('.graph .cited').length === 2", "what is cited").await;
     page.is_faultless().await;
 }
