@@ -4,6 +4,7 @@ import { address, get } from './api.js';
 import { fill, h } from './h.js';
 import { onEscape } from './keys.js';
 import { marked } from './marks.js';
+import { rangesOf, written } from './router.js';
 import { on } from './state.js';
 
 const WAIT_MS = 300;
@@ -21,36 +22,44 @@ export function startPreview() {
 
   const hide = () => {
     clearTimeout(timer);
+    target?.removeAttribute('aria-describedby');
     target = null;
     const was = !box.hidden;
     box.hidden = true;
     return was;
   };
-  const show = async (link) => {
-    const { path, first, last } = link.dataset;
-    const from = Number(first ?? 1);
-    const to = Math.min(Number(last ?? from + MOST_LINES - 1), from + MOST_LINES - 1);
-    const key = address('/source', { path, first: from, last: to });
+  const read = (path, { first, last }) => {
+    const key = address('/source', { path, first, last });
     if (!kept.has(key)) {
       kept.set(key, get(key));
+      kept.get(key).catch(() => kept.delete(key));
       if (kept.size > MOST_KEPT) {
         kept.delete(kept.keys().next().value);
       }
     }
+    return kept.get(key);
+  };
+  const show = async (link) => {
+    const all = lines(link.dataset);
+    const shown = beginning(all);
     try {
-      const source = await kept.get(key);
+      const parts = await Promise.all(shown.map((range) => read(link.dataset.path, range)));
       if (target !== link) {
         return;
       }
-      const more = Number(last ?? 0) - to;
-      fill(box, h('p', { class: 'about' }, `${source.relPath}:${source.first}-${source.last}`),
-        h('pre', { class: 'code' }, source.lines.map((line, at) => h('span', { class: 'preview-line' },
-          h('span', { class: 'number' }, String(source.first + at)), h('code', null, marked(line.text, line.marks)), '\n'))),
+      const more = size(all) - size(shown);
+      const [{ relPath, first, last }] = parts;
+      const said = link.getAttribute('aria-description');
+      fill(box, h('p', { class: 'about' },
+        written({ path: relPath, first, last, ranges: parts }), said && ` · ${said}`),
+        parts.map((part) => h('pre', { class: 'code' }, part.lines.map((line, at) => h('span', { class: 'preview-line' },
+          h('span', { class: 'number' }, String(part.first + at)), h('code', null, marked(line.text, line.marks)), '\n')))),
         more > 0 && h('p', { class: 'about' }, `${more} more`));
       box.hidden = false;
+      link.setAttribute('aria-describedby', box.id);
       stand(box, link);
     } catch {
-      kept.delete(key);
+      // Where it leads is said when it is opened.
     }
   };
   const point = (event) => {
@@ -81,6 +90,27 @@ export function startPreview() {
   // Files may have changed since.
   on('evidence', () => kept.clear());
   on('repositories', () => kept.clear());
+}
+
+/** The lines of a link; without any, those at the start of the file. */
+function lines({ first, last, ranges }) {
+  const [from, to] = [Number(first ?? 1), Number(last ?? first ?? MOST_LINES)];
+  return ranges ? rangesOf(ranges) : [{ first: from, last: to }];
+}
+
+/** As many of the lines as are shown. */
+function beginning(ranges) {
+  let room = MOST_LINES;
+  const shown = ranges.map(({ first, last }) => {
+    const to = Math.min(last, first + room - 1);
+    room -= Math.max(0, to - first + 1);
+    return { first, last: to };
+  });
+  return shown.filter(({ first, last }) => first <= last);
+}
+
+function size(ranges) {
+  return ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
 }
 
 /** Places the box right below a link, or above it where there is more room, so that one can point at it. */

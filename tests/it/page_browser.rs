@@ -26,6 +26,12 @@ use crate::{
 
 /// Looks at a place of the page in every way that it must work: light, dark, and as narrow as a phone.
 pub(crate) async fn looks_right(page: &Page, name: &str) {
+    looks_right_after(page, name, async || ()).await;
+}
+
+/// Looks at a place of the page in every way, each time after it was prepared: what is pointed at or has the focus
+/// may go where the window changes.
+pub(crate) async fn looks_right_after(page: &Page, name: &str, prepare: impl AsyncFn()) {
     for (theme, width, kind) in [
         (Theme::Light, 1280, "light"),
         (Theme::Dark, 1280, "dark"),
@@ -34,6 +40,7 @@ pub(crate) async fn looks_right(page: &Page, name: &str) {
     ] {
         page.theme(theme).await;
         page.size(width, 800).await;
+        prepare().await;
         page.screenshot(&format!("{name}-{kind}")).await;
         let what = format!("{name} {kind}");
         assert_eq!(page.sticks_out().await, <[&str; 0]>::default(), "{what}");

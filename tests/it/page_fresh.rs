@@ -9,7 +9,7 @@ use crate::{
     ingest_bench::Repo,
     listeners::Listeners,
     page_ask::{ask, ended},
-    page_browser::{looks_right, open},
+    page_browser::{looks_right, looks_right_after, open},
     support::{
         browser::{Browser, Page},
         model::{Model, Reply as Said, says, searches},
@@ -102,5 +102,35 @@ async fn connections_that_are_open_during_a_turn_are_drawn_again_at_its_end() {
     finish.notify_one();
     ended(&page, 1).await;
     page.wait("document.querySelectorAll('.graph .cited').length === 2", "what is cited").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_preview_shows_all_lines_of_a_citation_and_describes_it() {
+    let answer = "See src/parse.rs:1,3-4.";
+    let model = Model::replay([Said::Items(vec![says(answer)])]).await;
+    let (_server, _browser, page) = answered(&model).await;
+    let seen = async || {
+        page.eval::<()>("document.activeElement.blur()").await;
+        page.press("j").await;
+        page.wait("document.querySelector('#preview').checkVisibility()", "the preview").await;
+    };
+    seen().await;
+    let text = page.text("#preview").await;
+    assert!(text.contains("src/parse.rs:1,3-4 · verified"), "{text}");
+    assert!(text.contains("/// Reads") && text.contains("text.lines()"), "{text}");
+    assert!(!text.contains("pub fn"), "line 2 is not cited: {text}");
+    assert_eq!(
+        page.eval::<String>("document.activeElement.getAttribute('aria-describedby')").await,
+        "preview"
+    );
+    looks_right_after(&page, "preview-keys", seen).await;
+    page.press("Escape").await;
+    page.wait("!document.querySelector('#preview').checkVisibility()", "no preview").await;
+    assert!(
+        !page
+            .eval::<bool>("document.querySelector('a.cite').hasAttribute('aria-describedby')")
+            .await
+    );
     page.is_faultless().await;
 }
