@@ -8,6 +8,7 @@ import { counted, time } from './format.js';
 import { fill, h } from './h.js';
 import { announce, problem, waiting } from './notice.js';
 import { go } from './router.js';
+import { scrolled } from './scroll.js';
 import { changed, on } from './state.js';
 import { watch } from './stream.js';
 import { Turn } from './turn.js';
@@ -156,11 +157,6 @@ export async function view(content, route, signal) {
       }
     },
   };
-}
-
-/** How far the page is scrolled: its main part, or all of it where it is narrow. */
-function scrolled() {
-  return document.getElementById('main').scrollTop + document.documentElement.scrollTop;
 }
 
 /** A button that shows what went wrong in `failed`. */

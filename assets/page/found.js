@@ -4,6 +4,7 @@ import { rangeLink } from './files.js';
 import { counted } from './format.js';
 import { fill, h } from './h.js';
 import { marked } from './marks.js';
+import { scroll } from './scroll.js';
 
 /** How long one slice may take, so that the page stays with who types. */
 const SLICE_MS = 8;
@@ -59,7 +60,7 @@ export function showResults(into, results, more, signal) {
     observer.observe(element);
   };
   fill(into);
-  into.closest('#main').scrollTop = 0;
+  scroll(0);
   let at = 0;
   const slice = () => {
     const end = performance.now() + SLICE_MS;

@@ -8,6 +8,7 @@ import { announce, empty, problem } from './notice.js';
 import { startPane } from './pane.js';
 import { startPreview } from './preview.js';
 import { onRoute } from './router.js';
+import { scroll } from './scroll.js';
 import { startSide } from './side.js';
 
 /** The views by the first part of the address. Those beside asking are loaded when they are opened. */
@@ -27,6 +28,7 @@ let shown = null;
 /** @typedef {{title: string, update?: (route: import('./router.js').Route) => string | unknown}} View */
 
 async function show(route) {
+  foldMenu();
   const key = JSON.stringify([route.name, route.id]);
   if (shown?.key === key) {
     update(shown, route);
@@ -38,10 +40,9 @@ async function show(route) {
   const mine = { key, controller, view: null, late: null };
   shown = mine;
   mark(route.name);
-  foldMenu();
   const content = h('div', { class: `view view-${route.name || 'ask'}` });
   fill(main, content);
-  main.scrollTop = 0;
+  scroll(0);
   try {
     const load = Object.hasOwn(VIEWS, route.name) ? VIEWS[route.name] : null;
     if (load === null) {
@@ -131,6 +132,8 @@ document.getElementById('skip').addEventListener('click', (event) => {
 });
 
 onTokenNeeded(askToken);
+startPane();
+// What was opened last is closed first: the menu lies above the source, which folds it when it is opened.
 onEscape(() => {
   const isOpen = document.body.classList.contains('menu-open');
   foldMenu();
@@ -139,7 +142,6 @@ onEscape(() => {
   }
   return isOpen;
 });
-startPane();
 startPreview();
 listen();
 onRoute(show);

@@ -6,6 +6,7 @@ import { fill, h, renew } from './h.js';
 import { onEscape } from './keys.js';
 import { problem, waiting } from './notice.js';
 import { beside, go, onRoute, place, rangesOf } from './router.js';
+import { scroll, scrolled } from './scroll.js';
 import { Source } from './source.js';
 import { on } from './state.js';
 
@@ -18,6 +19,7 @@ export function startPane() {
   const section = h('section', { id: 'source', 'aria-label': 'Source', hidden: true });
   fill(pane, files, section);
   let before = null;
+  let top = 0;
   let isFirst = true;
   const close = () => {
     if (section.hidden) {
@@ -52,9 +54,16 @@ export function startPane() {
   onRoute(({ name }) => {
     const at = name === 'source' ? null : place();
     const isNew = section.hidden;
+    if (isNew && at !== null) {
+      top = scrolled();
+    }
     section.hidden = at === null;
     fold();
     if (at === null) {
+      // Where the source covered the page, nothing else was scrolled.
+      if (!isNew && NARROW.matches) {
+        scroll(top);
+      }
       source.end();
       source.at = null;
     } else {

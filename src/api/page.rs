@@ -100,6 +100,7 @@ assets! {
     "repository.js": SCRIPT,
     "router.js": SCRIPT,
     "run.js": SCRIPT,
+    "scroll.js": SCRIPT,
     "search.js": SCRIPT,
     "side.js": SCRIPT,
     "source.js": SCRIPT,

@@ -62,6 +62,7 @@ mod page_keys;
 mod page_listing;
 mod page_look;
 mod page_map;
+mod page_narrow;
 mod page_pending;
 mod page_pictures;
 mod page_repositories;
