@@ -131,6 +131,7 @@ function write(code, one, most) {
     const all = () => {
       button.remove();
       write(code, one, Infinity);
+      code.focus({ preventScroll: true });
     };
     const button = h('button', { type: 'button', class: 'plain', onclick: all }, `Show all ${lines.length} lines`);
     code.after(button);

@@ -33,6 +33,8 @@ class Search {
   constructor(signal) {
     this.signal = signal;
     this.shown = null;
+    this.timer = null;
+    this.found = Promise.resolve();
     this.field = h('input', {
       id: 'search', type: 'search', 'data-field': true, autocomplete: 'off', spellcheck: 'false', maxlength: 8192,
       oninput: () => this.soon(), onkeydown: (event) => this.key(event),
@@ -46,7 +48,7 @@ class Search {
       field('Words, names, or a question', this.field), field('Repository', this.repository),
       field('Language', this.language));
     this.summary = h('p', { class: 'about', role: 'status' });
-    this.results = h('div', { class: 'results', 'aria-label': 'Results', role: 'region' });
+    this.results = h('div', { class: 'results', 'aria-label': 'Results', role: 'region', tabindex: -1 });
     signal.addEventListener('abort', () => {
       clearTimeout(this.timer);
       this.running?.abort();
@@ -71,7 +73,7 @@ class Search {
     const key = JSON.stringify([words, repository, language, limit]);
     if (key !== this.shown) {
       this.shown = key;
-      this.run({ query: words, repository, language, limit });
+      this.found = this.run({ query: words, repository, language, limit });
     }
   }
 
@@ -82,6 +84,8 @@ class Search {
 
   /** Writes what is looked for into the address, from which it is read. */
   write(n) {
+    clearTimeout(this.timer);
+    this.timer = null;
     const [q, repository, language] = [this.field.value.trim(), this.repository.value, this.language.value];
     const at = current().query.get('at');
     go(link(['search'], { q, repository, language, n, at }), 'replace');
@@ -111,7 +115,9 @@ class Search {
     } catch (error) {
       if (!running.signal.aborted) {
         this.summary.textContent = '';
-        fill(this.results, problem(error, () => this.run({ query, repository, language, limit })));
+        fill(this.results, problem(error, () => {
+          this.found = this.run({ query, repository, language, limit });
+        }));
       }
     }
   }
@@ -129,16 +135,30 @@ class Search {
       return;
     }
     const more = results.length >= limit && limit < MOST
-      ? h('p', { class: 'row' }, h('button', { type: 'button', onclick: () => this.write(MOST) },
+      ? h('p', { class: 'row' }, h('button', { type: 'button', onclick: () => this.showMost() },
         `Show up to ${count(MOST)}`))
       : null;
     showResults(this.results, results, more, signal);
   }
 
-  /** Leads from the field into the results. */
-  key(event) {
-    if ((event.key === 'Enter' || event.key === 'ArrowDown') && !event.isComposing) {
-      event.preventDefault();
+  /** Shows all; the button that was pressed goes, and the focus with it into the results. */
+  showMost() {
+    this.results.focus({ preventScroll: true });
+    this.write(MOST);
+  }
+
+  /** Leads from the field into the results, once they are those of what stands in it. */
+  async key(event) {
+    if ((event.key !== 'Enter' && event.key !== 'ArrowDown') || event.isComposing) {
+      return;
+    }
+    event.preventDefault();
+    if (this.timer !== null) {
+      this.write();
+    }
+    const { found } = this;
+    await found;
+    if (found === this.found && this.timer === null && document.activeElement === this.field) {
       this.results.querySelector('[data-item]')?.focus();
     }
   }

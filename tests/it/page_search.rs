@@ -138,6 +138,30 @@ async fn results_are_walked_and_opened_by_the_keyboard() {
 }
 
 #[tokio::test]
+async fn enter_leads_to_the_results_of_what_was_typed_just_before_it() {
+    let server = server().await;
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/search?q=basket", server.main)).await;
+    page.wait("document.querySelectorAll('.result').length > 2", "results").await;
+    page.click("#search").await;
+    // Sooner than anybody types.
+    page.eval::<()>(
+        "void (() => {
+            const field = document.querySelector('#search');
+            field.value = 'interest';
+            field.dispatchEvent(new Event('input'));
+            field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
+        })()",
+    )
+    .await;
+    page.wait("document.activeElement.matches('.result .place')", "the first result").await;
+    assert_eq!(page.text(".result-file > h2").await, "bank src/interest.rs");
+    let at = "document.activeElement.closest('.result-file').querySelector('h2').innerText";
+    assert_eq!(page.eval::<String>(at).await, "bank src/interest.rs");
+    page.is_faultless().await;
+}
+
+#[tokio::test]
 async fn a_thousand_results_are_shown() {
     let server = Listeners::start().await;
     for file in 0..400 {
@@ -159,6 +183,9 @@ async fn a_thousand_results_are_shown() {
     let (_browser, page) = open(&server).await;
     page.goto(&format!("http://{}/#/search?q=price+of+a+basket", server.main)).await;
     page.sees("40 results").await;
+    // The focus stays where a button was that is gone.
+    page.click_text("button", "Show all 16 lines").await;
+    page.wait("document.activeElement.matches('.result-code')", "the focus in the code").await;
     let shown = async {
         page.click_text("button", "Show up to 1,000").await;
         page.sees("1,000 results").await;
@@ -166,6 +193,7 @@ async fn a_thousand_results_are_shown() {
     };
     let tasks = page.tasks_over(50, shown).await;
     note("1,000 results are shown: tasks over 50 ms of the processor", &json!(tasks));
+    page.wait("document.activeElement.matches('.results')", "the focus in the results").await;
     let scrolled = "new Promise(done => {
         const main = document.querySelector('#main');
         const box = main.scrollHeight > main.clientHeight ? main : document.scrollingElement;
