@@ -4,9 +4,10 @@ import { h } from './h.js';
 import { capital, worded } from './notice.js';
 
 const KEYS = [
-  ['/', 'Write a question, or a search on its page'],
+  ['/', 'Write a question, or a search on every other page'],
   ['j · k', 'Next and previous result, citation, step or conversation'],
   ['o', 'Open what is chosen, as Enter does'],
+  ['s', 'Go to the lines of the source that is open'],
   ['↑ · ↓', 'Choose a line of the source that has the focus; with Shift, more of them'],
   ['Esc', 'Close what is open beside the page, or leave a field'],
   ['?', 'Show these keys'],

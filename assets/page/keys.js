@@ -1,6 +1,7 @@
-// The keyboard: `/`, `j`, `k`, `o`, `Esc` and `?`.
+// The keyboard: `/`, `j`, `k`, `o`, `s`, `Esc` and `?`.
 
 import { showKeys } from './dialog.js';
+import { beside, go, link } from './router.js';
 
 const FIELDS = 'textarea, select, input, [contenteditable]';
 const escapes = [];
@@ -35,6 +36,7 @@ function act(key) {
     case 'j': return move(1);
     case 'k': return move(-1);
     case 'o': return open();
+    case 's': return toSource();
     case '?': showKeys(); return true;
     default: return false;
   }
@@ -51,11 +53,25 @@ function escape(target, isField) {
   return isField;
 }
 
+/** Goes to the field of the view, which the source may cover; where it has none, to the search. */
 function toField() {
   const field = document.querySelector('[data-field]');
-  field?.focus();
-  field?.select?.();
-  return field !== null;
+  if (field === null) {
+    go(link(['search']));
+    return true;
+  }
+  if (!field.checkVisibility()) {
+    go(beside(null));
+  }
+  field.focus();
+  field.select();
+  return true;
+}
+
+function toSource() {
+  const lines = document.querySelector('.lines');
+  lines?.focus();
+  return lines !== null;
 }
 
 /** Moves the focus among what can be opened: in the part of the page that has it, else in the main one. */

@@ -104,6 +104,8 @@ async fn the_keys_are_listed_and_the_start_of_the_page_can_be_skipped() {
     for landmark in ["banner", "main"] {
         assert_eq!(page.names(landmark).await.len(), 1, "{landmark}");
     }
+    let named = ["Pages", "Conversations and repositories"];
+    assert_eq!(page.names("navigation").await, named);
     page.is_faultless().await;
 }
 
@@ -128,5 +130,62 @@ async fn on_a_phone_the_left_column_folds_into_a_menu() {
     page.press("Escape").await;
     page.wait(&format!("!{is_seen}"), "no left column").await;
     focuses(&page, "menu").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_slash_leads_from_every_view_to_the_question_or_to_the_search() {
+    let model = Model::replay([Said::Items(vec![says("It is here (src/parse.rs:1-4).")])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    for view in ["repositories", "repositories/demo", "map", "status", "source?path=src/parse.rs"] {
+        page.eval::<()>(&format!("void (location.hash = '#/{view}')")).await;
+        page.wait("!document.title.startsWith('Search')", view).await;
+        page.wait("document.activeElement.matches('h1')", view).await;
+        page.press("/").await;
+        page.wait("document.title.startsWith('Search')", view).await;
+        focuses(&page, "search").await;
+    }
+    page.click_text("link", "Ask").await;
+    focuses(&page, "question").await;
+    page.type_text("Where?").await;
+    page.press("Enter").await;
+    ended(&page, 1).await;
+    // The source covers the box of the question where the window is not wide.
+    page.size(1000, 800).await;
+    page.press("Escape").await;
+    page.press("j").await;
+    page.press("o").await;
+    page.wait("document.querySelector('#source .line')", "the lines").await;
+    page.wait("!document.querySelector('#question').checkVisibility()", "the source alone").await;
+    page.press("/").await;
+    page.wait("document.querySelector('#question').checkVisibility()", "the box").await;
+    focuses(&page, "question").await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn a_key_leads_from_a_citation_into_its_lines_and_another_back() {
+    let model = Model::replay([Said::Items(vec![says("It is here (src/parse.rs:2-3).")])]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let (_browser, page) = open(&server).await;
+    focuses(&page, "question").await;
+    page.type_text("Where?").await;
+    page.press("Enter").await;
+    ended(&page, 1).await;
+    page.press("Escape").await;
+    next(&page, "src/parse.rs:2-3").await;
+    page.press("o").await;
+    page.wait("document.querySelector('#source .line[aria-current=true]')", "the lines").await;
+    focuses(&page, "src/parse.rs:2-3").await;
+    page.press("s").await;
+    page.wait("document.activeElement.matches('#source .lines')", "the focus").await;
+    page.press("ArrowDown").await;
+    page.wait("location.hash.endsWith('parse.rs:4')", "the next line").await;
+    page.press("Escape").await;
+    page.wait("!document.querySelector('#source').checkVisibility()", "no source").await;
+    focuses(&page, "src/parse.rs:2-3").await;
     page.is_faultless().await;
 }
