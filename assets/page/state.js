@@ -65,7 +65,7 @@ export function pageConfig() {
  * Does something now and then while the page is seen, until the signal ends it.
  * @param {() => Promise<number>} work returns after how many milliseconds it is to be done again
  * @param {AbortSignal} [signal]
- * @returns {() => void} does it now
+ * @returns {() => Promise<void>} does it now
  */
 export function poll(work, signal) {
   let timer = null;

@@ -5,7 +5,7 @@ import { count, duration, time } from './format.js';
 import { fill, h, renew } from './h.js';
 import { empty, problem, sentenced, waiting, worded } from './notice.js';
 import { poll } from './state.js';
-import { toolkits } from './toolkits.js';
+import { Toolkits } from './toolkits.js';
 
 const EVERY_MS = 10000;
 
@@ -16,9 +16,10 @@ const EVERY_MS = 10000;
  */
 export async function view(content, route, signal) {
   const state = h('div', null, waiting());
+  const toolkits = new Toolkits(signal, () => again());
   fill(content,
     h('h1', null, 'Status'), state,
-    section('Toolkits', 'toolkits', (into) => toolkits(into, signal)),
+    section('Toolkits', 'toolkits', (into) => toolkits.load(into)),
     section('Recent failures', 'failures', async (into) => {
       const failed = await get('/failures', signal);
       renew(into, failed, () => failures(failed));
@@ -34,6 +35,8 @@ export async function view(content, route, signal) {
       const { uptimeSeconds, ...lasting } = health;
       renew(state, [lasting, chat, hasToken()], () => parts(health, chat.providers));
       fill(state.querySelector('.uptime'), duration(uptimeSeconds * 1000));
+      // Says by itself when they cannot be read.
+      await toolkits.load(content.querySelector('#toolkits + div')).catch(() => {});
       const into = content.querySelector('#failures + div');
       if (failed !== null && into !== null) {
         renew(into, failed, () => failures(failed));

@@ -2,40 +2,71 @@
 
 import { get, post } from './api.js';
 import { count, time } from './format.js';
-import { fill, h } from './h.js';
+import { fill, h, renew } from './h.js';
 import { announce, empty, problem, sentenced, worded } from './notice.js';
 
-/**
- * Shows the toolkits, and the tools of all.
- * @param {HTMLElement} into
- * @param {AbortSignal} signal
- */
-export async function toolkits(into, signal) {
-  const { toolkits: all = [], tools = [], warnings = [] } = await get('/tools', signal);
-  const failed = h('div');
-  const act = async (name, action, button) => {
-    button.disabled = true;
-    fill(failed);
+/** The toolkits, and the tools of all. What is opened or has the focus stays when they are read again. */
+export class Toolkits {
+  /** @param {AbortSignal} signal @param {() => void} acted is called after one was started, stopped or trusted */
+  constructor(signal, acted) {
+    this.signal = signal;
+    this.acted = acted;
+    this.asked = 0;
+    this.table = h('div');
+    this.failed = h('div');
+    this.count = h('summary');
+    this.list = h('div');
+    this.tools = h('details', null, this.count, this.list);
+  }
+
+  /** @param {HTMLElement} into */
+  async load(into) {
+    this.asked += 1;
+    const mine = this.asked;
+    const { toolkits: all = [], tools = [], warnings = [] } = await get('/tools', this.signal);
+    if (mine !== this.asked) {
+      return;
+    }
+    if (this.table.parentNode !== into) {
+      fill(into, this.table, this.failed, this.tools);
+    }
+    const act = (...call) => this.act(into, ...call);
+    const changed = tools.filter((tool) => tool.state === 'changed').map((tool) => tool.toolkit);
+    renew(this.table, [all, changed, warnings], () => [
+      warnings.map((warning) => h('p', { class: 'problem' }, worded(warning))),
+      all.length === 0
+        ? empty('None is configured. docs/toolkits.md says how to add one.')
+        : table(all, new Set(changed), act)]);
+    this.tools.hidden = tools.length === 0;
+    fill(this.count, `${count(tools.length)} tools`);
+    renew(this.list, tools, () => list(tools));
+  }
+
+  /** Buttons that wait stay as they are, so that the focus does. */
+  async act(into, name, action, button) {
+    if (button.ariaDisabled === 'true') {
+      return;
+    }
+    button.ariaDisabled = 'true';
+    fill(this.failed);
     try {
       const { state } = await post(`/toolkits/${encodeURIComponent(name)}/${action}`);
       announce(`${name}: ${state}`);
-      await toolkits(into, signal);
+      const isFocused = document.activeElement === button;
+      await this.load(into);
+      if (isFocused && !button.isConnected) {
+        [...this.table.querySelectorAll('button:not([hidden])')].find((one) => one.value === name)?.focus();
+      }
     } catch (error) {
-      button.disabled = false;
-      fill(failed, problem(error));
+      fill(this.failed, problem(error));
+    } finally {
+      button.ariaDisabled = 'false';
+      this.acted();
     }
-  };
-  fill(into,
-    warnings.map((warning) => h('p', { class: 'problem' }, worded(warning))),
-    all.length === 0
-      ? empty('None is configured. docs/toolkits.md says how to add one.')
-      : table(all, tools, act),
-    failed,
-    tools.length > 0 && list(tools));
+  }
 }
 
-function table(all, tools, act) {
-  const changed = new Set(tools.filter((tool) => tool.state === 'changed').map((tool) => tool.toolkit));
+function table(all, changed, act) {
   return h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Toolkits' }, h('table', null,
     h('thead', null, h('tr', null,
       ['Toolkit', 'State', 'Since', 'Tools', 'Restarts', 'From', 'Actions'].map((name) => h('th', { scope: 'col' }, name)))),
@@ -50,28 +81,28 @@ function table(all, tools, act) {
       h('td', null, actions(one, changed.has(one.name), act)))))));
 }
 
+/** Those that mean nothing now are hidden, so that each is in its place when the row is made again. */
 function actions({ name, state }, isChanged, act) {
-  const button = (label, action) => {
+  const button = (label, action, isOffered) => {
     const one = h('button', {
-      type: 'button', 'aria-label': `${label} ${name}`, onclick: () => act(name, action, one),
+      type: 'button', value: name, 'aria-label': `${label} ${name}`, hidden: !isOffered,
+      onclick: () => act(name, action, one),
     }, label);
     return one;
   };
   const isUp = ['ready', 'starting', 'failing'].includes(state);
   return h('span', { class: 'row' },
-    !isUp && state !== 'disabled' && button('Start', 'start'),
-    isUp && button('Restart', 'restart'),
-    isUp && button('Stop', 'stop'),
-    isChanged && button('Trust', 'trust'));
+    isUp ? button('Restart', 'restart', true) : button('Start', 'start', state !== 'disabled'),
+    button('Stop', 'stop', isUp),
+    button('Trust', 'trust', isChanged));
 }
 
 function list(tools) {
-  return h('details', null, h('summary', null, `${count(tools.length)} tools`),
-    h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Tools' }, h('table', null,
-      h('thead', null, h('tr', null, ['Tool', 'From', 'State', 'What it does'].map((name) => h('th', { scope: 'col' }, name)))),
-      h('tbody', null, tools.map((tool) => h('tr', null,
-        h('th', { scope: 'row' }, h('code', null, tool.name)),
-        h('td', null, h('span', { class: 'badge' }, tool.source), ' ', tool.toolkit),
-        h('td', null, tool.state, tool.reason && `: ${tool.reason}`),
-        h('td', null, tool.description)))))));
+  return h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Tools' }, h('table', null,
+    h('thead', null, h('tr', null, ['Tool', 'From', 'State', 'What it does'].map((name) => h('th', { scope: 'col' }, name)))),
+    h('tbody', null, tools.map((tool) => h('tr', null,
+      h('th', { scope: 'row' }, h('code', null, tool.name)),
+      h('td', null, h('span', { class: 'badge' }, tool.source), ' ', tool.toolkit),
+      h('td', null, tool.state, tool.reason && `: ${tool.reason}`),
+      h('td', null, tool.description))))));
 }
