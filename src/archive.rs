@@ -217,16 +217,18 @@ impl Archive {
         self.blocking(move |inner| inner.read(id)).await
     }
 
-    /// Finds the latest `most` conversations that have all words of a text, in questions or answers, whatever their
-    /// case. All are read for that, one search after the other; a search that nobody waits for any more ends.
+    /// Finds the first `most` of `listed` that have all words of a text, in questions or answers, whatever their
+    /// case; `in_memory` returns the turns of one that is not on disk. All are read for that, one search after the
+    /// other; a search that nobody waits for any more ends. One that cannot be read is left out.
     pub async fn find(
         &self,
         text: &str,
-        (principal, most): (Option<&Principal>, usize),
+        (listed, most): (Vec<Summary>, usize),
+        in_memory: impl Fn(ConversationId) -> Vec<KeptTurn> + Send + 'static,
     ) -> Result<Vec<Found>, ArchiveError> {
         let turn = Arc::clone(&self.inner.searching).acquire_owned().await;
         let turn = turn.map_err(|_| ArchiveError::Stopping)?;
-        let (text, listed) = (text.to_owned(), self.list(principal));
+        let text = text.to_owned();
         let left = CancellationToken::new();
         let _left = left.clone().drop_guard();
         self.blocking(move |inner| {
@@ -236,8 +238,15 @@ impl Archive {
                 if left.is_cancelled() || found.len() == most {
                     break;
                 }
-                let conversation = inner.read(summary.id)?;
-                found.extend(conversation.and_then(|one| find::found(one, &words)));
+                let conversation = match inner.read(summary.id) {
+                    Ok(Some(conversation)) => conversation,
+                    Ok(None) => Conversation { turns: in_memory(summary.id), summary },
+                    Err(error) => {
+                        warn!(%error, "a conversation cannot be searched");
+                        continue;
+                    }
+                };
+                found.extend(find::found(conversation, &words));
             }
             drop(turn);
             Ok(found)

@@ -9,6 +9,8 @@ import { go, link, onRoute, route } from './router.js';
 import { changed, on, poll, refreshRepositories } from './state.js';
 
 const WAIT_MS = 200;
+/** So many conversations are listed, and so many more each time that one asks for more. */
+const PAGE = 100;
 const OFTEN_MS = 3000;
 const SELDOM_MS = 30000;
 
@@ -24,22 +26,26 @@ export function startSide() {
   const note = h('div', { class: 'note' });
   const failed = h('div');
   const clear = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => deleteAll(failed) }, 'Delete all');
+  let limit = PAGE;
+  const more = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => showMore() }, 'Show more');
   fill(side,
     h('p', { class: 'row' }, h('a', { href: '#/', class: 'button' }, 'New question')),
     h('section', null, h('h2', null, 'Conversations'), search, conversations, note,
-      h('p', { class: 'row end' }, clear), failed),
+      h('p', { class: 'row' }, more, h('span', { class: 'grow' }), clear), failed),
     h('section', null, h('h2', null, 'Repositories'), repositories,
       h('p', { class: 'row' }, h('a', { href: link(['repositories'], { add: 1 }) }, 'Add a folder'))));
 
   const showConversations = async () => {
     const words = search.value.trim();
-    const found = await get(address('/conversations', { q: words, limit: 200 }));
-    if (words !== search.value.trim()) {
+    const asked = limit;
+    const found = await get(address('/conversations', { q: words, limit: asked }));
+    if (words !== search.value.trim() || asked !== limit) {
       return SELDOM_MS;
     }
     changed('listed', found.conversations);
     const items = found.conversations.map(conversation);
     keepFocus(conversations, items);
+    more.hidden = !found.more;
     clear.hidden = items.length === 0 || words !== '';
     fill(note, found.kept === 0 && h('p', null, 'The server keeps none on disk.'),
       items.length === 0 && h('p', null, words === '' ? 'None yet. Ask a question.' : 'None has these words.'));
@@ -51,8 +57,16 @@ export function startSide() {
     }
     throw error;
   }));
+  /** The button goes with the last of them, and the focus goes to the first that is new. */
+  const showMore = async () => {
+    const shown = conversations.children.length;
+    limit += PAGE;
+    await refresh();
+    conversations.children[shown]?.querySelector('a').focus();
+  };
   let timer = null;
   search.addEventListener('input', () => {
+    limit = PAGE;
     clearTimeout(timer);
     timer = setTimeout(refresh, WAIT_MS);
   });

@@ -27,7 +27,7 @@ use crate::{
 
 /// How many conversations are listed.
 const DEFAULT_LIMIT: usize = 100;
-const MAX_LIMIT: usize = 200;
+const MAX_LIMIT: usize = 10_000;
 
 /// What may stand in the query of an address.
 #[derive(Default)]
@@ -87,15 +87,21 @@ pub(super) async fn list(
     let turns = &services.turns;
     let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT);
     let words = parameters.words.filter(|words| !words.trim().is_empty());
+    let mut listed = turns.archive().list(principal);
+    listed.extend(unkept(turns, principal, &listed));
+    listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
     let found: Vec<(Summary, Option<String>)> = if let Some(words) = words {
-        let found = turns.archive().find(&words, (principal, limit)).await?;
+        let lives = turns.of(principal);
+        let in_memory = move |id: ConversationId| {
+            lives.iter().filter(|live| live.summary().id == id).map(|live| live.kept()).collect()
+        };
+        // One more than is listed says that there are more.
+        let found = turns.archive().find(&words, (listed, limit + 1), in_memory).await?;
         found.into_iter().map(|found| (found.summary, Some(found.excerpt))).collect()
     } else {
-        let mut listed = turns.archive().list(principal);
-        listed.extend(unkept(turns, principal, &listed));
-        listed.sort_by_key(|one| (std::cmp::Reverse(one.updated_at), one.id));
         listed.into_iter().map(|summary| (summary, None)).collect()
     };
+    let more = found.len() > limit;
     let running: HashMap<ConversationId, TurnId> = turns
         .of(principal)
         .into_iter()
@@ -110,7 +116,7 @@ pub(super) async fn list(
     };
     let conversations = found.into_iter().take(limit).map(listed).collect();
     let kept = turns.archive().most();
-    Ok(reply::json(StatusCode::OK, &Conversations { conversations, kept }))
+    Ok(reply::json(StatusCode::OK, &Conversations { conversations, more, kept }))
 }
 
 /// Returns the conversations of turns in memory that are not on disk.

@@ -43,6 +43,8 @@ pub struct Asked {
 pub struct Conversations {
     /// The latest first.
     pub conversations: Vec<ListedConversation>,
+    /// Whether there are more than `limit`.
+    pub more: bool,
     /// How many are kept at most.
     pub kept: usize,
 }

@@ -1,6 +1,9 @@
 //! The conversations on the page, in a real browser: listed, searched, continued, exported and deleted.
 
+use std::{fs, os::unix::fs::PermissionsExt};
+
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::{
     listeners::Listeners,
@@ -9,6 +12,7 @@ use crate::{
     support::{
         browser::Page,
         model::{Model, Reply as Said, says},
+        process::fresh,
     },
     wire::get,
 };
@@ -123,5 +127,44 @@ async fn where_none_are_kept_the_page_says_so() {
     ask(&page, "One?").await;
     ended(&page, 1).await;
     listed(&page, &["One?"]).await;
+    page.is_faultless().await;
+}
+
+#[tokio::test]
+async fn conversations_beyond_the_first_hundred_are_listed_when_they_are_asked_for() {
+    let data = fresh();
+    let folder = data.path().join("conversations");
+    fs::create_dir(&folder).unwrap();
+    for number in 1..=230_u32 {
+        let (id, turn) = (Uuid::from_u128(number.into()), Uuid::from_u128((1000 + number).into()));
+        let about = json!({
+            "id": id, "title": format!("Question {number}"), "createdAt": number, "updatedAt": number, "turns": [turn],
+        });
+        let turn = json!({
+            "id": turn, "question": format!("Question {number}"), "askedAt": number, "endedAt": number,
+            "state": "answered", "modelId": "mock-model", "frames": [],
+        });
+        let file = folder.join(format!("{id}.jsonl"));
+        fs::write(&file, format!("{about}\n{turn}\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let path = data.path().display().to_string();
+    let settings = [("DATA_DIR", path.as_str()), ("CONVERSATIONS_KEPT", "300")];
+    let server = Listeners::start_with(&settings).await;
+    let (_browser, page) = open(&server).await;
+    let listed = format!("document.querySelectorAll('{TITLES}').length");
+    page.wait(&format!("{listed} === 100"), "the first").await;
+    looks_right(&page, "conversations-more").await;
+    page.click_text("button", "Show more").await;
+    page.wait(&format!("{listed} === 200"), "more").await;
+    page.wait("document.activeElement.innerText.startsWith('Question 130')", "the focus").await;
+    // What is read by the clock lists as many.
+    page.eval::<()>("void document.dispatchEvent(new Event('visibilitychange'))").await;
+    page.click_text("button", "Show more").await;
+    page.wait(&format!("{listed} === 230"), "all").await;
+    assert!(!page.names("button").await.contains(&"Show more".to_owned()));
+    page.fill("#find-conversation", "question").await;
+    page.wait(&format!("{listed} === 100"), "the first that were found").await;
+    page.sees("Show more").await;
     page.is_faultless().await;
 }

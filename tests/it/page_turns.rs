@@ -228,18 +228,30 @@ async fn conversations_are_listed_searched_and_removed() {
     let both = ["And pears?", "How are apples sorted?"];
     assert_eq!(titles(listed(&server, "").await), both);
     assert_eq!(titles(listed(&server, "?limit=1").await), both[..1]);
+    for (query, more) in [("limit=1", true), ("limit=2", false), ("q=sorted&limit=1", true)] {
+        let reply = get(server.main, &format!("/conversations?{query}")).await.json();
+        assert_eq!(reply["more"], more, "{query}");
+    }
     assert_eq!(titles(listed(&server, "?q=SORTED").await), both);
     assert_eq!(titles(listed(&server, "?q=%C3%84PFEL+how").await), both[1..]);
     assert!(listed(&server, "?q=plums").await.is_empty());
     let found = &listed(&server, "?q=weight").await[0];
     assert_eq!(found["excerpt"], "Äpfel are sorted by weight.");
-    for query in ["limit=0", "limit=201", "limit=x", "sort=up"] {
+    for query in ["limit=0", "limit=10001", "limit=x", "sort=up"] {
         assert_eq!(
             get(server.main, &format!("/conversations?{query}")).await.status,
             400,
             "{query}"
         );
     }
+    // One that cannot be read hides no other.
+    let (file, aside) = (data.path().join("conversations"), data.path().join("aside"));
+    let file = file.join(format!("{}.jsonl", ids[1]));
+    fs::rename(&file, &aside).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert_eq!(titles(listed(&server, "?q=sorted").await), both[1..]);
+    fs::remove_dir(&file).unwrap();
+    fs::rename(&aside, &file).unwrap();
     let path = format!("/conversations/{}", ids[0]);
     assert_eq!(request(server.main, "DELETE", &path, &[], "").await.status, 415);
     assert_eq!(delete(&server, &path).await.json(), json!({ "deleted": ids[0] }));
@@ -420,6 +432,10 @@ async fn where_none_is_kept_a_conversation_is_there_while_its_turns_are_in_memor
     watch(&server, &second).await;
     let list = listed(&server, "").await;
     assert_eq!((list.len(), &list[0]["title"], &list[0]["turns"]), (1, &json!("One?"), &json!(2)));
+    // What is listed is found, too.
+    let found = listed(&server, "?q=TWO+one").await;
+    assert_eq!((found.len(), &found[0]["excerpt"]), (1, &json!("Two?")));
+    assert!(listed(&server, "?q=three").await.is_empty());
     let whole = get(server.main, &format!("/conversations/{conversation}")).await.json();
     assert_eq!(whole["turns"].as_array().unwrap().len(), 2);
     assert!(!server.folder.path().join("data/conversations").is_dir());
