@@ -261,6 +261,8 @@ async fn a_map_shows_the_folders_and_the_files_of_an_answer() {
     let areas = "[...document.querySelectorAll('svg.treemap a')].map(one => one.getAttribute('aria-label'))";
     let areas: Vec<String> = page.eval(areas).await;
     assert!(areas[0].starts_with("src, 2 files") && areas[0].contains("cited"), "{areas:?}");
+    let figures = "getComputedStyle(document.querySelector('svg.treemap text')).fontVariantNumeric";
+    assert_eq!(page.eval::<String>(figures).await, "tabular-nums");
     looks_right(&page, "map").await;
     page.click("svg.treemap a").await;
     page.wait("location.hash.includes('folder=src')", "the folder").await;

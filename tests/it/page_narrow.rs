@@ -126,3 +126,35 @@ async fn between_a_phone_and_a_wide_window_the_source_takes_the_place_of_the_ans
     }
     page.is_faultless().await;
 }
+
+#[tokio::test]
+async fn lines_of_text_have_at_most_seventy_five_characters() {
+    let (_model, _server, _browser, page) = answered().await;
+    page.size(1900, 900).await;
+    page.eval::<()>(
+        "void import('/page/notice.js').then(({ problem }) => document.querySelector('.turn').append(problem({
+            code: 'TURN_FAILED', message: 'the model did not answer and said nothing of why it did not, which is as long as such messages get' })))",
+    )
+    .await;
+    page.wait("document.querySelector('.problem')", "a problem").await;
+    let longest =
+        "(selector => Math.max(...[...document.querySelectorAll(selector)].flatMap(one => {
+        const walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+        const lines = new Map();
+        const range = document.createRange();
+        for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+            for (let at = 0; at < node.length; at += 1) {
+                range.setStart(node, at);
+                range.setEnd(node, at + 1);
+                const { top } = range.getBoundingClientRect();
+                lines.set(top, (lines.get(top) ?? 0) + 1);
+            }
+        }
+        return [...lines.values()];
+    })))";
+    for selector in [".question", ".answer", ".problem", "main p.about"] {
+        let letters = page.eval::<u32>(&format!("{longest}('{selector}')")).await;
+        assert!((10..=75).contains(&letters), "{selector}: {letters}");
+    }
+    page.is_faultless().await;
+}
