@@ -30,6 +30,12 @@ const NEXT = {
   TURN_TIMED_OUT: ['Ask for less at once, or raise CODEX_TURN_TIMEOUT_SECS.'],
   TURN_FAILED: ['See the log of the server, then ask again.'],
   ROUTE_NOT_FOUND: ['This server is of another version than the page. Reload the page.'],
+  VALIDATION_FAILED: ['Change what the message names, then try again.'],
+  BAD_REQUEST: ['Reload the page, then try again.'],
+  INVALID_JSON: ['Reload the page, then try again.'],
+  UNSUPPORTED_MEDIA_TYPE: ['Reload the page, then try again.'],
+  METHOD_NOT_ALLOWED: ['This server is of another version than the page. Reload the page.'],
+  BODY_TOO_LARGE: ['Shorten the text, then try again.'],
   INTERNAL: ['The log of the server has the details.'],
 };
 

@@ -1,12 +1,19 @@
 //! The files of the page: how they are sent, to whom, and what a page of another site gets of the server.
 
-use std::io::Read;
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
+use serde_json::json;
 
 use crate::{
     listeners::Listeners,
+    page_browser::note,
     support::process::http,
     wire::{Reply, get, request},
 };
@@ -201,4 +208,65 @@ async fn an_origin_that_is_allowed_may_be_of_another_site() {
         let reply = request(server.main, "GET", "/ingest/roots", &named, "").await;
         assert_eq!(reply.status, wanted, "{origin}");
     }
+}
+
+fn assets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/page")
+}
+
+#[tokio::test]
+async fn all_files_of_the_page_together_are_small() {
+    let server = Listeners::start().await;
+    let (mut files, mut plain, mut packed) = (0, 0, 0);
+    for entry in fs::read_dir(assets()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let url = format!("http://{}/page/{name}", server.main);
+        let reply = http().get(url).header("accept-encoding", "gzip").send().await.unwrap();
+        assert_eq!(reply.status(), 200, "{name}");
+        packed += reply.bytes().await.unwrap().len();
+        plain += fs::metadata(assets().join(name)).unwrap().len();
+        files += 1;
+    }
+    note("all files: how many, their bytes, and as they are sent", &json!([files, plain, packed]));
+    assert!(packed < 150_000, "{packed} bytes");
+}
+
+/// Returns the files that scripts import before they run, theirs included.
+fn imported(scripts: &[&str]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut next: Vec<String> = scripts.iter().map(|name| (*name).to_owned()).collect();
+    while let Some(name) = next.pop() {
+        let text = fs::read_to_string(assets().join(&name)).unwrap();
+        let from = text.split("from './").skip(1);
+        next.extend(from.map(|rest| rest.split('\'').next().unwrap().to_owned()));
+        next.retain(|name| !found.contains(name));
+        found.insert(name);
+    }
+    found
+}
+
+#[test]
+fn the_first_view_waits_for_no_script_that_another_one_names() {
+    let page = fs::read_to_string(assets().join("index.html")).unwrap();
+    let preloaded = page.split("modulepreload\" href=\"/page/").skip(1);
+    let mut preloaded: BTreeSet<String> =
+        preloaded.map(|rest| rest.split('"').next().unwrap().to_owned()).collect();
+    assert!(preloaded.insert("main.js".to_owned()), "it is named as the script of the page");
+    assert_eq!(preloaded, imported(&["main.js", "ask.js"]));
+}
+
+#[test]
+fn the_page_says_the_next_step_for_every_error_that_it_may_get() {
+    let next = fs::read_to_string(assets().join("notice.js")).unwrap();
+    let codes = ["src/error.rs", "src/net/error.rs"]
+        .map(|path| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap());
+    let codes = codes.concat();
+    let codes = codes.split("=> \"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let codes = codes.filter(|code| code.bytes().all(|c| c.is_ascii_uppercase() || c == b'_'));
+    // The page makes no tokens, and opens no WebSocket.
+    let is_met = |code: &&str| !code.starts_with("TOKEN_") && *code != "UPGRADE_REQUIRED";
+    let mut missing: Vec<&str> = codes.filter(is_met).collect();
+    assert!(missing.len() > 30, "{missing:?}");
+    missing.retain(|code| !next.contains(&format!("\n  {code}: [")));
+    assert_eq!(missing, <[&str; 0]>::default());
 }
