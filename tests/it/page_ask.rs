@@ -88,8 +88,15 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     page.sees("Where the last search looked").await;
     assert_eq!(page.texts("#files .path").await, ["src/parse.rs"]);
     looks_right(&page, "running").await;
+    // Steps are spoken as they come, and the end; nothing of it is spoken once more.
+    let log = "document.querySelector('.steps [role=log]').getAttribute('aria-live')";
+    assert_eq!(page.eval::<String>(log).await, "polite");
+    let spoken = "document.querySelector('#announcement[role=status][aria-live=polite]').innerText";
     finish.notify_one();
     ended(&page, 1).await;
+    page.wait(&format!("{spoken} === 'The answer is there'"), "what is spoken").await;
+    assert_eq!(page.eval::<String>(log).await, "off");
+    assert_eq!(page.names("complementary").await, ["Evidence"]);
     assert_eq!(
         page.text(".answer").await.trim(),
         "It is parse_config (src/parse.rs:1-4), not another."

@@ -87,7 +87,8 @@ async fn conversations_are_listed_searched_continued_and_deleted() {
     page.click_text("button", "Export JSON").await;
     page.wait("document.querySelector('#main [role=alert]')", "what is wrong").await;
     page.click_text("button", "Delete all").await;
-    page.wait("document.querySelector('dialog[open]')", "the dialog").await;
+    page.sees("Delete all conversations?").await;
+    looks_right(&page, "delete-all").await;
     page.click("dialog .danger").await;
     page.wait("document.querySelector('#side [role=alert]')", "what is wrong").await;
     page.eval::<()>("void (globalThis.fetch = fetched)").await;

@@ -8,7 +8,7 @@ use url::Url;
 use crate::{
     listeners::Listeners,
     page_ask::{ask, ended},
-    page_browser::open,
+    page_browser::{looks_right, open},
     support::{
         browser::Page,
         model::{Model, Reply as Said, says, searches, thinks},
@@ -186,4 +186,47 @@ async fn markup_of_tools_and_their_faults_stays_text() {
     page.screenshot("hostile-tools").await;
     let echoed = format!("Echo: {message}");
     is_inert(&page, &[echoed.as_str(), SCRIPT, IMAGE]).await;
+}
+
+#[tokio::test]
+async fn long_names_stay_within_the_page() {
+    let long = "long_name_without_any_place_to_break_it".repeat(5);
+    let name = "RepositoryWithoutAnyPlaceToBreakItsName".repeat(4);
+    let answer = format!(
+        "It is `{long}` in src/{long}.rs:1-2, **{long}**.\n\n| {long} | b |\n|---|---|\n| c | {long} |"
+    );
+    let model = Model::replay([
+        Said::Items(vec![thinks(&format!("{long} {IMAGE}")), searches(&long)]),
+        Said::Items(vec![says(&answer)]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    let code = format!("/// {SCRIPT} {long}\npub fn {long}() {{}}\n");
+    server.write(&format!("{name}/src/{long}.rs"), &code);
+    server.write(&format!("{name}/{}/{long}.rs", IMAGE.replace('/', "")), &code);
+    server.ingest(&name, &format!("{SCRIPT}{long}")).await;
+    let (_browser, page) = open(&server).await;
+    ask(&page, &format!("{long} {IMAGE}?")).await;
+    ended(&page, 1).await;
+    page.click(".steps > summary").await;
+    page.click(".step.tool summary").await;
+    looks_right(&page, "long-answer").await;
+    page.hover("a.cite").await;
+    page.wait("document.querySelector('#preview').checkVisibility()", "the preview").await;
+    page.screenshot("long-preview").await;
+    page.click("a.cite").await;
+    page.wait("document.querySelector('#source .line')", "the lines").await;
+    looks_right(&page, "long-source").await;
+    for (view, seen) in [
+        (format!("search?q={long}"), ".result-code .code-line"),
+        ("repositories".to_owned(), ".card"),
+        (format!("repositories/{name}"), ".facts-list"),
+        (format!("map?repository={name}"), "svg.treemap"),
+    ] {
+        page.goto(&format!("http://{}/#/{view}", server.main)).await;
+        page.wait(&format!("document.querySelector('main {seen}')"), &view).await;
+        let kind: String = view.chars().take_while(char::is_ascii_lowercase).collect();
+        looks_right(&page, &format!("long-{kind}-{}", seen.len())).await;
+    }
+    page.is_faultless().await;
 }

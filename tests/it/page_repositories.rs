@@ -9,9 +9,9 @@ use crate::{
     listeners::Listeners,
     page_browser::{looks_right, open},
     support::{
-        browser::Page,
+        browser::{Browser, Page},
         embeddings::{Embeddings, Reply},
-        process::fresh,
+        process::{Program, fresh},
     },
     wire::get,
 };
@@ -129,6 +129,7 @@ async fn is_looked_after(server: &Listeners, page: &Page) {
     looks_right(page, "repository").await;
     page.click_text("button", "Embed again").await;
     page.sees("Embed shop again?").await;
+    looks_right(page, "embed-again").await;
     page.click("dialog .danger").await;
     page.wait(
         "document.querySelector('.run')?.innerText.includes('Completed')",
@@ -137,6 +138,7 @@ async fn is_looked_after(server: &Listeners, page: &Page) {
     .await;
     page.click_text("button", "Remove").await;
     page.sees("Remove shop?").await;
+    looks_right(page, "remove").await;
     page.press("Escape").await;
     page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
     assert_eq!(roots(server).await.len(), 1);
@@ -216,4 +218,35 @@ async fn a_folder_that_cannot_be_indexed_is_refused_with_the_reason() {
     let faults = page.faults().await;
     assert!(faults.iter().all(|fault| fault.contains("the server responded with")), "{faults:?}");
     assert!(roots(&server).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_repository_says_whether_it_is_watched_and_how_large_it_is() {
+    let (data, place) = (fresh(), fresh());
+    let demo = place.path().canonicalize().unwrap().join("demo");
+    fs::create_dir(&demo).unwrap();
+    fs::write(demo.join("a.rs"), "pub fn a() {}\n").unwrap();
+    let settings = [("CODEX_BIN", "/nonexistent/codex"), ("WATCH", "true")];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let program = Program::serve(data.path(), &[&demo], &settings).await;
+    let browser = Browser::start().await;
+    let page = browser.page(&program.main).await;
+    let fact = |name: &str| {
+        format!(
+            "[...document.querySelectorAll('.facts-list dt')].find(one => one.innerText === '{name}')?.nextSibling.innerText"
+        )
+    };
+    page.until("that it is watched", async || {
+        page.goto(&format!("{}/#/status", program.main)).await;
+        page.goto(&format!("{}/#/repositories/demo", program.main)).await;
+        page.wait("document.querySelector('.facts-list')", "the facts").await;
+        let watching = page.eval::<String>(&fact("Watching")).await;
+        if watching == "Changes are indexed as they happen" { Ok(()) } else { Err(watching) }
+    })
+    .await;
+    let size = page.eval::<String>(&fact("Size on disk")).await;
+    assert!(size.ends_with("KB") || size.ends_with("bytes") || size.ends_with("MB"), "{size}");
+    looks_right(&page, "watched").await;
+    page.is_faultless().await;
+    assert!(program.terminate().await.success());
 }
