@@ -27,11 +27,11 @@ export function startSide() {
   const failed = h('div');
   const clear = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => deleteAll(failed) }, 'Delete all');
   let limit = PAGE;
-  const more = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => showMore() }, 'Show more');
+  const more = h('button', { type: 'button', class: 'plain more', hidden: true, onclick: () => showMore() }, 'Show more');
   fill(side,
     h('p', { class: 'row' }, h('a', { href: '#/', class: 'button' }, 'New question')),
     h('section', null, h('h2', null, 'Conversations'), search, conversations, note,
-      h('p', { class: 'row' }, more, h('span', { class: 'grow' }), clear), failed),
+      h('p', { class: 'row end' }, more, clear), failed),
     h('section', null, h('h2', null, 'Repositories'), repositories,
       h('p', { class: 'row' }, h('a', { href: link(['repositories'], { add: 1 }) }, 'Add a folder'))));
 

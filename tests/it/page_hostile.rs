@@ -228,5 +228,14 @@ async fn long_names_stay_within_the_page() {
         let kind: String = view.chars().take_while(char::is_ascii_lowercase).collect();
         looks_right(&page, &format!("long-{kind}-{}", seen.len())).await;
     }
+    // The choice of a repository leaves room for the words.
+    for view in ["#/search", "#/"] {
+        page.goto(&format!("http://{}/{view}", server.main)).await;
+        page.wait("document.querySelectorAll('select')[0]?.options.length === 2", "the names")
+            .await;
+        let width = "document.querySelector('[data-field]').getBoundingClientRect().width";
+        assert!(page.eval::<f64>(width).await > 400.0, "{view}");
+        assert!(page.eval::<bool>("document.querySelector('select').offsetWidth <= 192").await);
+    }
     page.is_faultless().await;
 }
