@@ -1,6 +1,6 @@
 // Repositories: all of them, or one with its languages, its last run and what was skipped.
 
-import { count, counted, time } from './format.js';
+import { counted, time } from './format.js';
 import { addFolder } from './folders.js';
 import { fill, h, renew } from './h.js';
 import { empty, problem, waiting } from './notice.js';
@@ -89,7 +89,7 @@ class Card {
         h('span', { class: isFailed ? 'state-word bad' : 'about' }, root.runId ? 'Being indexed' : stateInWords(root.state))),
       h('p', { class: 'path' }, root.path),
       root.description && h('p', null, root.description),
-      h('p', { class: 'about' }, `${counted(root.counts.files, 'file')} · ${count(root.counts.chunks)} chunks · indexed `,
+      h('p', { class: 'about' }, `${counted(root.counts.files, 'file')} · ${counted(root.counts.chunks, 'chunk')} · indexed `,
         time(root.lastIngestAt)),
       isFailed && problem({ message: root.lastError }, undefined, { isQuiet: true })]);
     if (root.runId && root.runId !== this.run) {

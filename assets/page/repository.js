@@ -94,7 +94,7 @@ function languages(all) {
       const bar = h('span', { class: 'bar-line' });
       bar.style.width = `${(100 * chunks) / most}%`;
       return h('li', null, h('span', null, language ?? 'no language'), bar,
-        h('span', { class: 'about' }, `${counted(files, 'file')} · ${count(chunks)} chunks`));
+        h('span', { class: 'about' }, `${counted(files, 'file')} · ${counted(chunks, 'chunk')}`));
     })));
 }
 
