@@ -130,9 +130,8 @@ mod tests {
         assert!(!is_time_for_roots(r#"{"method":"notifications/cancelled"}"#));
         let asked: Value = serde_json::from_str(&ask_for_roots()).unwrap();
         let roots_of = |message: &Value| roots(&message.to_string());
-        let answer = |listed: Value| {
-            roots_of(&json!({ "id": asked["id"], "result": { "roots": listed } }))
-        };
+        let answer =
+            |listed: Value| roots_of(&json!({ "id": asked["id"], "result": { "roots": listed } }));
         let listed =
             json!([{ "uri": "file:///a%20b" }, { "uri": "https://c" }, { "uri": "file:///d" }]);
         assert_eq!(answer(listed), Some(vec!["/a b".into(), "/d".into()]));

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
-    support::process::run,
+    support::{
+        model::{Item, Model, Reply as Turn, says},
+        process::run,
+    },
     trees::{commit_all, git},
     wire::{Reply, post, rpc},
 };
@@ -27,6 +30,11 @@ fn new() -> String {
 /// A repository with a tag of an older commit, both indexed, and much that is the same in both.
 async fn scene() -> Listeners {
     let server = Listeners::start().await;
+    fill(&server).await;
+    server
+}
+
+async fn fill(server: &Listeners) {
     let mut alike = String::new();
     for number in 0..150 {
         let says = format!("Tries a request of kind {number} again when it fails");
@@ -54,7 +62,6 @@ async fn scene() -> Listeners {
         server.ended(started.json()["runId"].as_str().unwrap()).await;
     }
     server.ingest_demo().await;
-    server
 }
 
 async fn find(server: &Listeners, body: Value) -> Reply {
@@ -100,6 +107,28 @@ async fn only_what_differs_is_found_old_before_new() {
     assert!(shown(&found).is_empty());
     let notice = "no difference that fits the query was found between `app@v1` and `app@same`";
     assert_eq!(found["notice"], notice);
+}
+
+#[tokio::test]
+async fn what_changed_since_a_release_is_answered_from_what_differs() {
+    let compares = json!({ "query": QUERY, "between": ["app@v1", "app"] });
+    let answer = "It waits longer now: `retry.rs:18` calls `back_off`.";
+    let model = Model::replay([
+        Turn::Items(vec![Item::Searches(compares)]),
+        Turn::Items(vec![says(answer)]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    fill(&server).await;
+    let body = json!({ "question": "What changed in how retries work since v1?" });
+    let reply = post(server.main, "/chat", &body.to_string()).await;
+    assert!(reply.body.contains("It waits longer now"), "{reply:?}");
+    let input = model.latest();
+    for part in ["`retry` (only in app@v1)", "`back_off` (only in app)", "repeat();", "back_off();"]
+    {
+        assert!(input.contains(part), "{part}: {input}");
+    }
+    assert!(!input.contains("alike.rs"), "{input}");
 }
 
 #[tokio::test]
