@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     store_damage::{aside, next},
     support::process::{Environment, Program, crate_source, fresh},
+    trees::{commit_all, git},
 };
 
 /// How many times the server is killed; 50 when this was last run for all.
@@ -38,8 +39,9 @@ fn without_codex(watches: bool) -> Environment {
 
 /// Changes some files, makes one and removes one.
 fn edit(tree: &Path, state: &mut u64, round: u64) {
+    let files = fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> =
-        fs::read_dir(tree).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
     files.sort();
     for _ in 0..4 {
         let file = &files[usize::try_from(next(state)).unwrap_or_default() % files.len()];
@@ -105,9 +107,22 @@ async fn ready(deed: &str, data: &Path, edit: impl FnOnce()) -> Program {
     server
 }
 
-/// What somebody sees of both repositories: how much there is, and what is found.
-async fn look(server: &Program) -> (Value, Vec<Vec<Value>>) {
-    let mut seen = vec![server.read("/health").await["store"]["chunks"].clone()];
+/// How the two folders that are indexed belong together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folders {
+    /// Not at all.
+    Apart,
+    /// They are worktrees of one repository.
+    Worktrees,
+}
+
+/// What somebody sees of both folders: how much there is, and what is found.
+async fn look(server: &Program, folders: Folders) -> (Value, Vec<Vec<Value>>) {
+    let mut seen = Vec::new();
+    // What worktrees had before is kept for a while.
+    if folders == Folders::Apart {
+        seen.push(server.read("/health").await["store"]["chunks"].clone());
+    }
     let roots = server.read("/ingest/roots").await;
     for root in roots["roots"].as_array().unwrap() {
         let counts = &root["counts"];
@@ -127,9 +142,9 @@ async fn look(server: &Program) -> (Value, Vec<Vec<Value>>) {
 /// Compares two servers. Deleted chunks count in how rare a word is until their segment is rebuilt, so
 /// that what is about as good may change places, and another chunk of a file be its first: all after
 /// that count much less.
-async fn compare(server: &Program, fresh: &Program, what: &str) {
+async fn compare(server: &Program, fresh: &Program, folders: Folders, what: &str) {
     let ((counts, answers), (fresh_counts, fresh_answers)) =
-        (look(server).await, look(fresh).await);
+        (look(server, folders).await, look(fresh, folders).await);
     assert_eq!(counts, fresh_counts, "{what}");
     let is_of = |hit: &Value, other: &Value| (&hit[0], &hit[1]) == (&other[0], &other[1]);
     for (one, other) in answers.iter().zip(&fresh_answers) {
@@ -146,18 +161,32 @@ async fn compare(server: &Program, fresh: &Program, what: &str) {
 
 #[tokio::test]
 async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
-    let kills = number(KILLS).unwrap_or(8);
+    killed(number(KILLS).unwrap_or(8), Folders::Apart).await;
+}
+
+#[tokio::test]
+async fn worktrees_hold_what_a_fresh_index_of_them_holds_whenever_their_server_is_killed() {
+    killed(number(KILLS).unwrap_or(4), Folders::Worktrees).await;
+}
+
+async fn killed(kills: u64, folders: Folders) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let seed = number(SEED).unwrap_or(now);
     let mut state = seed;
     let (data, folder) = (fresh(), fresh());
     let (tree, calm) = (folder.path().join("tree"), folder.path().join("calm"));
-    fs::create_dir(&tree).unwrap();
+    fs::create_dir(&calm).unwrap();
+    fs::write(calm.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
+    match folders {
+        Folders::Apart => fs::create_dir(&tree).unwrap(),
+        Folders::Worktrees => {
+            commit_all(&calm, "Begin");
+            git(&calm, &["worktree", "add", "--quiet", "--detach", "../tree"]);
+        }
+    }
     for entry in fs::read_dir(crate_source("ignore").await.join("src")).unwrap().flatten() {
         fs::copy(entry.path(), tree.join(entry.file_name())).unwrap();
     }
-    fs::create_dir(&calm).unwrap();
-    fs::write(calm.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
     let first = Program::serve(data.path(), &[&tree, &calm], &without_codex(false)).await;
     first.kill().await;
     // How long each takes, so that the kills are spread over all of it.
@@ -204,7 +233,7 @@ async fn a_server_killed_at_any_moment_ends_with_what_a_fresh_index_holds() {
         if round % 4 == 3 || round + 1 == kills {
             let other = fresh();
             let fresh = Program::serve(other.path(), &[&tree, &calm], &without_codex(false)).await;
-            compare(&server, &fresh, &what).await;
+            compare(&server, &fresh, folders, &what).await;
             fresh.kill().await;
         }
         server.kill().await;
