@@ -320,9 +320,12 @@ impl VectorStore for Trees {
     ) -> BoxFuture<'_, Result<Vec<Stored>, StoreError>> {
         async move {
             let limit = limit.min(MAX_PAGE);
-            if let Some(root) = of {
+            let family = self.inner.family().await?;
+            let owner = of.map(|root| family.owner(root));
+            if let (Some(root), Some(owner)) = (of, owner)
+                && 1 < family.of(owner).count()
+            {
                 // Those of other trees may be very many more.
-                let owner = self.inner.family().await?.owner(root);
                 let mut ids = self.ids(root, owner).await?;
                 ids.sort_unstable();
                 ids.retain(|id| after.is_none_or(|after| after < *id));
@@ -333,10 +336,10 @@ impl VectorStore for Trees {
             }
             let (mut all, mut after) = (Vec::new(), after);
             while all.len() < limit {
-                let page = self.inner.engine.chunks(None, after, limit).await?;
+                let page = self.inner.engine.chunks(owner, after, limit).await?;
                 let is_last = page.len() < limit;
                 after = page.last().map(|stored| stored.id);
-                all.extend(self.seen(None, page).await?);
+                all.extend(self.seen(of, page).await?);
                 if is_last {
                     break;
                 }
