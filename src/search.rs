@@ -254,7 +254,6 @@ impl Search {
             weigh(&mut terms, &STOP_WORDS.join(" "), 1.0 - self.weights.stop_word_discount);
         }
         let Some(root) = root else { return Ok(terms) };
-        weigh(&mut terms, &intent.own_name, 1.0 - self.weights.own_name_discount);
         let exponent = self.weights.repository_idf;
         self.scopes.weigh(&mut terms, (root, roots), self.store.as_ref(), exponent).await?;
         Ok(terms)

@@ -23,11 +23,10 @@ const FEATURES: [Feature; 14] = [
     ("purpose of questions", |it| it.purpose = 0.0),
 ];
 /// What the lists of neighbours themselves depend on.
-const LISTS: [Feature; 5] = [
+const LISTS: [Feature; 4] = [
     ("dense", |it| (it.dense, it.dense_by_name) = (0.0, 0.0)),
     ("lexical", |it| (it.lexical, it.lexical_by_name) = (0.0, 0.0)),
     ("discount of stop words", |it| it.stop_word_discount = 0.0),
-    ("discount of the own name", |it| it.own_name_discount = 0.0),
     ("idf of the repository", |it| it.repository_idf = 0.0),
 ];
 

@@ -36,8 +36,6 @@ pub(super) struct Intent {
     pub(super) words: HashSet<String>,
     /// Words that mean about what one of `words` does, in prose.
     pub(super) near: HashMap<String, Vec<NearWord>>,
-    /// Words of the query that name the repository searched.
-    pub(super) own_name: String,
     /// How much of the name of each root the query has, where several are searched.
     pub(super) roots: HashMap<RootId, f32>,
     /// What is asked for verbatim.
@@ -108,7 +106,6 @@ impl Intent {
             paths,
             words,
             near: HashMap::new(),
-            own_name: String::new(),
             roots: HashMap::new(),
             literals: Literals::of(query.trim()),
             purpose,
@@ -119,10 +116,8 @@ impl Intent {
     /// file of it from another, unless the query has nothing else.
     pub(super) fn within(mut self, query: &str, repository: &str) -> Self {
         let named: HashSet<String> = words(repository).collect();
-        let (own, others): (HashSet<String>, HashSet<String>) =
-            self.words.iter().cloned().partition(|word| named.contains(word));
+        let others: HashSet<String> = self.words.difference(&named).cloned().collect();
         if !others.is_empty() {
-            self.own_name = own.into_iter().collect::<Vec<String>>().join(" ");
             self.words = others;
         }
         if self.kind == Kind::Prose {
@@ -345,11 +340,8 @@ mod tests {
         let within = |query| Intent::of(query).within(query, "plug.board");
         let intent = within("how does plug-board parse headers");
         assert_eq!(intent.words, HashSet::from(["parse", "header"].map(str::to_owned)));
-        let mut own: Vec<&str> = intent.own_name.split(' ').collect();
-        own.sort_unstable();
-        assert_eq!(own, ["board", "plug"]);
         let alone = Intent::of("plug").within("plug", "plug");
-        assert_eq!((alone.words.len(), alone.own_name.as_str()), (1, ""));
+        assert_eq!(alone.words, HashSet::from(["plug".to_owned()]));
     }
 
     #[test]

@@ -20,9 +20,6 @@ pub struct Weights {
     /// lead to whatever is called `how`. They occur in comments, where code is described, and so keep
     /// some of their weight. +0.02 on questions.
     pub stop_word_discount: f32,
-    /// How much less words that name the repository searched count as terms: they occur all over it.
-    /// +0.005 on whole checkouts.
-    pub own_name_discount: f32,
     /// Exponent of the correction of a term's weight by how rare it is in the repository searched.
     /// +0.02 on the validation questions.
     pub repository_idf: f32,
@@ -83,7 +80,6 @@ impl Weights {
         lexical: 0.4,
         lexical_by_name: 0.65,
         stop_word_discount: 0.7,
-        own_name_discount: 0.9,
         repository_idf: 1.0,
         literal: 2.5,
         path: 3.0,
