@@ -6,7 +6,7 @@ use codeinfo::search::Weights;
 type Feature = (&'static str, fn(&mut Weights));
 
 /// Features of ranking, which a list of neighbours alone lacks.
-const FEATURES: [Feature; 14] = [
+const FEATURES: [Feature; 13] = [
     ("definition", |it| (it.definition, it.definition_by_name) = (0.0, 0.0)),
     ("coverage", |it| (it.coverage, it.coverage_of_long) = (0.0, 0.0)),
     ("coverage in long queries", |it| it.coverage_of_long = 0.0),
@@ -19,7 +19,6 @@ const FEATURES: [Feature; 14] = [
     ("roles", |it| it.roles = 0.0),
     ("names of repositories", |it| it.root_name = 0.0),
     ("discount per file in long queries", |it| it.per_file_discount_of_long = 0.0),
-    ("mentions", |it| it.mention = 0.0),
     ("purpose of questions", |it| it.purpose = 0.0),
 ];
 /// What the lists of neighbours themselves depend on.

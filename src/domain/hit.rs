@@ -69,7 +69,7 @@ pub struct Parts {
     pub verbatim: f32,
     /// What it loses by what its file is for, such as tests.
     pub role: f32,
-    /// What other results say of it: that they use it, or override it.
+    /// What other results say of it: that they override it.
     pub others: f32,
 }
 

@@ -12,7 +12,6 @@ mod asked_path;
 mod coverage;
 mod definition;
 mod literal;
-mod mentions;
 mod names;
 mod overrides;
 mod roles;
@@ -56,8 +55,6 @@ struct QueryWeights {
     names: f32,
     /// Factor applied to what the file adds for every chunk after the file's best one.
     further: f32,
-    /// How much a mention by one of the best chunks adds.
-    mention: f32,
     /// The most that a candidate can attain.
     attainable: f32,
 }
@@ -89,7 +86,6 @@ impl QueryWeights {
             file_agreement,
             names: share,
             further: (kept + back).min(1.0),
-            mention: weights.mention * (1.0 - intent.purpose.is_about_using),
             attainable: 1.0 + named + coverage + file + literal,
         }
     }
@@ -142,12 +138,7 @@ pub(super) fn rank(
     rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
     let rated = match intent.kind {
         Kind::Symbol => overrides::put_bases_first(rated, intent),
-        Kind::Path => rated,
-        Kind::Prose => {
-            mentions::raise(&mut rated, weights.mention, weights.attainable);
-            rated.sort_by(|a, b| a.candidate.best_first(&b.candidate));
-            rated
-        }
+        Kind::Path | Kind::Prose => rated,
     };
     let explained = |rated: Rated| rated.explained(&weights);
     let mut ranked: Vec<Candidate> = rated.into_iter().take(limit).map(explained).collect();

@@ -59,8 +59,6 @@ pub struct Weights {
     /// chunk of the right file may be it. Half of the discount, not all of it, so that one large file does
     /// not fill the list: +0.05 to +0.09 of the files that answer, and 0.02 fewer of their lines.
     pub per_file_discount_of_long: f32,
-    /// What one of the best chunks mentions and another alone defines. +0.01 on the validation questions.
-    pub mention: f32,
     /// Exponent of what the role of a file leaves of a score: tests, examples, generated code and
     /// documents rarely answer. +0.07 on whole checkouts, +0.1 on questions.
     pub roles: f32,
@@ -95,7 +93,6 @@ impl Weights {
         file_agreement_by_name: 0.6,
         per_file_discount: 0.8,
         per_file_discount_of_long: 0.4,
-        mention: 0.15,
         roles: 1.0,
         purpose: 1.0,
         root_name: 0.3,
