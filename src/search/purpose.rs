@@ -3,7 +3,7 @@
 //! tests things, too, and has functions that install and configure.
 //!
 //! The words were chosen on one half of `benches/questions/spots-dev.jsonl` and judged on the repositories
-//! of `spots-look.jsonl`.
+//! of `spots-look.jsonl`, which to them is not unseen: `benches/README.md` says so beside the figures.
 
 /// What a question is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
