@@ -6,13 +6,8 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     domain::{Root, RootId},
-    store::{MAX_PAGE, Scored, StoreError},
+    store::{Scored, StoreError},
 };
-
-/// How much more is read where too much is out of sight.
-const MORE: usize = 4;
-/// From so many on, what the tree has is read by itself.
-const MANY: usize = 2_000;
 
 /// What a search looks at.
 #[derive(Debug, Clone, Default)]
@@ -51,25 +46,18 @@ impl Sight {
         limit: usize,
         read: impl Fn(Option<RootId>, usize) -> BoxFuture<'a, Result<Vec<Scored>, StoreError>>,
     ) -> Result<Vec<Scored>, StoreError> {
-        let mut wanted = limit;
-        loop {
-            let found = read(self.only, wanted).await?;
-            let is_all = found.len() < wanted || MAX_PAGE <= wanted;
-            let mut seen: Vec<Scored> =
-                found.into_iter().filter_map(|one| self.seen(one)).collect();
-            if !is_all && seen.len() < limit && wanted < MANY {
-                wanted *= MORE;
-                continue;
-            }
-            if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < limit) {
-                let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
-                let of_tree = read(Some(*tree), limit).await?;
-                seen.extend(of_tree.into_iter().filter(|one| !known.contains(&one.id)));
-                seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
-            }
+        let found = read(self.only, limit).await?;
+        let (count, is_all) = (found.len(), found.len() < limit);
+        let mut seen: Vec<Scored> = found.into_iter().filter_map(|one| self.seen(one)).collect();
+        // What other trees have took the place of some of what this one has.
+        if let Some((tree, _)) = self.tree.as_ref().filter(|_| !is_all && seen.len() < count) {
+            let known: HashSet<_> = seen.iter().map(|one| one.id).collect();
+            let of_tree = read(Some(*tree), limit).await?;
+            seen.extend(of_tree.into_iter().filter(|one| !known.contains(&one.id)));
+            seen.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
             seen.truncate(limit);
-            return Ok(seen);
         }
+        Ok(seen)
     }
 
     /// Returns a chunk as the tree has it, unless only the other ones have it.

@@ -9,6 +9,7 @@
 //! the records of that are kept under [`RootId::former`], which no search looks at.
 
 mod family;
+mod ids;
 mod inner;
 mod view;
 
@@ -30,6 +31,7 @@ use crate::{
     domain::{ChunkRecord, FileRecord, Host, Root, RootId, Sparse},
     task::Tasks,
 };
+use ids::Ids;
 use inner::Inner;
 use view::View;
 
@@ -45,6 +47,7 @@ pub struct Trees {
     inner: Arc<Inner>,
     /// Held while a change is being made.
     order: Arc<Mutex<()>>,
+    ids: Ids,
     tasks: Tasks,
 }
 
@@ -53,7 +56,8 @@ impl Trees {
     /// each time.
     pub fn over(engine: Arc<dyn VectorStore>, is_shared: bool, tasks: Tasks) -> Self {
         let inner = Inner::over(engine, is_shared);
-        Self { inner: Arc::new(inner), order: Arc::default(), tasks }
+        let (order, ids) = Default::default();
+        Self { inner: Arc::new(inner), order, ids, tasks }
     }
 
     /// Makes a change, after those asked for before, to its end also when the caller goes away: what is known of
@@ -83,8 +87,9 @@ impl Trees {
         .boxed()
     }
 
-    /// Reads from the engine until enough of what it returns is of a root, or there is no more. Where a root has little of
-    /// what its repository has, its chunks alone are read from.
+    /// Reads from the engine until enough of what it returns is of a root, or there is no more. A root that has other
+    /// trees beside it is read by the ids of its chunks, where these are remembered, or where most of what was read is
+    /// not of it.
     async fn enough<F, G>(
         &self,
         of: Option<RootId>,
@@ -104,9 +109,10 @@ impl Trees {
             let before = self.inner.views.changes(of);
             let mut found = None;
             if let (Some(root), Some(owner)) = (of, owner)
-                && MANY.max(limit) < wanted
+                && (MANY.max(limit) < wanted || Ids::are_kept(&self.inner, owner).await?)
             {
-                let ids = Arc::new(self.ids(root, owner).await?.into_iter().collect());
+                let parts = (self.inner.as_ref(), &self.tasks);
+                let ids = self.ids.of(parts, (root, owner), before).await?;
                 found = read_among(Among { owner, ids }, limit).await?;
             }
             let (found, is_all) = if let Some(found) = found {
@@ -128,20 +134,6 @@ impl Trees {
             }
             wanted = (wanted * MORE).min(MAX_PAGE);
         }
-    }
-
-    /// Returns the ids of all chunks of a root.
-    async fn ids(&self, root: RootId, owner: RootId) -> Result<Vec<Uuid>, StoreError> {
-        let files = self.inner.engine.files(root).await?;
-        let made = move || {
-            let ids = files.iter().flat_map(|file| file.chunk_ids(owner, 0..file.chunks));
-            ids.collect()
-        };
-        let failed = |error: tokio::task::JoinError| StoreError::Engine {
-            action: "name chunks",
-            reason: error.to_string(),
-        };
-        self.tasks.spawn_blocking(made).await.map_err(failed)
     }
 
     async fn owner(&self, of: Option<RootId>) -> Result<Option<RootId>, StoreError> {
@@ -326,7 +318,7 @@ impl VectorStore for Trees {
                 && 1 < family.of(owner).count()
             {
                 // Those of other trees may be very many more.
-                let mut ids = self.ids(root, owner).await?;
+                let mut ids = ids::listed((&self.inner, &self.tasks), root, owner).await?;
                 ids.sort_unstable();
                 ids.retain(|id| after.is_none_or(|after| after < *id));
                 ids.truncate(limit);

@@ -169,24 +169,29 @@ async fn worktrees_hold_what_a_fresh_index_of_them_holds_whenever_their_server_i
     killed(number(KILLS).unwrap_or(4), Folders::Worktrees).await;
 }
 
+/// Makes a folder that changes and one that does not.
+async fn fill(tree: &Path, calm: &Path, folders: Folders) {
+    fs::create_dir(calm).unwrap();
+    fs::write(calm.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
+    match folders {
+        Folders::Apart => fs::create_dir(tree).unwrap(),
+        Folders::Worktrees => {
+            commit_all(calm, "Begin");
+            git(calm, &["worktree", "add", "--quiet", "--detach", "../tree"]);
+        }
+    }
+    for entry in fs::read_dir(crate_source("ignore").await.join("src")).unwrap().flatten() {
+        fs::copy(entry.path(), tree.join(entry.file_name())).unwrap();
+    }
+}
+
 async fn killed(kills: u64, folders: Folders) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let seed = number(SEED).unwrap_or(now);
     let mut state = seed;
     let (data, folder) = (fresh(), fresh());
     let (tree, calm) = (folder.path().join("tree"), folder.path().join("calm"));
-    fs::create_dir(&calm).unwrap();
-    fs::write(calm.join("okapi.rs"), "/// Greets the okapi.\nfn greet_okapi() {}\n").unwrap();
-    match folders {
-        Folders::Apart => fs::create_dir(&tree).unwrap(),
-        Folders::Worktrees => {
-            commit_all(&calm, "Begin");
-            git(&calm, &["worktree", "add", "--quiet", "--detach", "../tree"]);
-        }
-    }
-    for entry in fs::read_dir(crate_source("ignore").await.join("src")).unwrap().flatten() {
-        fs::copy(entry.path(), tree.join(entry.file_name())).unwrap();
-    }
+    fill(&tree, &calm, folders).await;
     let first = Program::serve(data.path(), &[&tree, &calm], &without_codex(false)).await;
     first.kill().await;
     // How long each takes, so that the kills are spread over all of it.
