@@ -8,6 +8,7 @@
 mod commit;
 #[cfg(unix)]
 mod handles;
+mod objects;
 #[cfg(not(unix))]
 mod paths;
 
@@ -21,7 +22,7 @@ use std::{
 
 use crate::domain::{self, Root};
 
-pub(crate) use commit::{Fault, Objects, fault};
+pub(crate) use objects::{Fault, Objects, fault};
 
 #[cfg(unix)]
 use handles as system;

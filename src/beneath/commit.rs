@@ -1,182 +1,43 @@
-//! Opening beneath a commit: folders and files as they are in the objects of a repository, which are read and never
-//! written, without running git.
-//!
-//! Objects are whatever the repository says: each is looked up for its size before it is read, names that lead
-//! elsewhere are no files, and objects that the repository borrows from another one are not read.
+//! Opening beneath a commit: folders and files as they are in the objects of a repository. Names that lead elsewhere
+//! are no files.
 
 use std::{
     ffi::{OsStr, OsString},
     fmt, io,
-    num::NonZeroUsize,
     path::{Component, Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use gix_hash::ObjectId;
-use gix_object::{
-    CommitRefIter, Find, FindHeader, Kind as Object, TagRefIter, TreeRefIter, tree::EntryKind,
-};
-use gix_odb::{
-    Store,
-    store::{Handle, init},
-};
+use gix_object::{CommitRefIter, Kind as Object, TreeRefIter, tree::EntryKind};
 use lru::LruCache;
 
-use super::{Beneath, Entry, Facts, Kind};
+use super::{
+    Entry, Facts, Kind,
+    objects::{Fault, Objects},
+};
 
-/// Larger objects are not read. Git itself warns of files above 50 MB.
-const MAX_BYTES: u64 = 64 << 20;
-/// Nothing in a pack is unpacked to more: a small change of a large file is kept as what it was made from.
-const MAX_UNPACKED: usize = 256 << 20;
 /// Longer paths are not followed, as by the system.
 const MAX_PATH: usize = 4096;
-/// So many folders are kept read: a walk goes from each into those below it.
-const KEPT: NonZeroUsize = NonZeroUsize::new(64).expect("more than none");
-/// A tag may name a tag.
-const MAX_TAGS: usize = 8;
-/// Histories are followed so far: by first parents, that of Linux has a tenth of it.
-const MAX_COMMITS: usize = 1_000_000;
-/// Packs and their indexes at a time. Git packs again above fifty.
-const MAX_PACKS: usize = 4096;
-/// The shortest beginning of an id that is looked for, as by git.
-const MIN_PREFIX: usize = 4;
-
-/// Why something of a commit cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The object is not in the repository: it is a shallow or partial clone, or damaged.
-    Missing,
-    /// The repository has objects of another one.
-    Borrowed,
-    /// More than one object has an id that begins so.
-    Ambiguous,
-    /// The object is none that has files.
-    NoCommit,
-    /// What holds the objects is not as git has it.
-    Strange,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Missing => "the object is not in the repository",
-            Self::Borrowed => "the repository has objects of another one",
-            Self::Ambiguous => "several objects have an id that begins so",
-            Self::NoCommit => "the object is no commit",
-            Self::Strange => "the objects are not kept as git keeps them",
-        })
-    }
-}
-
-impl std::error::Error for Fault {}
-
-impl From<Fault> for io::Error {
-    fn from(fault: Fault) -> Self {
-        Self::other(fault)
-    }
-}
-
-/// Returns why something of a commit could not be read, if that is what failed.
-pub(crate) fn fault(error: &io::Error) -> Option<Fault> {
-    error.get_ref()?.downcast_ref().copied()
-}
-
-/// The objects of a repository.
-pub(crate) struct Objects {
-    store: Arc<Store>,
-}
-
-impl fmt::Debug for Objects {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Objects").finish_non_exhaustive()
-    }
-}
-
-impl Objects {
-    /// Opens the objects that lie in a folder of git. `hex` is the length of their ids as text.
-    pub(crate) fn open(git: &Path, hex: usize) -> io::Result<Self> {
-        let hash = match hex {
-            64 => gix_hash::Kind::Sha256,
-            _ => gix_hash::Kind::Sha1,
-        };
-        let beneath = Beneath::open(git)?;
-        beneath.folder(Path::new("objects")).map_err(|_| Fault::Strange)?;
-        for borrowed in ["objects/info/alternates", "objects/info/http-alternates"] {
-            if beneath.holds(Path::new(borrowed)) {
-                return Err(Fault::Borrowed.into());
-            }
-        }
-        // Without packs there is no such folder.
-        if let Ok(mut packs) = beneath.folder(Path::new("objects/pack")) {
-            for (number, pack) in packs.entries().enumerate() {
-                if MAX_PACKS * 4 < number || pack?.kind != Kind::File {
-                    return Err(Fault::Strange.into());
-                }
-            }
-        } else if beneath.holds(Path::new("objects/pack")) {
-            return Err(Fault::Strange.into());
-        }
-        let options = init::Options {
-            alloc_limit_bytes: Some(MAX_UNPACKED),
-            slots: init::Slots::AsNeededByDiskState { multiplier: 2.0, minimum: 64 },
-            ..init::Options::default()
-        };
-        let store = Store::at_opts(git.join("objects"), hash, &mut std::iter::empty(), options)?;
-        Ok(Self { store: Arc::new(store) })
-    }
-
-    /// Returns the commit that an id means, or the beginning of one: itself, or what a tag of that id names.
-    pub(crate) fn commit(&self, id: &str) -> io::Result<String> {
-        let handle = self.store.to_handle_arc();
-        let mut id = match ObjectId::from_hex(id.as_bytes()) {
-            Ok(id) => id,
-            Err(_) if id.len() < MIN_PREFIX => return Err(Fault::Missing.into()),
-            Err(_) => {
-                let prefix = gix_hash::Prefix::from_hex(id).map_err(|_| Fault::Missing)?;
-                let found = handle.lookup_prefix(prefix, None).map_err(|_| Fault::Strange)?;
-                found.ok_or(Fault::Missing)?.map_err(|()| Fault::Ambiguous)?
-            }
-        };
-        for _ in 0..MAX_TAGS {
-            let (kind, bytes) = read(&handle, &id)?;
-            match kind {
-                Object::Commit => return Ok(id.to_string()),
-                Object::Tag => {
-                    let tag = TagRefIter::from_bytes(&bytes, id.kind());
-                    id = tag.target_id().map_err(|_| Fault::Strange)?;
-                }
-                Object::Tree | Object::Blob => return Err(Fault::NoCommit.into()),
-            }
-        }
-        Err(Fault::Strange.into())
-    }
-}
-
-impl Objects {
-    /// Returns the commit without parents that one goes back to by first parents.
-    pub(crate) fn first_commit(&self, id: &str, beat: impl Fn()) -> io::Result<String> {
-        let handle = self.store.to_handle_arc();
-        let mut id = ObjectId::from_hex(id.as_bytes()).map_err(|_| Fault::Missing)?;
-        for _ in 0..MAX_COMMITS {
-            beat();
-            let (kind, bytes) = read(&handle, &id)?;
-            if kind != Object::Commit {
-                return Err(Fault::NoCommit.into());
-            }
-            match CommitRefIter::from_bytes(&bytes, id.kind()).parent_ids().next() {
-                Some(parent) => id = parent,
-                None => return Ok(id.to_string()),
-            }
-        }
-        Err(Fault::Strange.into())
-    }
-}
+/// A folder has so many entries and bytes at most; git becomes slow with a tenth of these.
+const MAX_ENTRIES: usize = 250_000;
+const MAX_FOLDER_BYTES: u64 = 8 << 20;
+/// So much is unpacked of all folders of a commit, however often it holds the same ones. The folders of Chromium
+/// take a tenth.
+const MAX_WORK: u64 = 8 << 30;
+/// So many bytes of folders are kept read: a walk goes from each into those below it.
+const MAX_KEPT: usize = 64 << 20;
 
 /// A commit that was opened.
 pub(super) struct Top {
     objects: Objects,
     tree: ObjectId,
-    folders: Mutex<LruCache<PathBuf, Arc<Vec<Item>>>>,
+    folders: Mutex<Kept>,
+    /// How many bytes were unpacked for folders.
+    work: AtomicU64,
 }
 
 impl fmt::Debug for Top {
@@ -187,7 +48,7 @@ impl fmt::Debug for Top {
 
 pub(super) struct Folder {
     top: Arc<Top>,
-    items: Arc<Vec<Item>>,
+    items: Arc<[Item]>,
 }
 
 /// One entry of a folder.
@@ -201,13 +62,16 @@ impl Top {
     pub(super) fn open(git: &Path, commit: &str) -> io::Result<Self> {
         let objects = Objects::open(git, commit.len())?;
         let id = ObjectId::from_hex(commit.as_bytes()).map_err(|_| Fault::Missing)?;
-        let (kind, bytes) = read(&objects.store.to_handle_arc(), &id)?;
-        if kind != Object::Commit {
+        let handle = objects.handle();
+        let found = objects.find(&handle, &id)?;
+        if found.kind != Object::Commit {
             return Err(Fault::NoCommit.into());
         }
+        let bytes = found.read()?;
         let tree = CommitRefIter::from_bytes(&bytes, id.kind()).tree_id();
         let tree = tree.map_err(|_| Fault::Strange)?;
-        Ok(Self { objects, tree, folders: Mutex::new(LruCache::new(KEPT)) })
+        drop(handle);
+        Ok(Self { objects, tree, folders: Mutex::default(), work: AtomicU64::new(0) })
     }
 
     pub(super) fn folder(top: &Arc<Self>, path: &Path) -> io::Result<Folder> {
@@ -221,13 +85,13 @@ impl Top {
         if item.kind != Kind::File {
             return Err(io::Error::other("it is no regular file"));
         }
-        let (_, bytes) = read(&self.objects.store.to_handle_arc(), &item.id)?;
+        let bytes = self.objects.find(&self.objects.handle(), &item.id)?.read()?;
         let facts = Facts { size: bytes.len() as u64, modified_ns: number(&item.id) };
         Ok((bytes, facts))
     }
 
     /// Returns what is in a folder.
-    fn items(&self, path: &Path) -> io::Result<Arc<Vec<Item>>> {
+    fn items(&self, path: &Path) -> io::Result<Arc<[Item]>> {
         let is_inner = |part: Component<'_>| matches!(part, Component::Normal(_));
         if MAX_PATH < path.as_os_str().len() || !path.components().all(is_inner) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -236,7 +100,7 @@ impl Top {
         let mut unknown = Vec::new();
         let mut known = None;
         for above in path.ancestors() {
-            known = self.folders().get(above).cloned();
+            known = self.folders().get(above);
             if known.is_some() {
                 break;
             }
@@ -252,7 +116,7 @@ impl Top {
                     None => return Err(io::ErrorKind::NotFound.into()),
                 },
             };
-            let items = Arc::new(self.read_folder(&id)?);
+            let items: Arc<[Item]> = self.read_folder(&id)?.into();
             self.folders().put(path.to_owned(), Arc::clone(&items));
             known = Some(items);
         }
@@ -260,12 +124,22 @@ impl Top {
     }
 
     fn read_folder(&self, id: &ObjectId) -> io::Result<Vec<Item>> {
-        let (kind, bytes) = read(&self.objects.store.to_handle_arc(), id)?;
-        if kind != Object::Tree {
+        let handle = self.objects.handle();
+        let found = self.objects.find(&handle, id)?;
+        if found.kind != Object::Tree {
             return Err(Fault::Strange.into());
         }
+        let work = found.work();
+        let before = self.work.fetch_add(work, Ordering::Relaxed);
+        if MAX_FOLDER_BYTES < found.size || MAX_WORK < before.saturating_add(work) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let bytes = found.read()?;
         let mut items = Vec::new();
-        for entry in TreeRefIter::from_bytes(&bytes, id.kind()) {
+        for (number, entry) in TreeRefIter::from_bytes(&bytes, id.kind()).enumerate() {
+            if number == MAX_ENTRIES {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
             let entry = entry.map_err(|_| Fault::Strange)?;
             let Some(name) = name(entry.filename) else { continue };
             let kind = match entry.mode.kind() {
@@ -282,9 +156,46 @@ impl Top {
         Ok(items)
     }
 
-    fn folders(&self) -> std::sync::MutexGuard<'_, LruCache<PathBuf, Arc<Vec<Item>>>> {
+    fn folders(&self) -> MutexGuard<'_, Kept> {
         self.folders.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Folders that were read last.
+struct Kept {
+    folders: LruCache<PathBuf, Arc<[Item]>>,
+    bytes: usize,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { folders: LruCache::unbounded(), bytes: 0 }
+    }
+}
+
+impl Kept {
+    fn get(&mut self, path: &Path) -> Option<Arc<[Item]>> {
+        self.folders.get(path).cloned()
+    }
+
+    /// Keeps one more folder, which is never too large itself, and lets go of the oldest others.
+    fn put(&mut self, path: PathBuf, items: Arc<[Item]>) {
+        self.bytes += bytes(&path, &items);
+        if let Some((path, items)) = self.folders.push(path, items) {
+            self.bytes -= bytes(&path, &items);
+        }
+        while MAX_KEPT < self.bytes
+            && let Some((path, items)) = self.folders.pop_lru()
+        {
+            self.bytes -= bytes(&path, &items);
+        }
+    }
+}
+
+/// Returns about how much memory a folder takes that is kept.
+fn bytes(path: &Path, items: &[Item]) -> usize {
+    let of_item = |item: &Item| size_of::<Item>() + item.name.len();
+    256 + path.as_os_str().len() + items.iter().map(of_item).sum::<usize>()
 }
 
 impl Folder {
@@ -298,9 +209,9 @@ impl Folder {
         if item.kind != Kind::File {
             return Ok(None);
         }
-        let header = self.top.objects.store.to_handle_arc().try_header(&item.id);
-        let header = header.map_err(|_| Fault::Strange)?.ok_or(Fault::Missing)?;
-        Ok(Some(Facts { size: header.size, modified_ns: number(&item.id) }))
+        let objects = &self.top.objects;
+        let size = objects.find(&objects.handle(), &item.id)?.size;
+        Ok(Some(Facts { size, modified_ns: number(&item.id) }))
     }
 }
 
@@ -332,13 +243,35 @@ fn number(id: &ObjectId) -> u64 {
     (u64::from_be_bytes(first) >> 1).max(1)
 }
 
-fn read(handle: &Handle<Arc<Store>>, id: &ObjectId) -> io::Result<(Object, Vec<u8>)> {
-    let header = handle.try_header(id).map_err(|_| Fault::Strange)?.ok_or(Fault::Missing)?;
-    if MAX_BYTES < header.size {
-        return Err(io::ErrorKind::FileTooLarge.into());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(count: usize, name: usize) -> Arc<[Item]> {
+        let item = |number: usize| Item {
+            name: format!("{number:0name$}").into(),
+            kind: Kind::File,
+            id: ObjectId::null(gix_hash::Kind::Sha1),
+        };
+        (0..count).map(item).collect()
     }
-    let mut bytes = Vec::new();
-    let found = handle.try_find(id, &mut bytes).map_err(|_| Fault::Strange)?;
-    let kind = found.ok_or(Fault::Missing)?.kind;
-    Ok((kind, bytes))
+
+    #[test]
+    fn folders_are_kept_by_what_they_take_and_the_last_one_always() {
+        let mut kept = Kept::default();
+        let largest = items(MAX_ENTRIES, 8);
+        let at = |number: usize| PathBuf::from(number.to_string());
+        for number in 0..20 {
+            kept.put(at(number), Arc::clone(&largest));
+            assert!(kept.get(&at(number)).is_some() && kept.bytes <= MAX_KEPT);
+        }
+        assert!((1..4).contains(&kept.folders.len()), "{}", kept.folders.len());
+        // Many small ones are no less of a load, and what is put twice counts once.
+        for number in 0..600_000 {
+            kept.put(at(number % 500_000), Arc::default());
+        }
+        let sum = kept.folders.iter().map(|(path, items)| bytes(path, items)).sum::<usize>();
+        assert_eq!(kept.bytes, sum);
+        assert!(kept.bytes <= MAX_KEPT);
+    }
 }

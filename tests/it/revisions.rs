@@ -1,5 +1,7 @@
 //! Commits that are indexed as they are in the repository, whatever is checked out.
 
+mod hostile;
+
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use codeinfo::{

@@ -164,6 +164,10 @@ impl Search<'_> {
 
     /// Lists a folder, until so many entries were seen in all.
     fn entries(&mut self, step: &Step, until: usize) -> Result<Listed, IngestError> {
+        // Opening a folder costs as much as it has entries, where it lies in a commit.
+        if until <= self.entries || self.until <= Instant::now() {
+            return Ok(Listed::InPart);
+        }
         let mut folder = match self.root.folder(&step.path) {
             Ok(folder) => folder,
             // What we may not open, the shell may not either.
@@ -184,8 +188,7 @@ impl Search<'_> {
             }
             self.entries += 1;
         }
-        let is_late = self.until <= Instant::now();
-        Ok(if is_late { Listed::InPart } else { Listed::Whole(entries) })
+        Ok(Listed::Whole(entries))
     }
 
     fn note(&mut self, secret: &Step, whose: Whose, above: usize) {
@@ -267,6 +270,22 @@ mod tests {
         assert_eq!(searched(&files, all), ["a-own/0/.env", "a-own/1/.env", "b", "c-own"]);
         let time = Bounds { time: Duration::ZERO, ..AMPLE };
         assert_eq!(searched(&files, time), ["a-own", "b", "c-own"]);
+    }
+
+    #[test]
+    fn without_room_or_time_no_folder_is_opened() {
+        let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+        let root = tempfile::tempdir().unwrap();
+        let way = Way { place: root.path(), scope: None, cancel: &cancel, pulse: &pulse };
+        let beneath = Beneath::open(root.path()).unwrap();
+        let found = |bounds: Bounds| {
+            let left_out = vec![LeftOut { step: Step::at("gone"), whose: Whose::Own }];
+            within(&beneath, way, left_out, bounds).unwrap().into_iter().collect::<Vec<_>>()
+        };
+        // It would show that nothing is there.
+        assert_eq!(found(AMPLE), [""; 0]);
+        assert_eq!(found(Bounds { all: 0, ..AMPLE }), ["gone"]);
+        assert_eq!(found(Bounds { time: Duration::ZERO, ..AMPLE }), ["gone"]);
     }
 
     #[test]

@@ -1,0 +1,72 @@
+//! Objects that no git makes: what they cost is bounded, and what they lead to is not read.
+
+use std::{fmt::Write as _, fs::File, process::Command};
+
+use super::*;
+
+/// Writes an object of any content; returns its id.
+fn object(repo: &Repo, kind: &str, bytes: &[u8]) -> String {
+    let file = repo.0.with_file_name("object");
+    fs::write(&file, bytes).unwrap();
+    let arguments = ["hash-object", "-t", kind, "--literally", "-w", file.to_str().unwrap()];
+    git(&repo.0, &arguments).trim().to_owned()
+}
+
+/// An entry of a tree.
+fn entry(mode: &str, name: &str, id: &str) -> Vec<u8> {
+    let pair = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+    let id = id.as_bytes().chunks(2).map(pair);
+    format!("{mode} {name}\0").into_bytes().into_iter().chain(id).collect()
+}
+
+fn commit(repo: &Repo, tree: &str) -> String {
+    git(&repo.0, &["commit-tree", "-m", "x", tree]).trim().to_owned()
+}
+
+#[tokio::test]
+async fn folders_that_are_too_large_are_named_and_not_read() {
+    let (bench, app) = scene().await;
+    let blob = object(&app, "blob", b"fn found() {}\n");
+    let file = entry("100644", "a.rs", &blob);
+    // A few hundred bytes each, as they are stored.
+    let most = object(&app, "tree", &file.repeat(250_000));
+    let many = object(&app, "tree", &file.repeat(250_001));
+    let long = object(&app, "tree", &entry("100644", &"x".repeat(8 << 20), &blob));
+    let folders = [("long", &long), ("many", &many), ("most", &most)];
+    let folders = folders.map(|(name, id)| entry("40000", name, id)).concat();
+    let commit = commit(&app, &object(&app, "tree", &folders));
+    let status = run(&bench, &app, &commit).await;
+    let said = "skipped 2 files: long (too large), many (too large)";
+    assert_eq!(status.message.as_deref(), Some(said));
+    assert_eq!(files(&bench, &format!("app@{commit}")).await, ["most/a.rs"]);
+}
+
+#[tokio::test]
+async fn chains_of_changes_are_as_long_as_git_makes_them_and_no_longer() {
+    let (bench, app) = scene().await;
+    let body = "fn f() {\n    g();\n}\n".repeat(20);
+    let mut input = String::new();
+    // Each is kept as a change of the one before.
+    for number in 1..=4097 {
+        let text = format!("// {number:05}\n{body}");
+        write!(input, "blob\nmark :{number}\ndata {}\n{text}\n", text.len()).unwrap();
+    }
+    input += "commit refs/heads/chains\ncommitter A <a@example.com> 0 +0000\ndata 1\nx\n";
+    for (name, mark) in [("first", 1), ("last", 4096), ("more", 4097)] {
+        writeln!(input, "M 100644 :{mark} {name}.rs").unwrap();
+    }
+    let file = app.0.with_file_name("input");
+    fs::write(&file, input).unwrap();
+    let import = Command::new("git")
+        .args(["fast-import", "--quiet", "--depth=8000"])
+        .current_dir(&app.0)
+        .env_remove("GIT_DIR")
+        .stdin(File::open(file).unwrap())
+        .status();
+    assert!(import.unwrap().success());
+    let status = run(&bench, &app, "chains").await;
+    let said = "skipped 1 file: more.rs (unreadable)";
+    assert_eq!(status.message.as_deref(), Some(said));
+    assert_eq!(files(&bench, "app@chains").await, ["first.rs", "last.rs"]);
+    assert_eq!(text(&bench, "app@chains/last.rs").await, format!("// 04096\n{body}"));
+}
