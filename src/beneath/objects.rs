@@ -16,7 +16,7 @@ use gix_odb::{
     store::{Handle, init},
 };
 
-use super::{Beneath, Kind};
+use super::{Beneath, Entry, Kind};
 
 /// Larger objects are not read. Git itself warns of files above 50 MB.
 const MAX_BYTES: u64 = 64 << 20;
@@ -79,6 +79,8 @@ pub(crate) fn fault(error: &io::Error) -> Option<Fault> {
 
 /// The objects of a repository.
 pub(crate) struct Objects {
+    /// The folder of git.
+    git: Beneath,
     /// The folder of the objects.
     path: PathBuf,
     hash: gix_hash::Kind,
@@ -101,7 +103,16 @@ impl Objects {
             _ => gix_hash::Kind::Sha1,
         };
         let beneath = Beneath::open(git)?;
-        beneath.folder(Path::new("objects")).map_err(|_| Fault::Strange)?;
+        let mut folders = beneath.folder(Path::new("objects")).map_err(|_| Fault::Strange)?;
+        for (number, folder) in folders.entries().enumerate() {
+            let folder = folder?;
+            let is_of_loose = folder.name.to_str().is_some_and(|name| {
+                name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+            });
+            if MAX_PACKS < number || (is_of_loose && folder.kind != Kind::Folder) {
+                return Err(Fault::Strange.into());
+            }
+        }
         for borrowed in ["objects/info/alternates", "objects/info/http-alternates"] {
             if beneath.holds(Path::new(borrowed)) {
                 return Err(Fault::Borrowed.into());
@@ -119,7 +130,7 @@ impl Objects {
         }
         let path = git.join("objects");
         let store = store(&path, hash, MAX_UNPACKED)?;
-        Ok(Self { path, hash, store, cautious: OnceLock::new() })
+        Ok(Self { git: beneath, path, hash, store, cautious: OnceLock::new() })
     }
 
     /// Returns the commit that an id means, or the beginning of one: itself, or what a tag of that id names.
@@ -178,6 +189,7 @@ impl Objects {
         handle: &'a Handle<Arc<Store>>,
         id: &ObjectId,
     ) -> io::Result<Found<'a>> {
+        self.check_file(id)?;
         let header = handle.try_header(id).map_err(|_| Fault::Strange)?.ok_or(Fault::Missing)?;
         let chain = header.num_deltas().unwrap_or_default();
         if MAX_CHAIN < chain {
@@ -185,6 +197,22 @@ impl Objects {
         }
         let (kind, size) = (header.kind(), header.size());
         Ok(Found { objects: self, handle, id: *id, kind, size, chain })
+    }
+
+    /// Refuses an object whose file is a link, or lies behind one: what it leads to is none of the repository's.
+    fn check_file(&self, id: &ObjectId) -> io::Result<()> {
+        let hex = id.to_string();
+        let (folder, name) = hex.split_at_checked(2).ok_or(Fault::Strange)?;
+        let folder = match self.git.folder(&Path::new("objects").join(folder)) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(_) => return Err(Fault::Strange.into()),
+        };
+        match folder.facts(&Entry { name: name.into(), kind: Kind::File }) {
+            Ok(Some(_)) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(None) | Err(_) => Err(Fault::Strange.into()),
+        }
     }
 
     fn cautious(&self) -> io::Result<&Arc<Store>> {

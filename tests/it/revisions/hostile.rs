@@ -70,3 +70,33 @@ async fn chains_of_changes_are_as_long_as_git_makes_them_and_no_longer() {
     assert_eq!(files(&bench, "app@chains").await, ["first.rs", "last.rs"]);
     assert_eq!(text(&bench, "app@chains/last.rs").await, format!("// 04096\n{body}"));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn objects_behind_links_are_not_read() {
+    use std::os::unix::fs::symlink;
+    let (bench, app) = scene().await;
+    let other = bench.repo("other", &[]);
+    git(&other.0, &["init", "--quiet"]);
+    let at = |repo: &Repo, id: &str| {
+        let (folder, name) = id.split_at(2);
+        repo.at(".git/objects").join(folder).join(name)
+    };
+    // One whose folder is not there yet.
+    let blob = (0..1000).map(|number| format!("fn other{number}() {{}}\n"));
+    let mut ids = blob.map(|text| object(&other, "blob", text.as_bytes()));
+    let id = ids.find(|id| !at(&app, id).parent().unwrap().is_dir()).unwrap();
+    let tree = object(&app, "tree", &entry("100644", "a.rs", &id));
+    let commit = commit(&app, &tree);
+    let (own, others) = (at(&app, &id), at(&other, &id));
+    let (folder, others_folder) = (own.parent().unwrap(), others.parent().unwrap());
+    fs::create_dir_all(folder).unwrap();
+    symlink(&others, &own).unwrap();
+    let status = run(&bench, &app, &commit).await;
+    assert!(status.message.unwrap().ends_with("skipped 1 file: a.rs (unreadable)"));
+    assert_eq!(files(&bench, &format!("app@{commit}")).await, [""; 0]);
+
+    fs::remove_dir_all(folder).unwrap();
+    symlink(others_folder, folder).unwrap();
+    assert!(refusal(&bench, &app, "v1").await.contains("git fsck"));
+}
