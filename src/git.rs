@@ -149,8 +149,11 @@ impl Git {
         Beneath::open(&self.common).is_ok_and(|common| common.file(Path::new("shallow")).is_ok())
     }
 
-    /// Finds the reference that a name means.
+    /// Finds the reference that a name means. An id is an id, whatever a reference of that name is.
     fn find(&self, name: &str) -> io::Result<Option<Reference>> {
+        if is_id(name) {
+            return Ok(None);
+        }
         if name == "HEAD" || name.starts_with("refs/") {
             return self.reference(name);
         }

@@ -100,3 +100,15 @@ async fn objects_behind_links_are_not_read() {
     symlink(others_folder, folder).unwrap();
     assert!(refusal(&bench, &app, "v1").await.contains("git fsck"));
 }
+
+#[tokio::test]
+async fn an_id_names_its_commit_whatever_a_tag_is_called() {
+    let (bench, app) = scene().await;
+    let new = git(&app.0, &["rev-parse", "HEAD"]).trim().to_owned();
+    let old = git(&app.0, &["rev-parse", "v1^{commit}"]).trim().to_owned();
+    fs::write(app.at(".git/refs/tags").join(&new), format!("{old}\n")).unwrap();
+    run(&bench, &app, &new).await;
+    let root = root(&bench, &format!("app@{new}")).await;
+    assert_eq!(root.revision.unwrap().commit, new);
+    assert_eq!(text(&bench, &format!("app@{new}/src/retry.rs")).await, NEW);
+}
