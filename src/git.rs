@@ -1,6 +1,7 @@
 //! Git repositories as files: where one is kept, and which commits its references name. Git is not run, no link is
 //! followed, and what is read is whatever the repository says.
 
+mod packed;
 mod remote;
 
 use std::{
@@ -23,8 +24,6 @@ pub(crate) use remote::on_the_web;
 pub(crate) const GIT: &str = ".git";
 /// A reference, and a file that names a path, is one line.
 const MAX_LINE_BYTES: u64 = 8 << 10;
-/// A file of packed references has a line for each branch and tag.
-const MAX_PACKED_BYTES: u64 = 32 << 20;
 /// A larger configuration is read no further.
 const MAX_CONFIG_BYTES: u64 = 256 << 10;
 /// A reference may name another one, as `HEAD` does.
@@ -49,6 +48,8 @@ pub(crate) enum Unnamed {
     Unknown,
     /// The repository keeps its references in a form that is not read.
     Reftable,
+    /// It has more packed references than are read.
+    Packed,
     /// The object cannot be read.
     Object(Fault),
     /// The files of the repository cannot be read.
@@ -104,7 +105,10 @@ impl Git {
 
     /// Returns the commit that a branch, a tag, an id or the beginning of one names: its id in full.
     pub(crate) fn commit(&self, name: &str) -> Result<String, Unnamed> {
-        let found = self.find(name).map_err(|_| Unnamed::Unreadable)?;
+        let found = self.find(name).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => Unnamed::Packed,
+            _ => Unnamed::Unreadable,
+        })?;
         let id = match found.and_then(|found| found.id) {
             Some(id) => id,
             None if is_hex(name) && name.len() <= 64 => name.to_ascii_lowercase(),
@@ -178,7 +182,7 @@ impl Git {
             }
             let folder = if is_head { &self.own } else { &self.common };
             let Ok(line) = read(folder, &name, MAX_LINE_BYTES) else {
-                return Ok(self.packed(&name)?.map(|id| Reference { id: Some(id) }));
+                return Ok(packed::find(&self.common, &name)?.map(|id| Reference { id: Some(id) }));
             };
             match line.trim().strip_prefix("ref:") {
                 Some(other) => other.trim().clone_into(&mut name),
@@ -186,17 +190,6 @@ impl Git {
             }
         }
         Ok(None)
-    }
-
-    fn packed(&self, name: &str) -> io::Result<Option<String>> {
-        let packed = match read(&self.common, "packed-refs", MAX_PACKED_BYTES) {
-            Ok(packed) => packed,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
-        let line = lines.find(|(_, reference)| reference.trim() == name);
-        Ok(line.and_then(|(id, _)| checked(id)))
     }
 
     /// Returns how long ids are as text, as the configuration says.

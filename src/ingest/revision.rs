@@ -33,6 +33,9 @@ pub(super) fn current(revision: &Revision) -> Result<(Revision, Git), IngestErro
         Unnamed::Reftable => refused(
             "the repository keeps its branches and tags in a reftable, which is not read; name the id of a commit",
         ),
+        Unnamed::Packed => refused(
+            "the file `packed-refs` of the repository has more than 32 MiB, and is not read; name the id of a commit",
+        ),
         Unnamed::Unreadable => refused("the files of git cannot be read"),
         Unnamed::Object(fault) => IngestError::of_fault(revision, fault, git.is_shallow()),
     })?;

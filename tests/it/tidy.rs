@@ -162,6 +162,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/domain/chunk.rs", "when anything of a file changed, where that is known"),
     ("src/gateway/kept.rs", "a folder for its owner"),
     ("src/gateway/launch.rs", "a folder for its owner"),
+    ("src/git/packed.rs", "numbers of files, or when they were changed"),
     ("src/ingest/watch/events.rs", "whole trees are watched at once, except on Linux"),
     (
         "src/ingest/watch/folders.rs",

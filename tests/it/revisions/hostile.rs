@@ -112,3 +112,16 @@ async fn an_id_names_its_commit_whatever_a_tag_is_called() {
     assert_eq!(root.revision.unwrap().commit, new);
     assert_eq!(text(&bench, &format!("app@{new}/src/retry.rs")).await, NEW);
 }
+
+#[tokio::test]
+async fn more_packed_references_than_are_read_are_said_to_be_too_many() {
+    let (bench, app) = scene().await;
+    git(&app.0, &["branch", "packed"]);
+    git(&app.0, &["pack-refs", "--all"]);
+    let id = git(&app.0, &["rev-parse", "HEAD"]);
+    let packed = File::options().write(true).open(app.at(".git/packed-refs")).unwrap();
+    packed.set_len(33 << 20).unwrap();
+    let refusal = refusal(&bench, &app, "packed").await;
+    assert!(refusal.contains("`packed-refs` of the repository has more than 32 MiB"), "{refusal}");
+    run(&bench, &app, id.trim()).await;
+}
