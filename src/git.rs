@@ -1,6 +1,7 @@
 //! Git repositories as files: where one is kept, and which commits its references name. Git is not run, no link is
 //! followed, and what is read is whatever the repository says.
 
+mod config;
 mod packed;
 mod remote;
 
@@ -194,9 +195,9 @@ impl Git {
 
     /// Returns how long ids are as text, as the configuration says.
     fn id_length(&self) -> usize {
-        let config = self.config().unwrap_or_default().to_lowercase();
-        let mut words = config.lines().map(|line| line.replace(char::is_whitespace, ""));
-        if words.any(|line| line == "objectformat=sha256") { 64 } else { 40 }
+        let config = self.config().unwrap_or_default();
+        let format = config::value(&config, "extensions", "objectformat");
+        if format.is_some_and(|format| format.eq_ignore_ascii_case("sha256")) { 64 } else { 40 }
     }
 }
 
@@ -206,7 +207,8 @@ struct Reference {
     id: Option<String>,
 }
 
-/// Reads where the repository of a linked worktree is, or of a submodule.
+/// Reads where the repository of a linked worktree is, of a submodule, or of a worktree whose folder of git lies
+/// elsewhere.
 fn linked(top: &Path) -> io::Result<Option<Git>> {
     let Some(own) =
         read(top, GIT, MAX_LINE_BYTES)?.strip_prefix("gitdir:").map(|path| top.join(path.trim()))
@@ -214,23 +216,37 @@ fn linked(top: &Path) -> io::Result<Option<Git>> {
         return Ok(None);
     };
     let own = own.canonicalize()?;
-    if let Some(modules) = top
-        .ancestors()
-        .skip(1)
-        .map(|above| above.join(GIT).join("modules"))
-        .find(|modules| own.starts_with(modules))
-    {
-        // That of a submodule lies in the repository around it.
-        return Ok((own != modules).then(|| Git { own: own.clone(), common: own }));
-    }
+    let common = match read(&own, "commondir", MAX_LINE_BYTES) {
+        Ok(common) => own.join(common.trim()).canonicalize()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let is_its_own = worktree(&own)?.is_some_and(|worktree| worktree == top);
+            return Ok(is_its_own.then(|| Git { own: own.clone(), common: own }));
+        }
+        Err(error) => return Err(error),
+    };
     // The repository knows its worktrees: each names the file that was read.
     let back = own.join(read(&own, "gitdir", MAX_LINE_BYTES)?.trim());
     if back.canonicalize()? != top.join(GIT) {
         return Ok(None);
     }
-    let common = own.join(read(&own, "commondir", MAX_LINE_BYTES)?.trim()).canonicalize()?;
-    let is_its_own = own.parent().and_then(Path::parent) == Some(common.as_path());
+    let is_its_own = own.parent() == Some(common.join("worktrees").as_path());
     Ok(is_its_own.then_some(Git { own, common }))
+}
+
+/// Returns the worktree that a folder of git names.
+fn worktree(git: &Path) -> io::Result<Option<PathBuf>> {
+    for file in ["config.worktree", "config"] {
+        match read(git, file, MAX_CONFIG_BYTES) {
+            Ok(config) => {
+                if let Some(path) = config::value(&config, "core", "worktree") {
+                    return git.join(path).canonicalize().map(Some);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
 }
 
 fn read(folder: &Path, path: &str, limit: u64) -> io::Result<String> {

@@ -207,6 +207,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_folder_of_git_says_which_worktree_it_has() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let (main, _) = repository(&base);
+        let (module, kept) = (main.join("module"), main.join(".git/modules/module"));
+        for folder in [&module, &kept] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        fs::write(module.join(GIT), "gitdir: ../.git/modules/module\n").unwrap();
+        let of = || of(&module).map(|tree| tree.main);
+        assert_eq!(of(), Some(module.clone()));
+        for (file, worktree, is_its_own) in [
+            ("config", "../../../module", true),
+            ("config", "../../../sub", false),
+            ("config.worktree", "../../../module", true),
+        ] {
+            fs::write(kept.join(file), format!("[core]\n\tworktree = {worktree}\n")).unwrap();
+            assert_eq!(of().as_ref() == Some(&kept), is_its_own, "{file}: {worktree}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_link_that_is_called_like_a_repository_is_not_followed() {

@@ -1,6 +1,7 @@
 //! Trees of one repository: what they share is kept once, each is searched as if it were alone, and nothing is
 //! left when all are gone.
 
+mod modules;
 mod random;
 
 use std::{
