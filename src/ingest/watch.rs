@@ -19,7 +19,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::join_all;
 use tracing::{debug, info, warn};
 
 use self::{
@@ -85,7 +84,9 @@ pub(super) async fn watch(shared: Arc<Shared>) {
     let stopping = shared.deps.tasks.stopping().clone();
     // Its own, so that what hangs in the system's watcher keeps no run from a root.
     let watcher = FsWatcher::open(Watchdog::new(shared.deps.tasks.clone()));
-    let mut watch = Watch { watcher, roots: HashMap::new(), shared };
+    // Its own, so that a look-up that somebody else waits for is no silence.
+    let looks = Watchdog::new(shared.deps.tasks.clone());
+    let mut watch = Watch { watcher, looks, roots: HashMap::new(), shared };
     let mut sync_at = Instant::now();
     while !stopping.is_cancelled() {
         if sync_at <= Instant::now() {
@@ -108,6 +109,8 @@ pub(super) async fn watch(shared: Arc<Shared>) {
 
 struct Watch {
     watcher: FsWatcher,
+    /// For asking which folders and commits roots are.
+    looks: Watchdog,
     roots: HashMap<RootId, Watched>,
     shared: Arc<Shared>,
 }
@@ -137,13 +140,7 @@ impl Watch {
             self.roots.values_mut().filter(shares).for_each(|other| other.pending.note_all(now));
         }
         let deps = &self.shared.deps;
-        // At once, so that the others wait no longer than for one that hangs.
-        let checks = known.iter().map(async |root| {
-            // It hung when it was last checked.
-            let is_held = deps.lookups.is_held(&root.path);
-            if is_held { None } else { folders::identity(deps, root).await.ok() }
-        });
-        let places = join_all(checks).await;
+        let places = folders::identities(&self.looks, deps.tasks.stopping(), &known).await;
         for (root, place) in known.into_iter().zip(places) {
             let watched = self.roots.entry(root.id).or_insert_with(|| Watched::new(root.clone()));
             watched.is_silent = place.is_none();

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
+
 use crate::{
     domain::Root,
     git::Git,
     ingest::{
         discover::{self, Wanted, Way},
         error::IngestError,
-        pipeline::Deps,
-        pulse::Pulse,
+        pulse::{Pulse, Watchdog},
     },
 };
 
@@ -17,10 +19,32 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity(u64, u64);
 
-/// Returns which folder is at the path of a root, or which commit it is, if there is one; fails when that cannot be
-/// known.
-pub(super) async fn identity(deps: &Deps, root: &Root) -> Result<Option<Identity>, IngestError> {
-    let place = root.revision.as_ref().map_or(&root.path, |revision| &revision.folder);
+/// Returns of each root which folder is at its path, or which commit it is, if there is one; `None` for those of which
+/// that cannot be known. `looks` is for this alone: what somebody else is busy with at a folder, it answers.
+pub(super) async fn identities(
+    looks: &Watchdog,
+    stopping: &CancellationToken,
+    roots: &[Root],
+) -> Vec<Option<Option<Identity>>> {
+    // It hung when it was last looked at. Roots may share a folder, so all are asked before the first look.
+    let held: Vec<bool> = roots.iter().map(|root| looks.is_held(place(root))).collect();
+    // At once, so that the others wait no longer than for one that hangs.
+    let looking = roots.iter().zip(held).map(async |(root, is_held)| {
+        if is_held { None } else { identity(looks, stopping, root).await.ok() }
+    });
+    join_all(looking).await
+}
+
+/// Returns where a root, or the repository of a commit, lies.
+fn place(root: &Root) -> &Path {
+    root.revision.as_ref().map_or(&root.path, |revision| &revision.folder)
+}
+
+async fn identity(
+    looks: &Watchdog,
+    stopping: &CancellationToken,
+    root: &Root,
+) -> Result<Option<Identity>, IngestError> {
     let (own, revision) = (root.path.clone(), root.revision.clone());
     let look = move |_: &Pulse| match revision {
         None => stat(&own),
@@ -29,7 +53,7 @@ pub(super) async fn identity(deps: &Deps, root: &Root) -> Result<Option<Identity
             Some(Identity(git.state(&revision.name)?, 0))
         }
     };
-    deps.lookups.run(place, deps.tasks.stopping(), look).await
+    looks.run(place(root), stopping, look).await
 }
 
 fn stat(path: &Path) -> Option<Identity> {
@@ -62,4 +86,45 @@ pub(super) fn to_watch(way: Way<'_>) -> Result<Vec<PathBuf>, IngestError> {
         folders.push(excludes);
     }
     Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use super::*;
+    use crate::{domain::Revision, task::Tasks};
+
+    #[tokio::test]
+    async fn a_repository_that_hangs_keeps_nobody_waiting_and_roots_of_one_folder_wait_for_each_other()
+     {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().canonicalize().unwrap().join("app");
+        std::fs::create_dir_all(folder.join(".git/refs/heads")).unwrap();
+        std::fs::write(folder.join(".git/refs/heads/main"), "1".repeat(40)).unwrap();
+        let revision = |name: &str| Revision {
+            folder: folder.clone(),
+            name: name.to_owned(),
+            store: folder.join(".git"),
+            commit: String::new(),
+        };
+        let of = |name: &str| Root {
+            revision: Some(revision(name)),
+            ..Root::of(base.path().join(format!("app@{name}")))
+        };
+        let roots = [Root::of(folder.clone()), of("main"), of("gone")];
+        let looks = Watchdog::with_timeout(Tasks::default(), Duration::from_secs(2));
+        let stopping = CancellationToken::new();
+        let found = identities(&looks, &stopping, &roots).await;
+        let known: Vec<_> = found.iter().map(|found| found.map(|found| found.is_some())).collect();
+        assert_eq!(known, [Some(true), Some(true), Some(false)]);
+
+        let (answer, asked) = mpsc::channel::<()>();
+        let hung = looks.run(&folder, &stopping, move |_| asked.recv().is_err()).await;
+        assert!(matches!(hung, Err(IngestError::Stalled { .. })), "{hung:?}");
+        let begun = std::time::Instant::now();
+        assert_eq!(identities(&looks, &stopping, &roots).await, [None, None, None]);
+        assert!(begun.elapsed() < Duration::from_secs(2));
+        drop(answer);
+    }
 }
