@@ -52,7 +52,7 @@ use self::{
 };
 use crate::{
     config::{self, PathMap},
-    domain::{LastRun, Root, RootId, RunId},
+    domain::{LastRun, Root, RunId},
     embed::Embedder,
     store::VectorStore,
     task::Tasks,
@@ -198,13 +198,9 @@ impl Ingest {
         let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());
         let known =
             repository::of_tree(lookups, host.clone(), &path, revision.as_ref(), &roots).await?;
-        root::alone_where_shown(&path, &roots, &self.paths)?;
-        let fresh = Root {
-            id: RootId::on(host.as_ref(), &path),
-            revision,
-            model_id: deps.embedder.model().id(),
-            ..Root::of(path)
-        };
+        let id = revision::id(host.as_ref(), &path, revision.as_ref());
+        root::alone_where_shown(id, &path, &roots, &self.paths)?;
+        let fresh = Root { id, revision, model_id: deps.embedder.model().id(), ..Root::of(path) };
         let mut runs = self.shared.runs();
         runs.forget_names(&settled);
         let root = root::requested(request, fresh, host.as_ref(), &roots, &runs)?;

@@ -68,7 +68,7 @@ uuid_id! {
 
 uuid_id! {
     /// Names one indexed root. Derived from its canonical path, so the same folder always has the
-    /// same id.
+    /// same id, and of a commit from its repository and name.
     RootId
 }
 
@@ -82,6 +82,15 @@ impl RootId {
     pub fn on(host: Option<&Host>, canonical: &Path) -> Self {
         let path = canonical.as_os_str().as_encoded_bytes();
         host.map_or_else(|| Self::of(canonical), |host| Self(Uuid::new_v5(&host.id, path)))
+    }
+
+    /// Returns the id of a commit of the repository at `canonical` on a host, by what names it: that of no folder,
+    /// whatever one is called.
+    pub fn of_commit(host: Option<&Host>, canonical: &Path, name: &str) -> Self {
+        let path = canonical.as_os_str().as_encoded_bytes();
+        let space = host.map_or(&Uuid::NAMESPACE_URL, |host| &host.id);
+        // No path has a zero byte.
+        Self(Uuid::new_v5(space, &[path, b"\0", name.as_bytes()].concat()))
     }
 
     /// Returns the ids of the records of what the trees of a repository had before, each with one version of a path: no

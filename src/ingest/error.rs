@@ -32,6 +32,9 @@ pub enum IngestError {
         .path.display()
     )]
     ShownTwice { path: PathBuf, name: String },
+    /// A folder has the path that stands for a commit.
+    #[error("`path` `{}` is that of `{name}`, which is indexed; run `codeinfo remove {name}` first", .path.display())]
+    PathTaken { path: PathBuf, name: String },
     /// The name cannot be used for a root.
     #[error("`name` {0}")]
     Name(String),
@@ -133,6 +136,7 @@ impl IngestError {
             Self::Path { .. }
             | Self::Revision { .. }
             | Self::ShownTwice { .. }
+            | Self::PathTaken { .. }
             | Self::Name(_)
             | Self::Elsewhere(..)
             | Self::TooManyFiles { .. } => Code::ValidationFailed,

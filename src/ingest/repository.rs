@@ -49,8 +49,8 @@ pub(super) async fn of_tree(
     roots: &[Root],
 ) -> Result<Known, IngestError> {
     let place = revision.map_or(path, |revision| &revision.folder).to_owned();
+    let id = revision::id(host.as_ref(), path, revision);
     let (folder, revision) = (place.clone(), revision.cloned());
-    let id = RootId::on(host.as_ref(), path);
     let before = roots.iter().find(|root| root.id == id).and_then(|root| root.origin.clone());
     let look = move |pulse: &Pulse| {
         let (revision, git) = match revision {

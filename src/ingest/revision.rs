@@ -1,10 +1,10 @@
 //! Commits as roots: what they can be called, and which commit that is now.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::IngestError;
 use crate::{
-    domain::{Revision, plain_name},
+    domain::{Host, Revision, RootId, plain_name},
     git::{Git, Unnamed},
 };
 
@@ -19,6 +19,14 @@ pub(super) fn path(revision: &Revision) -> PathBuf {
     path.push("@");
     path.push(&revision.name);
     path.into()
+}
+
+/// Returns the id of a root at a path of this host.
+pub(super) fn id(host: Option<&Host>, path: &Path, revision: Option<&Revision>) -> RootId {
+    match revision {
+        None => RootId::on(host, path),
+        Some(revision) => RootId::of_commit(host, &revision.folder, &revision.name),
+    }
 }
 
 /// Looks up which commit it is now. Blocks on the file system.

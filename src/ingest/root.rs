@@ -143,21 +143,24 @@ pub(super) fn refusal(canonical: &Path) -> Option<&'static str> {
     is_system.then_some("is, or lies in, a folder that shows the state of the system, not files")
 }
 
-/// Refuses a folder whose path clients already know as that of another root: one of before `INGEST_DIR`
-/// changed, which nothing can be indexed for any more.
+/// Refuses a root whose path clients already know as that of another one: of a folder from before `INGEST_DIR` changed,
+/// which nothing can be indexed for any more, or of a commit, where a folder has its path.
 pub(super) fn alone_where_shown(
-    folder: &Path,
+    id: RootId,
+    path: &Path,
     known: &[Root],
     paths: &PathMap,
 ) -> Result<(), IngestError> {
-    let shown = paths.shown(folder);
-    let is_other = |root: &&Root| {
-        root.host.is_none() && root.path != folder && paths.shown(&root.path) == shown
-    };
-    match known.iter().find(is_other) {
-        Some(other) => Err(IngestError::ShownTwice { path: shown, name: other.name.clone() }),
-        None => Ok(()),
-    }
+    let shown = paths.shown(path);
+    let is_other =
+        |root: &&Root| root.host.is_none() && root.id != id && paths.shown(&root.path) == shown;
+    let Some(other) = known.iter().find(is_other) else { return Ok(()) };
+    let name = other.name.clone();
+    Err(if other.path == path {
+        IngestError::PathTaken { path: shown, name }
+    } else {
+        IngestError::ShownTwice { path: shown, name }
+    })
 }
 
 /// Returns the root that a request asks for, named so that no two roots share a name. `fresh` is what it is if nothing

@@ -16,7 +16,7 @@ use codeinfo::{
 };
 
 use crate::{
-    ingest_bench::{Bench, Repo},
+    ingest_bench::{Bench, Repo, request},
     trees::{commit_all, git, held, worktree},
 };
 
@@ -283,6 +283,22 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
         .map(Root::owner)
         .collect();
     assert_eq!(owners.len(), 1);
+}
+
+#[tokio::test]
+async fn a_folder_at_the_path_of_a_commit_takes_nothing_from_it() {
+    let (bench, app) = scene().await;
+    run(&bench, &app, "v1").await;
+    let before = root(&bench, "app@v1").await;
+    let tree = worktree(&app, "app@v1", &["--detach"]);
+    let refused = bench.ingest.start(request(&tree.0)).await.unwrap_err().to_string();
+    assert!(refused.contains("run `codeinfo remove app@v1` first"), "{refused}");
+    assert_eq!(root(&bench, "app@v1").await, before);
+    bench.ingest.remove("app@v1").await.unwrap();
+    bench.ingest(&tree).await;
+    let after = root(&bench, "app@v1").await;
+    assert_eq!((after.path, after.revision), (before.path, None));
+    assert_ne!(after.id, before.id);
 }
 
 #[tokio::test]
