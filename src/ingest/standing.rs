@@ -2,6 +2,7 @@
 //! one of its repository.
 
 use std::{
+    cmp::Reverse,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -121,7 +122,24 @@ fn nearest<'a>(
         };
         commit.is_some() && commit == head
     };
-    roots.iter().filter(is_tree).take(MAX_TREES).max_by_key(|root| {
-        (is_at_head(root), root.folder() == Some(git.main()), root.last_ingest_at)
+    let mut trees: Vec<&Root> = roots.iter().filter(is_tree).take(MAX_TREES).collect();
+    trees.sort_by_cached_key(|root| {
+        Reverse((is_at_head(root), root.folder() == Some(git.main()), root.last_ingest_at))
+    });
+    trees.into_iter().find(|root| {
+        pulse.beat();
+        is_still(root, git, |own| repository::looked_up(own, roots, host) == owner)
     })
+}
+
+/// Whether a tree of a repository is one still: where it was, there may be another repository now.
+fn is_still(tree: &Root, git: &Git, is_same: impl Fn(&Git) -> bool) -> bool {
+    if tree.host.is_some() {
+        // Of what another host has nothing is known here.
+        return true;
+    }
+    let at = |folder: &Path| Git::of(folder).ok().flatten().filter(&is_same);
+    let Some(revision) = &tree.revision else { return at(&tree.path).is_some() };
+    let own = if revision.store == git.store() { Some(git.clone()) } else { at(&revision.folder) };
+    own.is_some_and(|own| own.commit(&revision.commit).is_ok())
 }

@@ -97,6 +97,26 @@ async fn until_a_worktree_is_indexed_the_nearest_tree_answers_and_says_so() {
     }
 }
 
+#[tokio::test]
+async fn trees_of_a_repository_that_is_gone_do_not_answer_for_another_one_at_its_path() {
+    let server = scene(&[]).await;
+    let folder = server.folder.path().canonicalize().unwrap();
+    let (boiler, other) = (folder.join("boiler"), folder.join("other"));
+    git(&boiler, &["worktree", "add", "--quiet", "--detach", "../beside"]);
+    git(&boiler, &["tag", "v1"]);
+    for path in ["beside", "boiler@v1"] {
+        ingest(&server, path).await;
+    }
+    post(server.main, "/ingest/remove/boiler", "{}").await;
+    let standing =
+        async |folder: &Path| find(&server, folder.to_str().unwrap()).await["notice"].clone();
+    assert!(standing(&boiler).await.as_str().unwrap().contains("answers for it"));
+    commit_all(&other, "Begin");
+    std::fs::remove_dir_all(&boiler).unwrap();
+    git(&folder, &["clone", "--quiet", "other", "boiler"]);
+    assert_eq!(standing(&boiler).await, Value::Null);
+}
+
 async fn call(server: &Listeners, name: &str, meta: Value) -> String {
     let arguments = json!({ "query": QUERY, "limit": 20 });
     let params = json!({ "name": name, "arguments": arguments, "_meta": meta });
