@@ -20,7 +20,7 @@ pub enum Reason {
     HoldsSecret,
     /// Its content is not in the repository, which is a partial clone.
     NotFetched,
-    /// A folder of a commit that is another repository.
+    /// A folder that is another repository: a submodule, or a worktree.
     Module,
     /// An ignore file that does not count, or not as a whole.
     IgnoreFile(ignored::IgnoreError),
@@ -53,7 +53,7 @@ impl fmt::Display for Reason {
             Self::NotFetched => {
                 "not in this partial clone; `git fetch --refetch --no-filter` gets it"
             }
-            Self::Module => "a submodule, which is a repository of its own",
+            Self::Module => "a repository of its own, which `codeinfo ingest` of this path indexes",
             Self::IgnoreFile(error) => return error.fmt(formatter),
         };
         formatter.write_str(reason)

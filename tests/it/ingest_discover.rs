@@ -154,6 +154,27 @@ fn large_files_are_counted_and_named() {
 }
 
 #[test]
+fn folders_of_other_repositories_are_named_and_left_out() {
+    let folder = Folder::with(&[
+        (".git", "gitdir: elsewhere\n"),
+        ("a.rs", ""),
+        ("module/.git", "gitdir: elsewhere\n"),
+        ("module/.env", ""),
+        ("module/b.rs", ""),
+        ("module/deep/id_rsa", ""),
+        ("nested/.git/config", ""),
+        ("nested/c.rs", ""),
+        (".hidden/.git", "gitdir: elsewhere\n"),
+    ]);
+    let discovered = look(&folder.at("."));
+    assert_eq!(names(&discovered), "a.rs\nnested/c.rs");
+    let skipped: Vec<&str> = discovered.skipped.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(skipped, ["module"]);
+    let private: Vec<String> = discovered.private.into_iter().collect();
+    assert_eq!(private, ["module/.env", "module/deep/id_rsa", "nested/.git"]);
+}
+
+#[test]
 fn a_root_that_is_gone_is_an_error() {
     let folder = Folder::with(&[]);
     let error = discover(&folder.at("gone"), 5, &CancellationToken::new()).unwrap_err();

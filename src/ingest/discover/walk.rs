@@ -15,7 +15,6 @@ use crate::{
     beneath::{self, Beneath, Entry, Folder, Kind},
     ingest::{
         error::IngestError,
-        scope::Scope,
         skip::{Reason, Skipped},
     },
     secret,
@@ -78,17 +77,17 @@ impl Walk<'_> {
     fn folder(&mut self, step: Step, pending: &mut Vec<Step>) -> Result<(), IngestError> {
         let Some((opened, entries)) = self.open(&step)? else { return Ok(()) };
         let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
+        let is_git_file = |entry: &Entry| entry.name == GIT && entry.kind == Kind::File;
+        if !step.is_root() && entries.iter().any(is_git_file) {
+            self.module(step);
+            return Ok(());
+        }
         if !step.is_root() && vendored::is_marked(&step.path, is_inside) {
             self.leave_out(step, Whose::Vendored);
             return Ok(());
         }
         let rules = self.rules(&step, &entries);
-        if self.wanted == Wanted::Folders && step.is_utf8 | step.is_root() {
-            let is_covered = |scope: &Scope| scope.covers(&step.text);
-            if self.way.scope.is_none_or(is_covered) {
-                self.found.folders.push(step.path.clone());
-            }
-        }
+        self.note_folder(&step);
         for entry in &entries {
             self.step()?;
             let next = step.to(entry, &rules);
@@ -111,6 +110,27 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Names a folder whose `.git` is a file: a submodule or a worktree, whose files are those of another repository.
+    fn module(&mut self, step: Step) {
+        // When that file goes away, the folder is one like others.
+        self.note_folder(&step);
+        if self.is_covered(&step) {
+            self.skip(step.text.clone(), Reason::Module);
+        }
+        self.leave_out(step, Whose::Own);
+    }
+
+    fn note_folder(&mut self, step: &Step) {
+        let is_named = step.is_utf8 || step.is_root();
+        if self.wanted == Wanted::Folders && is_named && self.is_covered(step) {
+            self.found.folders.push(step.path.clone());
+        }
+    }
+
+    fn is_covered(&self, step: &Step) -> bool {
+        self.way.scope.is_none_or(|scope| scope.covers(&step.text))
     }
 
     /// Notes a folder that is not walked. Nothing asks what its rules say, and the patterns of all such

@@ -72,8 +72,12 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
         let mut above = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
         above.any(|folder| before.iter().any(|named| named == folder))
     };
+    // A folder that is not walked is searched whole, whatever part of it is looked at.
+    let is_elsewhere = |path: &String| !scope.covers(path) && before.contains(path);
     // One that stands for others has no name of a secret.
-    let is_new = |path: &&String| !is_named(path) && (is_secret(path) || !before.contains(path));
+    let is_new = |path: &&String| {
+        !is_named(path) && !is_elsewhere(path) && (is_secret(path) || !before.contains(path))
+    };
     let found = discovered.private.iter().filter(is_new);
     before.len() < MAX && !known.into_iter().eq(found)
 }
@@ -120,6 +124,12 @@ mod tests {
         assert!(changed(&["zoo".to_owned()], "z/new.pem"));
         // A folder stands for it already.
         assert!(!changed(&["z".to_owned()], "z/new.pem"));
+        // It lies outside of what was looked at, and is known.
+        let elsewhere = ["a/.env".to_owned()];
+        let discovered = Discovered { private: elsewhere.clone().into(), ..Discovered::default() };
+        let scope = Scope::new(["a/b.rs".to_owned()].into());
+        assert!(!have_changed(&elsewhere, &scope, &discovered));
+        assert!(have_changed(&[], &scope, &discovered));
         // There is no room for it.
         let full: Vec<String> = (0..MAX).map(|number| format!("{number}.pem")).collect();
         assert!(!changed(&full, "new.pem"));

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{folders::Identity, pending::Pending};
-use crate::{domain::Root, ingest::discover};
+use crate::{domain::Root, git::GIT, ingest::discover};
 
 /// A root and what is known of its folder.
 #[derive(Debug)]
@@ -63,6 +63,11 @@ impl Watched {
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_exclude = path.ends_with(".git/info/exclude");
+        // One that comes or goes below the root makes its folder another repository, or none.
+        let path = match path.parent() {
+            Some(folder) if name == GIT && folder != self.root.path => folder,
+            _ => path,
+        };
         match discover::below(&self.root.path, path) {
             // A changed ignore file changes what counts of everything beside it.
             Some(below) if !is_exclude && !discover::is_ignore_file(name) && !below.is_empty() => {

@@ -13,11 +13,14 @@ use crate::{domain::RootId, task::Tasks};
 /// The ids of so many roots are remembered, which takes about 40 bytes a chunk.
 const MAX_REMEMBERED: usize = 32;
 
-/// Ids of some roots, after so many changes of each, and under which owner.
+/// Ids of some roots.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    remembered: Mutex<HashMap<RootId, (u64, RootId, Arc<HashSet<Uuid>>)>>,
+    remembered: Mutex<Remembered>,
 }
+
+/// The ids of each root, after so many changes of it, and under which owner.
+type Remembered = HashMap<RootId, (u64, RootId, Arc<HashSet<Uuid>>)>;
 
 impl Ids {
     /// Whether ids are remembered for the roots of an owner: where these are several, and nobody else changes them.
@@ -49,7 +52,7 @@ impl Ids {
         Ok(ids)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<RootId, (u64, RootId, Arc<HashSet<Uuid>>)>> {
+    fn all(&self) -> MutexGuard<'_, Remembered> {
         self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

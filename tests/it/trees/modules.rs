@@ -1,4 +1,4 @@
-//! Repositories in the checkouts of others: whose trees they are.
+//! Repositories in the checkouts of others: whose trees they are, and that they are no part of what is around them.
 
 use super::*;
 
@@ -48,4 +48,54 @@ async fn a_folder_of_git_that_lies_elsewhere_has_the_worktree_that_it_names() {
     let claims = bench.repo("claims", &[("print.rs", PRINT)]);
     fs::copy(app.at(".git"), claims.at(".git")).unwrap();
     assert_eq!(repository(&bench, &claims).await, Some(RootId::of(&claims.0)));
+}
+
+#[tokio::test]
+async fn what_lies_in_a_checkout_and_is_of_another_repository_is_named_and_left_out() {
+    let (bench, main) = scene().await;
+    main.write(".env", "TOKEN=abcdefgh12345678\n");
+    commit_all(&main.0, "Add a secret");
+    let user = user(&bench, &main);
+    git(&user.0, &["worktree", "add", "--quiet", "--detach", "trees/one"]);
+    let own = bench.repo("user/own", &[("own.rs", "fn own() {}\n")]);
+    commit_all(&own.0, "Begin");
+    let status = bench.ingest(&user).await;
+    let why = "a repository of its own, which `codeinfo ingest` of this path indexes";
+    let said = format!("skipped 2 files: lib/main ({why}), trees/one ({why})");
+    assert_eq!(status.message, Some(said));
+    assert_eq!(paths(&bench, &user).await, ["own/own.rs", "use.rs"]);
+    let skipped = bench.ingest.about("user").await.unwrap().last_run.unwrap().missing;
+    let expected = ["lib/main", "trees/one"].map(|path| (path.to_owned(), why.to_owned()));
+    assert_eq!((skipped.named, skipped.total), (expected.to_vec(), 2));
+    // The model's shell could read what is not indexed.
+    let private = root(&bench, &user).await.private_files.unwrap();
+    assert_eq!(private, ["lib/main/.env", "own/.git"]);
+}
+
+#[tokio::test]
+async fn the_watcher_follows_what_becomes_another_repository_and_what_no_longer_is() {
+    let bench = Bench::new().await;
+    let app = bench.repo("app", &[("a.rs", "fn a() {}\n"), ("inner/b.rs", "fn b() {}\n")]);
+    commit_all(&app.0, "Begin");
+    bench.ingest(&app).await;
+    bench.ingest.keep_current();
+    let until = async |expected: &[&str]| {
+        let wait = async {
+            while bench.files().await != expected {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_mins(1), wait).await;
+        assert!(ended.is_ok(), "{:?}, not {expected:?}", bench.files().await);
+    };
+    // The watcher has seen the folder once this is indexed.
+    app.write("inner/c.rs", "fn c() {}\n");
+    until(&["a.rs", "inner/b.rs", "inner/c.rs"]).await;
+    app.write("inner/.git", "gitdir: ../nowhere\n");
+    until(&["a.rs"]).await;
+    app.write("inner/d.rs", "fn d() {}\n");
+    app.write("e.rs", "fn e() {}\n");
+    until(&["a.rs", "e.rs"]).await;
+    fs::remove_file(app.at("inner/.git")).unwrap();
+    until(&["a.rs", "e.rs", "inner/b.rs", "inner/c.rs", "inner/d.rs"]).await;
 }

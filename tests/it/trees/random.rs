@@ -118,7 +118,7 @@ impl Index {
             matches!(state, State::Completed | State::Skipped),
             "{state:?} {root:?} {steps:#?}"
         );
-        let id = RootId::of(&tree.0);
+        let id = root.unwrap().id;
         let fresh = Bench::new().await;
         fresh.ingest(tree).await;
         let expected = held(fresh.store.as_ref(), id).await;
