@@ -17,8 +17,8 @@ use codeinfo::{
     embed::{Builtin, Embedder},
     ingest::{Ingest, Request, Status},
     store::{
-        Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, StoreError, Stored,
-        Trees, VectorStore,
+        Among, Chunk, Embedded, Health, Lease, MAX_PAGE, OnMismatch, Scored, Size, StoreError,
+        Stored, Trees, VectorStore,
     },
     task::Tasks,
 };
@@ -264,6 +264,18 @@ impl VectorStore for Faulty {
 
     fn host(&self) -> Option<Host> {
         self.inner.host()
+    }
+
+    fn stall(&self) -> Option<String> {
+        self.inner.stall()
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.inner.damage()
+    }
+
+    fn size(&self, of: RootId) -> Option<Size> {
+        self.inner.size(of)
     }
 
     fn roots(&self) -> BoxFuture<'_, Result<Vec<Root>, StoreError>> {

@@ -330,8 +330,8 @@ async fn an_interrupted_removal_is_repaired_by_the_next_run() {
     let bench = Bench::new().await;
     let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("b.rs", "fn b() {}\n")]);
     bench.ingest(&repo).await;
-    // The root is marked and the chunks are deleted, no more.
-    bench.faults.fail_after(3);
+    // The root is marked, nothing is kept for later, and the chunks are deleted, no more.
+    bench.faults.fail_after(6);
     bench.ingest.remove("demo").await.unwrap_err();
     bench.faults.fail_never();
     assert!(bench.points().await.is_empty() && bench.files().await.len() == 2);
