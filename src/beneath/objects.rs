@@ -22,7 +22,7 @@ use super::{Beneath, Entry, Kind};
 const MAX_BYTES: u64 = 64 << 20;
 /// Nothing in a pack is unpacked to more: a small change of a large file is kept as what it was made from.
 const MAX_UNPACKED: usize = 256 << 20;
-/// Git makes chains of 50 changes unless it is told to make longer ones, up to [`MAX_CHAIN`].
+/// Git makes chains of 50 changes by default, and longer ones on request, up to [`MAX_CHAIN`].
 const USUAL_CHAIN: u32 = 64;
 /// Longer chains are of smaller objects: each of them is made from the one before, as a whole.
 const MAX_UNPACKED_OF_LONG: usize = 16 << 20;
