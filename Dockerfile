@@ -7,6 +7,7 @@ COPY assets assets
 COPY benches benches
 COPY crates crates
 COPY src src
+COPY tests/house tests/house
 # What was compiled before stays in the caches, so that a change of ours compiles ours alone.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \

@@ -222,7 +222,9 @@ fn what_is_copied_is_enough_to_build() {
     assert_eq!(context, sources.iter().map(|source| (*source).to_owned()).collect());
     let folder = tempfile::tempdir().unwrap();
     for source in &sources {
-        std::os::unix::fs::symlink(root().join(source), folder.path().join(source)).unwrap();
+        let copy = folder.path().join(source);
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(root().join(source), copy).unwrap();
     }
     // Cargo looks for the file of each target.
     let done = Command::new(env!("CARGO"))

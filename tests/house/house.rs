@@ -1,0 +1,130 @@
+//! Budgets of the code: lines by module, and figures of names and phrases, which may only fall.
+//!
+//! `cargo test --test house` compares `src` and `crates` with `budgets.toml`; with `UPDATE=1` it lowers
+//! budgets that the figures are well below. It raises none.
+#![cfg(test)]
+
+mod budgets;
+mod names;
+mod phrases;
+mod tokens;
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use budgets::{HouseFigure, find_faults, lower_budgets};
+use names::NameCounts;
+use phrases::PhraseCounts;
+use tokens::SourceFile;
+
+/// Folders whose sources are measured.
+const MEASURED_FOLDERS: [&str; 2] = ["src", "crates"];
+
+#[test]
+fn figures_stay_within_their_budgets() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("budgets.toml");
+    let budgets = fs::read_to_string(&path).unwrap();
+    let figures = measure_workspace();
+    let lowered = lower_budgets(&figures, &budgets);
+    let is_update = env::var_os("UPDATE").is_some();
+    if is_update && lowered != budgets {
+        fs::write(&path, &lowered).unwrap();
+    }
+    let faults = find_faults(&figures, if is_update { &lowered } else { &budgets });
+    assert!(faults.is_empty(), "tests/house/budgets.toml:\n{}", faults.join("\n"));
+}
+
+/// Measures all sources of the product, tests excepted.
+fn measure_workspace() -> Vec<HouseFigure> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut modules: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut names, mut phrases) = (NameCounts::default(), PhraseCounts::default());
+    for path in MEASURED_FOLDERS.iter().flat_map(|folder| list_sources(&root.join(folder))) {
+        let relative = path.strip_prefix(&root).unwrap();
+        if is_test_file(relative) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let file = SourceFile::parse(&text);
+        *modules.entry(find_module(relative)).or_default() += file.count_code_lines();
+        names.add_file(&file);
+        phrases.add_file(&file);
+    }
+    let total = modules.values().sum();
+    let mut figures = vec![HouseFigure::count_lines("total".to_owned(), total)];
+    figures.extend(modules.into_iter().map(|(name, count)| HouseFigure::count_lines(name, count)));
+    figures.extend(derive_figures(total, &names, &phrases));
+    figures
+}
+
+fn derive_figures(lines: usize, names: &NameCounts, phrases: &PhraseCounts) -> [HouseFigure; 8] {
+    let (functions, types) = (names.functions, names.count_types());
+    let percent = |name, count, of| HouseFigure::share(name, count, of, 100.0);
+    let (questions, docs) = (phrases.question_docs, phrases.doc_comments);
+    [
+        percent("functions with a name of one word, percent", names.one_word_functions, functions),
+        percent("types with a name of one word, percent", names.count_one_word_types(), types),
+        percent(
+            "types whose name three or more types have, percent",
+            names.count_repeated_types(),
+            types,
+        ),
+        percent("functions named by a bare participle, percent", names.bare_participles, functions),
+        percent("doc comments that begin with What, Whether, How, Of, percent", questions, docs),
+        percent(
+            "house phrases per 100 lines of comments",
+            phrases.house_phrases,
+            phrases.comment_lines,
+        ),
+        HouseFigure::count_names("parameters that are tuple patterns", names.tuple_parameters),
+        HouseFigure::share(
+            "variables that shadow themselves, per 1000 lines",
+            names.self_shadowing_lets,
+            lines,
+            1000.0,
+        ),
+    ]
+}
+
+/// Lists the Rust sources below a folder, sorted; fixtures of languages are no sources.
+fn list_sources(folder: &Path) -> Vec<PathBuf> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        if kind.is_dir() && entry.file_name() != "fixtures" && entry.file_name() != "target" {
+            sources.extend(list_sources(&path));
+        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    sources
+}
+
+/// Returns whether a file has nothing but tests or benches, by its name or a folder's.
+fn is_test_file(path: &Path) -> bool {
+    path.iter().filter_map(|part| part.to_str()).any(|part| {
+        let stem = part.trim_end_matches(".rs");
+        ["tests", "test", "benches"].contains(&stem) || stem.ends_with("_tests")
+    })
+}
+
+/// Returns the top-level module of `src`, or the crate, that a file belongs to.
+fn find_module(path: &Path) -> String {
+    let parts: Vec<&str> = path.iter().take(2).map(|part| part.to_str().unwrap()).collect();
+    parts.join("/").trim_end_matches(".rs").to_owned()
+}
+
+#[test]
+fn files_belong_to_modules_and_tests_to_none() {
+    let module = |path: &str| find_module(Path::new(path));
+    assert_eq!(module("src/api.rs"), "src/api");
+    assert_eq!(module("src/api/mcp/lines.rs"), "src/api");
+    assert_eq!(module("crates/lang/src/lib.rs"), "crates/lang");
+    let is_test = |path: &str| is_test_file(Path::new(path));
+    assert!(is_test("src/api/tests.rs") && is_test("crates/chunk/tests/cut.rs"));
+    assert!(!is_test("src/store/embedded/latest.rs") && !is_test("src/atest.rs"));
+}
