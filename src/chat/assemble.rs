@@ -232,12 +232,13 @@ impl Assembly {
         if response == self.response {
             self.reported.push(key(&tool));
         }
-        let is_search = codex::is_search(&tool.source) && tool.name == SEARCH_TOOL;
+        let is_ours = codex::is_search(&tool.source);
+        let is_search = is_ours && tool.name == SEARCH_TOOL;
         let Tool { call_id, source, name, parameters, outcome } = tool;
         let Seen { source, name, .. } = seen(&self.servers, &source, name, parameters);
         let outcome = outcome.unwrap_or_else(|| Err("the call has no result".to_owned()));
         let files = match &outcome {
-            Ok(result) if is_search => files(result),
+            Ok(result) if is_ours => files(result),
             Ok(_) | Err(_) => None,
         };
         let (stage, result, error) = match outcome {
@@ -249,7 +250,8 @@ impl Assembly {
             Err(error) => (Stage::Error, None, Some(error)),
         };
         events.push(Event::ToolResult { call_id, name, source, timestamp, stage, result, error });
-        if let Some(files) = files {
+        // A search may find nothing; of other tools, a summary without files says nothing.
+        if let Some(files) = files.filter(|files| is_search || !files.is_empty()) {
             self.room.spend(files.iter().map(bytes).sum());
             self.segments.push(Segment::VectorSummary { files: files.clone() });
             events.push(Event::VectorSummary { files });
@@ -342,7 +344,7 @@ fn bytes(file: &FileSummary) -> usize {
     file.path.len() + file.rel_path.len() + file.repo.len() + 16 * file.ranges.len()
 }
 
-/// The files that a search found, as it says beside what the model sees.
+/// Returns the files that a tool of ours showed, as it says beside what the model sees.
 fn files(result: &Value) -> Option<Vec<FileSummary>> {
     let files = result.get("_meta").and_then(|meta| meta.get(FILES_META))?;
     serde::Deserialize::deserialize(files).ok()

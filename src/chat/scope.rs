@@ -119,7 +119,13 @@ impl Scope {
 fn shown(root: &Root, paths: &PathMap) -> String {
     let name = plain_name(&root.name, MAX_NAME).replace('`', "'");
     let path = paths.shown(&root.path).display().to_string();
-    format!("`{name}` (at {})", plain_name(&path, MAX_PATH).replace('`', "'"))
+    let path = plain_name(&path, MAX_PATH).replace('`', "'");
+    if root.revision.is_some() {
+        return format!(
+            "`{name}` (a commit, at {path}, which is not on disk: read its files with `ReadLines`)"
+        );
+    }
+    format!("`{name}` (at {path})")
 }
 
 /// Says why there is nothing to ask about, if no code of `roots` is indexed.
@@ -145,7 +151,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::domain::Counts;
+    use crate::domain::{Counts, Revision};
 
     fn root(name: &str, chunks: u64, last_run: LastRun) -> Root {
         let path = PathBuf::from("/src").join(name);
@@ -170,6 +176,22 @@ mod tests {
         );
         let note = scope.unwrap().note().unwrap();
         assert!(note.contains("repository `a'b c` (at /src/a'b c) only"), "{note}");
+    }
+
+    #[test]
+    fn a_commit_that_a_question_names_is_said_to_be_not_on_disk() {
+        let folder = root("vite", 1, LastRun::Completed);
+        let commit = "c".repeat(40);
+        let (store, name) = (folder.path.join(".git"), "v8.1.0".to_owned());
+        let revision = Revision { folder: folder.path.clone(), name, store, commit };
+        let tagged =
+            Root { revision: Some(revision), ..root("vite@v8.1.0", 1, LastRun::Completed) };
+        let question = "What is new in vite@v8.1.0?";
+        let roots = [folder, tagged];
+        let scope = Scope::of(question, (None, None), &roots, &PathMap::default()).unwrap();
+        let note = scope.note().unwrap();
+        let shown = "`vite@v8.1.0` (a commit, at /src/vite@v8.1.0, which is not on disk: read its files with `ReadLines`)";
+        assert!(note.contains(shown) && note.contains("`vite` (at /src/vite)"), "{note}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn show(frame: &Frame) -> Result<(), CliError> {
         Frame::Answer(Text { text }) => print::line(text),
         Frame::ToolRequest(request) => {
             let parameter = |name: &str| request.parameters.get(name)?.as_str();
-            let query = parameter("query").or_else(|| parameter("command"));
+            let query = ["query", "command", "path", "name"].into_iter().find_map(parameter);
             let query = query.map_or_else(|| "…".to_owned(), print::name);
             print::note(&format!("{} {query}", called(&request.name, &request.origin)))
         }

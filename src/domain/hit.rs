@@ -95,7 +95,7 @@ impl Parts {
     }
 }
 
-/// The hits of one file. Field names are a wire promise of `vector_summary`.
+/// Lines of one file that were found or read. Field names are a wire promise of `vector_summary`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileSummary {
@@ -105,10 +105,10 @@ pub struct FileSummary {
     pub rel_path: String,
     /// Name of the repository.
     pub repo: String,
-    /// Best score among the file's chunks, 0…1.
+    /// Best score among the file's chunks, 0…1; 1 for lines read by their path, 0.5 for lines that use a name.
     #[serde(rename = "match")]
     pub best: f64,
-    /// Number of chunks found.
+    /// Number of chunks found, or of ranges read.
     pub chunks: u32,
     /// Number of distinct lines that the chunks cover.
     pub lines: u32,

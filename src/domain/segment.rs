@@ -13,7 +13,7 @@ pub enum Segment {
         /// The text of one reasoning item.
         text: String,
     },
-    /// What one search showed to the model.
+    /// Files of which a search, `ReadLines` or `FindUses` showed lines to the model.
     VectorSummary {
         /// Each file once, best first.
         files: Vec<FileSummary>,

@@ -1,6 +1,9 @@
 //! Picks the lines to show of all that have a word: some of each group, and of each as many files as there are. Pure.
 
-use super::classify::{Counted, Group, MAX_SHOWN, Of};
+use super::{
+    classify::{Counted, Group, MAX_SHOWN, Of},
+    place::File,
+};
 
 /// One group of places of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +19,8 @@ pub struct Shown {
 /// Lines of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedFile {
-    /// Absolute path as clients see it.
-    pub path: String,
+    /// The file as clients see it.
+    pub file: File,
     /// Line by line: its number, its text, and how often the word stands there.
     pub lines: Vec<(u32, String, usize)>,
 }
@@ -25,8 +28,8 @@ pub struct UsedFile {
 /// How many lines a group gets in each round while there is room: by [`Group::ALL`].
 const SHARES: [usize; 5] = [8, 4, 2, 1, 1];
 
-/// Picks the lines to show. `files` are in order of path; `shown` returns the absolute path of one.
-pub(super) fn pick(mut files: Vec<Counted>, shown: impl Fn(&Counted) -> String) -> Vec<Shown> {
+/// Picks the lines to show. `files` are in order of path; `shown` returns one as clients see it.
+pub(super) fn pick(mut files: Vec<Counted>, shown: impl Fn(&Counted) -> File) -> Vec<Shown> {
     files.sort_by_key(|file| file.rank);
     let available =
         |group: Group| -> usize { files.iter().map(|file| of(file, group).lines.len()).sum() };
@@ -58,7 +61,7 @@ fn of_group(
     files: &[Counted],
     group: Group,
     room: usize,
-    path: impl Fn(&Counted) -> String,
+    shown: impl Fn(&Counted) -> File,
 ) -> Vec<UsedFile> {
     let mut taken: Vec<usize> = vec![0; files.len()];
     let mut left = room;
@@ -74,14 +77,14 @@ fn of_group(
             break;
         }
     }
-    let shown = files.iter().zip(taken).filter(|(_, taken)| *taken > 0);
-    let file = |(file, taken): (&Counted, usize)| UsedFile {
-        path: path(file),
+    let with_lines = files.iter().zip(taken).filter(|(_, taken)| *taken > 0);
+    let used = with_lines.map(|(file, taken)| UsedFile {
+        file: shown(file),
         lines: (of(file, group).lines.iter().take(taken))
             .map(|line| (line.number, line.text.clone(), line.count))
             .collect(),
-    };
-    shown.map(file).collect()
+    });
+    used.collect()
 }
 
 fn of(file: &Counted, group: Group) -> &Of {

@@ -12,7 +12,7 @@ use crate::domain::{
 const MAX_NAMED: usize = 3;
 
 /// A file as clients see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct File {
     /// Absolute path.
     pub path: String,

@@ -57,11 +57,11 @@ impl Evidence {
         let candidates = self.candidates(&word, &roots).await?;
         let (found, unread) = self.counted(&word, candidates.files).await?;
         let files = found.len();
-        let path = |file: &Counted| {
+        let shown = |file: &Counted| {
             let root = roots.get(file.root);
-            root.map(|root| self.shown(root, &file.path)).unwrap_or_default()
+            root.map(|root| self.file(root, &file.path)).unwrap_or_default()
         };
-        let groups = pick::pick(found, path);
+        let groups = pick::pick(found, shown);
         let searched = |root: &Root| Searched {
             name: root.name.clone(),
             age: root.last_ingest_at.map(Timestamp::age),

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use codeinfo_mcp::{CallError, Error, Update};
 use futures_util::{Stream, StreamExt, stream};
+use serde_json::Value;
 use tracing::{debug, error, info};
 
 use super::{
@@ -107,7 +108,7 @@ fn logged(event: Event) -> Event {
     event
 }
 
-/// What is being searched for; searches may run at the same time.
+/// Calls of our tools in words, such as "searched retry policy"; they may run at the same time.
 #[derive(Default)]
 struct Queries {
     by_call: HashMap<String, String>,
@@ -127,7 +128,7 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
                 count => format!("{count} files"),
             };
             Some(match queries.answered.take() {
-                Some(query) => format!("searched {}: {found}", plain_name(&query, MAX_CHARS)),
+                Some(call) => format!("{call}: {found}"),
                 None => format!("searched: {found}"),
             })
         }
@@ -139,8 +140,7 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
             Some(format!("{toolkit} · {} failed: {error}", plain_name(&name, MAX_CHARS)))
         }
         Event::ToolRequest { call_id, parameters, .. } => {
-            let query = parameters.get("query").and_then(|value| value.as_str());
-            queries.by_call.extend(query.map(|query| (call_id, query.to_owned())));
+            queries.by_call.extend(describe_call(&parameters).map(|call| (call_id, call)));
             None
         }
         Event::ToolResult { call_id, .. } => {
@@ -151,12 +151,30 @@ fn message(event: Event, queries: &mut Queries) -> Option<String> {
     }
 }
 
+/// Describes a call of one of our tools by what it asks for.
+fn describe_call(parameters: &Value) -> Option<String> {
+    let members = [("query", "searched"), ("path", "read"), ("name", "looked for uses of")];
+    members.into_iter().find_map(|(member, verb)| {
+        let asked = parameters.get(member)?.as_str()?;
+        Some(format!("{verb} {}", plain_name(asked, MAX_CHARS)))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::{chat::Stage, domain::Timestamp};
+
+    #[test]
+    fn calls_of_our_tools_are_told_by_what_they_ask_for() {
+        let call = |parameters| describe_call(&parameters).unwrap_or_default();
+        assert_eq!(call(json!({ "query": "retry", "repository": "a" })), "searched retry");
+        assert_eq!(call(json!({ "path": "a.rs", "first": 3 })), "read a.rs");
+        assert_eq!(call(json!({ "name": "retry" })), "looked for uses of retry");
+        assert_eq!(call(json!({})), "");
+    }
 
     #[test]
     fn calls_of_a_toolkit_are_named_and_so_are_their_failures() {

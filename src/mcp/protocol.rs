@@ -30,7 +30,7 @@ const MAX_CHECK: Duration = Duration::from_secs(1);
 
 /// What follows the first line.
 const INSTRUCTIONS: &str = "\
-Use it before searching or reading files yourself. The answer names files and lines to look at. \
+Use it before you search or read many files yourself; it takes one to three minutes. The answer cites files and lines, and `checked` says which citations are confirmed. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.";
 
 /// The endpoint with `codebase_question`. Clones share all but who asks.
@@ -56,7 +56,7 @@ impl Questions {
         (max_bytes, failures): (usize, Failures),
         relays: Relays,
     ) -> Result<Self, SchemaError> {
-        let tools = vec![tool::codebase_question()?];
+        let tools = vec![tool::codebase_question(max_bytes)?];
         let about = About {
             title: "CodeInfo".to_owned(),
             instructions: introduced(&[], None),
@@ -80,6 +80,14 @@ impl Questions {
     /// Returns the endpoint for a client that stands in a repository: results say what they miss of it.
     pub(super) fn standing(self, place: Option<Arc<Place>>) -> Self {
         Self { place, ..self }
+    }
+
+    /// Returns the names of what is indexed; none while the store cannot say.
+    async fn repository_names(&self) -> Vec<String> {
+        self.chat.repositories().await.unwrap_or_else(|error| {
+            warn!(error = chain(&error), "the repositories are not known");
+            Vec::new()
+        })
     }
 
     /// Returns why Codex cannot be used, as far as that is known soon. Before the first check nothing is.
@@ -125,15 +133,20 @@ impl Questions {
     }
 }
 
-/// Writes the instructions. Their first line alone says what the server is for.
-fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
+/// Names repositories in parentheses, as many as there is room for; empty if there is none.
+fn name_repositories(names: &[String]) -> String {
     let shown: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
-    let repositories = match (shown.join(", "), names.len().saturating_sub(MAX_NAMED)) {
+    match (shown.join(", "), names.len().saturating_sub(MAX_NAMED)) {
         (shown, _) if shown.is_empty() => String::new(),
         (shown, 0) => format!(" ({shown})"),
         (shown, more) => format!(" ({shown} and {more} more)"),
-    };
+    }
+}
+
+/// Writes the instructions. Their first line alone says what the server is for.
+fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
+    let repositories = name_repositories(names);
     let state = away.map(|Unavailable { reason, hint }| {
         format!(
             "\nAt the moment the tool is not there, because Codex cannot be used: {reason}. Tell the user what \
@@ -142,7 +155,7 @@ fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
     });
     format!(
         "Ask questions about the indexed repositories{repositories} in plain words: call \
-         codebase_question and get an answer grounded in their code.\n{INSTRUCTIONS}{}",
+         codebase_question and get an answer that cites their code.\n{INSTRUCTIONS}{}",
         state.unwrap_or_default()
     )
 }
@@ -153,12 +166,16 @@ impl Endpoint for Questions {
     }
 
     fn instructions(&self) -> BoxFuture<'_, String> {
+        async move { introduced(&self.repository_names().await, self.away().await.as_ref()) }
+            .boxed()
+    }
+
+    fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
         async move {
-            let names = self.chat.repositories().await.unwrap_or_else(|error| {
-                warn!(error = chain(&error), "the repositories are not known");
-                Vec::new()
-            });
-            introduced(&names, self.away().await.as_ref())
+            let repositories = name_repositories(&self.repository_names().await);
+            let description = tool::describe(&repositories, self.max_bytes);
+            let tools = self.about.tools.iter().cloned();
+            tools.map(|tool| tool.with_listed_description(&description)).collect()
         }
         .boxed()
     }

@@ -14,11 +14,13 @@ use crate::{
     telemetry::Failures,
 };
 
+/// Description of the tool, with marks for the repositories and for the maximum size of a reply.
 const DESCRIPTION: &str = "\
-Answers a question about the indexed repositories. Call it to learn how something works, where it is done, what uses it or why, \
-before reading files yourself: it searches every repository and verifies what it says in the code. Ask one whole question in plain words. \
-It returns JSON {conversationId, modelId, segments}: read the last segment of type `answer`; `vector_summary` names the files it is based on. \
-For a follow-up pass the conversationId back. It may take minutes.";
+Answers a question about the indexed repositories{repositories}: how something works, where it is done, what uses it, why. \
+Call it before you search or read many files yourself, and for questions across files or repositories; not to look up one known file or name, \
+nor to change code. Ask one whole question in plain words. It takes one to three minutes and returns JSON of at most {kilobytes} KB, {conversationId, modelId, segments}: \
+read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. \
+`vector_summary` names the files that were looked at. For a follow-up pass the conversationId back.";
 
 /// Where a call names the only repository that its question is about, within `params._meta`.
 const REPOSITORY_META: &str = "codeinfo/repository";
@@ -35,8 +37,14 @@ struct Arguments {
     conversation_id: Option<String>,
 }
 
-/// Returns `codebase_question`.
-pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
+/// Returns the description of `codebase_question`; `repositories` is empty, or names some in parentheses.
+pub(super) fn describe(repositories: &str, max_bytes: usize) -> String {
+    let kilobytes = max_bytes.div_ceil(1000).to_string();
+    DESCRIPTION.replace("{kilobytes}", &kilobytes).replace("{repositories}", repositories)
+}
+
+/// Returns `codebase_question`, with a description that names no repositories.
+pub(super) fn codebase_question(max_bytes: usize) -> Result<Tool, SchemaError> {
     let arguments = json!({
         "type": "object",
         "additionalProperties": false,
@@ -58,8 +66,8 @@ pub(super) fn codebase_question() -> Result<Tool, SchemaError> {
     });
     // The same question asked twice begins two conversations.
     let changing = Idempotence::Changing;
-    let tool =
-        Tool::new("codebase_question", "Ask about the codebase", DESCRIPTION, arguments, changing)?;
+    let (title, description) = ("Ask about the codebase", describe("", max_bytes));
+    let tool = Tool::new("codebase_question", title, &description, arguments, changing)?;
     // Some clients show a model the names of tools alone, until it looks for one; a server with one tool
     // saves nothing by that.
     Ok(tool.with_listed_meta("anthropic/alwaysLoad", json!(true)))

@@ -30,6 +30,10 @@ impl Endpoint for Placed {
         self.inner.instructions()
     }
 
+    fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
+        self.inner.list_tools()
+    }
+
     fn changes(&self) -> Option<BoxStream<'static, ()>> {
         self.inner.changes()
     }

@@ -574,7 +574,7 @@ async fn a_model_without_a_shell_has_no_tool_for_one_and_is_not_told_of_it() {
             tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect();
         let prompt = request["input"][0]["content"][0]["text"].as_str().unwrap().to_owned();
         assert!(!prompt.contains('{'), "{prompt}");
-        (names.iter().any(|name| name == "exec_command"), prompt.contains("shell command"))
+        (names.iter().any(|name| name == "exec_command"), prompt.contains("`git -C PATH`"))
     };
     assert_eq!(given(true).await, (true, true));
     assert_eq!(given(false).await, (false, false));

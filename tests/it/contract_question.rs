@@ -164,7 +164,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
           {
             "name": "codebase_question",
             "title": "Ask about the codebase",
-            "description": "Answers a question about the indexed repositories. Call it to learn how something works, where it is done, what uses it or why, before reading files yourself: it searches every repository and verifies what it says in the code. Ask one whole question in plain words. It returns JSON {conversationId, modelId, segments}: read the last segment of type `answer`; `vector_summary` names the files it is based on. For a follow-up pass the conversationId back. It may take minutes.",
+            "description": "Answers a question about the indexed repositories (demo): how something works, where it is done, what uses it, why. Call it before you search or read many files yourself, and for questions across files or repositories; not to look up one known file or name, nor to change code. Ask one whole question in plain words. It takes one to three minutes and returns JSON of at most 16 KB, {conversationId, modelId, segments}: read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. `vector_summary` names the files that were looked at. For a follow-up pass the conversationId back.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,

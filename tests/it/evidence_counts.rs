@@ -158,7 +158,8 @@ async fn files_that_say_more_of_a_name_come_first() {
     let files = ["deps/a/a.rs", "examples/b.rs", "src/c.rs", "tests/d.rs"];
     bench.ingest(&bench.repo("demo", &files.map(|path| (path, text)))).await;
     let uses = evidence(&bench).uses("okapi", Within::Everything).await.unwrap();
-    let shown = uses.groups[0].files.iter().map(|file| file.path.split("/demo/").last().unwrap());
+    let shown =
+        uses.groups[0].files.iter().map(|file| file.file.path.split("/demo/").last().unwrap());
     let order = ["src/c.rs", "examples/b.rs", "tests/d.rs", "deps/a/a.rs"];
     assert_eq!(shown.collect::<Vec<_>>(), order);
 }

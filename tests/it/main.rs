@@ -93,6 +93,7 @@ mod store_qdrant;
 mod store_strange;
 mod store_suite;
 mod structure;
+mod summaries;
 mod support;
 mod tidy;
 mod toolkit_calls;

@@ -58,6 +58,11 @@ pub trait Endpoint: Send + Sync + 'static {
         future::ready(self.about().instructions.clone()).boxed()
     }
 
+    /// Returns the tools as `tools/list` shows them now: their descriptions may name what changes meanwhile.
+    fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
+        future::ready(self.about().tools.clone()).boxed()
+    }
+
     /// Returns a stream of the moments at which another list of tools is to be had, which ends when the
     /// server stops; `None` if it never is. Dropping it ends the watch.
     fn changes(&self) -> Option<BoxStream<'static, ()>> {

@@ -25,7 +25,7 @@ pub(super) async fn answer(endpoint: &dyn Endpoint, era: Era, request: Request) 
     match (era, request.method.as_str()) {
         (_, "tools/call") => call(endpoint, era, request.params).await,
         (_, "tools/list") => match endpoint.gate().await {
-            Ok(()) => Answer::Now(tools(endpoint, era, &request.params)),
+            Ok(()) => Answer::Now(tools(endpoint, era, &request.params).await),
             Err(error) => Answer::Now(Err(error)),
         },
         (Era::Legacy, "initialize") => {
@@ -85,10 +85,9 @@ fn capabilities(endpoint: &dyn Endpoint) -> Value {
     json!({ "tools": tools, "resources": {}, "prompts": {} })
 }
 
-fn tools(endpoint: &dyn Endpoint, era: Era, params: &Members) -> Result<Members, Error> {
-    let about = endpoint.about();
-    let listed = about.tools.iter().map(|tool| tool.listed().clone()).collect();
-    let keep = if about.shared { Keep::Public } else { Keep::Never };
+async fn tools(endpoint: &dyn Endpoint, era: Era, params: &Members) -> Result<Members, Error> {
+    let listed = endpoint.list_tools().await.iter().map(|tool| tool.listed().clone()).collect();
+    let keep = if endpoint.about().shared { Keep::Public } else { Keep::Never };
     page(era, params, ("tools", Value::Array(listed)), keep)
 }
 

@@ -78,6 +78,15 @@ impl Tool {
         Self { name: name.to_owned(), arguments, listed }
     }
 
+    /// Lists another description.
+    #[must_use]
+    pub fn with_listed_description(mut self, description: &str) -> Self {
+        if let Some(listed) = self.listed.get_mut("description") {
+            *listed = description.into();
+        }
+        self
+    }
+
     /// Lists another schema than the one that validates: what clients take of it.
     #[must_use]
     pub fn with_listed_schema(mut self, schema: Value) -> Self {

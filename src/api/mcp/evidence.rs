@@ -17,18 +17,20 @@ use crate::{
 const USES: &str = "FindUses";
 const LINES: &str = "ReadLines";
 const OUTLINE: &str = "Outline";
+/// `match` of a file that was asked for by its path.
+const MATCH_OF_PATH: f64 = 1.0;
 
 const USES_DESCRIPTION: &str = "\
-Finds every place of a name in the indexed files: whole words, case-sensitive, with exact counts. Call it for callers, and before \
-you say that only this, or nothing else, uses something. Returns `number|text` lines under each path: definitions, uses, tests, documents, \
-comments and strings; 40 at most.";
+Finds every place of a name in the indexed files: whole words, case-sensitive, with exact counts of definitions, uses, tests, documents, \
+comments and strings. Call it for callers, and before you say that only this, or nothing else, uses something. Shows 40 lines at most.";
 
 const LINES_DESCRIPTION: &str = "\
-Reads numbered lines of an indexed file, 200 at most, and says which changed since it was indexed. Call it to see more around what a search shows.";
+Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around \
+what a search shows.";
 
 const OUTLINE_DESCRIPTION: &str = "\
-Lists what a file defines, with line ranges, or the files of a folder or repository with what they define. Call it before reading a long file, \
-or to learn how a repository is laid out.";
+Lists what a file defines, with line ranges, or what the files of a folder or repository define. Call it before reading a long file, \
+or to learn a layout.";
 
 #[derive(Deserialize)]
 struct UsesArguments {
@@ -126,12 +128,13 @@ impl RawSearch {
             let asked = around(first, last);
             let Ok(read) = evidence.lines(path, asked, within).await else { return Ok(None) };
             let (text, shown) = lines::text(&read);
-            (text, vec![summary(&read.file, shown)])
+            (text, vec![summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
         } else {
             let Ok(found) = evidence.outline(path, within).await else { return Ok(None) };
             let files = match &found {
                 Outline::File { file, lines, .. } => {
-                    vec![summary(file, LineRange { first: 1, last: *lines })]
+                    let all_lines = LineRange { first: 1, last: *lines };
+                    vec![summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
                 }
                 Outline::Folder(_) => Vec::new(),
             };
@@ -169,7 +172,10 @@ impl RawSearch {
             Err(failure) => return self.failed(failure.code(), &failure),
         };
         match self.services.evidence.uses(&name, within).await {
-            Ok(found) => Ok(said(tool, uses::text(&found))),
+            Ok(found) => {
+                let (text, files) = uses::text(&found);
+                Ok(said(tool, text).with_meta(FILES_META, json!(files)))
+            }
             Err(failure) => self.refused(&failure),
         }
     }
@@ -190,7 +196,11 @@ impl RawSearch {
             _ => (path.as_str(), Asked { first, last }),
         };
         match self.services.evidence.lines(path, asked, within).await {
-            Ok(read) => Ok(said(tool, lines::text(&read).0)),
+            Ok(read) => {
+                let (text, shown) = lines::text(&read);
+                let file = summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
+                Ok(said(tool, text).with_meta(FILES_META, json!([file])))
+            }
             Err(failure) => self.refused(&failure),
         }
     }
@@ -224,15 +234,16 @@ fn around(first: u32, last: Option<u32>) -> Asked {
     Asked { first: Some(from), last: Some(to) }
 }
 
-fn summary(File { path, rel_path, repo }: &File, range: LineRange) -> FileSummary {
+/// Summarizes a file of which these lines were shown; `ranges` are ascending and disjoint.
+pub(super) fn summarize_file(file: &File, ranges: Vec<LineRange>, best: f64) -> FileSummary {
     FileSummary {
-        path: path.clone(),
-        rel_path: rel_path.clone(),
-        repo: repo.clone(),
-        best: 1.0,
-        chunks: 1,
-        lines: range.last - range.first + 1,
-        ranges: vec![range],
+        path: file.path.clone(),
+        rel_path: file.rel_path.clone(),
+        repo: file.repo.clone(),
+        best,
+        chunks: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
+        lines: ranges.iter().map(|range| range.last - range.first + 1).sum(),
+        ranges,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::MAX_TEXT_BYTES;
+use super::{MAX_TEXT_BYTES, evidence::summarize_file};
 use crate::{
-    domain::{plain_line, plain_name},
-    evidence::{Group, MAX_SHOWN, Searched, Shown, Uses},
+    domain::{FileSummary, LineRange, plain_line, plain_name},
+    evidence::{File, Group, MAX_SHOWN, Searched, Shown, Uses},
 };
 
 /// Characters of a name, and of a path, that are shown.
@@ -15,12 +15,16 @@ const MAX_PATH_CHARS: usize = 500;
 const SHORT_LINE: usize = 120;
 /// More repositories are not named one by one.
 const MAX_NAMED: usize = 8;
+/// Maximum number of files in a summary, as many as a search may find.
+const MAX_SUMMARY_FILES: usize = 20;
+/// `match` of files in a summary: all have the name, and nothing measures how well they fit.
+const MATCH: f64 = 0.5;
 
 /// Writes the counts in the first line, then each group: paths, and below each its lines, numbered, so that no line of
-/// a file can be taken for one of ours.
-pub(super) fn text(uses: &Uses) -> String {
+/// a file can be taken for one of ours. Returns also a summary of the files with lines that are shown.
+pub(super) fn text(uses: &Uses) -> (String, Vec<FileSummary>) {
     if uses.count == 0 {
-        return nowhere(uses);
+        return (nowhere(uses), Vec::new());
     }
     let mut text = shown(uses, MAX_SHOWN, usize::MAX);
     let mut lines = MAX_SHOWN;
@@ -28,7 +32,36 @@ pub(super) fn text(uses: &Uses) -> String {
         text = shown(uses, lines, SHORT_LINE);
         lines -= 1;
     }
-    text
+    // The loop has counted down once more than it has written.
+    (text, summarize_files(uses, MAX_SHOWN.min(lines + 1)))
+}
+
+/// Returns the files of the first `max_lines` lines, each once, in the order in which they are shown.
+fn summarize_files(uses: &Uses, max_lines: usize) -> Vec<FileSummary> {
+    let used_files = uses.groups.iter().flat_map(|group| &group.files);
+    let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.0)));
+    let mut files: Vec<(&File, Vec<u32>)> = Vec::new();
+    for (file, line) in lines.take(max_lines) {
+        match files.iter_mut().find(|(known, _)| *known == file) {
+            Some((_, known_lines)) => known_lines.push(line),
+            None => files.push((file, vec![line])),
+        }
+    }
+    let files = files.into_iter().take(MAX_SUMMARY_FILES);
+    files.map(|(file, lines)| summarize_file(file, join_lines(lines), MATCH)).collect()
+}
+
+/// Joins lines into ascending ranges.
+fn join_lines(mut lines: Vec<u32>) -> Vec<LineRange> {
+    lines.sort_unstable();
+    let mut ranges: Vec<LineRange> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some(range) if line <= range.last + 1 => range.last = line,
+            Some(_) | None => ranges.push(LineRange { first: line, last: line }),
+        }
+    }
+    ranges
 }
 
 fn nowhere(uses: &Uses) -> String {
@@ -88,7 +121,7 @@ fn of_group(group: &Shown, room: &mut usize, line_bytes: usize) -> (String, usiz
             break;
         }
         *room -= lines.len();
-        let _ = writeln!(text, "{}", plain_name(&file.path, MAX_PATH_CHARS));
+        let _ = writeln!(text, "{}", plain_name(&file.file.path, MAX_PATH_CHARS));
         for (number, line, times) in lines {
             let (shown, cut) = line.split_at(line.floor_char_boundary(line_bytes));
             let more = if cut.is_empty() { "" } else { " ⋯" };

@@ -169,6 +169,28 @@ fn a_search_that_fails_has_no_summary() {
 }
 
 #[test]
+fn files_that_another_tool_of_ours_shows_are_a_summary_and_those_of_a_toolkit_are_none() {
+    let called = |source: &str, name: &str, files: Option<Value>| {
+        let meta = files.map(|files| json!({ "codeinfo/files": files }));
+        let mut tool = search("c1", "", Some(Ok(json!({ "content": [], "_meta": meta }))));
+        (tool.source, tool.name) = (source.to_owned(), name.to_owned());
+        play([Heard::ToolEnded(tool), END]).pop().unwrap()
+    };
+    let file = json!({
+        "path": "/r/a.rs", "relPath": "a.rs", "repo": "r",
+        "match": 1.0, "chunks": 1, "lines": 3, "ranges": ["1-3"],
+    });
+    let files = || Some(json!([file]));
+    assert_eq!(called("codeinfo_search", "ReadLines", files()), "summary 1");
+    assert_eq!(called("codeinfo_search", "VectorSearch", Some(json!([]))), "summary 0");
+    for (source, files) in
+        [("tk_git", files()), ("codeinfo_search", Some(json!([]))), ("codeinfo_search", None)]
+    {
+        assert_eq!(called(source, "FindUses", files), "result c1 success");
+    }
+}
+
+#[test]
 fn a_call_told_only_at_its_end_has_its_request() {
     let reported = play([found("c1", "x"), END]);
     assert_eq!(reported, ["request c1 VectorSearch", "result c1 success", "summary 1"]);

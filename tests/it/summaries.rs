@@ -1,0 +1,91 @@
+//! Files that `ReadLines` and `FindUses` showed: named for programs beside the text, and segments of the turn.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    listeners::Listeners,
+    support::model::{Item, Model, Reply, says},
+    wire::{rpc, rpc_with},
+};
+
+/// Maximum number of files that the uses of a name are summarized in.
+const MAX_FILES: usize = 20;
+
+/// A repository with a name in 25 files, most of all in `src/gate.rs`.
+async fn fill(server: &Listeners) {
+    server.write(
+        "zoo/src/gate.rs",
+        "/// Opens the gate.\npub fn open_gate() {}\n\npub fn visit() {\n    open_gate();\n    open_gate();\n}\n",
+    );
+    for number in 1..25 {
+        let text = format!("pub fn visit_{number}() {{\n    open_gate();\n}}\n");
+        server.write(&format!("zoo/src/visit_{number:02}.rs"), &text);
+    }
+    server.ingest("zoo", "animals").await;
+}
+
+async fn files_of(server: &Listeners, tool: &str, arguments: Value) -> Vec<Value> {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let reply = rpc(server.main, &body.to_string()).await.json();
+    let files = reply["result"]["_meta"]["codeinfo/files"].as_array();
+    files.unwrap_or_else(|| panic!("{reply:#}")).clone()
+}
+
+#[tokio::test]
+async fn files_of_which_lines_are_shown_are_named_for_programs() {
+    let server = Listeners::start().await;
+    fill(&server).await;
+    let read = files_of(&server, "ReadLines", json!({ "path": "gate.rs:4-6" })).await;
+    let folder = server.folder.path().canonicalize().unwrap().display().to_string();
+    assert_snapshot!(Value::from(read).to_string().replace(&folder, "FOLDER"), @r#"[{"path":"FOLDER/zoo/src/gate.rs","relPath":"src/gate.rs","repo":"zoo","match":1.0,"chunks":1,"lines":3,"ranges":["4-6"]}]"#);
+    let used = files_of(&server, "FindUses", json!({ "name": "open_gate" })).await;
+    assert_eq!(used.len(), MAX_FILES);
+    let gate = used.iter().find(|file| file["relPath"] == "src/gate.rs").unwrap();
+    assert_eq!(gate["ranges"], json!(["2-2", "5-6"]), "{gate:#}");
+    assert_eq!((&gate["lines"], &gate["chunks"]), (&json!(3), &json!(2)));
+    for file in &used {
+        assert_eq!((&file["match"], &file["repo"]), (&json!(0.5), &json!("zoo")), "{file:#}");
+    }
+    let nowhere = files_of(&server, "FindUses", json!({ "name": "close_gate" })).await;
+    assert_eq!(nowhere, [json!(null); 0]);
+}
+
+#[tokio::test]
+async fn what_a_model_read_is_among_the_segments_of_its_turn() {
+    let call = |name: &str, arguments: Value| {
+        let server = "mcp__codeinfo_search".to_owned();
+        Reply::Items(vec![Item::Calls(server, name.to_owned(), arguments)])
+    };
+    let model = Model::replay([
+        call("FindUses", json!({ "name": "close_gate" })),
+        call("ReadLines", json!({ "path": "gate.rs", "first": 1, "last": 2 })),
+        call("FindUses", json!({ "name": "visit_07" })),
+        call("FindUses", json!({ "name": "visit_7" })),
+        Reply::Items(vec![says("It opens.")]),
+    ])
+    .await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    fill(&server).await;
+    let question =
+        json!({ "name": "codebase_question", "arguments": { "question": "What opens?" } });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": question });
+    let asked = rpc_with(server.mcp, &[("accept", "application/json")], &body.to_string()).await;
+    let text = asked.json()["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+    let reply: Value = serde_json::from_str(&text).unwrap();
+    let segments = reply["segments"].as_array().unwrap().iter();
+    let shown: Vec<String> = segments
+        .map(|segment| match segment["files"].as_array() {
+            Some(files) => {
+                let file = &files[0];
+                format!("{} {} {}", file["relPath"], file["match"], file["ranges"])
+            }
+            None => segment["type"].to_string(),
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [r#""src/gate.rs" 1.0 ["1-2"]"#, r#""src/visit_07.rs" 0.5 ["1-1"]"#, r#""answer""#]
+    );
+}
