@@ -1,6 +1,7 @@
 //! Questions in, ordered segments out: the one chat pipeline.
 
 mod assemble;
+mod cited;
 mod conversations;
 mod error;
 mod event;

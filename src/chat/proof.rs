@@ -1,9 +1,10 @@
 //! What becomes of an answer whose citations were checked: the model puts wrong ones right, once, and
 //! those that stay wrong are struck out. Pure.
 
+use super::cited::list_repositories;
 use crate::{
     cite::{self, Checked, Fault, Report, State},
-    domain::{CitationCounts, plain_line},
+    domain::{CitationCounts, Root, plain_line},
 };
 
 /// Most bytes of what is said of wrong citations to the model.
@@ -54,13 +55,15 @@ impl Proof {
         (is_whole && repaired > 0).then_some(Self { repaired, ..self })
     }
 
-    /// Returns the text, with what is wrong struck out, and what was found out about its citations.
-    pub(super) fn finish(self) -> (String, CitationCounts, Vec<Checked>) {
+    /// Returns the text, with what is wrong struck out, and what was found out about its citations. `roots` are all
+    /// that are indexed.
+    pub(super) fn finish(self, roots: &[Root]) -> (String, CitationCounts, Vec<Checked>) {
         let counts = CitationCounts {
             citations: self.report.citations.len() + self.report.unchecked,
             verified: self.count(State::Verified),
             repaired: self.repaired,
             wrong: self.wrong(),
+            repositories: list_repositories(&self.report.citations, roots),
         };
         let mut text = self.text;
         let mut done = text.len();

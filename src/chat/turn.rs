@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     codex::{CodexError, Ending, Opening, Running, Thread, TurnError, TurnErrorKind},
-    domain::{ConversationId, RootId, Segment},
+    domain::{ConversationId, Root, RootId, Segment},
     error::Code,
     gateway::{TurnToolkits, Wanted},
     telemetry,
@@ -98,6 +98,7 @@ pub(super) async fn run(
         // The model has read the note.
         reopening: Opening { thread: Some(conversation), note: None, ..opening },
         within: scope.only(),
+        roots,
         notice: ask.notice,
         toolkits,
         events,
@@ -131,6 +132,8 @@ struct Runner<'a> {
     reopening: Opening,
     /// The only repository that the question is about.
     within: Option<RootId>,
+    /// All repositories that were indexed when the turn began.
+    roots: Vec<Root>,
     /// What the client should know of where it stands.
     notice: Option<String>,
     /// Held until the turn ends.
@@ -206,13 +209,13 @@ impl Runner<'_> {
         let (mut segments, usage, rerouted) = assembly.finish();
         let (mut checked, mut citations) = (None, Vec::new());
         if let Some(Proved { place, proof, is_reported }) = proved {
-            let (text, counts, found) = proof.finish();
-            (checked, citations) = (Some(counts), found);
+            let (text, counts, found) = proof.finish(&self.roots);
             if !is_reported || counts.wrong > 0 {
                 held = Some(Event::Answer { text: text.clone() });
             }
+            (checked, citations) = (Some(counts), found);
             if let Some(segment) = segments.get_mut(place) {
-                *segment = Segment::Answer { text, checked };
+                *segment = Segment::Answer { text, checked: checked.clone() };
             }
         }
         let elapsed_ms = telemetry::milliseconds(elapsed);
@@ -221,9 +224,9 @@ impl Runner<'_> {
         info!(
             conversation.id = %self.conversation,
             segment_count = segments.len(), elapsed_ms, failure.code = code,
-            checked.citations = checked.map(|counts| counts.citations),
-            checked.repaired = checked.map(|counts| counts.repaired),
-            checked.wrong = checked.map(|counts| counts.wrong),
+            checked.citations = checked.as_ref().map(|counts| counts.citations),
+            checked.repaired = checked.as_ref().map(|counts| counts.repaired),
+            checked.wrong = checked.as_ref().map(|counts| counts.wrong),
             "turn ended"
         );
         let outcome = Outcome {

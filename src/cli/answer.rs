@@ -101,7 +101,7 @@ fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
         return Err(broken(client, "the result holds no answer"));
     };
     if let Some(checked) = checked {
-        verdict(*checked, &end.citations)?;
+        verdict(checked, &end.citations)?;
     }
     print::note(&format!(
         "{}; continue with: codeinfo ask --conversation {} QUESTION",
@@ -110,8 +110,8 @@ fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
 }
 
 /// Says what the check of the citations came to, and names those that are not as they were indexed.
-fn verdict(counts: CitationCounts, citations: &[Checked]) -> Result<(), CliError> {
-    let CitationCounts { citations: all, verified, repaired, wrong } = counts;
+fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliError> {
+    let &CitationCounts { citations: all, verified, repaired, wrong, .. } = counts;
     if all == 0 {
         return print::note("no place in the code is cited");
     }

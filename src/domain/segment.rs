@@ -29,7 +29,7 @@ pub enum Segment {
 }
 
 /// What the check of an answer's citations came to. Field names are a wire promise.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitationCounts {
     /// How many the answer has.
     pub citations: usize,
@@ -39,4 +39,19 @@ pub struct CitationCounts {
     pub repaired: usize,
     /// How many are wrong, and struck out.
     pub wrong: usize,
+    /// Repositories that the answer cites, each once, in its order.
+    #[serde(default)]
+    pub repositories: Vec<CitedRepository>,
+}
+
+/// A repository that an answer cites, and the state of its files that was indexed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CitedRepository {
+    /// Name of the repository, or of a tree of it, such as `app@v1.2`.
+    pub name: String,
+    /// Full id of the commit whose files are indexed, or `working tree` for a folder.
+    pub commit: String,
+    /// End of the last completed run, as RFC 3339.
+    pub indexed_at: Option<String>,
 }

@@ -19,11 +19,16 @@ use crate::support::{
 const WRONG: &str = "`parse` is at src/parse.rs:90-95, and `Fault` at src/parse.rs:8-10.";
 const RIGHT: &str = "`parse` is at src/parse.rs:4-6, and `Fault` at src/parse.rs:8-10.";
 
-fn counts(outcome: &Outcome) -> Option<CitationCounts> {
+fn checked(outcome: &Outcome) -> Option<CitationCounts> {
     outcome.segments.iter().rev().find_map(|segment| match segment {
-        Segment::Answer { checked, .. } => Some(*checked),
+        Segment::Answer { checked, .. } => Some(checked.clone()),
         _ => None,
     })?
+}
+
+/// Returns what was counted, without the repositories.
+fn counts(outcome: &Outcome) -> Option<CitationCounts> {
+    checked(outcome).map(|counts| CitationCounts { repositories: Vec::new(), ..counts })
 }
 
 /// The messages of the model that a caller hears.
@@ -36,7 +41,7 @@ fn answers(events: &[Event]) -> Vec<String> {
 }
 
 fn counted(citations: usize, verified: usize, repaired: usize, wrong: usize) -> CitationCounts {
-    CitationCounts { citations, verified, repaired, wrong }
+    CitationCounts { citations, verified, repaired, wrong, ..Default::default() }
 }
 
 #[tokio::test]
@@ -257,6 +262,19 @@ async fn striking_out_begins_no_block_of_code() {
     assert!(said.contains("<del>~/parser/src/lost.rs:3-4</del> (not found)"), "{said}");
     assert!(said.contains("~~src/none.rs:9~~ (not found) is not there."), "{said}");
     assert!(!said.contains("~~~"), "{said}");
+}
+
+#[tokio::test]
+async fn an_answer_says_which_repositories_it_cites_and_when_they_were_indexed() {
+    let harness =
+        Harness::new([RIGHT, "Nothing."].map(|text| Reply::Items(vec![says(text)]))).await;
+    let cited = checked(&harness.ask("Where is it?").await).unwrap().repositories;
+    let root = harness.store.roots().await.unwrap().remove(0);
+    let [repository] = &cited[..] else { panic!("{cited:?}") };
+    assert_eq!((&*repository.name, &*repository.commit), ("repo", "working tree"));
+    assert_eq!(repository.indexed_at, root.last_ingest_at.map(|time| time.to_string()));
+    let none = checked(&harness.ask("Is there more?").await).unwrap().repositories;
+    assert_eq!(none, []);
 }
 
 #[tokio::test]

@@ -105,7 +105,8 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
             "citations": 0,
             "verified": 0,
             "repaired": 0,
-            "wrong": 0
+            "wrong": 0,
+            "repositories": []
           }
         }
       ]
@@ -115,7 +116,9 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
     let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&again)).await;
     let second = text(&reply.json()["result"]);
     assert_eq!(second["conversationId"], answer["conversationId"]);
-    let unchecked = json!({ "citations": 0, "verified": 0, "repaired": 0, "wrong": 0 });
+    let unchecked = json!({
+        "citations": 0, "verified": 0, "repaired": 0, "wrong": 0, "repositories": [],
+    });
     let said = json!([{ "type": "answer", "text": "As I said.", "checked": unchecked }]);
     assert_eq!(second["segments"], said);
     assert!(model.latest().contains("Where is the reader?"), "the thread goes on");

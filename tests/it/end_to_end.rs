@@ -132,7 +132,8 @@ async fn a_question_yields_ordered_segments() {
             "citations": 0,
             "verified": 0,
             "repaired": 0,
-            "wrong": 0
+            "wrong": 0,
+            "repositories": []
           }
         }
       ]
