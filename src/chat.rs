@@ -10,6 +10,7 @@ mod mention;
 mod prompt;
 mod proof;
 mod reach;
+mod reading;
 mod scope;
 mod source;
 mod turn;
@@ -58,6 +59,8 @@ pub struct Chat {
     checker: Checker,
     turn_timeout: Duration,
     has_shell: bool,
+    /// Whether a second reader checks the claims of answers, where a question does not say.
+    claim_check: bool,
     /// `None` has no toolkits.
     gateway: Option<Gateway>,
     conversations: Conversations,
@@ -82,6 +85,8 @@ pub struct Ask {
     pub model: Option<String>,
     /// The reasoning effort; `None` takes the one of the settings.
     pub effort: Option<String>,
+    /// Whether a second reader checks what the answer claims; `None` follows the settings.
+    pub claim_check: Option<bool>,
     /// The repository that the question is confined to: a name, an id or a path; `None` asks about
     /// all that are indexed.
     pub repository: Option<String>,
@@ -98,13 +103,14 @@ pub struct Ask {
 impl Ask {
     /// Asks `question` about everything, as the settings say.
     pub fn new(question: Question, conversation: Option<ConversationId>) -> Self {
-        let (model, effort, repository) = (None, None, None);
+        let (model, effort, claim_check, repository) = (None, None, None, None);
         let (toolkits, principal, tree, notice) = (None, None, None, None);
         Self {
             question,
             conversation,
             model,
             effort,
+            claim_check,
             repository,
             tree,
             notice,
@@ -133,6 +139,7 @@ impl Chat {
             paths: PathMap::default(),
             turn_timeout: settings.turn_timeout,
             has_shell: settings.shell,
+            claim_check: settings.claim_check,
             gateway: None,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
             turns: Timed::default(),

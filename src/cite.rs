@@ -7,6 +7,7 @@
 //! Deliberately absent: asking the model again, and striking out; those belong to the turn.
 #![warn(missing_docs)]
 
+mod claims;
 mod content;
 mod documents;
 mod error;
@@ -32,7 +33,11 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
+use tokio::{
+    sync::{Semaphore, oneshot},
+    task::spawn_blocking,
+    time::timeout,
+};
 
 use self::{
     judge::{Known, Verdict},
@@ -47,6 +52,8 @@ use crate::{
     store::VectorStore,
 };
 
+pub(crate) use claims::find_words;
+pub use claims::{Claim, Excerpt};
 pub use documents::{DocumentError, Documents, Examined, Finding, OnChange, is_markdown};
 pub use error::CiteError;
 pub use fault::Fault;
@@ -157,6 +164,16 @@ impl Checker {
 
     /// Checks the citations of a text against all roots, or against one.
     pub async fn check(&self, text: &str, within: Option<RootId>) -> Result<Report, CiteError> {
+        self.check_beside(text, within, None).await
+    }
+
+    /// Checks them, and sends the claims of the text once its files are read, before they are judged.
+    pub async fn check_beside(
+        &self,
+        text: &str,
+        within: Option<RootId>,
+        claims: Option<oneshot::Sender<Vec<Claim>>>,
+    ) -> Result<Report, CiteError> {
         let whole = Pieces::of(text);
         let mut citations = parse::found_in(text, &whole, MAX_FOUND);
         let more = citations.split_off(citations.len().min(MAX_CHECKED)).len();
@@ -177,7 +194,19 @@ impl Checker {
         let files = self.read(&meanings, &records, &roots).await?;
         let known = self.known(files, &records, &roots).await?;
         let paths = self.paths.clone();
-        let judge = move || report(reading, meanings, &known, &Roots::new(&roots, &paths));
+        let text = claims.is_some().then(|| text.to_owned());
+        let judge = move || {
+            if let (Some(claims), Some(text)) = (claims, text) {
+                let content = |at: usize| {
+                    let place = meanings.get(at).and_then(Meaning::file)?;
+                    Some(&known.get(place)?.as_ref()?.content)
+                };
+                let found = claims::find_claims(&text, &whole, &reading.citations, content);
+                // The caller may wait for the report alone by now.
+                drop(claims.send(found));
+            }
+            report(reading, meanings, &known, &Roots::new(&roots, &paths))
+        };
         let mut report = self.blocking(judge).await?;
         report.unchecked += more;
         Ok(report)

@@ -16,7 +16,7 @@ mod serve;
 mod token;
 mod toolkits;
 
-pub use args::{Arguments, Check, Command, Stdio, Toolkits, completions};
+pub use args::{Arguments, Check, Command, Stdio, Switch, Toolkits, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
@@ -39,9 +39,10 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
                 between.map(|trees| trees.iter().map(|tree| print::reference(tree)).collect());
             print::search(client, &query, (repository, between), limit, json).await
         }
-        Command::Ask { question, conversation, repository, json } => {
+        Command::Ask { question, conversation, repository, claim_check, json } => {
             let repository = repository.as_deref().map(print::reference);
-            let body = answer::body(&question, conversation, repository);
+            let claim_check = claim_check.map(|switch| switch == Switch::On);
+            let body = answer::body(&question, conversation, repository, claim_check);
             answer::ask(client, &body, json).await
         }
         Command::Repos { json } => print::repos(client, json).await,

@@ -3,6 +3,7 @@
 mod cell;
 mod changes;
 mod confinement;
+mod ephemeral;
 mod error;
 mod event;
 mod extra;
@@ -39,6 +40,9 @@ use tracing::{info, warn};
 
 pub use self::{
     cell::{Confinement, Network},
+    ephemeral::{
+        EphemeralError, EphemeralOpening, EphemeralQuestion, EphemeralReply, EphemeralThread,
+    },
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     extra::Extra,

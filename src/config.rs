@@ -269,6 +269,8 @@ pub struct Codex {
     pub model: Option<String>,
     /// Reasoning effort, one of [`EFFORTS`].
     pub effort: String,
+    /// Whether a second reader checks what answers claim.
+    pub claim_check: bool,
     pub sandbox: Sandbox,
     pub approval: Approval,
     /// Whether the model has a shell, beside the tools of the search.

@@ -34,6 +34,7 @@ const SETTINGS: &[&str] = &[
     "CODEX_HOME",
     "CODEX_MODEL",
     "CODEX_EFFORT",
+    "CLAIM_CHECK",
     "QDRANT_URL",
     "EMBEDDING_URL",
     "EMBEDDING_MODEL",

@@ -34,6 +34,8 @@ pub(super) struct Arguments {
     conversation_id: Option<String>,
     model: Option<String>,
     effort: Option<String>,
+    #[serde(alias = "claim_check")]
+    claim_check: Option<bool>,
     repository: Option<String>,
     folder: Option<PathBuf>,
     toolkits: Option<Value>,
@@ -62,6 +64,7 @@ pub(super) fn schema() -> Value {
             "conversationId": { "type": "string", "minLength": 1 },
             "model": name,
             "effort": { "type": "string", "enum": EFFORTS },
+            "claimCheck": { "type": "boolean" },
             // A path, perhaps; its bound is that of the system.
             "repository": { "type": "string", "minLength": 1, "maxLength": 4096 },
             "folder": { "type": "string", "minLength": 1, "maxLength": 4096 },
@@ -74,8 +77,12 @@ pub(super) fn schema() -> Value {
 /// Returns the schema of a message over `/ws`: the same members, as far as a message has them, under
 /// its names.
 pub(super) fn message_schema() -> Value {
-    let named =
-        [("question", "content"), ("conversationId", "conversation_id"), ("toolkits", "toolkits")];
+    let named = [
+        ("question", "content"),
+        ("conversationId", "conversation_id"),
+        ("claimCheck", "claim_check"),
+        ("toolkits", "toolkits"),
+    ];
     let (schema, mut properties) = (schema(), json!({ "type": { "type": "string" } }));
     for (name, over_ws) in named {
         let property = schema.pointer(&format!("/properties/{name}")).cloned();
@@ -105,13 +112,14 @@ pub(super) async fn ask(
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
     services.turns.refuse_others(conversation, principal.as_ref())?;
-    let Arguments { model, effort, repository, folder, toolkits, .. } = arguments;
+    let Arguments { model, effort, claim_check, repository, folder, toolkits, .. } = arguments;
     let folder = folder.filter(|_| repository.is_none());
     let (tree, notice) = services.standing(folder.as_deref()).await;
     let requested = |toolkits| services.chat.requested(toolkits, principal.as_ref());
     let toolkits = toolkits.map(requested).transpose()?;
     let ask = Ask::new(question, conversation);
-    let ask = Ask { model, effort, repository, tree, notice, toolkits, principal, ..ask };
+    let ask =
+        Ask { model, effort, claim_check, repository, tree, notice, toolkits, principal, ..ask };
     Ok(services.chat.ask(ask).await?)
 }
 

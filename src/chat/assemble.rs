@@ -162,6 +162,11 @@ impl Assembly {
         self.segments.truncate(first);
     }
 
+    /// Counts tokens that were spent beside the thread.
+    pub(super) fn add_usage(&mut self, usage: Usage) {
+        *self.usage.get_or_insert_default() += usage;
+    }
+
     /// Returns the segments, the tokens spent, and the model that took over, if one did.
     pub(super) fn finish(self) -> (Vec<Segment>, Option<Usage>, Option<String>) {
         (self.segments, self.usage, self.rerouted)

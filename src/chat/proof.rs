@@ -1,14 +1,19 @@
-//! What becomes of an answer whose citations were checked: the model puts wrong ones right, once, and
-//! those that stay wrong are struck out. Pure.
+//! What becomes of an answer whose citations and claims were checked: the model puts wrong ones right,
+//! once; citations that stay wrong are struck out, and sentences that stay contradicted are marked. Pure.
 
-use super::cited::list_repositories;
+use super::{
+    cited::list_repositories,
+    reading::{Contradiction, JudgedClaims},
+};
 use crate::{
     cite::{self, Checked, Fault, Report, State},
-    domain::{CitationCounts, Root, plain_line},
+    domain::{CitationCounts, LineRange, Root, plain_line},
 };
 
 /// Most bytes of what is said of wrong citations to the model.
 const MAX_FAULTS: usize = 8000;
+/// Maximum bytes of the list of contradicted sentences that the model is shown.
+const MAX_CONTRADICTIONS: usize = 4000;
 /// A corrected answer has at least one in so many of the bytes of the former: less is no whole answer.
 const MIN_SHARE: usize = 4;
 
@@ -17,13 +22,19 @@ const MIN_SHARE: usize = 4;
 pub(super) struct Proof {
     text: String,
     report: Report,
+    /// What the second reader found; `None` if it was not asked, or there is nothing to read.
+    claims: Option<JudgedClaims>,
     /// How many citations of an earlier answer were wrong, and are no longer.
     repaired: usize,
 }
 
 impl Proof {
-    pub(super) fn new(text: String, report: Report) -> Self {
-        Self { text, report, repaired: 0 }
+    pub(super) fn new(text: String, report: Report, claims: Option<JudgedClaims>) -> Self {
+        Self { text, report, claims, repaired: 0 }
+    }
+
+    pub(super) fn claims(&self) -> Option<&JudgedClaims> {
+        self.claims.as_ref()
     }
 
     /// Returns what to ask the model for, if there is something for it to put right.
@@ -37,22 +48,48 @@ impl Proof {
                 faults.push_str(&fault);
             }
         }
-        (!faults.is_empty()).then(|| {
+        let mut wrong = String::new();
+        if !faults.is_empty() {
+            wrong.extend(["These places in your answer are wrong:\n\n", &faults, "\n"]);
+        }
+        wrong.push_str(&self.list_contradictions());
+        (!wrong.is_empty()).then(|| {
             format!(
-                "These places in your answer are wrong:\n\n{faults}\nRead them again where you need \
-                 to, and write the whole answer once more, with the right places. Leave out what \
-                 you cannot find. Do not mention this correction."
+                "{wrong}Read them again where you need to, and write the whole answer once more, \
+                 with the right places. Leave out what you cannot find. Do not mention this \
+                 correction."
             )
         })
     }
 
-    /// Returns this answer, a correction of `former`, if it is better: fewer places are wrong in it, and
-    /// the answer is still a whole one.
+    /// Lists the sentences that a line contradicts, for the model; empty if there are none.
+    fn list_contradictions(&self) -> String {
+        let mut listed = String::new();
+        for Contradiction { claim, excerpt, line } in self.contradictions() {
+            let one = format!("- {}\n  See `{}:{line}`.\n", claim.sentence, excerpt.path);
+            if listed.len() + one.len() <= MAX_CONTRADICTIONS {
+                listed.push_str(&one);
+            }
+        }
+        if listed.is_empty() {
+            return listed;
+        }
+        format!("Lines that these sentences of your answer cite contradict them:\n\n{listed}\n")
+    }
+
+    fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+        self.claims.iter().flat_map(JudgedClaims::contradictions)
+    }
+
+    /// Returns this answer, a correction of `former`, if it is better: fewer places and sentences are wrong in
+    /// it, and the answer is still a whole one.
     pub(super) fn if_better_than(self, former: &Self) -> Option<Self> {
         let is_whole = self.text.len() * MIN_SHARE >= former.text.len()
             && self.count(State::Verified) * 2 >= former.count(State::Verified);
         let repaired = former.wrong().saturating_sub(self.wrong());
-        (is_whole && repaired > 0).then_some(Self { repaired, ..self })
+        let problems = |proof: &Self| proof.wrong() + proof.contradictions().count();
+        let is_better = problems(&self) < problems(former);
+        (is_whole && is_better).then_some(Self { repaired, ..self })
     }
 
     /// Returns the text, with what is wrong struck out, and what was found out about its citations. `roots` are all
@@ -63,11 +100,21 @@ impl Proof {
             verified: self.count(State::Verified),
             repaired: self.repaired,
             wrong: self.wrong(),
+            claims: self.claims.as_ref().map(JudgedClaims::counts),
             repositories: list_repositories(&self.report.citations, roots),
         };
+        let mut marks: Vec<ClaimMark> = self.contradictions().map(|one| self.mark(&one)).collect();
+        let mut citations = self.report.citations.clone();
+        for mark in marks.iter().rev() {
+            let place = citations.partition_point(|one| one.range.start < mark.at);
+            citations.splice(place..place, mark.citation.clone());
+        }
         let mut text = self.text;
         let mut done = text.len();
         for one in self.report.citations.iter().rev().filter(|one| is_wrong(one)) {
+            while let Some(mark) = marks.pop_if(|mark| mark.at >= one.whole.end) {
+                text.insert_str(mark.at, &mark.text);
+            }
             // The text of a link may be a citation too, and is struck out with the link.
             if one.whole.end <= done
                 && let Some(cited) = text.get(one.whole.clone())
@@ -77,7 +124,32 @@ impl Proof {
                 done = one.whole.start;
             }
         }
-        (text, counts, self.report.citations)
+        for mark in marks.iter().rev() {
+            text.insert_str(mark.at, &mark.text);
+        }
+        (text, counts, citations)
+    }
+
+    /// Returns the mark of a sentence that a line contradicts.
+    fn mark(&self, contradiction: &Contradiction<'_>) -> ClaimMark {
+        let Contradiction { claim, excerpt, line } = contradiction;
+        let sentence = self.text.get(claim.range.clone()).unwrap_or_default();
+        // Within the last cell of a row.
+        let sentence = sentence.trim_end().trim_end_matches('|').trim_end();
+        let lines = LineRange { first: *line, last: *line };
+        let cited = self.report.citations.iter().find(|one| one.range == excerpt.citation);
+        let at = claim.range.start + sentence.len();
+        let citation = cited.map(|one| Checked {
+            lines: vec![lines],
+            state: State::Verified,
+            moved_to: Vec::new(),
+            hash: None,
+            range: at..at,
+            whole: at..at,
+            fault: None,
+            ..one.clone()
+        });
+        ClaimMark { at, text: format!(" (contradicted by {}:{line})", excerpt.path), citation }
     }
 
     fn wrong(&self) -> usize {
@@ -87,6 +159,15 @@ impl Proof {
     fn count(&self, state: State) -> usize {
         self.report.citations.iter().filter(|one| one.state == state).count()
     }
+}
+
+/// What stands after a sentence that stays contradicted.
+struct ClaimMark {
+    /// Where it stands in the text.
+    at: usize,
+    text: String,
+    /// The place that it names.
+    citation: Option<Checked>,
 }
 
 /// Whether a citation is wrong. One whose lines changed since they were indexed need not be: the model

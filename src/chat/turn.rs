@@ -1,5 +1,7 @@
 //! Runs one turn in a task of its own, so that it is interrupted however its caller goes away.
 
+mod prove;
+
 use std::{future::Future, time::Duration};
 
 use tokio::{
@@ -8,6 +10,7 @@ use tokio::{
 };
 use tracing::{debug, info, warn};
 
+use self::prove::Proved;
 use super::{
     Ask, Chat, ChatError, Turn,
     assemble::{Assembly, Bound},
@@ -15,12 +18,14 @@ use super::{
     event::{Event, Failure, Outcome},
     heard::Heard,
     prompt::{joined, prompt},
-    proof::Proof,
+    reading,
     scope::Scope,
     source::servers,
 };
 use crate::{
-    codex::{CodexError, Ending, Opening, Running, Thread, TurnError, TurnErrorKind},
+    codex::{
+        CodexError, Ending, EphemeralOpening, Opening, Running, Thread, TurnError, TurnErrorKind,
+    },
     domain::{ConversationId, Root, RootId, Segment},
     error::Code,
     gateway::{TurnToolkits, Wanted},
@@ -29,8 +34,6 @@ use crate::{
 
 /// Events that may wait for the caller before the turn waits for it.
 const QUEUED_EVENTS: usize = 64;
-/// How long an answer waits for its correction.
-const MAX_CORRECTION: Duration = Duration::from_mins(3);
 /// How long an interrupted turn may take to end; Codex takes 10 ms.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 
@@ -95,6 +98,10 @@ pub(super) async fn run(
         conversation,
         model_id: thread.model().to_owned(),
         effort: ask.effort,
+        reader: ask
+            .claim_check
+            .unwrap_or(chat.claim_check)
+            .then(|| thread.ephemeral(reading::INSTRUCTIONS)),
         // The model has read the note.
         reopening: Opening { thread: Some(conversation), note: None, ..opening },
         within: scope.only(),
@@ -128,6 +135,8 @@ struct Runner<'a> {
     conversation: ConversationId,
     model_id: String,
     effort: Option<String>,
+    /// What the thread of the second reader is opened with; `None` leaves claims unread.
+    reader: Option<EphemeralOpening>,
     /// What the thread is opened with once more, to have an answer put right.
     reopening: Opening,
     /// The only repository that the question is about.
@@ -139,15 +148,6 @@ struct Runner<'a> {
     /// Held until the turn ends.
     toolkits: TurnToolkits,
     events: mpsc::Sender<Event>,
-}
-
-/// A final answer that was checked.
-struct Proved {
-    /// Its place among the segments.
-    place: usize,
-    proof: Proof,
-    /// Whether the caller has it as the model wrote it.
-    is_reported: bool,
 }
 
 /// How a turn ended, with the events that are still to be reported before that.
@@ -210,7 +210,7 @@ impl Runner<'_> {
         let (mut checked, mut citations) = (None, Vec::new());
         if let Some(Proved { place, proof, is_reported }) = proved {
             let (text, counts, found) = proof.finish(&self.roots);
-            if !is_reported || counts.wrong > 0 {
+            if !is_reported || counts.is_marked() {
                 held = Some(Event::Answer { text: text.clone() });
             }
             (checked, citations) = (Some(counts), found);
@@ -227,6 +227,10 @@ impl Runner<'_> {
             checked.citations = checked.as_ref().map(|counts| counts.citations),
             checked.repaired = checked.as_ref().map(|counts| counts.repaired),
             checked.wrong = checked.as_ref().map(|counts| counts.wrong),
+            checked.contradicted = checked
+                .as_ref()
+                .and_then(|counts| counts.claims)
+                .map(|claims| claims.contradicted),
             "turn ended"
         );
         let outcome = Outcome {
@@ -238,76 +242,6 @@ impl Runner<'_> {
             failure,
         };
         (held, outcome)
-    }
-
-    /// Checks what the final answer cites, and has the model put right what is wrong, once. Returns the
-    /// answer that counts; nothing if it could not be checked.
-    async fn prove(
-        &self,
-        (place, text): (usize, String),
-        heard: &mut Heard,
-        deadline: Instant,
-    ) -> Option<Proved> {
-        let proof = self.check(text, deadline).await?;
-        // One after which something else came was reported with that.
-        let is_reported = heard.held.take().is_none();
-        let Some(request) = proof.request() else {
-            return Some(Proved { place, proof, is_reported });
-        };
-        let all = heard.assembly.len();
-        let until = deadline.min(Instant::now() + MAX_CORRECTION);
-        let failure = self.ask_again(&request, heard, until).await;
-        if let Some(failure) = &failure {
-            warn!(conversation.id = %self.conversation, failure.message, "answer not put right");
-        }
-        heard.held = None;
-        let corrected = match heard.assembly.answer() {
-            // What a turn that failed has said may be half of an answer.
-            Some((other, text)) if failure.is_none() && other > place => {
-                self.check(text, deadline).await.map(|corrected| (other, corrected))
-            }
-            _ => None,
-        };
-        let better =
-            |(other, corrected): (usize, Proof)| Some((other, corrected.if_better_than(&proof)?));
-        if let Some((other, proof)) = corrected.and_then(better) {
-            // What was said between them speaks of the correction.
-            heard.assembly.forget_answers(place..other);
-            let (place, _) = heard.assembly.answer()?;
-            return Some(Proved { place, proof, is_reported: false });
-        }
-        heard.assembly.truncate(all);
-        Some(Proved { place, proof, is_reported })
-    }
-
-    /// Checks what an answer cites.
-    async fn check(&self, text: String, deadline: Instant) -> Option<Proof> {
-        let checking = self.chat.checker.check(&text, self.within);
-        match self.unless_stopped(deadline, checking).await {
-            Ok(Ok(report)) => Some(Proof::new(text, report)),
-            Ok(Err(error)) => {
-                warn!(conversation.id = %self.conversation, %error, "citations not checked");
-                None
-            }
-            Err(_) => None,
-        }
-    }
-
-    /// Asks the model in the same thread; returns why it gave no answer.
-    async fn ask_again(
-        &self,
-        request: &str,
-        heard: &mut Heard,
-        deadline: Instant,
-    ) -> Option<Failure> {
-        let opening = async {
-            let thread = self.chat.codex.open(self.reopening.clone()).await?;
-            thread.run(request, self.effort.clone()).await
-        };
-        match opening.await {
-            Ok(running) => self.follow(running, heard, deadline).await,
-            Err(error) => Some(self.not_started(&error).await),
-        }
     }
 
     /// Hears the turn to its end; returns why it failed, if it did.

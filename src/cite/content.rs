@@ -212,7 +212,7 @@ impl Content {
         second.is_none().then(|| LineRange { first, last: first + (range.last - range.first) })
     }
 
-    fn text_of(&self, lines: RangeInclusive<u32>) -> impl Iterator<Item = &str> {
+    pub(super) fn text_of(&self, lines: RangeInclusive<u32>) -> impl Iterator<Item = &str> {
         let (start, end) = (self.start(*lines.start()), self.start(lines.end().saturating_add(1)));
         self.text.get(start..end).unwrap_or_default().lines()
     }

@@ -55,6 +55,15 @@ pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Sa
     all
 }
 
+/// Returns the sentences of a text: they end with a full stop or with their block.
+pub(super) fn sentence_ranges(
+    text: &str,
+    whole: &Pieces,
+    citations: &[Citation],
+) -> Vec<Range<usize>> {
+    sentences(text, whole, &marks(text, whole, citations))
+}
+
 /// What stands in a text, in order.
 #[derive(Debug, Clone)]
 struct Mark {

@@ -7,7 +7,7 @@ use sse_stream::{Sse, SseByteStream};
 use super::{CliError, Client, print};
 use crate::{
     cite::{Checked, State},
-    domain::{CitationCounts, FileSummary, Segment},
+    domain::{CitationCounts, ClaimCounts, FileSummary, Segment},
     replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered, Warned},
 };
 
@@ -19,11 +19,13 @@ pub(super) fn body(
     question: &str,
     conversation: Option<String>,
     repository: Option<String>,
+    claim_check: Option<bool>,
 ) -> Value {
     let mut body = json!({ "question": question });
     if let Some(body) = body.as_object_mut() {
         body.extend(conversation.map(|id| ("conversationId".to_owned(), id.into())));
         body.extend(print::confined(repository));
+        body.extend(claim_check.map(|is_on| ("claimCheck".to_owned(), is_on.into())));
     }
     body
 }
@@ -111,7 +113,7 @@ fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
 
 /// Says what the check of the citations came to, and names those that are not as they were indexed.
 fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliError> {
-    let &CitationCounts { citations: all, verified, repaired, wrong, .. } = counts;
+    let &CitationCounts { citations: all, verified, repaired, wrong, claims, .. } = counts;
     if all == 0 {
         return print::note("no place in the code is cited");
     }
@@ -120,6 +122,12 @@ fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliErro
     let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
     let verdict = [format!("citations: {verified} of {all} verified"), parts.join(", ")];
     print::note(verdict.join("; ").trim_end_matches("; "))?;
+    if let Some(claims) = claims {
+        let ClaimCounts { supported, contradicted, open } = claims;
+        print::note(&format!(
+            "sentences with citations: {supported} supported, {contradicted} contradicted, {open} open"
+        ))?;
+    }
     for one in citations.iter().filter(|one| one.state != State::Verified) {
         let lines: Vec<String> = one.lines.iter().map(ToString::to_string).collect();
         let colon = if lines.is_empty() { "" } else { ":" };

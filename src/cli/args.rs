@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::{Shell, generate};
 
 use crate::{
@@ -87,6 +87,9 @@ pub enum Command {
         /// Only about this repository (name, id or path)
         #[arg(long, short)]
         repository: Option<String>,
+        /// Whether a second reader checks the answer's sentences [default: the server's CLAIM_CHECK]
+        #[arg(long, value_enum)]
+        claim_check: Option<Switch>,
         /// Print the final result as JSON instead of the stream
         #[arg(long)]
         json: bool,
@@ -158,6 +161,13 @@ pub struct Stdio {
     /// Index the repository around the working folder if it is not indexed (as AUTO_INDEX=true does)
     #[arg(long)]
     pub auto_index: bool,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    On,
+    Off,
 }
 
 /// What to do with toolkits.

@@ -8,7 +8,7 @@
 
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
@@ -17,6 +17,7 @@ use tracing::{debug, warn};
 
 use super::{
     cell::Cell,
+    ephemeral::EphemeralOpening,
     error::CodexError,
     event::{Ending, Event, Usage},
     extra::Extra,
@@ -198,6 +199,19 @@ impl Thread {
         &self.extras
     }
 
+    /// Returns what an ephemeral thread beside this one is opened with: the same model, and none of the
+    /// user's own MCP servers.
+    pub fn ephemeral(&self, instructions: &'static str) -> EphemeralOpening {
+        let servers = self.opened_with.config.get("mcp_servers").and_then(Value::as_object);
+        let is_off = |entry: &Value| entry.get("enabled") == Some(&Value::Bool(false));
+        let theirs = servers.into_iter().flatten().filter(|(_, entry)| is_off(entry));
+        EphemeralOpening {
+            model: self.model.clone(),
+            instructions,
+            servers: theirs.map(|(name, _)| name.clone()).collect(),
+        }
+    }
+
     /// Tokens that the thread has spent so far, where known.
     pub fn tokens(&self) -> Option<u64> {
         self.tokens
@@ -231,7 +245,7 @@ impl Thread {
             let content = json!([{ "type": "input_text", "text": note }]);
             let message = json!({ "type": "message", "role": "developer", "content": content });
             let noted = json!({ "threadId": start.thread_id, "items": [message] });
-            self.server.call::<serde_json::Value>("thread/inject_items", &noted).await?;
+            self.server.call::<Value>("thread/inject_items", &noted).await?;
         }
         self.server.call("turn/start", start).await
     }
@@ -306,7 +320,7 @@ impl Running {
     /// Asks Codex to stop the turn. The end still comes as an event.
     pub async fn interrupt(&self) {
         let turn = json!({ "threadId": self.thread.id.to_string(), "turnId": self.turn });
-        let stopped: Result<serde_json::Value, CodexError> =
+        let stopped: Result<Value, CodexError> =
             self.thread.server.call("turn/interrupt", &turn).await;
         if let Err(error) = stopped {
             // It may have ended by itself meanwhile.

@@ -39,9 +39,19 @@ pub struct CitationCounts {
     pub repaired: usize,
     /// How many are wrong, and struck out.
     pub wrong: usize,
+    /// What the second reader found; absent if it was off or no sentence cites anything.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub claims: Option<ClaimCounts>,
     /// Repositories that the answer cites, each once, in its order.
     #[serde(default)]
     pub repositories: Vec<CitedRepository>,
+}
+
+impl CitationCounts {
+    /// Whether the text of the answer has marks of the check.
+    pub fn is_marked(&self) -> bool {
+        self.wrong > 0 || self.claims.is_some_and(|claims| claims.contradicted > 0)
+    }
 }
 
 /// A repository that an answer cites, and the state of its files that was indexed.
@@ -54,4 +64,15 @@ pub struct CitedRepository {
     pub commit: String,
     /// End of the last completed run, as RFC 3339.
     pub indexed_at: Option<String>,
+}
+
+/// How many sentences with citations their cited lines bear out. Field names are a wire promise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClaimCounts {
+    /// The lines say what the sentence says.
+    pub supported: usize,
+    /// A line shows that the sentence is false; it is marked in the text.
+    pub contradicted: usize,
+    /// Neither is known.
+    pub open: usize,
 }

@@ -188,3 +188,18 @@ async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     let note = "The next question is about the repository";
     assert_eq!(model.latest().matches(note).count(), 1, "it is said once");
 }
+
+#[tokio::test]
+async fn a_question_may_ask_for_the_second_reader() {
+    let verdict = r#"{"verdicts":[{"number":1,"verdict":"supported","excerpt":null,"line":null}]}"#;
+    let says = |text: &str| Said::Items(vec![says(text)]);
+    let model = Model::replay([says("It parses (src/parse.rs:1-4)."), says(verdict)]).await;
+    let server = Listeners::with_codex(&model, &[]).await;
+    server.ingest_demo().await;
+    let body = json!({ "question": "What does it do?", "claimCheck": true });
+    let reply = post(server.main, "/chat", &body.to_string()).await.body;
+    let claims = r#""claims":{"supported":1,"contradicted":0,"open":0}"#;
+    assert!(reply.contains(claims), "{reply}");
+    let body = json!({ "question": "What does it do?", "claimCheck": "yes" });
+    assert_eq!(post(server.main, "/chat", &body.to_string()).await.status, 400);
+}

@@ -40,9 +40,10 @@ impl World {
     pub(crate) fn environment(&self) -> Environment {
         let binary = codex::binary().display().to_string();
         let home = self.folder.path().join("codex-home").display().to_string();
-        [("CODEX_BIN", binary), ("CODEX_HOME", home), ("CODEX_PRESENCE_SECS", "600".to_owned())]
-            .map(|(name, value)| (name.to_owned(), value))
-            .into()
+        let (off, presence) = ("off".to_owned(), "600".to_owned());
+        let codex = [("CODEX_BIN", binary), ("CODEX_HOME", home)];
+        let more = [("CODEX_PRESENCE_SECS", presence), ("CLAIM_CHECK", off)];
+        codex.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     async fn serve(&self) -> Program {
@@ -511,10 +512,13 @@ async fn code_is_shown_once_in_a_conversation_and_only_named_when_it_is_found_ag
 
 #[tokio::test]
 async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
+    let verdict = r#"{"verdicts":[{"number":1,"verdict":"supported","excerpt":null,"line":null}]}"#;
     let world = World::replay([
         Reply::Items(vec![searches("relieve pressure")]),
         Reply::Items(vec![says("In src/valve.rs:1-4 and src/lost.rs:3.")]),
         Reply::Items(vec![says("In src/valve.rs:1-4 and src/lost.rs:3.")]),
+        Reply::Items(vec![says("The limit is three (src/valve.rs:1-4).")]),
+        Reply::Items(vec![says(verdict)]),
     ])
     .await;
     let data = world.folder.path().join("data");
@@ -553,5 +557,8 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     }
     let sent = world.model.latest();
     assert!(sent.contains("The next question is about the repository `boiler` (at "), "{sent}");
+    let (_, _, stderr) = ask(&["--claim-check", "on"]).await;
+    let counts = "sentences with citations: 1 supported, 0 contradicted, 0 open\n";
+    assert!(stderr.contains(counts), "{stderr}");
     server.terminate().await;
 }

@@ -45,12 +45,14 @@ impl Listeners {
         Self::start_in(tempfile::tempdir().unwrap(), pairs).await
     }
 
-    /// Starts with the real Codex, whose model is `model`.
+    /// Starts with the real Codex, whose model is `model`, and no second reader.
     pub(crate) async fn with_codex(model: &Model, pairs: &[(&str, &str)]) -> Self {
         let folder = fresh();
         let home = codex::home(folder.path(), &model.url, "").display().to_string();
         let bin = codex::binary().display().to_string();
-        let mut all = vec![("CODEX_BIN", bin.as_str()), ("CODEX_HOME", home.as_str())];
+        let codex = [("CODEX_BIN", bin.as_str()), ("CODEX_HOME", home.as_str())];
+        let mut all = vec![("CLAIM_CHECK", "off")];
+        all.extend(codex);
         all.extend(pairs);
         Self::start_in(folder, &all).await
     }

@@ -6,6 +6,7 @@ mod auth;
 mod benches;
 mod between;
 mod chat;
+mod chat_claims;
 mod chat_proof;
 mod check;
 mod circles;

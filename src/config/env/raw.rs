@@ -54,6 +54,7 @@ settings! {
     codex_workdir: Option<PathBuf> = "",
     codex_model: Option<String> = "",
     codex_effort: Option<String> = "high",
+    claim_check: Option<String> = "on",
     codex_sandbox: Option<String> = "workspace-write",
     codex_approval: Option<String> = "on-failure",
     codex_shell: Option<String> = "on",

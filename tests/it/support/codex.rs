@@ -62,11 +62,11 @@ pub(crate) fn wrapped(folder: &Path, script: &str) -> PathBuf {
 }
 
 /// Returns the environment of a server that has this Codex, with a home in `folder` and the model at
-/// `model_url`.
+/// `model_url`, whose replies are scripted, none of them for the second reader.
 pub(crate) fn environment(folder: &Path, model_url: &str) -> Environment {
     let home = home(folder, model_url, "").display().to_string();
     let binary = binary().display().to_string();
-    [("CODEX_BIN", binary), ("CODEX_HOME", home)]
+    [("CODEX_BIN", binary), ("CODEX_HOME", home), ("CLAIM_CHECK", "off".to_owned())]
         .map(|(name, value)| (name.to_owned(), value))
         .into()
 }

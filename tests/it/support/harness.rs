@@ -175,6 +175,7 @@ pub(crate) fn settings(folder: &TempDir) -> config::Codex {
         data_dir: folder.path().join("data"),
         model: None,
         effort: "high".to_owned(),
+        claim_check: false,
         sandbox: config::Sandbox::WorkspaceWrite,
         approval: config::Approval::OnFailure,
         shell: true,

@@ -1,0 +1,126 @@
+//! The claims of an answer with the verdict on each.
+
+use std::ops::Range;
+
+use crate::{
+    cite::{Claim, Excerpt, find_words},
+    domain::ClaimCounts,
+};
+
+/// What the second reader found of a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::chat) enum ClaimVerdict {
+    /// The cited lines say it.
+    Supported,
+    /// A cited line shows that it is false.
+    Contradicted {
+        /// Bytes of the citation in the text.
+        citation: Range<usize>,
+        line: u32,
+    },
+    /// Neither is known.
+    Open,
+}
+
+/// A sentence that a line contradicts.
+#[derive(Debug)]
+pub(in crate::chat) struct Contradiction<'a> {
+    pub(in crate::chat) claim: &'a Claim,
+    pub(in crate::chat) excerpt: &'a Excerpt,
+    pub(in crate::chat) line: u32,
+}
+
+/// The claims of an answer, each with a verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::chat) struct JudgedClaims {
+    claims: Vec<Claim>,
+    verdicts: Vec<ClaimVerdict>,
+}
+
+impl JudgedClaims {
+    /// Leaves all claims open.
+    pub(in crate::chat) fn new(claims: Vec<Claim>) -> Self {
+        let verdicts = vec![ClaimVerdict::Open; claims.len()];
+        Self { claims, verdicts }
+    }
+
+    /// Takes the claims of a correction of `former`. A claim that is as it was keeps its verdict. Returns
+    /// also the places of the claims to read again: for each that was contradicted and changed, the one
+    /// that has most of its words.
+    pub(in crate::chat) fn correct(former: &Self, claims: Vec<Claim>) -> (Self, Vec<usize>) {
+        let mut judged = Self::new(claims);
+        let mut places = Vec::new();
+        for (claim, verdict) in former.claims.iter().zip(&former.verdicts) {
+            let is_kept = |other: &Claim| is_same_claim(other, claim);
+            if let Some(place) = judged.claims.iter().position(is_kept) {
+                judged.set_verdict(place, moved_verdict(verdict, claim, judged.claims.get(place)));
+            } else if matches!(verdict, ClaimVerdict::Contradicted { .. }) {
+                let words = find_words(&claim.sentence);
+                let common = |other: &Claim| {
+                    let is_old = former.claims.iter().any(|known| is_same_claim(known, other));
+                    if is_old {
+                        0
+                    } else {
+                        find_words(&other.sentence).intersection(&words).count()
+                    }
+                };
+                let counts = judged.claims.iter().map(common).enumerate();
+                let best = counts.max_by_key(|(place, count)| (*count, std::cmp::Reverse(*place)));
+                places.extend(best.filter(|(_, count)| *count > 0).map(|(place, _)| place));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        (judged, places)
+    }
+
+    pub(in crate::chat) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
+    pub(in crate::chat) fn set_verdict(&mut self, place: usize, verdict: ClaimVerdict) {
+        if let Some(known) = self.verdicts.get_mut(place) {
+            *known = verdict;
+        }
+    }
+
+    pub(in crate::chat) fn counts(&self) -> ClaimCounts {
+        let mut counts = ClaimCounts::default();
+        for verdict in &self.verdicts {
+            match verdict {
+                ClaimVerdict::Supported => counts.supported += 1,
+                ClaimVerdict::Contradicted { .. } => counts.contradicted += 1,
+                ClaimVerdict::Open => counts.open += 1,
+            }
+        }
+        counts
+    }
+
+    /// Returns the claims that are contradicted, in order of the text.
+    pub(in crate::chat) fn contradictions(&self) -> impl Iterator<Item = Contradiction<'_>> {
+        self.claims.iter().zip(&self.verdicts).filter_map(|(claim, verdict)| {
+            let ClaimVerdict::Contradicted { citation, line } = verdict else { return None };
+            let excerpt = claim.excerpts.iter().find(|one| one.citation == *citation)?;
+            Some(Contradiction { claim, excerpt, line: *line })
+        })
+    }
+}
+
+/// Whether two claims are the same sentence about the same lines, wherever they stand.
+fn is_same_claim(one: &Claim, other: &Claim) -> bool {
+    let excerpts = |claim: &Claim| -> Vec<(String, Vec<(u32, String)>)> {
+        claim.excerpts.iter().map(|one| (one.path.clone(), one.lines.clone())).collect()
+    };
+    one.sentence == other.sentence && excerpts(one) == excerpts(other)
+}
+
+/// Returns the verdict on a claim for the same claim of another text.
+fn moved_verdict(verdict: &ClaimVerdict, from: &Claim, to: Option<&Claim>) -> ClaimVerdict {
+    let ClaimVerdict::Contradicted { citation, line } = verdict else { return verdict.clone() };
+    let at = from.excerpts.iter().position(|one| one.citation == *citation);
+    let moved = at.and_then(|at| to?.excerpts.get(at));
+    moved.map_or(ClaimVerdict::Open, |excerpt| ClaimVerdict::Contradicted {
+        citation: excerpt.citation.clone(),
+        line: *line,
+    })
+}
