@@ -7,11 +7,13 @@
 //! Deliberately absent: asking the model again, and striking out; those belong to the turn.
 #![warn(missing_docs)]
 
+mod assess;
 mod claims;
 mod content;
 mod documents;
 mod error;
 mod fault;
+mod fit;
 mod html;
 mod judge;
 mod lines;
@@ -23,12 +25,14 @@ mod pieces;
 mod read;
 mod resolve;
 mod said;
+mod state;
+mod statement;
 mod tree;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
-    sync::Arc,
+    sync::{Arc, LazyLock},
     time::{Duration, Instant},
 };
 
@@ -40,15 +44,18 @@ use tokio::{
 };
 
 use self::{
-    judge::{Known, Verdict},
+    assess::{About, CitedLines, Verdict},
+    judge::Known,
     pieces::Pieces,
     read::{File, Wanted},
     resolve::{Asked, Meaning, Named, Place, Roots},
     said::Said,
+    statement::CitedStatement,
 };
 use crate::{
     config::PathMap,
     domain::{FileRecord, LineRange, Root, RootId},
+    embed::{EmbedError, StaticModel},
     store::VectorStore,
 };
 
@@ -60,6 +67,7 @@ pub use fault::Fault;
 pub use html::{cited_html, found_html, html};
 pub use lock::LOCK_FILE;
 pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
+pub use state::{CitationState, State};
 pub use tree::{IsIgnored, Tree};
 
 /// So many answers are checked at a time: each takes a thread, for ever if a folder hangs.
@@ -74,24 +82,16 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Comparing stops after this; citations that are left are unchecked.
 const COMPARING: Duration = Duration::from_secs(5);
 
-/// What became of a citation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// The lines are there, and have what is said of them.
-    Verified,
-    /// What is said of the lines is in others of the file, which are known.
-    Moved,
-    /// The lines are not as they were indexed.
-    Changed,
-    /// There is no such file, no such line, or nothing of what is said of it.
-    Missing,
-}
+/// Citations before and after one that its lines are compared with.
+const NEIGHBOURS: usize = 2;
+
+/// The vectors of words, from the binary.
+static MODEL: LazyLock<Result<StaticModel, EmbedError>> = LazyLock::new(StaticModel::load);
 
 /// A citation that was checked. Field names are a wire promise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Checked {
+pub struct Checked<S = CitationState> {
     /// Absolute path as the client sees it; as it is written where no file is meant.
     pub path: String,
     /// Path below the root.
@@ -103,7 +103,7 @@ pub struct Checked {
     /// As they are written; none for a whole file.
     pub lines: Vec<LineRange>,
     /// What became of it.
-    pub state: State,
+    pub state: S,
     /// The right lines of what has moved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved_to: Vec<LineRange>,
@@ -154,6 +154,7 @@ pub struct Checker {
 struct Reading {
     citations: Vec<Citation>,
     said: Vec<Said>,
+    statements: Vec<CitedStatement>,
 }
 
 impl Checker {
@@ -189,8 +190,11 @@ impl Checker {
             .zip(meanings)
             .filter(|(_, meaning)| *meaning != Meaning::Unmeant)
             .unzip();
+        let model = MODEL.as_ref().map_err(|_| CiteError::Model)?;
         let said = said::said(text, &whole, &citations);
-        let reading = Reading { citations, said };
+        let read = |said| CitedStatement::read(text, &whole, said, model);
+        let statements = said.iter().map(read).collect();
+        let reading = Reading { citations, said, statements };
         let files = self.read(&meanings, &records, &roots).await?;
         let known = self.known(files, &records, &roots).await?;
         let paths = self.paths.clone();
@@ -205,7 +209,7 @@ impl Checker {
                 // The caller may wait for the report alone by now.
                 drop(claims.send(found));
             }
-            report(reading, meanings, &known, &Roots::new(&roots, &paths))
+            report(reading, meanings, &known, &Roots::new(&roots, &paths), model)
         };
         let mut report = self.blocking(judge).await?;
         report.unchecked += more;
@@ -364,21 +368,21 @@ fn report(
     meanings: Vec<Meaning>,
     known: &HashMap<Place, Option<Known>>,
     roots: &Roots<'_>,
+    model: &StaticModel,
 ) -> Report {
     let until = Instant::now() + COMPARING;
     let is_late = || Instant::now() > until;
-    let content = |at: usize| {
-        if is_late() {
-            return None;
-        }
-        let place = meanings.get(at).and_then(Meaning::file);
-        place.and_then(|place| known.get(place)?.as_ref()).map(|known| &known.content)
-    };
-    let fits = judge::fitting(&reading.citations, &reading.said, content);
+    let Reading { citations, said, statements } = reading;
+    let cited: Vec<Option<CitedLines<'_>>> = (citations.iter().zip(&meanings))
+        .zip(said.iter().zip(&statements))
+        .map(|((citation, meaning), (said, statement))| {
+            let known = known.get(meaning.file()?)?.as_ref()?;
+            let about = About { said, statement };
+            (!is_late()).then(|| CitedLines::read(known, &citation.lines, about, model))
+        })
+        .collect();
     let mut report = Report::default();
-    for ((citation, said), meaning) in
-        reading.citations.into_iter().zip(&reading.said).zip(meanings)
-    {
+    for (at, (citation, meaning)) in citations.into_iter().zip(meanings).enumerate() {
         let place = match meaning {
             Meaning::Unmeant => continue,
             Meaning::File(_) if is_late() => {
@@ -394,7 +398,9 @@ fn report(
                 continue;
             }
             Meaning::Several(files) => {
-                report.citations.push(unknown(citation, resolve::ambiguous(&files)));
+                let fault = roots.ambiguous(&files);
+                let state = CitationState::Unconfirmed;
+                report.citations.push(Checked { state, ..unknown(citation, fault) });
                 continue;
             }
             Meaning::File(place) => place,
@@ -404,22 +410,28 @@ fn report(
             repo: roots.known.get(place.0).map(|root| root.name.clone()),
             ..unknown(citation, Fault::Gone)
         };
-        match known.get(&place) {
-            None => {
+        match (known.get(&place), cited.get(at).and_then(Option::as_ref)) {
+            (Some(None), _) => {}
+            (Some(Some(known)), Some(lines)) => {
+                checked.take(lines.judge(&neighbours(&cited, at)), known);
+            }
+            _ => {
                 report.unchecked += 1;
                 continue;
-            }
-            Some(None) => {}
-            Some(Some(known)) => {
-                let verdict =
-                    judge::verdict(known, &checked.lines, &said.names, fits.contains(&said.group));
-                checked.take(verdict, known);
             }
         }
         checked.rel_path = Some(place.1);
         report.citations.push(checked);
     }
     report
+}
+
+/// Returns the citations before and after the one at a place.
+fn neighbours<'a, 'b>(cited: &'a [Option<CitedLines<'b>>], at: usize) -> Vec<&'a CitedLines<'b>> {
+    let from = at.saturating_sub(NEIGHBOURS);
+    let near =
+        cited.iter().enumerate().skip(from).take_while(|(other, _)| *other <= at + NEIGHBOURS);
+    near.filter(|(other, _)| *other != at).filter_map(|(_, lines)| lines.as_ref()).collect()
 }
 
 fn unknown(citation: Citation, fault: Fault) -> Checked {
@@ -429,7 +441,7 @@ fn unknown(citation: Citation, fault: Fault) -> Checked {
         rel_path: None,
         repo: None,
         lines,
-        state: State::Missing,
+        state: CitationState::Wrong,
         moved_to: Vec::new(),
         hash: None,
         range,
@@ -441,10 +453,10 @@ fn unknown(citation: Citation, fault: Fault) -> Checked {
 impl Checked {
     fn take(&mut self, verdict: Verdict, known: &Known) {
         let (state, fault, moved_to) = match verdict {
-            Verdict::Right => (State::Verified, None, Vec::new()),
-            Verdict::Wrong(fault) => (State::Missing, Some(fault), Vec::new()),
-            Verdict::Moved(fault, to) => (State::Moved, Some(fault), to),
-            Verdict::Changed(fault) => (State::Changed, Some(fault), Vec::new()),
+            Verdict::Confirmed => (CitationState::Confirmed, None, Vec::new()),
+            Verdict::Unconfirmed => (CitationState::Unconfirmed, None, Vec::new()),
+            Verdict::Wrong(fault, to) => (CitationState::Wrong, Some(fault), to),
+            Verdict::Changed(fault, to) => (CitationState::Unconfirmed, Some(fault), to),
         };
         self.hash = known.content.hash(&self.lines);
         (self.state, self.fault, self.moved_to) = (state, fault, moved_to);

@@ -26,7 +26,7 @@ pub use plain::{plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};
 pub use root::{Counts, Origin, Revision, Root, UnknownRoot};
-pub use segment::{CitationCounts, CitedRepository, ClaimCounts, Segment};
+pub use segment::{CitationCounts, CitedRepository, ClaimCounts, DoubtfulPlace, Segment};
 pub use sparse::{Sparse, inverse_document_frequency};
 pub use timestamp::Timestamp;
 pub use within::Within;

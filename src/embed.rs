@@ -8,7 +8,7 @@ mod service;
 
 use futures_util::future::BoxFuture;
 
-pub use builtin::{Builtin, StaticModel};
+pub use builtin::{Builtin, DIMENSIONS, StaticModel};
 pub use error::EmbedError;
 pub use service::{Service, ServiceError};
 

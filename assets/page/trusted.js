@@ -6,12 +6,11 @@ const ELEMENTS = new Set([
   'p', 'br', 'hr', 'strong', 'em', 'del', 'code', 'pre', 'ul', 'ol', 'li', 'blockquote',
   'h3', 'h4', 'h5', 'h6', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'a', 'span',
 ]);
-const STATES = new Set(['verified', 'moved', 'changed', 'missing']);
+const STATES = new Set(['confirmed', 'unconfirmed', 'wrong']);
 const SPOKEN = {
-  verified: 'verified',
-  moved: 'moved since it was cited',
-  changed: 'changed since it was indexed',
-  missing: 'not found',
+  confirmed: 'confirmed',
+  unconfirmed: 'unconfirmed',
+  wrong: 'wrong',
 };
 const LINES = /^\d{1,9}$/;
 const RANGES = /^[\d,-]{1,2000}$/;
@@ -94,7 +93,7 @@ function outer(node) {
 function citation(node) {
   const { state, path, first, last, ranges, repo } = node.dataset;
   const href = node.getAttribute('href');
-  const known = STATES.has(state) ? state : 'missing';
+  const known = STATES.has(state) ? state : 'unconfirmed';
   const props = { class: 'cite', 'data-state': known, 'data-path': path, 'data-repo': repo };
   if (LINES.test(first ?? '')) {
     props['data-first'] = first;

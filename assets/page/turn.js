@@ -217,7 +217,7 @@ function verdict(checked) {
   const repaired = checked.repaired > 0 ? `, ${checked.repaired} repaired` : '';
   const wrong = checked.wrong > 0 ? `, ${checked.wrong} wrong` : '';
   const contradicted = checked.claims?.contradicted > 0 ? `, ${counted(checked.claims.contradicted, 'sentence')} contradicted` : '';
-  return `${count(checked.verified)} of ${counted(checked.citations, 'citation')} verified${repaired}${wrong}${contradicted}`;
+  return `${count(checked.confirmed ?? 0)} of ${counted(checked.citations, 'citation')} confirmed${repaired}${wrong}${contradicted}`;
 }
 
 function usage(tokens) {

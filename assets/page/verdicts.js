@@ -3,10 +3,9 @@
 import { on } from './state.js';
 
 const SENTENCES = {
-  verified: 'Verified: these lines say what the answer cites them for.',
-  moved: 'Moved: what the answer cites stands in these lines now.',
-  changed: 'Changed: these lines are not as they were indexed.',
-  missing: 'Missing: nothing here says what the answer cites it for.',
+  confirmed: 'Confirmed: the words of the answer fit these lines.',
+  unconfirmed: 'Unconfirmed: nothing ties what the answer says to these lines.',
+  wrong: 'Wrong: what the answer says is not in these lines.',
 };
 
 /** Those of all answers that are shown, the latest first. */

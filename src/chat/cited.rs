@@ -35,7 +35,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::{cite::State, domain::Revision};
+    use crate::{cite::CitationState, domain::Revision};
 
     fn citation(repo: Option<&str>) -> Checked {
         Checked {
@@ -43,7 +43,7 @@ mod tests {
             rel_path: None,
             repo: repo.map(str::to_owned),
             lines: Vec::new(),
-            state: State::Verified,
+            state: CitationState::Confirmed,
             moved_to: Vec::new(),
             hash: None,
             range: 0..0,

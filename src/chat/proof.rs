@@ -6,8 +6,8 @@ use super::{
     reading::{Contradiction, JudgedClaims},
 };
 use crate::{
-    cite::{self, Checked, Fault, Report, State},
-    domain::{CitationCounts, LineRange, Root, plain_line},
+    cite::{self, Checked, CitationState, Fault, Report},
+    domain::{CitationCounts, DoubtfulPlace, LineRange, Root, plain_line},
 };
 
 /// Most bytes of what is said of wrong citations to the model.
@@ -24,13 +24,14 @@ pub(super) struct Proof {
     report: Report,
     /// What the second reader found; `None` if it was not asked, or there is nothing to read.
     claims: Option<JudgedClaims>,
-    /// How many citations of an earlier answer were wrong, and are no longer.
+    /// How many wrong citations of an earlier answer were put right, and how many were left out.
     repaired: usize,
+    dropped: usize,
 }
 
 impl Proof {
     pub(super) fn new(text: String, report: Report, claims: Option<JudgedClaims>) -> Self {
-        Self { text, report, claims, repaired: 0 }
+        Self { text, report, claims, repaired: 0, dropped: 0 }
     }
 
     pub(super) fn claims(&self) -> Option<&JudgedClaims> {
@@ -84,12 +85,14 @@ impl Proof {
     /// Returns this answer, a correction of `former`, if it is better: fewer places and sentences are wrong in
     /// it, and the answer is still a whole one.
     pub(super) fn if_better_than(self, former: &Self) -> Option<Self> {
-        let is_whole = self.text.len() * MIN_SHARE >= former.text.len()
-            && self.count(State::Verified) * 2 >= former.count(State::Verified);
-        let repaired = former.wrong().saturating_sub(self.wrong());
+        let is_whole =
+            self.text.len() * MIN_SHARE >= former.text.len() && self.sound() * 2 >= former.sound();
+        let gone = former.wrong().saturating_sub(self.wrong());
+        let is_new = |one: &&Checked| !is_wrong(one) && !former.cites(one);
+        let repaired = gone.min(self.report.citations.iter().filter(is_new).count());
         let problems = |proof: &Self| proof.wrong() + proof.contradictions().count();
         let is_better = problems(&self) < problems(former);
-        (is_whole && is_better).then_some(Self { repaired, ..self })
+        (is_whole && is_better).then_some(Self { repaired, dropped: gone - repaired, ..self })
     }
 
     /// Returns the text, with what is wrong struck out, and what was found out about its citations. `roots` are all
@@ -97,9 +100,12 @@ impl Proof {
     pub(super) fn finish(self, roots: &[Root]) -> (String, CitationCounts, Vec<Checked>) {
         let counts = CitationCounts {
             citations: self.report.citations.len() + self.report.unchecked,
-            verified: self.count(State::Verified),
-            repaired: self.repaired,
+            confirmed: self.count(CitationState::Confirmed),
+            unconfirmed: self.count(CitationState::Unconfirmed) + self.report.unchecked,
             wrong: self.wrong(),
+            repaired: self.repaired,
+            dropped: self.dropped,
+            places: self.report.citations.iter().filter_map(doubtful_place).collect(),
             claims: self.claims.as_ref().map(JudgedClaims::counts),
             repositories: list_repositories(&self.report.citations, roots),
         };
@@ -141,7 +147,7 @@ impl Proof {
         let at = claim.range.start + sentence.len();
         let citation = cited.map(|one| Checked {
             lines: vec![lines],
-            state: State::Verified,
+            state: CitationState::Unconfirmed,
             moved_to: Vec::new(),
             hash: None,
             range: at..at,
@@ -156,7 +162,18 @@ impl Proof {
         self.report.citations.iter().filter(|one| is_wrong(one)).count()
     }
 
-    fn count(&self, state: State) -> usize {
+    /// Returns how many citations are not wrong.
+    fn sound(&self) -> usize {
+        self.report.citations.len() - self.wrong()
+    }
+
+    /// Returns whether the answer cites the same lines of the same file.
+    fn cites(&self, place: &Checked) -> bool {
+        let is_same = |one: &Checked| one.path == place.path && one.lines == place.lines;
+        self.report.citations.iter().any(is_same)
+    }
+
+    fn count(&self, state: CitationState) -> usize {
         self.report.citations.iter().filter(|one| one.state == state).count()
     }
 }
@@ -170,27 +187,27 @@ struct ClaimMark {
     citation: Option<Checked>,
 }
 
-/// Whether a citation is wrong. One whose lines changed since they were indexed need not be: the model
-/// may have read the file as it is now.
 fn is_wrong(one: &Checked) -> bool {
-    one.fault.as_ref().is_some_and(|fault| !matches!(fault, Fault::Changed { .. }))
+    one.state == CitationState::Wrong
 }
 
-/// Strikes out a citation. Beside another tilde, two more would begin a block of code.
+fn doubtful_place(one: &Checked) -> Option<DoubtfulPlace> {
+    (one.state != CitationState::Confirmed).then(|| DoubtfulPlace {
+        path: one.path.clone(),
+        lines: one.lines.clone(),
+        state: one.state.as_str().to_owned(),
+    })
+}
+
+/// Strikes out a place that does not exist; marks one that does, and lacks what is said of it. Beside another tilde, two more would begin a block of code.
 fn struck(text: &str, one: &Checked, cited: &str) -> String {
+    if let Some(fault @ (Fault::Elsewhere { .. } | Fault::Absent { .. })) = &one.fault {
+        return format!("{cited} (doubtful: {})", plain_line(&fault.to_string()));
+    }
     let (before, after) = (text.get(..one.whole.start), text.get(one.whole.end..));
     let is_beside = before.is_some_and(|before| before.ends_with('~'))
         || after.is_some_and(|after| after.starts_with('~'));
     let (open, close) =
         if is_beside || cited.starts_with('~') { ("<del>", "</del>") } else { ("~~", "~~") };
-    format!("{open}{cited}{close} ({})", correction(one))
-}
-
-/// Says beside a citation that was struck out what is known instead.
-fn correction(one: &Checked) -> String {
-    if one.moved_to.is_empty() {
-        return "not found".to_owned();
-    }
-    let lines: Vec<String> = one.moved_to.iter().map(ToString::to_string).collect();
-    format!("not found; perhaps {}", lines.join(", "))
+    format!("{open}{cited}{close} (not found)")
 }

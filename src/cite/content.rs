@@ -11,7 +11,11 @@ use codeinfo_lang::{comment, detect, words::folded};
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 
-use crate::domain::{ChunkRecord, LineRange};
+use super::fit::{CitedPlace, TermLines};
+use crate::{
+    domain::{ChunkRecord, LineRange},
+    embed::StaticModel,
+};
 
 /// So many places of a name are said.
 const MAX_PLACES: usize = 3;
@@ -43,6 +47,8 @@ pub(super) struct Content {
     words: Mutex<HashMap<String, Arc<[u32]>>>,
     /// The lines of every word in any spelling; read when one is not found as it is written.
     spellings: OnceLock<HashMap<String, Vec<u32>>>,
+    /// The lines of every term of statements; read when the first citation is assessed.
+    terms: OnceLock<TermLines>,
 }
 
 impl Content {
@@ -52,8 +58,8 @@ impl Content {
         if text.is_empty() || text.ends_with('\n') {
             starts.pop();
         }
-        let (definitions, spellings) = (OnceLock::new(), OnceLock::new());
-        Self { path, text, starts, definitions, words: Mutex::default(), spellings }
+        let (definitions, spellings, terms) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { path, text, starts, definitions, words: Mutex::default(), spellings, terms }
     }
 
     /// Returns how many lines there are.
@@ -98,6 +104,26 @@ impl Content {
         let lines = if own.is_empty() { self.lines_of_spellings(word) } else { &own };
         let lines = lines.iter().take(MAX_PLACES);
         lines.map(|line| LineRange { first: *line, last: *line }).collect()
+    }
+
+    /// Returns the occurrence of a name that is nearest to some lines: its definition where that is nearer.
+    pub(super) fn nearest(&self, word: &str, lines: &[LineRange]) -> Option<LineRange> {
+        let own = self.lines_of_word(word);
+        let places = if own.is_empty() { self.lines_of_spellings(word) } else { &own };
+        let places = places.iter().map(|line| LineRange { first: *line, last: *line });
+        let distance = |place: &LineRange| {
+            let apart = |range: &LineRange| {
+                place.first.saturating_sub(range.last).max(range.first.saturating_sub(place.last))
+            };
+            lines.iter().map(apart).min()
+        };
+        self.definitions_of(word).iter().copied().chain(places).min_by_key(distance)
+    }
+
+    /// Returns cited lines to be compared with what is said of them. The file has them.
+    pub(super) fn place(&self, lines: &[LineRange], model: &StaticModel) -> CitedPlace<'_> {
+        let terms = self.terms.get_or_init(|| TermLines::read(&self.text));
+        CitedPlace::read(terms, &self.text, lines, model)
     }
 
     /// Returns the lines that have a word in any spelling: `rel_path` is `relPath` on the wire, and

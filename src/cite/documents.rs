@@ -53,7 +53,7 @@ pub struct Finding {
     pub column: usize,
     /// What was found out.
     #[serde(flatten)]
-    pub checked: Checked,
+    pub checked: Checked<State>,
     /// What is wrong, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -426,7 +426,7 @@ impl Documents {
 
 impl Reading<'_> {
     /// Says where something that was found out stands in the document.
-    fn finding(&self, found: Checked, settled: Settled, written: String) -> Finding {
+    fn finding(&self, found: Checked<State>, settled: Settled, written: String) -> Finding {
         let (line, column) = self.places.line_and_column(self.text, found.range.start);
         let Settled { state, message, moved_to, is_mendable } = settled;
         Finding {
@@ -467,7 +467,7 @@ fn is_in_link(text: &str, citation: &Citation) -> bool {
 }
 
 /// Returns a citation before anything is known of it.
-fn checked(citation: &Citation) -> Checked {
+fn checked(citation: &Citation) -> Checked<State> {
     Checked {
         path: citation.path.clone(),
         rel_path: None,

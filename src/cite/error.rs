@@ -11,6 +11,9 @@ pub enum CiteError {
     /// A folder does not answer, or too many checks wait for one.
     #[error("the cited files could not be read in time")]
     Stalled,
+    /// The built-in model is damaged.
+    #[error("the built-in embedding model cannot be read")]
+    Model,
 }
 
 impl CiteError {
@@ -19,6 +22,7 @@ impl CiteError {
         match self {
             Self::Store(cause) => cause.code(),
             Self::Stalled => Code::Busy,
+            Self::Model => Code::Internal,
         }
     }
 }

@@ -17,7 +17,7 @@ use pulldown_cmark::{
 };
 use url::form_urlencoded::Serializer;
 
-use super::{Checked, Citation, State, parse, pieces::Pieces};
+use super::{Checked, Citation, parse, pieces::Pieces};
 
 pub use self::found::found_html;
 
@@ -82,12 +82,7 @@ fn is_of(checked: &Checked, citation: &Citation) -> bool {
 
 /// Returns the tag of a link to what a citation means: to where it moved, if it did.
 fn anchor(one: &Checked) -> String {
-    let state = match one.state {
-        State::Verified => "verified",
-        State::Moved => "moved",
-        State::Changed => "changed",
-        State::Missing => "missing",
-    };
+    let state = one.state.as_str();
     let ranges = if one.moved_to.is_empty() { &one.lines } else { &one.moved_to };
     let mut tag = format!("<a class=\"cite\" data-state=\"{state}\"");
     let mut add = |name: &str, value: &str| {

@@ -53,6 +53,15 @@ impl Pieces {
         whole
     }
 
+    /// Returns the runs of prose and code that meet a range.
+    pub(super) fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &Piece> {
+        let first = self.pieces.partition_point(|piece| piece.range.end <= range.start);
+        let end = range.end;
+        let meeting =
+            self.pieces.iter().skip(first).take_while(move |piece| piece.range.start < end);
+        meeting.filter(|piece| piece.kind != Kind::Fenced)
+    }
+
     fn push(&mut self, range: Range<usize>, kind: Kind, ticks: usize) {
         if !range.is_empty() {
             self.pieces.push(Piece { range, kind, ticks });

@@ -142,6 +142,19 @@ impl<'a> Roots<'a> {
         asked
     }
 
+    /// Says which files a path may mean, each with the name of its tree where there are several.
+    pub(super) fn ambiguous(&self, several: &[Place]) -> Fault {
+        let roots: HashSet<usize> = several.iter().map(|(root, _)| *root).collect();
+        let shown = |(root, path): &Place| match roots.len() {
+            1 => path.clone(),
+            _ => format!("{}/{path}", self.name(*root)),
+        };
+        let mut files: Vec<String> = several.iter().map(shown).collect();
+        files.sort_unstable();
+        files.truncate(MAX_NAMED);
+        Fault::Ambiguous { files, count: several.len() }
+    }
+
     fn name(&self, at: usize) -> &str {
         self.known.get(at).map_or("", |root| &root.name)
     }
@@ -246,14 +259,6 @@ pub(super) fn narrow(meanings: &mut [Meaning], citations: &[Citation]) {
             *meaning = Meaning::Unmeant;
         }
     }
-}
-
-/// Says which files a path may mean.
-pub(super) fn ambiguous(several: &[Place]) -> Fault {
-    let mut files: Vec<String> = several.iter().map(|(_, path)| path.clone()).collect();
-    files.sort_unstable();
-    files.truncate(MAX_NAMED);
-    Fault::Ambiguous { files, count: several.len() }
 }
 
 fn name(path: &str) -> &str {

@@ -32,25 +32,42 @@ const SHORTENED: [&str; 11] =
     ["e.g", "i.e", "cf", "vs", "etc", "approx", "resp", "z.b", "d.h", "vgl", "bzw"];
 
 /// What is said of one citation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Said {
     pub(super) names: Vec<Name>,
     /// The place of its group's first citation.
     pub(super) group: usize,
+    /// Parts of the text that may speak of it, each with how much it counts: 1 for its own clause.
+    pub(super) texts: Vec<(Range<usize>, f32)>,
 }
+
+/// Weight of what stands after a citation in the flow of its sentence.
+const FLOW_WEIGHT: f32 = 0.6;
+/// Weight of what stands after the last citation of a sentence.
+const TAIL_WEIGHT: f32 = 0.25;
+/// Weight of other clauses of the sentence, and of the sentences before it.
+const CONTEXT_WEIGHT: f32 = 0.3;
+/// Least weight of a text that speaks of the citation itself.
+pub(super) const OWN_WEIGHT: f32 = FLOW_WEIGHT;
 
 /// Returns what is said of each of the citations of a text.
 pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Said> {
     let marks = marks(text, whole, citations);
     let mut all: Vec<Said> = Vec::with_capacity(citations.len());
     let mut before: &[Mark] = &[];
+    let mut context: Vec<Range<usize>> = Vec::new();
     for range in sentences(text, whole, &marks) {
         let marks = part(&marks, &range);
         if whole.blocks.binary_search(&range.start).is_ok() {
             before = &[];
+            context.clear();
         }
-        Sentence { text, start: range.start, marks, before }.say(&mut all);
+        let gaps = Sentence { text, range, marks, before }.say(&context, &mut all);
         before = marks;
+        if gaps.len() > 1 {
+            context.clear();
+        }
+        context.extend(gaps);
     }
     all
 }
@@ -101,15 +118,18 @@ impl Mark {
 
 struct Sentence<'a> {
     text: &'a str,
-    start: usize,
+    range: Range<usize>,
     marks: &'a [Mark],
     /// The sentence before it in the same block.
     before: &'a [Mark],
 }
 
 impl Sentence<'_> {
-    /// Adds what is said of each citation.
-    fn say(&self, all: &mut Vec<Said>) {
+    /// Adds what is said of each citation. Returns the texts between the citations.
+    fn say(&self, context: &[Range<usize>], all: &mut Vec<Said>) -> Vec<Range<usize>> {
+        let begin = all.len();
+        let mut gaps: Vec<Range<usize>> = Vec::new();
+        let mut gap_start = self.range.start;
         let (mut at, mut opened, mut is_claimed) = (0, true, false);
         while let Some(first) = self.position(at, Mark::is_citation) {
             let lead = self.marks.get(at..first).unwrap_or_default();
@@ -143,9 +163,34 @@ impl Sentence<'_> {
             }
             let (group, count) =
                 (all.len(), cited.iter().filter(|mark| mark.is_citation()).count());
-            all.extend((0..count).map(|_| Said { names: names.clone(), group }));
+            let place = gaps.len();
+            if let (Some(What::Citation { begins }), Some(last)) = (
+                cited.first().map(|mark| &mark.what),
+                cited.iter().rfind(|mark| mark.is_citation()),
+            ) {
+                gaps.push(gap_start..(*begins).max(gap_start));
+                gap_start = last.range.end;
+            }
+            let leads = lead.iter().filter(|mark| mark.breaks()).count() > OPENING_WORDS;
+            let after = match cited.first() {
+                _ if !leads => 1.0,
+                first if self.is_in_brackets(first) => TAIL_WEIGHT,
+                _ if self.text.get(gap_start..).is_some_and(is_pause) => TAIL_WEIGHT,
+                _ => FLOW_WEIGHT,
+            };
+            let texts = vec![(place..place + 1, 1.0), (place + 1..place + 2, after)];
+            all.extend((0..count).map(|_| Said {
+                names: names.clone(),
+                group,
+                texts: texts.clone(),
+            }));
             at = end;
         }
+        gaps.push(gap_start..self.range.end.max(gap_start));
+        for said in all.get_mut(begin..).unwrap_or_default() {
+            said.texts = weigh_texts(&said.texts, &gaps, context);
+        }
+        gaps
     }
 
     fn position(&self, from: usize, is: impl Fn(&Mark) -> bool) -> Option<usize> {
@@ -194,7 +239,7 @@ impl Sentence<'_> {
 
     fn is_in_brackets(&self, citation: Option<&Mark>) -> bool {
         let Some(Mark { what: What::Citation { begins }, .. }) = citation else { return false };
-        let far = begins.saturating_sub(MAX_BRACKET_BYTES).max(self.start);
+        let far = begins.saturating_sub(MAX_BRACKET_BYTES).max(self.range.start);
         let before = self.text.get(self.text.ceil_char_boundary(far)..*begins);
         let mut open = 0_i32;
         for c in before.unwrap_or_default().chars() {
@@ -206,6 +251,32 @@ impl Sentence<'_> {
         }
         open > 0
     }
+}
+
+/// Weighs the texts of a sentence, and those before it, for one of its citations. `own` are the places of the
+/// texts before and after it, each with its weight.
+fn weigh_texts(
+    own: &[(Range<usize>, f32)],
+    gaps: &[Range<usize>],
+    context: &[Range<usize>],
+) -> Vec<(Range<usize>, f32)> {
+    let weight = |place: usize| {
+        let given =
+            own.iter().find(|(places, _)| places.contains(&place)).map(|(_, weight)| *weight);
+        match given {
+            // What stands before the next citation is said of that.
+            Some(TAIL_WEIGHT) if place + 1 < gaps.len() => 0.0,
+            given => given.unwrap_or(CONTEXT_WEIGHT),
+        }
+    };
+    let sentence = gaps.iter().enumerate().map(|(place, gap)| (gap.clone(), weight(place)));
+    let before = context.iter().map(|range| (range.clone(), CONTEXT_WEIGHT));
+    sentence.chain(before).filter(|(_, weight)| *weight > 0.0).collect()
+}
+
+/// Whether a text begins with a mark that ends a clause.
+fn is_pause(text: &str) -> bool {
+    text.trim_start_matches(['`', ' ', '*', '_']).starts_with([';', ',', '.'])
 }
 
 fn last_names(marks: &[Mark]) -> Option<&Mark> {

@@ -6,7 +6,7 @@ use sse_stream::{Sse, SseByteStream};
 
 use super::{CliError, Client, print};
 use crate::{
-    cite::{Checked, State},
+    cite::{Checked, CitationState},
     domain::{CitationCounts, ClaimCounts, FileSummary, Segment},
     replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered, Warned},
 };
@@ -111,34 +111,34 @@ fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
     ))
 }
 
-/// Says what the check of the citations came to, and names those that are not as they were indexed.
+/// Prints what the check of the citations came to, and those that are not confirmed.
 fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliError> {
-    let &CitationCounts { citations: all, verified, repaired, wrong, claims, .. } = counts;
+    let CitationCounts { citations: all, confirmed, unconfirmed, wrong, repaired, .. } = *counts;
     if all == 0 {
         return print::note("no place in the code is cited");
     }
-    let parts = [(repaired, "put right"), (wrong, "wrong, struck out")];
+    let parts = [
+        (unconfirmed, "unconfirmed"),
+        (wrong, "wrong"),
+        (repaired, "put right"),
+        (counts.dropped, "left out"),
+    ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-    let verdict = [format!("citations: {verified} of {all} verified"), parts.join(", ")];
+    let verdict = [format!("citations: {confirmed} of {all} confirmed"), parts.join(", ")];
     print::note(verdict.join("; ").trim_end_matches("; "))?;
-    if let Some(claims) = claims {
+    if let Some(claims) = counts.claims {
         let ClaimCounts { supported, contradicted, open } = claims;
         print::note(&format!(
             "sentences with citations: {supported} supported, {contradicted} contradicted, {open} open"
         ))?;
     }
-    for one in citations.iter().filter(|one| one.state != State::Verified) {
+    let doubtful = citations.iter().filter(|one| one.state != CitationState::Confirmed);
+    for one in doubtful {
         let lines: Vec<String> = one.lines.iter().map(ToString::to_string).collect();
         let colon = if lines.is_empty() { "" } else { ":" };
         let (path, lines) = (print::name(&one.path), lines.join(","));
-        let state = match one.state {
-            State::Verified => continue,
-            State::Moved => "its lines are others",
-            State::Changed => "changed since it was indexed",
-            State::Missing => "not found",
-        };
-        print::note(&format!("  {path}{colon}{lines}: {state}"))?;
+        print::note(&format!("  {path}{colon}{lines}: {}", one.state.as_str()))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FileSummary;
+use super::{FileSummary, LineRange};
 
 /// One piece of an answer, in the order in which Codex emitted it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,21 +30,39 @@ pub enum Segment {
 
 /// What the check of an answer's citations came to. Field names are a wire promise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CitationCounts {
     /// How many the answer has.
     pub citations: usize,
-    /// Of these, how many are right.
-    pub verified: usize,
-    /// How many were wrong at first, and were put right or taken out by the model.
-    pub repaired: usize,
-    /// How many are wrong, and struck out.
+    /// Places that exist, and whose lines fit what is said of them.
+    pub confirmed: usize,
+    /// Places that exist, or could not be looked up, and that nothing ties to what is said of them.
+    pub unconfirmed: usize,
+    /// Places that do not exist, or that certainly lack what is said of them. They are struck out or marked.
     pub wrong: usize,
+    /// How many were wrong at first, and were put right by the model.
+    pub repaired: usize,
+    /// How many were wrong at first, and were left out by the model.
+    pub dropped: usize,
+    /// Citations that are not confirmed, in order of the answer.
+    pub places: Vec<DoubtfulPlace>,
     /// What the second reader found; absent if it was off or no sentence cites anything.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub claims: Option<ClaimCounts>,
     /// Repositories that the answer cites, each once, in its order.
     #[serde(default)]
     pub repositories: Vec<CitedRepository>,
+}
+
+/// A citation that is not confirmed. Field names are a wire promise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoubtfulPlace {
+    /// Absolute path as the client sees it; as it is written where no file is meant.
+    pub path: String,
+    /// As they are written; none for a whole file.
+    pub lines: Vec<LineRange>,
+    /// `unconfirmed` or `wrong`.
+    pub state: String,
 }
 
 impl CitationCounts {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use futures_util::{FutureExt, future::BoxFuture};
 
-use self::table::{DIMENSIONS, Side, Table};
+pub use self::table::DIMENSIONS;
+use self::table::{Side, Table};
 use super::{Document, EmbedError, Embedder, Model, NearWord};
 use crate::task::Tasks;
 
@@ -41,6 +42,35 @@ impl StaticModel {
     pub fn query(&self, text: &str) -> Vec<f32> {
         query(&self.0, text)
     }
+
+    /// Adds the vectors of a text's sub-words to `sum`, each as often as it occurs, as documents have them.
+    pub fn add_text(&self, text: &str, sum: &mut [f32; DIMENSIONS]) {
+        self.add(text, Side::Document, 1.0, sum);
+    }
+
+    /// Adds `weight` times the vectors of a word's sub-words to `sum`, as queries have them.
+    pub fn add_query_word(&self, word: &str, weight: f32, sum: &mut [f32; DIMENSIONS]) {
+        self.add(word, Side::Query, weight, sum);
+    }
+
+    fn add(&self, text: &str, side: Side, weight: f32, sum: &mut [f32; DIMENSIONS]) {
+        let mut ids = Vec::new();
+        self.0.vocabulary.ids(text, &mut ids);
+        for id in ids {
+            self.0.add(id, side, weight, sum);
+        }
+    }
+
+    /// Returns words that mean about what `word` does, nearest first.
+    pub fn near(&self, word: &str) -> Vec<NearWord> {
+        near(&self.0, word)
+    }
+}
+
+fn near(table: &Table, word: &str) -> Vec<NearWord> {
+    let id = table.vocabulary.id(word.as_bytes());
+    let near = id.into_iter().flat_map(|id| table.near(id));
+    near.map(|(word, share)| NearWord { word, share }).collect()
 }
 
 /// The model in the binary. It holds about one megabyte beside the table itself.
@@ -101,9 +131,7 @@ impl Embedder for Builtin {
     }
 
     fn near(&self, word: &str) -> Vec<NearWord> {
-        let id = self.table.vocabulary.id(word.as_bytes());
-        let near = id.into_iter().flat_map(|id| self.table.near(id));
-        near.map(|(word, share)| NearWord { word, share }).collect()
+        near(&self.table, word)
     }
 
     /// The table was checked when it was loaded.

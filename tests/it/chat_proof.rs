@@ -5,7 +5,7 @@ use std::{fs, time::Duration};
 
 use codeinfo::{
     chat::{Event, Outcome},
-    cite::State,
+    cite::CitationState,
     domain::{CitationCounts, Segment},
 };
 use futures_util::StreamExt;
@@ -20,10 +20,12 @@ const WRONG: &str = "`parse` is at src/parse.rs:90-95, and `Fault` at src/parse.
 const RIGHT: &str = "`parse` is at src/parse.rs:4-6, and `Fault` at src/parse.rs:8-10.";
 
 fn checked(outcome: &Outcome) -> Option<CitationCounts> {
-    outcome.segments.iter().rev().find_map(|segment| match segment {
+    let segments = outcome.segments.iter().rev();
+    let checked = segments.into_iter().find_map(|segment| match segment {
         Segment::Answer { checked, .. } => Some(checked.clone()),
         _ => None,
-    })?
+    })??;
+    Some(CitationCounts { places: Vec::new(), ..checked })
 }
 
 /// Returns what was counted, without the repositories.
@@ -40,8 +42,16 @@ fn answers(events: &[Event]) -> Vec<String> {
     events.iter().filter_map(text).collect()
 }
 
-fn counted(citations: usize, verified: usize, repaired: usize, wrong: usize) -> CitationCounts {
-    CitationCounts { citations, verified, repaired, wrong, ..Default::default() }
+fn counted(citations: usize, confirmed: usize, repaired: usize, wrong: usize) -> CitationCounts {
+    let unconfirmed = citations - confirmed - wrong;
+    CitationCounts {
+        citations,
+        confirmed,
+        unconfirmed,
+        wrong,
+        repaired,
+        ..CitationCounts::default()
+    }
 }
 
 #[tokio::test]
@@ -64,7 +74,7 @@ async fn what_is_wrong_is_put_right_before_anybody_reads_it() {
     assert_eq!(counts(outcome), Some(counted(2, 2, 1, 0)));
     assert_eq!(outcome.usage.unwrap().total_tokens, 440, "both turns are counted");
     let asked = harness.model.latest();
-    assert!(asked.contains("- `src/parse.rs:90-95`: `parse` is at 4-6"), "{asked}");
+    assert!(asked.contains("- `src/parse.rs:90-95`: the file has "), "{asked}");
     assert!(
         !asked.contains("- `src/parse.rs:8-10`"),
         "what is right is not complained of: {asked}"
@@ -82,12 +92,12 @@ async fn what_stays_wrong_is_struck_out_after_one_more_try() {
     let outcome = harness.ask("Where is the parser?").await;
     assert_eq!(
         shown(&outcome),
-        "answer: `parse` is at ~~src/parse.rs:70-75~~ (not found; perhaps 4-6), `Fault` at \
+        "answer: `parse` is at ~~src/parse.rs:70-75~~ (not found), `Fault` at \
          src/parse.rs:8-10, both in ~~src/lost.rs:3~~ (not found)."
     );
     assert_eq!(counts(&outcome), Some(counted(3, 1, 0, 2)));
-    let states: Vec<State> = outcome.citations.iter().map(|one| one.state).collect();
-    assert_eq!(states, [State::Moved, State::Verified, State::Missing]);
+    let states: Vec<CitationState> = outcome.citations.iter().map(|one| one.state).collect();
+    assert_eq!(states, [CitationState::Wrong, CitationState::Confirmed, CitationState::Wrong]);
     assert_eq!(harness.model.requests().len(), 2);
 }
 
@@ -150,7 +160,7 @@ async fn a_correction_that_is_no_better_or_no_whole_answer_or_fails_is_not_taken
         let outcome = harness.ask("Where is the parser?").await;
         assert_eq!(
             shown(&outcome),
-            "answer: `parse` is at ~~src/parse.rs:90-95~~ (not found; perhaps 4-6), and `Fault` at \
+            "answer: `parse` is at ~~src/parse.rs:90-95~~ (not found), and `Fault` at \
              src/parse.rs:8-10."
         );
         assert_eq!(counts(&outcome), Some(counted(2, 1, 0, 1)));
@@ -220,7 +230,7 @@ async fn lines_that_changed_since_they_were_indexed_are_not_called_wrong() {
     let outcome = harness.ask("Where is the parser?").await;
     assert_eq!(shown(&outcome), format!("answer: {text}"));
     assert_eq!(counts(&outcome), Some(counted(1, 0, 0, 0)));
-    assert_ne!(outcome.citations[0].state, State::Verified);
+    assert_ne!(outcome.citations[0].state, CitationState::Confirmed);
     assert_eq!(harness.model.requests().len(), 1);
 }
 

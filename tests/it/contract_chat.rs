@@ -54,7 +54,7 @@ async fn a_turn_is_streamed_frame_by_frame() {
     tool-result {"callId":"call_resp_0_1","name":"VectorSearch","source":"local","timestamp":"TIME","stage":"success","result":{"content":[{"type":"text","text":"[demo] FOLDER/demo/src/parse.rs:1-4 `parse_config`\n1|/// Reads a configuration file line by line.\n2|pub fn parse_config(text: &str) -> Vec<(String, String)> {\n3|    text.lines().filter_map(|line| line.split_once('=')).map(pair).collect()\n4|}\n\n(indexed: demo less than a minute ago)"}],"structuredContent":null}}
     vector_summary {"files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]}]}
     answer {"text":"It is `parse_config`."}
-    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]}]},{"type":"answer","text":"It is `parse_config`.","checked":{"citations":0,"verified":0,"repaired":0,"wrong":0,"repositories":[]}}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220},"citations":[]}
+    final {"conversationId":"CONVERSATION","modelId":"mock-model","segments":[{"type":"thinking","text":"**Looking**"},{"type":"vector_summary","files":[{"path":"FOLDER/demo/src/parse.rs","relPath":"src/parse.rs","repo":"demo","match":0.8056,"chunks":1,"lines":4,"ranges":["1-4"]}]},{"type":"answer","text":"It is `parse_config`.","checked":{"citations":0,"confirmed":0,"unconfirmed":0,"wrong":0,"repaired":0,"dropped":0,"places":[],"repositories":[]}}],"usage":{"inputTokens":200,"cachedInputTokens":0,"outputTokens":20,"reasoningOutputTokens":10,"totalTokens":220},"citations":[]}
     "#);
     assert_eq!(model.requests()[0]["reasoning"]["effort"], "low");
     let failed = post(server.main, "/chat", r#"{"question":"Again?"}"#).await;
@@ -179,11 +179,11 @@ async fn an_answer_to_a_confined_question_cites_that_repository_alone() {
     let reply = post(server.main, "/chat", &body.to_string()).await.body;
     let said = "It is at src/parse.rs:1-4, not at ~~src/read.rs:1-4~~ (not found).";
     assert!(reply.contains(&format!(r#"{{"text":"{said}"}}"#)), "{reply}");
-    let checked = r#""checked":{"citations":2,"verified":1,"repaired":0,"wrong":1,"#;
+    let checked = r#""checked":{"citations":2,"confirmed":1,"unconfirmed":0,"wrong":1,"repaired":0,"dropped":0,"#;
     assert!(reply.contains(checked), "{reply}");
     let cited = r#""repositories":[{"name":"demo","commit":"working tree","indexedAt":"20"#;
     assert!(reply.contains(cited), "{reply}");
-    let listed = r#""relPath":"src/parse.rs","repo":"demo","lines":["1-4"],"state":"verified""#;
+    let listed = r#""relPath":"src/parse.rs","repo":"demo","lines":["1-4"],"state":"confirmed""#;
     assert!(reply.contains(listed), "{reply}");
     let note = "The next question is about the repository";
     assert_eq!(model.latest().matches(note).count(), 1, "it is said once");

@@ -103,9 +103,12 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
           "text": "It is `parse_config`.",
           "checked": {
             "citations": 0,
-            "verified": 0,
-            "repaired": 0,
+            "confirmed": 0,
+            "unconfirmed": 0,
             "wrong": 0,
+            "repaired": 0,
+            "dropped": 0,
+            "places": [],
             "repositories": []
           }
         }
@@ -116,9 +119,7 @@ async fn a_question_is_answered_as_ordered_segments_and_followed_up() {
     let reply = rpc_with(server.mcp, &JSON_ONLY, &question(&again)).await;
     let second = text(&reply.json()["result"]);
     assert_eq!(second["conversationId"], answer["conversationId"]);
-    let unchecked = json!({
-        "citations": 0, "verified": 0, "repaired": 0, "wrong": 0, "repositories": [],
-    });
+    let unchecked = json!({ "citations": 0, "confirmed": 0, "unconfirmed": 0, "wrong": 0, "repaired": 0, "dropped": 0, "places": [], "repositories": [] });
     let said = json!([{ "type": "answer", "text": "As I said.", "checked": unchecked }]);
     assert_eq!(second["segments"], said);
     assert!(model.latest().contains("Where is the reader?"), "the thread goes on");

@@ -131,9 +131,12 @@ async fn a_question_yields_ordered_segments() {
           "text": "In valve.rs.",
           "checked": {
             "citations": 0,
-            "verified": 0,
-            "repaired": 0,
+            "confirmed": 0,
+            "unconfirmed": 0,
             "wrong": 0,
+            "repaired": 0,
+            "dropped": 0,
+            "places": [],
             "repositories": []
           }
         }
@@ -550,7 +553,7 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     for shown in [
         "VectorSearch: relieve pressure\n",
         "valve.rs:1-",
-        "citations: 1 of 2 verified; 1 wrong, struck out\n  src/lost.rs:3-3: not found\n",
+        "; 1 wrong\n",
         "; continue with: codeinfo ask --conversation ",
     ] {
         assert!(stderr.contains(shown), "{shown}: {stderr}");

@@ -103,9 +103,9 @@ async fn a_question_shows_each_step_as_it_happens_and_then_the_answer() {
     );
     assert_eq!(page.text(".answer em").await, "not");
     assert_eq!(page.text(".answer code").await, "parse_config");
-    assert_eq!(page.text("a.cite[data-state=verified]").await, "src/parse.rs:1-4");
+    assert_eq!(page.text("a.cite[data-state=confirmed]").await, "src/parse.rs:1-4");
     let facts = page.text(".facts").await;
-    assert!(facts.contains("1 of 1 citation verified"), "{facts}");
+    assert!(facts.contains("1 of 1 citation confirmed"), "{facts}");
     assert!(facts.contains("tokens"), "{facts}");
     let waits = page.eval::<Vec<f64>>("waits").await;
     assert!(!waits.is_empty(), "nothing was measured");

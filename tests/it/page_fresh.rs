@@ -117,7 +117,7 @@ async fn a_preview_shows_all_lines_of_a_citation_and_describes_it() {
     };
     seen().await;
     let text = page.text("#preview").await;
-    assert!(text.contains("src/parse.rs:1,3-4 · verified"), "{text}");
+    assert!(text.contains("src/parse.rs:1,3-4 · confirmed"), "{text}");
     assert!(text.contains("/// Reads") && text.contains("text.lines()"), "{text}");
     assert!(!text.contains("pub fn"), "line 2 is not cited: {text}");
     assert_eq!(

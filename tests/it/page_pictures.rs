@@ -65,7 +65,7 @@ async fn an_answer_about_this_repository_rests_on_its_code() {
     page.size(1360, 765).await;
     ask(&page, "When does a browser get a file of the page compressed?").await;
     ended(&page, 1).await;
-    page.sees("4 of 4 citations verified").await;
+    page.sees("4 of 4 citations confirmed").await;
     let begins = accepted.rsplit_once(':').unwrap().1;
     page.click_text("link", &accepted).await;
     let first = begins.split('-').next().unwrap();

@@ -103,7 +103,7 @@ async fn a_turn_goes_on_without_anybody_and_is_watched_from_the_start_or_from_an
     assert!(found.contains("\n2|<span class=\"m-k\">pub</span> <span class"), "{found}");
     let path = server.folder.path().canonicalize().unwrap().display().to_string();
     let html = all[7].2["html"].as_str().unwrap().replace(&path, "FOLDER");
-    assert_snapshot!(html.replace(&path.replace('/', "%2F"), "FOLDER"), @r##"<p>It is <code>parse_config</code> (<a class="cite" data-state="verified" data-path="FOLDER/demo/src/parse.rs" data-first="1" data-last="4" data-repo="demo" href="#/source?path=FOLDER%2Fdemo%2Fsrc%2Fparse.rs&amp;first=1&amp;last=4">src/parse.rs:1-4</a>), <em>not</em> x.</p>"##);
+    assert_snapshot!(html.replace(&path.replace('/', "%2F"), "FOLDER"), @r##"<p>It is <code>parse_config</code> (<a class="cite" data-state="confirmed" data-path="FOLDER/demo/src/parse.rs" data-first="1" data-last="4" data-repo="demo" href="#/source?path=FOLDER%2Fdemo%2Fsrc%2Fparse.rs&amp;first=1&amp;last=4">src/parse.rs:1-4</a>), <em>not</em> x.</p>"##);
     assert!(all[7].2["endedAt"].as_str().unwrap() >= all[0].2["askedAt"].as_str().unwrap());
     // From a frame on, as the address or a browser says it.
     let rest = get(server.main, &format!("/turns/{turn}?after=6")).await.body;

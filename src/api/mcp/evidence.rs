@@ -9,8 +9,8 @@ use tracing::info;
 use super::{RawSearch, lines, outline, uses};
 use crate::{
     api::tools::SearchArguments,
-    domain::{FILES_META, FileSummary, LineRange, RootId, Within},
-    evidence::{Asked, EvidenceError, File, Outline, split_lines},
+    domain::{FILES_META, LineRange, RootId, Within},
+    evidence::{Asked, EvidenceError, Outline, split_lines},
     search::SearchError,
 };
 
@@ -128,13 +128,13 @@ impl RawSearch {
             let asked = around(first, last);
             let Ok(read) = evidence.lines(path, asked, within).await else { return Ok(None) };
             let (text, shown) = lines::text(&read);
-            (text, vec![summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
+            (text, vec![lines::summarize_file(&read.file, vec![shown], MATCH_OF_PATH)])
         } else {
             let Ok(found) = evidence.outline(path, within).await else { return Ok(None) };
             let files = match &found {
                 Outline::File { file, lines, .. } => {
                     let all_lines = LineRange { first: 1, last: *lines };
-                    vec![summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
+                    vec![lines::summarize_file(file, vec![all_lines], MATCH_OF_PATH)]
                 }
                 Outline::Folder(_) => Vec::new(),
             };
@@ -198,7 +198,7 @@ impl RawSearch {
         match self.services.evidence.lines(path, asked, within).await {
             Ok(read) => {
                 let (text, shown) = lines::text(&read);
-                let file = summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
+                let file = lines::summarize_file(&read.file, vec![shown], MATCH_OF_PATH);
                 Ok(said(tool, text).with_meta(FILES_META, json!([file])))
             }
             Err(failure) => self.refused(&failure),
@@ -232,19 +232,6 @@ fn around(first: u32, last: Option<u32>) -> Asked {
         None => (first.saturating_sub(BEFORE), first.saturating_add(AFTER)),
     };
     Asked { first: Some(from), last: Some(to) }
-}
-
-/// Summarizes a file of which these lines were shown; `ranges` are ascending and disjoint.
-pub(super) fn summarize_file(file: &File, ranges: Vec<LineRange>, best: f64) -> FileSummary {
-    FileSummary {
-        path: file.path.clone(),
-        rel_path: file.rel_path.clone(),
-        repo: file.repo.clone(),
-        best,
-        chunks: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
-        lines: ranges.iter().map(|range| range.last - range.first + 1).sum(),
-        ranges,
-    }
 }
 
 fn read<T: DeserializeOwned>(tool: &Tool, arguments: Value) -> Result<T, CallError> {

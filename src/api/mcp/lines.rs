@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::MAX_TEXT_BYTES;
 use crate::{
-    domain::{LineRange, plain_line, plain_name},
-    evidence::{FileLines, State},
+    domain::{FileSummary, LineRange, plain_line, plain_name},
+    evidence::{File, FileLines, State},
 };
 
 /// Characters of a path that are shown.
@@ -67,4 +67,17 @@ fn state(read: &FileLines) -> String {
     let more = if near.len() > MAX_RANGES { ", …" } else { "" };
     let near: Vec<String> = near.into_iter().take(MAX_RANGES).collect();
     format!(", changed since indexed: {} new{more}", near.join(", "))
+}
+
+/// Summarizes a file of which these lines were shown; `ranges` are ascending and disjoint.
+pub(super) fn summarize_file(file: &File, ranges: Vec<LineRange>, best: f64) -> FileSummary {
+    FileSummary {
+        path: file.path.clone(),
+        rel_path: file.rel_path.clone(),
+        repo: file.repo.clone(),
+        best,
+        chunks: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
+        lines: ranges.iter().map(|range| range.last - range.first + 1).sum(),
+        ranges,
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::{MAX_TEXT_BYTES, evidence::summarize_file};
+use super::{MAX_TEXT_BYTES, lines::summarize_file};
 use crate::{
     domain::{FileSummary, LineRange, plain_line, plain_name},
     evidence::{File, Group, MAX_SHOWN, Searched, Shown, Uses},

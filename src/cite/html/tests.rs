@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::LineRange;
+use crate::{cite::CitationState, domain::LineRange};
 
-fn checked(path: &str, lines: &[(u32, u32)], state: State) -> Checked {
+fn checked(path: &str, lines: &[(u32, u32)], state: CitationState) -> Checked {
     Checked {
         path: format!("/home/me/demo/{path}"),
         rel_path: Some(path.to_owned()),
@@ -37,20 +37,20 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
                 [the *guard*](src/guard.rs#L3-L5), `main.rs` (lines 2-4) and other.rs:1.\n\n\
                 | a |\n|:-:|\n| src/net.rs:7 |\n";
     let citations = [
-        checked("src/net.rs", &[(12, 40)], State::Verified),
+        checked("src/net.rs", &[(12, 40)], CitationState::Confirmed),
         Checked {
             repo: None,
             rel_path: None,
             path: "src/old.rs".to_owned(),
-            ..checked("", &[(9, 9)], State::Missing)
+            ..checked("", &[(9, 9)], CitationState::Wrong)
         },
-        checked("src/net.rs", &[(7, 7)], State::Changed),
-        checked("src/guard.rs", &[(3, 5)], State::Verified),
+        checked("src/net.rs", &[(7, 7)], CitationState::Unconfirmed),
+        checked("src/guard.rs", &[(3, 5)], CitationState::Confirmed),
         Checked {
             moved_to: vec![LineRange { first: 5, last: 8 }],
-            ..checked("src/main.rs", &[(2, 4)], State::Moved)
+            ..checked("src/main.rs", &[(2, 4)], CitationState::Wrong)
         },
-        checked("src/net.rs", &[(7, 7)], State::Verified),
+        checked("src/net.rs", &[(7, 7)], CitationState::Confirmed),
     ];
     let html = cited_html(text, &citations);
     let to = |path: &str, first: u32, last: u32| {
@@ -62,12 +62,12 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
     assert_eq!(
         links(&html),
         [
-            format!("<code>src/net.rs:12-40</code> verified {}", to("src/net.rs", 12, 40)),
-            "src/old.rs:9 missing ".to_owned(),
-            format!("src/net.rs:7 changed {}", to("src/net.rs", 7, 7)),
-            format!("the <em>guard</em> verified {}", to("src/guard.rs", 3, 5)),
-            format!("<code>main.rs</code> (lines 2-4) moved {}", to("src/main.rs", 5, 8)),
-            format!("src/net.rs:7 verified {}", to("src/net.rs", 7, 7)),
+            format!("<code>src/net.rs:12-40</code> confirmed {}", to("src/net.rs", 12, 40)),
+            "src/old.rs:9 wrong ".to_owned(),
+            format!("src/net.rs:7 unconfirmed {}", to("src/net.rs", 7, 7)),
+            format!("the <em>guard</em> confirmed {}", to("src/guard.rs", 3, 5)),
+            format!("<code>main.rs</code> (lines 2-4) wrong {}", to("src/main.rs", 5, 8)),
+            format!("src/net.rs:7 confirmed {}", to("src/net.rs", 7, 7)),
         ]
     );
     assert!(html.contains("<del><a class"), "{html}");
@@ -76,7 +76,7 @@ fn citations_become_links_in_prose_code_links_and_after_what_was_struck_out() {
 
 #[test]
 fn a_citation_of_several_places_leads_to_all_of_them() {
-    let both = checked("src/net.rs", &[(3, 5), (20, 30)], State::Verified);
+    let both = checked("src/net.rs", &[(3, 5), (20, 30)], CitationState::Confirmed);
     let html = cited_html("See src/net.rs:3-5,20-30.", &[both]);
     for expected in [
         "data-first=\"3\" data-last=\"5\" data-ranges=\"3-5,20-30\"",
@@ -184,7 +184,7 @@ proptest! {
     fn any_text_is_written_in_plain_tags(
         text in "([a-z/.]{0,6}|src/net\\.rs:1|[\\[\\]()<>\"'`*_~|#!:&;=\\-\\n ]{1,3}|<del>|</del>|<b|```|\\[a\\]\\(|javascript:|https://){0,40}"
     ) {
-        let citations = vec![checked("src/net.rs", &[(1, 1)], State::Verified); 3];
+        let citations = vec![checked("src/net.rs", &[(1, 1)], CitationState::Confirmed); 3];
         for html in [html(&text), cited_html(&text, &citations)] {
             prop_assert!(is_plain(&html), "{html}");
             prop_assert_eq!(html.matches("<a ").count(), html.matches("</a>").count());

@@ -3,7 +3,7 @@
 use super::{super::EmbedError, vocabulary::Vocabulary};
 
 /// Length of each vector.
-pub(super) const DIMENSIONS: usize = 256;
+pub const DIMENSIONS: usize = 256;
 
 static WORDS: &str = include_str!("../../../assets/code-static-1/vocab.txt");
 static ROWS: &[u8] = include_bytes!("../../../assets/code-static-1/table_i8.npy");

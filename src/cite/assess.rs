@@ -1,0 +1,242 @@
+//! Judges a citation by the file that it means: confirmed, unconfirmed, or wrong. Pure.
+//!
+//! A citation is confirmed if its statement fits these very lines: it names what is defined in them, or its
+//! words fit them better than the rest of the file. It is wrong only if a name of its own stands nowhere in
+//! the file, or only far from the lines, and its other words do not fit them. Everything else is unconfirmed.
+
+use super::{
+    content::Content,
+    fault::Fault,
+    fit::{CitedPlace, Measures, Shape},
+    judge::Known,
+    names::{Name, Weight},
+    said::Said,
+    statement::CitedStatement,
+};
+use crate::{domain::LineRange, embed::StaticModel};
+
+/// Lines on either side of a range in which a name accuses nobody.
+const TOLERANCE: u32 = 10;
+/// Longer ranges are not confirmed by what stands somewhere in them.
+const MAX_CONFIRMED_LINES: u32 = 150;
+/// Bound of what a neighbour's statement, or place, counts.
+const MAX_MARGIN: f32 = 3.0;
+/// Least fit of confirmed lines. See `benches/README.md`.
+const MIN_FIT: f32 = -0.6;
+/// The same where the names of the statement, which may be plain words, stand elsewhere, or nowhere.
+const MIN_FIT_OF_OTHERS: f32 = 1.0;
+/// Least fit of the words alone of confirmed lines, however well they are cut out.
+const MIN_CONTENT: f32 = -1.8;
+/// What a statement counts that no other one is near to compare with.
+const ALONE: f32 = 1.0;
+/// Greatest fit of the words of a statement whose name is elsewhere.
+const MAX_DOUBT: f32 = -0.5;
+
+/// What became of one citation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Confirmed,
+    /// Nothing ties the statement to these lines.
+    Unconfirmed,
+    /// The place, or what is said of it, is wrong; these lines may be meant.
+    Wrong(Fault, Vec<LineRange>),
+    /// The lines are not as they were indexed; what was indexed is in these now.
+    Changed(Fault, Vec<LineRange>),
+}
+
+/// What is said of a citation.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    pub(super) said: &'a Said,
+    pub(super) statement: &'a CitedStatement,
+}
+
+/// Lines of a file, with what is said of them.
+pub(super) struct CitedLines<'a> {
+    known: &'a Known,
+    /// The lines, as far as the file has them.
+    lines: Vec<LineRange>,
+    about: About<'a>,
+    place: Option<CitedPlace<'a>>,
+}
+
+impl<'a> CitedLines<'a> {
+    /// Reads the lines, if the file has them. A range that ends behind the end of its file ends with it, and
+    /// one that is written backwards is turned around.
+    pub(super) fn read(
+        known: &'a Known,
+        lines: &[LineRange],
+        about: About<'a>,
+        model: &StaticModel,
+    ) -> Self {
+        let lines = fit_into_file(&known.content, lines);
+        let is_short = !lines.is_empty() && count_lines(&lines) <= MAX_CONFIRMED_LINES;
+        let place = (is_short && lines.iter().all(|range| known.content.has(*range)))
+            .then(|| known.content.place(&lines, model));
+        Self { known, lines, about, place }
+    }
+
+    /// Judges the citation. `neighbours` are those before and after it in the text.
+    pub(super) fn judge(&self, neighbours: &[&Self]) -> Verdict {
+        let content = &self.known.content;
+        if self.lines.iter().any(|range| !content.has(*range)) {
+            return Verdict::Wrong(Fault::NoSuchLines { lines: content.lines() }, Vec::new());
+        }
+        if let Some(changed) = find_change(self.known, &self.lines) {
+            return changed;
+        }
+        let is_whole = count_lines(&self.lines) >= content.lines() && content.lines() > TOLERANCE;
+        let Some(place) = self.place.as_ref().filter(|_| !is_whole) else {
+            let speaks_of_whole = self.about.statement.speaks_of_whole;
+            return if speaks_of_whole { Verdict::Confirmed } else { Verdict::Unconfirmed };
+        };
+        let own = content_fit(&place.measure(&self.about.statement.clause));
+        let is_far = self.has_names_far_away();
+        let least = match is_far {
+            true if self.has_sure_names() => f32::INFINITY,
+            true => MIN_FIT_OF_OTHERS,
+            false => MIN_FIT,
+        };
+        let is_tied = || own >= MIN_CONTENT && self.fit(place, own, neighbours) >= least;
+        if self.defines_a_name() || is_tied() {
+            return Verdict::Confirmed;
+        }
+        // Lines that are cited together have their names in common.
+        let mut group =
+            neighbours.iter().filter(|one| one.about.said.group == self.about.said.group);
+        if !is_far || own > MAX_DOUBT || group.any(|one| !one.has_names_far_away()) {
+            return Verdict::Unconfirmed;
+        }
+        find_misplaced_name(content, &self.lines, &self.about.said.names)
+            .map_or(Verdict::Unconfirmed, |(fault, at)| Verdict::Wrong(fault, at))
+    }
+
+    /// Returns whether a definition of a name of the statement begins in the lines.
+    fn defines_a_name(&self) -> bool {
+        let begins = |definition: &LineRange| {
+            self.lines.iter().any(|range| (range.first..=range.last).contains(&definition.first))
+        };
+        let mut names = self.about.said.names.iter().filter(|name| name.weight != Weight::Hint);
+        names.any(|name| self.known.content.definitions_of(&name.word).iter().any(begins))
+    }
+
+    fn has_sure_names(&self) -> bool {
+        self.about.said.names.iter().any(|name| name.weight == Weight::Name)
+    }
+
+    /// Returns whether the statement has names of code, and none of them stands near the lines.
+    fn has_names_far_away(&self) -> bool {
+        let mut names = self.about.said.names.iter().filter(|name| name.weight != Weight::Hint);
+        let content = &self.known.content;
+        let is_near =
+            |name: &Name| self.lines.iter().any(|range| content.stands(&name.word, widen(*range)));
+        let first = names.next();
+        first.is_some_and(|first| !is_near(first) && !names.any(is_near))
+    }
+
+    /// Returns how well the statement fits its lines, also compared with the other statements and places of
+    /// the text. The weights are fitted: see `benches/README.md`.
+    fn fit(&self, place: &CitedPlace<'_>, own: f32, neighbours: &[&Self]) -> f32 {
+        let whole = place.measure(&self.about.statement.whole);
+        let Shape { unbalanced, blank, leads, closes } = place.shape();
+        let others =
+            neighbours.iter().filter(|other| other.about.said.group != self.about.said.group);
+        let (mut statement, mut elsewhere) = (None::<f32>, None::<f32>);
+        for other in others {
+            let fit = content_fit(&place.measure(&other.about.statement.clause));
+            statement = Some(statement.map_or(fit, |most| most.max(fit)));
+            if let Some(there) = &other.place
+                && !self.overlaps(other)
+            {
+                let fit = content_fit(&there.measure(&self.about.statement.clause));
+                elsewhere = Some(elsewhere.map_or(fit, |most| most.max(fit)));
+            }
+        }
+        let margin = |other: Option<f32>| {
+            other.map_or(ALONE, |other| (own - other).clamp(-MAX_MARGIN, MAX_MARGIN))
+        };
+        -2.132 + 1.266 * whole.ratio + 1.564 * whole.similarity + 2.154 * whole.local_margin
+            - 0.849 * unbalanced
+            - 3.107 * blank
+            + 2.570 * leads
+            - 0.893 * closes
+            + 0.478 * margin(statement)
+            + 0.349 * margin(elsewhere)
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        std::ptr::eq(self.known, other.known)
+            && self.lines.iter().any(|a| other.lines.iter().any(|b| meet(*a, *b)))
+    }
+}
+
+/// Returns how well words fit lines by their content alone, as fitted weights have it.
+fn content_fit(measures: &Measures) -> f32 {
+    -2.562 + 2.405 * measures.ratio - 0.971 * measures.local_ratio
+        + 3.109 * measures.local_rank
+        + 1.496 * measures.similarity
+        + 4.392 * measures.local_margin
+        + 1.335 * measures.exact
+        - 0.912 * measures.has_spans
+}
+
+/// Ends ranges with their file, and turns those around that are written backwards.
+fn fit_into_file(content: &Content, lines: &[LineRange]) -> Vec<LineRange> {
+    let fitted = |range: &LineRange| {
+        let (first, last) = (range.first.min(range.last), range.first.max(range.last));
+        let last = if first <= content.lines() { last.min(content.lines()) } else { last };
+        LineRange { first, last }
+    };
+    lines.iter().map(fitted).collect()
+}
+
+/// Finds a name that the statement gives for the lines, and that stands far from them or nowhere in the file,
+/// while no other name of it stands near them. Plain words accuse nobody. Returns where it is nearest.
+fn find_misplaced_name(
+    content: &Content,
+    lines: &[LineRange],
+    names: &[Name],
+) -> Option<(Fault, Vec<LineRange>)> {
+    let is_near = |name: &Name| lines.iter().any(|range| content.stands(&name.word, widen(*range)));
+    if names.iter().any(is_near) {
+        return None;
+    }
+    let sure = || names.iter().filter(|name| name.weight == Weight::Name);
+    let found = sure().find_map(|name| {
+        let at = content.nearest(&name.word, lines)?;
+        let at = vec![at];
+        Some((Fault::Elsewhere { name: name.shown.clone(), at: at.clone() }, at))
+    });
+    let absent = || sure().next().map(|name| Fault::Absent { name: name.shown.clone() });
+    found.or_else(|| Some((absent()?, Vec::new())))
+}
+
+fn widen(range: LineRange) -> LineRange {
+    LineRange {
+        first: range.first.saturating_sub(TOLERANCE).max(1),
+        last: range.last.saturating_add(TOLERANCE),
+    }
+}
+
+fn count_lines(lines: &[LineRange]) -> u32 {
+    let length = |range: &LineRange| range.last.saturating_sub(range.first).saturating_add(1);
+    lines.iter().map(length).fold(0, u32::saturating_add)
+}
+
+fn meet(a: LineRange, b: LineRange) -> bool {
+    a.first <= b.last && b.first <= a.last
+}
+
+/// Compares the lines of a file that has changed since it was indexed; `None` where they are the same.
+fn find_change(known: &Known, lines: &[LineRange]) -> Option<Verdict> {
+    let indexed = known.indexed.as_ref()?;
+    let content = &known.content;
+    let is_same = |range: &LineRange| content.is_as_indexed(indexed, *range) == Some(true);
+    if !lines.is_empty() && lines.iter().all(is_same) {
+        return None;
+    }
+    let found: Option<Vec<LineRange>> =
+        lines.iter().map(|range| content.found(indexed, *range)).collect();
+    let at = found.unwrap_or_default();
+    Some(Verdict::Changed(Fault::Changed { at: at.clone() }, at))
+}

@@ -1,0 +1,431 @@
+//! Measures how well a statement fits lines of a file, compared with the other lines of that file. Pure.
+//!
+//! Words are compared by their stems, whole names as such, and words of about the same meaning in part. Each
+//! counts by how few lines of the file have it (inverse document frequency: Robertson and Zaragoza, "The
+//! Probabilistic Relevance Framework", 2009). Meanings are compared by the cosine of sums of word vectors.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    ops::Range,
+};
+
+use codeinfo_lang::words::{STOP_WORDS, folded, identifiers, parts, stem};
+
+use crate::{
+    domain::LineRange,
+    embed::{DIMENSIONS, StaticModel},
+};
+
+/// Lines on either side of a range that count as its surroundings.
+const SURROUNDINGS: usize = 60;
+/// Weight of a word that means about the same as one of the statement.
+const NEAR_WEIGHT: f32 = 0.7;
+/// Weight of a whole name of several words.
+const NAME_WEIGHT: f32 = 1.6;
+/// Weight of a word in a code span.
+const CODE_WEIGHT: f32 = 1.25;
+/// Maximum terms of a statement; further ones are ignored.
+const MAX_TERMS: usize = 60;
+/// Scores that differ by less are the same.
+const EPSILON: f32 = 1e-6;
+/// Further words that say nothing about code, beside those of questions.
+const MORE_STOP_WORDS: [&str; 40] = [
+    "not", "no", "only", "also", "so", "but", "than", "other", "same", "each", "every", "one",
+    "two", "both", "first", "last", "does", "such", "after", "before", "either", "more", "most",
+    "because", "still", "out", "off", "over", "under", "up", "down", "here", "itself", "without",
+    "within", "against", "when", "which", "its", "else",
+];
+
+type Vector = [f32; DIMENSIONS];
+
+/// A stem, or a whole name after `=`; with the word itself, where it is one.
+type TermOfText = (String, Option<String>);
+
+fn read_terms(text: &str) -> impl Iterator<Item = TermOfText> + '_ {
+    identifiers(text).flat_map(|identifier| {
+        let is_word = |part: &&[u8]| part.len() > 1 || part.first().is_some_and(u8::is_ascii_digit);
+        let words = parts(identifier).filter(is_word);
+        let words = words.map(|part| (folded(stem(part)), Some(folded(part))));
+        let whole = parts(identifier).nth(1).map(|_| (format!("={}", folded(identifier)), None));
+        words.chain(whole)
+    })
+}
+
+/// The lines of each term of a file, by place from 0.
+#[derive(Debug, Default)]
+pub(super) struct TermLines(HashMap<String, Vec<usize>>);
+
+impl TermLines {
+    /// Reads the terms of every line.
+    pub(super) fn read(text: &str) -> Self {
+        let mut lines: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, line) in text.lines().enumerate() {
+            for (term, _) in read_terms(line) {
+                let known = lines.entry(term).or_default();
+                if known.last() != Some(&at) {
+                    known.push(at);
+                }
+            }
+        }
+        Self(lines)
+    }
+
+    fn get(&self, term: &str) -> &[usize] {
+        self.0.get(term).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// A part of a text, with how much its words count.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct WeightedText<'a> {
+    pub(super) text: &'a str,
+    pub(super) weight: f32,
+    pub(super) is_code: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Term {
+    stem: String,
+    word: Option<String>,
+    weight: f32,
+    /// Stems of words that mean about the same, each with its weight.
+    near: Vec<(String, f32)>,
+}
+
+/// What is said of some lines.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Statement {
+    terms: Vec<Term>,
+    vector: Option<Box<Vector>>,
+    /// Code spans, without white space.
+    spans: Vec<String>,
+}
+
+impl Statement {
+    /// Reads a statement.
+    pub(super) fn new<'a>(
+        texts: impl IntoIterator<Item = WeightedText<'a>>,
+        spans: Vec<String>,
+        model: &StaticModel,
+    ) -> Self {
+        let mut terms = collect_terms(texts);
+        let mut sum = [0.0; DIMENSIONS];
+        for term in &mut terms {
+            let Some(word) = &term.word else { continue };
+            model.add_query_word(word, term.weight, &mut sum);
+            let near = model.near(word).into_iter();
+            let near = near.map(|one| (folded(stem(one.word.as_bytes())), one.share * NEAR_WEIGHT));
+            term.near = near.filter(|(stem, _)| *stem != term.stem).collect();
+        }
+        Self { terms, vector: to_unit(sum).map(Box::new), spans }
+    }
+}
+
+/// Collects the terms of texts, each once with its greatest weight.
+fn collect_terms<'a>(texts: impl IntoIterator<Item = WeightedText<'a>>) -> Vec<Term> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut terms: Vec<Term> = Vec::new();
+    for WeightedText { text, weight, is_code } in texts {
+        for (stem, word) in read_terms(text) {
+            let is_plain = word.as_deref().is_some_and(is_stop_word) && !is_code;
+            if is_plain || terms.len() >= MAX_TERMS {
+                continue;
+            }
+            let kind = match word {
+                None => NAME_WEIGHT,
+                Some(_) if is_code => CODE_WEIGHT,
+                Some(_) => 1.0,
+            };
+            let weight = weight * kind;
+            if let Some(term) = places.get(&stem).and_then(|at| terms.get_mut(*at)) {
+                term.weight = term.weight.max(weight);
+            } else {
+                places.insert(stem.clone(), terms.len());
+                terms.push(Term { stem, word, weight, near: Vec::new() });
+            }
+        }
+    }
+    terms
+}
+
+fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.contains(&word) || MORE_STOP_WORDS.contains(&word)
+}
+
+/// How well a statement fits a place. All but `similarity` and `local_margin` are shares, 0…1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Measures {
+    /// Score of the lines, of the best score of as many lines anywhere in the file.
+    pub(super) ratio: f32,
+    /// The same, of the best score nearby.
+    pub(super) local_ratio: f32,
+    /// Share of the places nearby that have a lower score.
+    pub(super) local_rank: f32,
+    /// Cosine of the meanings of the statement and of the lines.
+    pub(super) similarity: f32,
+    /// How much less similar the most similar lines nearby are; 0 or less.
+    pub(super) local_margin: f32,
+    /// Share of the statement's code spans that stand in the lines.
+    pub(super) exact: f32,
+    /// 1 if the statement has code spans.
+    pub(super) has_spans: f32,
+}
+
+/// How lines are cut out of their file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shape {
+    /// How often brackets are open at the start, and at the end.
+    pub(super) unbalanced: f32,
+    /// How many of the first and the last line are blank.
+    pub(super) blank: f32,
+    /// 1 if no line is less indented than the first.
+    pub(super) leads: f32,
+    /// 1 if the first line closes what began before.
+    pub(super) closes: f32,
+}
+
+/// Lines of a file that are cited.
+pub(super) struct CitedPlace<'a> {
+    terms: &'a TermLines,
+    lines: Vec<&'a str>,
+    /// Places of the cited lines, from 0.
+    ranges: Vec<Range<usize>>,
+    count: usize,
+    /// Sums of the vectors of lines up to each of the surroundings, and the place of the first.
+    sums: Vec<Vector>,
+    start: usize,
+    /// The cited text without white space.
+    compact: String,
+}
+
+impl<'a> CitedPlace<'a> {
+    /// Reads the lines of `ranges`, which the file has, and those around them.
+    pub(super) fn read(
+        terms: &'a TermLines,
+        text: &'a str,
+        ranges: &[LineRange],
+        model: &StaticModel,
+    ) -> Self {
+        let lines: Vec<&str> = text.lines().collect();
+        let place = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+        let ranges: Vec<Range<usize>> =
+            ranges.iter().map(|range| place(range.first) - 1..place(range.last)).collect();
+        let count = ranges.iter().map(ExactSizeIterator::len).sum::<usize>().min(lines.len());
+        let (first, end) = bounds(&ranges);
+        let start = first.saturating_sub(SURROUNDINGS + count);
+        let around = lines.get(start..(end + SURROUNDINGS + count).min(lines.len()));
+        let mut sum = [0.0; DIMENSIONS];
+        let mut sums = vec![sum];
+        for line in around.unwrap_or_default() {
+            model.add_text(line, &mut sum);
+            sums.push(sum);
+        }
+        let cited = ranges.iter().filter_map(|range| lines.get(range.clone())).flatten();
+        let compact = cited.flat_map(|line| line.chars()).filter(|c| !c.is_whitespace()).collect();
+        Self { terms, lines, ranges, count, sums, start, compact }
+    }
+
+    /// Measures how well a statement fits.
+    pub(super) fn measure(&self, statement: &Statement) -> Measures {
+        let windows = (self.lines.len() + 1).saturating_sub(self.count);
+        let (own, scores) = self.score(statement, windows);
+        let best = scores.iter().copied().fold(own, f32::max).max(EPSILON);
+        let (first, end) = bounds(&self.ranges);
+        let from = first.saturating_sub(SURROUNDINGS + self.count);
+        let local = scores.get(from..(end + SURROUNDINGS).min(windows)).unwrap_or_default();
+        let local_best = local.iter().copied().fold(own, f32::max).max(EPSILON);
+        let rank = |score: &f32| match *score - own {
+            less if less < -EPSILON => 1.0,
+            more if more > EPSILON => 0.0,
+            _ => 0.5,
+        };
+        let (similarity, local_margin) = self.compare_meanings(statement);
+        let spans = &statement.spans;
+        let found = spans.iter().filter(|span| self.compact.contains(span.as_str())).count();
+        Measures {
+            ratio: own / best,
+            local_ratio: own / local_best,
+            local_rank: local.iter().map(rank).sum::<f32>() / count_of(local.len()),
+            similarity,
+            local_margin,
+            exact: if found == 0 { 0.0 } else { count_of(found) / count_of(spans.len()) },
+            has_spans: f32::from(u8::from(!spans.is_empty())),
+        }
+    }
+
+    /// Returns the score of the cited lines, and of each run of as many lines of the file.
+    fn score(&self, statement: &Statement, windows: usize) -> (f32, Vec<f32>) {
+        let mut scores = vec![0.0_f32; windows];
+        let mut own = 0.0_f32;
+        for term in &statement.terms {
+            let mut values = vec![0.0_f32; self.lines.len()];
+            let exact = std::iter::once((self.terms.get(&term.stem), 1.0));
+            let near = term.near.iter().map(|(stem, weight)| (self.terms.get(stem), *weight));
+            let mut is_there = false;
+            for (lines, weight) in exact.chain(near) {
+                for line in lines {
+                    if let Some(value) = values.get_mut(*line) {
+                        *value = value.max(weight);
+                        is_there = true;
+                    }
+                }
+            }
+            if !is_there {
+                continue;
+            }
+            let (total, frequency) = (count_of(self.lines.len()), values.iter().sum::<f32>());
+            let rarity = (1.0 + (total - frequency + 0.5) / (frequency + 0.5)).ln();
+            let cited = self.ranges.iter().filter_map(|range| values.get(range.clone())).flatten();
+            own += term.weight * rarity * cited.copied().fold(0.0, f32::max);
+            add_window_maxima(&values, self.count, term.weight * rarity, &mut scores);
+        }
+        (own, scores)
+    }
+
+    /// Returns how similar the lines are to a statement, and by how much more than the most similar lines
+    /// nearby.
+    fn compare_meanings(&self, statement: &Statement) -> (f32, f32) {
+        let Some(query) = &statement.vector else { return (0.0, 0.0) };
+        let add_lines = |from: usize, to: usize, sum: &mut Vector| {
+            let at = |line: usize| self.sums.get(line.saturating_sub(self.start));
+            if let (Some(before), Some(all)) = (at(from), at(to)) {
+                let both = before.iter().zip(all);
+                sum.iter_mut().zip(both).for_each(|(sum, (before, all))| *sum += all - before);
+            }
+        };
+        let cosine = |sum: Vector| {
+            let unit = to_unit(sum);
+            unit.map_or(0.0, |unit| unit.iter().zip(query.iter()).map(|(a, b)| a * b).sum::<f32>())
+        };
+        let mut sum = [0.0; DIMENSIONS];
+        self.ranges.iter().for_each(|range| add_lines(range.start, range.end, &mut sum));
+        let own = cosine(sum);
+        let mut best = own;
+        for from in self.start..(self.start + self.sums.len()).saturating_sub(self.count) {
+            let mut sum = [0.0; DIMENSIONS];
+            add_lines(from, from + self.count, &mut sum);
+            best = best.max(cosine(sum));
+        }
+        (own, own - best)
+    }
+
+    /// Returns how the lines are cut out: the mean over their ranges.
+    pub(super) fn shape(&self) -> Shape {
+        let mut sum = Shape::default();
+        let share = 1.0 / count_of(self.ranges.len());
+        for lines in self.ranges.iter().filter_map(|range| self.lines.get(range.clone())) {
+            let Shape { unbalanced, blank, leads, closes } = read_shape(lines);
+            sum.unbalanced += unbalanced * share;
+            sum.blank += blank * share;
+            sum.leads += leads * share;
+            sum.closes += closes * share;
+        }
+        sum
+    }
+}
+
+/// Returns the first place of some ranges, and the end of the last.
+fn bounds(ranges: &[Range<usize>]) -> (usize, usize) {
+    let first = ranges.iter().map(|range| range.start).min().unwrap_or_default();
+    (first, ranges.iter().map(|range| range.end).max().unwrap_or_default())
+}
+
+fn read_shape(lines: &[&str]) -> Shape {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let (mut depth, mut least) = (0_i32, 0_i32);
+    for c in lines.iter().flat_map(|line| line.chars()) {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        least = least.min(depth);
+    }
+    let flag = |is: bool| f32::from(u8::from(is));
+    let first = lines.first().copied().unwrap_or_default();
+    let end = lines.last().copied().unwrap_or_default();
+    let outer = lines.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min();
+    let is_blank = first.trim().is_empty();
+    let closes =
+        first.trim_start().starts_with(['}', ')', ']']) || matches!(first.trim(), "end" | "else");
+    Shape {
+        unbalanced: flag(least < 0) + flag(depth > least),
+        blank: flag(is_blank) + flag(end.trim().is_empty()),
+        leads: flag(!is_blank && outer == Some(indent(first))),
+        closes: flag(closes),
+    }
+}
+
+/// Adds to the score of each run of `count` lines the greatest value of one of its lines, times `weight`.
+/// The maxima come from a queue of the lines that may still be the greatest, in one pass.
+fn add_window_maxima(values: &[f32], count: usize, weight: f32, scores: &mut [f32]) {
+    let mut queue: VecDeque<(usize, f32)> = VecDeque::new();
+    for (at, value) in values.iter().copied().enumerate() {
+        while queue.back().is_some_and(|(_, last)| *last <= value) {
+            queue.pop_back();
+        }
+        queue.push_back((at, value));
+        let Some(window) = (at + 1).checked_sub(count) else { continue };
+        if queue.front().is_some_and(|(first, _)| *first < window) {
+            queue.pop_front();
+        }
+        if let (Some(score), Some((_, most))) = (scores.get_mut(window), queue.front()) {
+            *score += weight * most;
+        }
+    }
+}
+
+fn to_unit(mut vector: Vector) -> Option<Vector> {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if length <= 0.0 {
+        return None;
+    }
+    for value in &mut vector {
+        *value /= length;
+    }
+    Some(vector)
+}
+
+/// Returns a count to divide by: at least 1.
+#[expect(clippy::cast_precision_loss, reason = "a share needs not be exact")]
+fn count_of(count: usize) -> f32 {
+    count.max(1) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_run_of_lines_counts_its_greatest_value_once() {
+        let mut scores = vec![1.0; 4];
+        add_window_maxima(&[0.0, 0.5, 0.0, 0.25, 1.0], 2, 2.0, &mut scores);
+        assert_eq!(scores, [2.0, 2.0, 1.5, 3.0]);
+    }
+
+    #[test]
+    fn words_fit_the_lines_that_have_them_or_words_of_the_same_meaning() {
+        let model = StaticModel::load().unwrap();
+        let filler = |from: usize| -> String {
+            let lines: Vec<String> =
+                (from..from + 40).map(|at| format!("let value{at} = compute({at});\n")).collect();
+            lines.concat()
+        };
+        let text = format!(
+            "{}fn check_password(user: &User) {{\n    verify(user.hash)\n}}\n{}",
+            filler(0),
+            filler(40)
+        );
+        let terms = TermLines::read(&text);
+        let said =
+            WeightedText { text: "The passwd of a user is checked", weight: 1.0, is_code: false };
+        let statement = Statement::new([said], Vec::new(), &model);
+        let at = |first, last| {
+            CitedPlace::read(&terms, &text, &[LineRange { first, last }], &model)
+                .measure(&statement)
+        };
+        let (right, wrong) = (at(41, 43), at(5, 7));
+        assert!(right.ratio > 0.99 && right.local_rank > 0.9, "{right:?}");
+        assert!(wrong.ratio < 0.2 && wrong.similarity < right.similarity, "{wrong:?}");
+    }
+}

@@ -1,0 +1,62 @@
+//! Reads the statement that a text makes about a citation. Pure.
+
+use super::{
+    fit::{Statement, WeightedText},
+    pieces::{Kind, Pieces},
+    said::{OWN_WEIGHT, Said},
+};
+use crate::embed::StaticModel;
+
+/// Shorter code spans tie a sentence to no lines.
+const MIN_SPAN_BYTES: usize = 3;
+/// Words by which a sentence speaks of a file as a whole.
+const WHOLE_WORDS: [&str; 5] = ["whole", "entire", "entirely", "throughout", "overall"];
+
+/// The statement about a citation: with its surroundings, and its own clause alone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CitedStatement {
+    pub(super) whole: Statement,
+    pub(super) clause: Statement,
+    /// Whether it is about a file as a whole.
+    pub(super) speaks_of_whole: bool,
+}
+
+impl CitedStatement {
+    /// Reads what `text`, cut into `pieces`, says of a citation.
+    pub(super) fn read(text: &str, pieces: &Pieces, said: &Said, model: &StaticModel) -> Self {
+        let mut spans = Vec::new();
+        let mut whole = Vec::new();
+        for (range, weight) in &said.texts {
+            for piece in pieces.within(range) {
+                let (start, end) =
+                    (piece.range.start.max(range.start), piece.range.end.min(range.end));
+                let Some(part) = text.get(start..end) else { continue };
+                let is_code = piece.kind == Kind::Code;
+                if is_code && *weight >= OWN_WEIGHT {
+                    spans.extend(span(part));
+                }
+                whole.push(WeightedText { text: part, weight: *weight, is_code });
+            }
+        }
+        let speaks_of_whole =
+            whole.iter().any(|part| part.weight >= OWN_WEIGHT && speaks_of_whole(part.text));
+        let clause = whole.iter().filter(|part| part.weight >= OWN_WEIGHT).cloned();
+        Self {
+            clause: Statement::new(clause, spans.clone(), model),
+            whole: Statement::new(whole, spans, model),
+            speaks_of_whole,
+        }
+    }
+}
+
+/// Returns a code span without white space and arguments, as it is looked for in lines.
+fn span(code: &str) -> Option<String> {
+    let head = code.split('(').next().unwrap_or(code).trim_matches('.');
+    let span: String = head.chars().filter(|c| !c.is_whitespace()).collect();
+    (span.len() >= MIN_SPAN_BYTES).then_some(span)
+}
+
+fn speaks_of_whole(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphabetic());
+    words.any(|word| WHOLE_WORDS.contains(&word.to_lowercase().as_str()))
+}
