@@ -37,7 +37,7 @@ const EXTRA_MARGIN: Duration = Duration::from_secs(15);
 /// What never depends on settings: no retry without end, no calls home, no instructions, programs or
 /// tools of the user's that would act inside our turns, no tools that start work of their own, which
 /// no segment would show and which would outlive the answer, and no sandbox but the present one.
-const FIXED: [(&str, &str); 22] = [
+const FIXED: [(&str, &str); 27] = [
     ("features.unbounded_connection_retries", "false"),
     ("features.plugins", "false"),
     ("features.hooks", "false"),
@@ -52,6 +52,14 @@ const FIXED: [(&str, &str); 22] = [
     ("features.image_generation", "false"),
     // Nobody is there to answer, and its schema would be in every request.
     ("tools.experimental_request_user_input.enabled", "false"),
+    // They list every secret file, twice, in each request; the fence holds without them.
+    ("include_permissions_instructions", "false"),
+    ("include_environment_context", "false"),
+    // Nobody switches to another mode.
+    ("include_collaboration_mode_instructions", "false"),
+    // Neither is of use for reading code, and each would be in every request.
+    ("features.view_image", "false"),
+    ("features.unified_exec_tty", "false"),
     // Both run the shell profile of the user and give the model's shell what that exports, keys
     // included; the first also costs each conversation a shell.
     ("features.shell_snapshot", "false"),

@@ -34,6 +34,7 @@ mod embed_suite;
 mod end_to_end;
 mod evidence;
 mod evidence_counts;
+mod first_request;
 mod forged;
 mod growth;
 mod hostile;

@@ -20,18 +20,15 @@ use crate::support::{
     model::{Item, Model, Reply, says},
 };
 
-/// A model that runs each question as a command, or opens it as a picture.
+/// A model that runs each question as a command.
 async fn obedient() -> Model {
     Model::answer(|request| {
         let last = request["input"].as_array().unwrap().last().unwrap();
         let Some(text) = last["content"][0]["text"].as_str() else {
             return Reply::Items(vec![says("Done.")]);
         };
-        let (name, arguments) = match text.strip_prefix("picture ") {
-            Some(path) => ("view_image", json!({ "path": path })),
-            None => ("exec_command", json!({ "cmd": text, "yield_time_ms": 20_000 })),
-        };
-        Reply::Items(vec![Item::Calls(String::new(), name.to_owned(), arguments)])
+        let arguments = json!({ "cmd": text, "yield_time_ms": 20_000 });
+        Reply::Items(vec![Item::Calls(String::new(), "exec_command".to_owned(), arguments)])
     })
     .await
 }
@@ -91,19 +88,11 @@ async fn besieged() -> Harness {
     put(&folder.join("user/.ssh/id_rsa"), "SECRET\n");
     put(&folder.join("data/store/SECRET"), "SECRET\n");
     symlink(folder.join("user/.ssh"), repo.join("link")).unwrap();
-    // One byte of a picture, which Codex would show if it could read it.
-    fs::write(folder.join("user/picture.png"), PICTURE).unwrap();
-    fs::write(repo.join("picture.png"), PICTURE).unwrap();
     let mut root = root(&repo);
     root.private_files = Some(vec!["config/.env".to_owned(), "app/[slug]/.env".to_owned()]);
     harness.store.put_root(root).await.unwrap();
     harness
 }
-
-/// The smallest PNG.
-const PICTURE: &[u8] =
-    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\
-\0\0\0\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\0\x05\0\x01\xff\x89\x99=\x1d\0\0\0\0IEND\xaeB`\x82";
 
 /// A configuration of the user's that would lift every fence.
 const LIFTED: &str = r#"
@@ -142,14 +131,11 @@ async fn the_shell_reads_the_indexed_repositories_and_nothing_else_of_the_users(
             format!("ln -s {repo}/../user mine; cat mine/.ssh/id_rsa"),
             "cat /etc/shadow | tr : '\\n' | sed 's/^root$/SECRET/'".to_owned(),
             "cat /proc/*/environ | tr '\\0' '\\n' | grep CODEX_HOME | sed 's/^/SECRET/'".to_owned(),
-            format!("picture {repo}/../user/picture.png"),
         ];
         for attack in attacks {
             let got = next(&harness, conversation, &attack).await;
-            assert!(!got.contains("SECRET") && !got.contains("image_url"), "{attack}\n{got}");
+            assert!(!got.contains("SECRET"), "{attack}\n{got}");
         }
-        let seen = next(&harness, conversation, &format!("picture {repo}/picture.png")).await;
-        assert!(seen.contains("image_url"), "{seen}");
         let beside = next(&harness, conversation, &format!("cat {repo}/app/s/.env")).await;
         assert!(beside.contains("NOT-HIDDEN"), "{beside}");
         let write = format!("echo x > {repo}/new; echo x > ../new; echo kept > here; cat here");

@@ -21,7 +21,7 @@ use crate::support::{
 };
 
 /// All that a model may have: searching, reading, and commands, which end with the turn at the latest.
-const TOOLS: [&str; 16] = [
+const TOOLS: [&str; 15] = [
     "apply_patch",
     "clock__curr_time",
     "exec",
@@ -34,7 +34,6 @@ const TOOLS: [&str; 16] = [
     "read_mcp_resource",
     "request_user_input",
     "request_user_input_async",
-    "view_image",
     "wait",
     "web_search",
     "write_stdin",
