@@ -1,19 +1,22 @@
 //! Whether the model's shell is confined: what a running Codex can do, tried once for each process.
 
-use std::path::Path;
+use std::{path::Path, sync::atomic::Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::warn;
+use uuid::Uuid;
 
 use super::{
-    cell::{Confinement, Network},
+    cell::{Cell, Confinement, Network},
     error::CodexError,
     presence::Unavailable,
-    protocol::{CommandEnded, FeatureList},
+    protocol::{CommandEnded, FeatureList, ThreadOpened, ThreadSettings},
     server::Server,
+    settings::NO_SANDBOX,
 };
 use crate::{
     config::{self, Sandbox},
+    domain::ConversationId,
     foreign::redact,
 };
 
@@ -23,6 +26,8 @@ const READS_ALL: i32 = 77;
 const TRY: &str = "if ls \"$1\" >/dev/null 2>&1; then exit 77; fi";
 /// Longest wait for that command; it takes 30 ms.
 const TRY_MS: u64 = 10_000;
+/// What Codex says of a thread that is not there.
+const NO_THREAD: &str = "thread not found";
 /// Most features that are read; Codex 0.169 has 215.
 const MAX_FEATURES: u32 = 1000;
 
@@ -33,6 +38,30 @@ impl Server {
         let is_fresh =
             |known: &Confinement, age| known.error.is_none() || age < self.settings.presence_ttl;
         self.confinement.try_get(is_fresh, || find_out(self, &self.settings)).await
+    }
+
+    /// Has the shell of `thread`, in which nothing runs, confined as it was asked to. Believes Codex that it
+    /// is only when it says so.
+    pub(super) async fn confine(
+        &self,
+        thread: ConversationId,
+        asked: &ThreadSettings,
+        cell: &Cell,
+        opened: &ThreadOpened,
+    ) -> Result<(), CodexError> {
+        let held = opened.active_permission_profile.as_ref();
+        if asked.sandbox == Some(NO_SANDBOX) || held.is_some_and(|held| held.id == cell.profile) {
+            return Ok(());
+        }
+        let is_confined = match self.set_permissions(thread, &cell.profile).await {
+            Err(CodexError::Refused { .. }) => false,
+            confirmed => confirmed?,
+        };
+        if is_confined {
+            Ok(())
+        } else {
+            Err(CodexError::Unconfined { version: self.version.clone() })
+        }
     }
 }
 
@@ -58,6 +87,8 @@ async fn find_out(server: &Server, settings: &config::Codex) -> Result<Confineme
     if network == Network::Unavailable {
         warn!("this Codex has no proxy for the network of the model's shell, which gets none");
     }
+    let sets_permissions = knows_settings(server).await?;
+    server.sets_permissions.store(sets_permissions, Ordering::Relaxed);
     let error = error(server, &settings.data_dir).await?;
     if let Some(error) = &error {
         warn!(error.reason, error.hint, "the model's shell runs no command");
@@ -75,6 +106,16 @@ async fn has_proxy(server: &Server) -> Result<bool, CodexError> {
         // One that does not know the question does not have the answer.
         Err(CodexError::Refused { .. }) => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+/// Finds out whether Codex knows how to change the settings of an open thread, by one that is not there.
+async fn knows_settings(server: &Server) -> Result<bool, CodexError> {
+    let nowhere = json!({ "threadId": Uuid::nil() });
+    match server.call::<Value>("thread/settings/update", &nowhere).await {
+        Err(CodexError::Refused { message, .. }) => Ok(message.contains(NO_THREAD)),
+        Err(error) => Err(error),
+        Ok(_) => Ok(false),
     }
 }
 

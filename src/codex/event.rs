@@ -121,6 +121,13 @@ pub(super) fn read(method: &str, params: &Value) -> Result<Option<Notice>, Unkno
     Ok(Some(Notice { thread, turn, event }))
 }
 
+/// Reads the name of the permissions that hold in a thread from now on.
+pub(super) fn read_permissions(method: &str, params: &Value) -> Option<(ConversationId, String)> {
+    let settings = params.get("threadSettings").filter(|_| method == "thread/settings/updated")?;
+    let profile = find(settings, "/activePermissionProfile/id")?;
+    Some((find(params, "/threadId")?.parse().ok()?, profile))
+}
+
 /// Notifications that are known to say nothing about what the model did.
 fn is_ignored(method: &str) -> bool {
     const FAMILIES: [&str; 22] = [

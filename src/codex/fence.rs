@@ -1,8 +1,8 @@
 //! What the model's shell may read: the indexed folders, the system's programs, and nothing else of the
 //! user's. Written as a permission profile of Codex.
 //!
-//! The profile is given to each thread, never `sandbox` or `sandboxPolicy`, either of which would
-//! silently replace it. Folders with keys are denied only where a root or the system's folders
+//! The profile is given to each thread before anything runs in it, and no `sandboxPolicy` after that, which
+//! would silently replace it. Folders with keys are denied only where a root or the system's folders
 //! would grant them, because no rule can grant reading inside a denied folder.
 
 mod git;

@@ -14,12 +14,15 @@ use tokio::fs;
 use super::error::CodexError;
 use crate::{config, program};
 
-/// Files in `CODEX_HOME` that Codex reads at its start only: sign-in, settings, environment.
-const READ_AT_START: [&str; 3] = ["auth.json", "config.toml", ".env"];
+/// Files in `CODEX_HOME` that Codex reads at its start only, and the system's settings: what is asked once
+/// of a process depends on them.
+const READ_AT_START: [&str; 4] = ["auth.json", "config.toml", ".env", SYSTEM_CONFIG];
+/// Where Codex reads its configuration beside its own folder.
+pub(super) const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
 /// When and how large those files were; two equal stamps mean that nothing changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamp([Option<(SystemTime, u64)>; 3]);
+pub(super) struct Stamp([Option<(SystemTime, u64)>; 4]);
 
 impl Stamp {
     pub(super) async fn of(home: &Path) -> Self {

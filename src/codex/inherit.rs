@@ -9,6 +9,7 @@ use std::{
 use serde::Deserialize;
 use tokio::fs;
 
+use super::files::SYSTEM_CONFIG;
 use crate::config;
 
 /// What programs need to run, to find their user's files and to reach the network.
@@ -58,8 +59,6 @@ const PASSED: [&str; 40] = [
 ];
 /// What the names of further ones begin with.
 const PASSED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
-/// Where Codex reads its configuration beside its own folder.
-const SYSTEM_CONFIG: &str = "/etc/codex/config.toml";
 
 /// Returns what Codex is started with. Everything else of our environment, keys above all, stays here.
 pub(super) async fn variables(settings: &config::Codex) -> BTreeMap<String, String> {

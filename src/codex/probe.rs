@@ -37,10 +37,10 @@ pub(super) async fn probe(
         }
     }
     server.confinement().await?;
-    let chosen = thread::model(server, settings, &config).await?;
+    let chosen = thread::model(server, settings, config).await?;
     Ok(Presence::Available {
         version: server.version.clone(),
-        model: chosen.or(config.model).or_else(|| server.default_model()),
+        model: chosen.or_else(|| config.model.clone()).or_else(|| server.default_model()),
     })
 }
 

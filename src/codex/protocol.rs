@@ -37,7 +37,8 @@ pub(super) fn initialize() -> Value {
             "title": "CodeInfo",
             "version": env!("CARGO_PKG_VERSION"),
         },
-        "capabilities": null,
+        // For `thread/settings/update`.
+        "capabilities": { "experimentalApi": true },
     })
 }
 

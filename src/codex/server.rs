@@ -9,7 +9,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -30,7 +30,7 @@ use super::{
     files::Stamp,
     idle::Idle,
     inherit, pipes,
-    protocol::{self, Initialized, Model, RpcError},
+    protocol::{self, Initialized, Model, RpcError, UserConfig},
     settings::{self, Base},
     vendor,
 };
@@ -45,6 +45,8 @@ use crate::{
 const QUEUED_LINES: usize = 256;
 /// Events that may wait for a turn; a turn with more is given up.
 const QUEUED_EVENTS: usize = 4096;
+/// Longest wait for the word of Codex that permissions hold; it comes with the answer.
+const CONFIRMATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is counted over all processes, for `/metrics`.
 #[derive(Debug, Default)]
@@ -71,6 +73,10 @@ pub(super) struct Server {
     pub(super) variables: BTreeSet<String>,
     pub(super) started: Instant,
     pub(super) models: OnceCell<Vec<Model>>,
+    /// The configuration of the user, as it was when this process started.
+    pub(super) user_config: OnceCell<UserConfig>,
+    /// Whether permissions can be set for a thread that is open.
+    pub(super) sets_permissions: AtomicBool,
     /// What was found out last, and when.
     pub(super) confinement: Probe<Confinement>,
     /// The files of Codex that its sandbox must let it read, where they were found.
@@ -128,6 +134,8 @@ impl Server {
             variables: names,
             started: Instant::now(),
             models: OnceCell::new(),
+            user_config: OnceCell::new(),
+            sets_permissions: AtomicBool::new(false),
             confinement: Probe::default(),
             program,
             idle: Idle::default(),
@@ -210,6 +218,25 @@ impl Server {
         if let Err(error) = self.unload(thread).await {
             warn!(%error, "an idle thread stays loaded");
         }
+    }
+
+    /// Gives `thread`, in which nothing runs, the permissions called `profile`. Returns whether Codex says
+    /// that they hold.
+    pub(super) async fn set_permissions(
+        &self,
+        thread: ConversationId,
+        profile: &str,
+    ) -> Result<bool, CodexError> {
+        let (sender, confirmed) = oneshot::channel();
+        self.shared.state().confirmations.insert(thread, sender);
+        let asked = json!({ "threadId": thread.to_string(), "permissions": profile });
+        let updated = self.call::<Value>("thread/settings/update", &asked).await;
+        let held = match &updated {
+            Ok(_) => timeout(CONFIRMATION_TIMEOUT, confirmed).await.ok().and_then(Result::ok),
+            Err(_) => None,
+        };
+        self.shared.state().confirmations.remove(&thread);
+        updated.map(|_| held.as_deref() == Some(profile))
     }
 
     /// The files of Codex that its sandbox must let it read, where they were found.

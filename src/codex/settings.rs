@@ -24,6 +24,9 @@ pub(super) const PREFERRED_MODEL: &str = "gpt-5.1-codex-max";
 /// port 5011 that calls us, so it is never ours.
 const SEARCH_NAMES: [&str; 2] = ["codeinfo_search", "codeinfo_vector_search"];
 
+/// The sandbox of a thread that has none.
+pub(super) const NO_SANDBOX: &str = "danger-full-access";
+
 /// Longest call of a search tool, in seconds.
 const SEARCH_TIMEOUT_SECS: u64 = 60;
 /// Longest wait for the search to answer its first request, in seconds.
@@ -189,16 +192,23 @@ pub(super) fn thread(settings: &config::Codex, given: &Given, cell: &Cell) -> Th
     // repository that this is in.
     set("projects", json!({ folder.to_string_lossy(): { "trust_level": "untrusted" } }));
     let sandbox = match settings.sandbox {
-        Sandbox::DangerFullAccess => Some("danger-full-access"),
+        Sandbox::DangerFullAccess => Some(NO_SANDBOX),
         Sandbox::ReadOnly | Sandbox::WorkspaceWrite => {
             let profile = json!({
                 "filesystem": given.fence.with_scratch(scratch),
                 "network": network(given.network),
             });
-            set("default_permissions", json!(cell.profile));
             set("permissions", json!({ &cell.profile: profile }));
-            // Any would silently take the place of the profile.
-            None
+            if given.sets_permissions {
+                // Takes the place of the profile until that is set, before anything runs. Under the profile,
+                // Codex 0.169 has a sandboxed process look for skills: once for a thread that is started,
+                // twice for one that is resumed, 40 ms each.
+                Some("read-only")
+            } else {
+                set("default_permissions", json!(cell.profile));
+                // Any would silently take the place of the profile.
+                None
+            }
         }
     };
     ThreadSettings {
@@ -239,6 +249,8 @@ pub(super) struct Given {
     pub(super) prompt: String,
     pub(super) fence: Fence,
     pub(super) network: Network,
+    /// Whether its permissions are set once it is open.
+    pub(super) sets_permissions: bool,
 }
 
 impl Given {

@@ -6,7 +6,13 @@
 //! its tools, and such a script goes on unseen in the next turn: so the thread is unloaded after each
 //! turn, which ends both. A thread of another originator is not a conversation of ours.
 
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::PathBuf,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -42,7 +48,9 @@ const CLOSING: &str = "is closing; retry";
 const OVERTAKEN: &str = "events of Codex came faster than they were taken";
 /// How long a former process may take to let go of a thread; it takes a few milliseconds.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(5);
-const RETRY: Duration = Duration::from_millis(50);
+/// Waits before it is tried again, each twice as long as the one before.
+const FIRST_RETRY: Duration = Duration::from_millis(2);
+const LAST_RETRY: Duration = Duration::from_millis(50);
 
 /// What a thread is opened with.
 #[derive(Debug, Clone)]
@@ -110,7 +118,7 @@ impl Thread {
             code: 0,
             message: "the thread's id is not a UUID".to_owned(),
         })?;
-        if let Err(error) = confined(&server, &asked, &cell, &opened) {
+        if let Err(error) = server.confine(id, &asked, &cell, &opened).await {
             server.leave(id).await;
             return Err(error);
         }
@@ -136,8 +144,9 @@ impl Thread {
     ) -> Result<Self, CodexError> {
         let note = opening.note.take();
         let thread_id = id.to_string();
-        let read: Result<ThreadRead, CodexError> =
-            place.server.call("thread/read", &json!({ "threadId": thread_id })).await;
+        let asked = json!({ "threadId": thread_id });
+        let read = place.server.call::<ThreadRead>("thread/read", &asked);
+        let (read, given) = tokio::join!(read, place.given(opening));
         let thread = match read {
             Ok(read) => read.thread,
             Err(CodexError::Refused { code: INVALID_REQUEST, message, .. }) => {
@@ -150,7 +159,7 @@ impl Thread {
         if thread.id != thread_id || thread.originator.as_deref() != Some(ORIGINATOR) {
             return Err(CodexError::UnknownThread);
         }
-        let given = place.given(opening).await?;
+        let given = given?;
         let loaded = place.server.idle.take(id);
         let tokens = loaded.as_ref().and_then(|loaded| loaded.tokens);
         // A loaded thread ignores what it is resumed with.
@@ -167,11 +176,12 @@ impl Thread {
         let (asked, extras) = (settings::thread(settings, &given, &cell), given.extra_names());
         let events = server.subscribe(id);
         let resume = ThreadResume { thread_id, exclude_turns: true, settings: asked };
-        let opened = load(&server, &resume).await;
-        let opened = opened.and_then(|opened| {
-            confined(&server, &resume.settings, &cell, &opened).map(|()| opened)
-        });
-        let opened = match opened {
+        let opening = async {
+            let opened = load(&server, &resume).await?;
+            server.confine(id, &resume.settings, &cell, &opened).await?;
+            Ok(opened)
+        };
+        let opened = match opening.await {
             Ok(opened) => opened,
             Err(error) => {
                 server.unsubscribe(id);
@@ -353,31 +363,19 @@ impl Running {
 /// one.
 async fn load(server: &Server, resume: &ThreadResume) -> Result<ThreadOpened, CodexError> {
     let deadline = Instant::now() + RELEASE_TIMEOUT;
+    let mut wait = FIRST_RETRY;
     loop {
         match server.call("thread/resume", resume).await {
             Err(CodexError::Refused { message, .. })
                 if [HELD, CLOSING].iter().any(|words| message.contains(words))
                     && Instant::now() < deadline =>
             {
-                sleep(RETRY).await;
+                sleep(wait).await;
+                wait = (wait * 2).min(LAST_RETRY);
             }
             loaded => return loaded,
         }
     }
-}
-
-/// Believes Codex only that it confines the shell as it was asked to when it says so.
-fn confined(
-    server: &Server,
-    asked: &ThreadSettings,
-    cell: &Cell,
-    opened: &ThreadOpened,
-) -> Result<(), CodexError> {
-    let held = opened.active_permission_profile.as_ref();
-    if asked.sandbox.is_some() || held.is_some_and(|held| held.id == cell.profile) {
-        return Ok(());
-    }
-    Err(CodexError::Unconfined { version: server.version.clone() })
 }
 
 impl Place<'_> {
@@ -394,16 +392,16 @@ impl Place<'_> {
         })
     }
 
-    /// Works out what the thread is given, from the user's configuration as it is now.
+    /// Works out what the thread is given.
     async fn given(&self, opening: Opening) -> Result<Given, CodexError> {
         let Self { server, settings, .. } = self;
         let network = server.confinement().await?.network;
         let config = user_config(server, settings).await?;
         let model = match opening.model {
             Some(model) => Some(model),
-            None => model(server, settings, &config).await?,
+            None => model(server, settings, config).await?,
         };
-        let theirs = config.mcp_servers.unwrap_or_default();
+        let theirs = config.mcp_servers.clone().unwrap_or_default();
         let name = settings::search_name(&theirs).ok_or_else(|| {
             let reason = "every name for the search server is taken in mcp_servers";
             CodexError::Configuration(reason.to_owned())
@@ -421,6 +419,7 @@ impl Place<'_> {
             prompt: opening.prompt,
             fence,
             network,
+            sets_permissions: server.sets_permissions.load(Ordering::Relaxed),
         })
     }
 
@@ -447,17 +446,21 @@ impl Place<'_> {
     }
 }
 
-/// Reads the configuration that applies in the scratch folder.
-pub(super) async fn user_config(
-    server: &Server,
+/// Returns the configuration that applies in the scratch folder, read once for each process: one that
+/// changes has the process replaced.
+pub(super) async fn user_config<'a>(
+    server: &'a Server,
     settings: &config::Codex,
-) -> Result<UserConfig, CodexError> {
+) -> Result<&'a UserConfig, CodexError> {
     let asked = json!({ "includeLayers": false, "cwd": settings.workdir });
-    match server.call::<ConfigRead>("config/read", &asked).await {
-        Ok(read) => Ok(read.config),
-        Err(CodexError::Refused { message, .. }) => Err(CodexError::Configuration(message)),
-        Err(error) => Err(error),
-    }
+    let read = || async {
+        match server.call::<ConfigRead>("config/read", &asked).await {
+            Ok(read) => Ok(read.config),
+            Err(CodexError::Refused { message, .. }) => Err(CodexError::Configuration(message)),
+            Err(error) => Err(error),
+        }
+    };
+    server.user_config.get_or_try_init(read).await
 }
 
 /// Chooses the model: the one that is set; else the preferred one while Codex offers it. `None`

@@ -409,13 +409,14 @@ async fn a_resumed_conversation_is_confined_too() {
 
 #[tokio::test]
 async fn a_codex_that_does_not_confirm_the_fence_is_not_used() {
-    // The one does not know what a thread is given, the other what the process is given.
+    // They do not know what a thread is given, what the process is given, or what is set for a thread.
     let of_a_thread =
         r#"sed -u 's/"default_permissions"/"a"/; s/"permissions"/"b"/' | "$REAL" "$@""#;
     let of_the_process = r#"set -- "${@/default_permissions=/a=}"
 set -- "${@/permissions./b.}"
 exec "$REAL" "$@""#;
-    for script in [of_a_thread, of_the_process] {
+    let set_later = r#"sed -u '/thread.settings.update/ s/"permissions"/"b"/' | "$REAL" "$@""#;
+    for script in [of_a_thread, of_the_process, set_later] {
         let harness = Harness::with(obedient().await, "", |settings| {
             settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), script));
         })
@@ -430,6 +431,20 @@ exec "$REAL" "$@""#;
         );
         assert_eq!(harness.model.requests().len(), 0);
     }
+}
+
+#[tokio::test]
+async fn a_codex_that_sets_no_permissions_of_open_threads_is_used_and_confined() {
+    let former = r#"sed -u 's/"thread.settings.update"/"thread\/set"/' | "$REAL" "$@""#;
+    let harness = Harness::with(obedient().await, "", |settings| {
+        settings.bin = Some(wrapped(settings.data_dir.parent().unwrap(), former));
+    })
+    .await;
+    let attack = format!("cat {0}/config.toml; ls {0}; echo done", harness.home().display());
+    let (conversation, got) = first(&harness, &attack).await;
+    assert!(got.contains("done") && !got.contains("model_provider"), "{got}");
+    let got = next(&harness, conversation, &attack).await;
+    assert!(got.contains("done") && !got.contains("model_provider"), "{got}");
 }
 
 #[tokio::test]

@@ -76,6 +76,8 @@ pub(in crate::codex) struct Shared {
 pub(super) struct State {
     pub(super) pending: HashMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
     pub(super) turns: HashMap<ConversationId, Queue>,
+    /// Who waits for the permissions of a thread, and hears their name.
+    pub(super) confirmations: HashMap<ConversationId, oneshot::Sender<String>>,
     /// How the process ended, in a sentence that is safe to show; `None` while it runs.
     pub(super) end: Option<String>,
     /// The line of standard error that says most: the last failure, else the last that is no warning.
@@ -143,6 +145,7 @@ impl Shared {
             state.end = Some(end.clone());
             state.pending.clear();
             state.turns.clear();
+            state.confirmations.clear();
             state.on_end.take().map(|on_end| (on_end, end))
         };
         self.closing.cancel();
@@ -189,6 +192,14 @@ impl Shared {
     }
 
     fn notify(&self, method: &str, params: &Value) {
+        if let Some((thread, profile)) = event::read_permissions(method, params) {
+            let waiting = self.state().confirmations.remove(&thread);
+            // The caller that waited may have given up meanwhile.
+            if let Some(waiting) = waiting {
+                // The caller may be gone.
+                drop(waiting.send(profile));
+            }
+        }
         match event::read(method, params) {
             Ok(None) => {}
             Err(Unknown) => {
