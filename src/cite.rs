@@ -48,13 +48,13 @@ use self::{
     judge::Known,
     pieces::Pieces,
     read::{File, Wanted},
-    resolve::{Asked, Meaning, Named, Place, Roots},
+    resolve::{Asked, LookupOrder, Meaning, Named, Place, Roots},
     said::Said,
     statement::CitedStatement,
 };
 use crate::{
     config::PathMap,
-    domain::{FileRecord, LineRange, Root, RootId},
+    domain::{FileRecord, LineRange, Root, Within},
     embed::{EmbedError, StaticModel},
     store::VectorStore,
 };
@@ -67,6 +67,7 @@ pub use fault::Fault;
 pub use html::{cited_html, found_html, html};
 pub use lock::LOCK_FILE;
 pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};
+pub use resolve::LookupScope;
 pub use state::{CitationState, State};
 pub use tree::{IsIgnored, Tree};
 
@@ -163,16 +164,16 @@ impl Checker {
         Self { store, paths, room: Arc::new(Semaphore::new(MAX_CHECKS)) }
     }
 
-    /// Checks the citations of a text against all roots, or against one.
-    pub async fn check(&self, text: &str, within: Option<RootId>) -> Result<Report, CiteError> {
-        self.check_beside(text, within, None).await
+    /// Checks the citations of a text.
+    pub async fn check(&self, text: &str, scope: &LookupScope) -> Result<Report, CiteError> {
+        self.check_beside(text, scope, None).await
     }
 
     /// Checks them, and sends the claims of the text once its files are read, before they are judged.
     pub async fn check_beside(
         &self,
         text: &str,
-        within: Option<RootId>,
+        scope: &LookupScope,
         claims: Option<oneshot::Sender<Vec<Claim>>>,
     ) -> Result<Report, CiteError> {
         let whole = Pieces::of(text);
@@ -182,8 +183,10 @@ impl Checker {
             return Ok(Report::default());
         }
         let mut roots = self.store.roots().await?;
-        roots.retain(|root| within.is_none_or(|within| within == root.id));
-        let (meanings, records) = self.meanings(&citations, &roots).await?;
+        if let Within::Only(only) = scope.within {
+            roots.retain(|root| root.id == only);
+        }
+        let (meanings, records) = self.meanings(&citations, &roots, scope).await?;
         // What is no citation may be a name.
         let (citations, meanings): (Vec<Citation>, Vec<Meaning>) = citations
             .into_iter()
@@ -221,34 +224,37 @@ impl Checker {
         &self,
         citations: &[Citation],
         roots: &[Root],
+        scope: &LookupScope,
     ) -> Result<(Vec<Meaning>, HashMap<Place, FileRecord>), CiteError> {
         let known = Roots::new(roots, &self.paths);
+        let order = LookupOrder::new(scope, &known);
         let asked: Vec<Asked> = citations.iter().map(|one| known.asked(&one.path)).collect();
         let places = asked.iter().flat_map(Asked::places).cloned();
         let mut records = self.records(places.collect(), roots).await?;
-        let exact: Vec<Option<Meaning>> =
-            asked.iter().map(|asked| asked.exact(|place| records.contains_key(place))).collect();
-        let left_out = self.left_out(citations, &asked, &exact, roots).await?;
-        let exact: Vec<Option<Meaning>> = exact
-            .into_iter()
-            .zip(&asked)
-            .map(|(exact, asked)| {
-                let is_there = || asked.exact(|place| left_out.contains(place)).is_some();
-                exact.or_else(|| is_there().then_some(Meaning::LeftOut))
-            })
+        let is_indexed = |place: &Place| records.contains_key(place);
+        let asking = || citations.iter().zip(&asked);
+        let shown: Vec<Option<Meaning>> = asking()
+            .map(|(citation, asked)| order.find_shown(&citation.path, asked, is_indexed))
             .collect();
-        let unknown = citations.iter().zip(&exact).filter(|(_, exact)| exact.is_none());
-        let mut named = Named::new(unknown.map(|(citation, _)| citation.path.as_str()));
+        let is_unknown: Vec<bool> = (asked.iter().zip(&shown))
+            .map(|(asked, shown)| shown.is_none() && asked.exact(is_indexed).is_none())
+            .collect();
+        let left_out = self.left_out(citations, &asked, &is_unknown, roots).await?;
+        let is_left_out = |asked: &Asked| asked.exact(|place| left_out.contains(place)).is_some();
+        let open = asking().zip(&shown).filter(|(_, shown)| shown.is_none());
+        let mut named = Named::new(open.map(|((citation, _), _)| citation.path.as_str()));
         if !named.is_empty() {
             for (at, root) in roots.iter().enumerate() {
                 named.add(at, &root.public(self.store.files(root.id).await?));
             }
         }
-        let meaning = |((citation, asked), exact): ((&Citation, &Asked), Option<Meaning>)| {
-            exact.unwrap_or_else(|| named.meaning(citation, asked))
-        };
-        let mut meanings: Vec<Meaning> =
-            citations.iter().zip(&asked).zip(exact).map(meaning).collect();
+        let mut meanings: Vec<Meaning> = (asking().zip(is_unknown).zip(shown))
+            .map(|(((citation, asked), is_unknown), shown)| match shown {
+                Some(meaning) => meaning,
+                None if is_unknown && is_left_out(asked) => Meaning::LeftOut,
+                None => named.meaning(citation, asked, &order, is_indexed),
+            })
+            .collect();
         resolve::narrow(&mut meanings, citations);
         let missing = meanings.iter().filter_map(Meaning::file);
         let missing = missing.filter(|place| !records.contains_key(*place)).cloned().collect();
@@ -261,11 +267,11 @@ impl Checker {
         &self,
         citations: &[Citation],
         asked: &[Asked],
-        exact: &[Option<Meaning>],
+        is_unknown: &[bool],
         roots: &[Root],
     ) -> Result<HashSet<Place>, CiteError> {
         let mut wanted: BTreeMap<usize, (Root, Vec<Place>)> = BTreeMap::new();
-        let unknown = citations.iter().zip(asked).zip(exact).filter(|(_, exact)| exact.is_none());
+        let unknown = citations.iter().zip(asked).zip(is_unknown).filter(|(_, unknown)| **unknown);
         let named = unknown.filter(|((citation, _), _)| !citation.is_bare());
         let places = named.flat_map(|((_, asked), _)| asked.places());
         for place in places.take(MAX_LOOKUPS) {

@@ -4,7 +4,7 @@
 mod bound;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     hash::{DefaultHasher, Hasher},
     ops::Range,
 };
@@ -141,6 +141,17 @@ impl Assembly {
             Segment::Answer { text, .. } => Some((at, text.clone())),
             Segment::Thinking { .. } | Segment::VectorSummary { .. } => None,
         })
+    }
+
+    /// Returns the absolute paths of the files that searches and readings showed.
+    pub(super) fn shown_files(&self) -> HashSet<String> {
+        let files = |segment: &Segment| match segment {
+            Segment::VectorSummary { files } => {
+                files.iter().map(|file| file.path.clone()).collect()
+            }
+            Segment::Thinking { .. } | Segment::Answer { .. } => Vec::new(),
+        };
+        self.segments.iter().flat_map(files).collect()
     }
 
     /// Drops the messages of the model that stand at these places among the segments.

@@ -77,9 +77,13 @@ impl Scope {
         Ok(Self { only: None, tree, note })
     }
 
-    /// Returns the only repository that the question is about.
-    pub(super) fn only(&self) -> Option<RootId> {
-        self.only.as_ref().map(|root| root.id)
+    /// Returns which repositories the question is about.
+    pub(super) fn within(&self) -> Within {
+        match (&self.only, &self.tree) {
+            (Some(only), _) => Within::Only(only.id),
+            (None, Some(tree)) => Within::Tree(tree.id),
+            (None, None) => Within::Everything,
+        }
     }
 
     /// Returns the folder of the one repository that the question is about: the only one of `roots`, all that
@@ -101,12 +105,7 @@ impl Scope {
 
     /// Returns what of `roots`, all that are there, the model's shell may read.
     pub(super) fn readable(&self, roots: &[Root], question: &str) -> Vec<Readable> {
-        let within = match (&self.only, &self.tree) {
-            (Some(only), _) => Within::Only(only.id),
-            (None, Some(tree)) => Within::Tree(tree.id),
-            (None, None) => Within::Everything,
-        };
-        reach::readable(within.of(roots), question)
+        reach::readable(self.within().of(roots), question)
     }
 
     /// Returns what the model reads before the question.

@@ -26,7 +26,7 @@ use crate::{
     codex::{
         CodexError, Ending, EphemeralOpening, Opening, Running, Thread, TurnError, TurnErrorKind,
     },
-    domain::{ConversationId, Root, RootId, Segment},
+    domain::{ConversationId, Root, Segment, Within},
     error::Code,
     gateway::{TurnToolkits, Wanted},
     telemetry,
@@ -104,7 +104,7 @@ pub(super) async fn run(
             .then(|| thread.ephemeral(reading::INSTRUCTIONS)),
         // The model has read the note.
         reopening: Opening { thread: Some(conversation), note: None, ..opening },
-        within: scope.only(),
+        within: scope.within(),
         roots,
         notice: ask.notice,
         toolkits,
@@ -139,8 +139,8 @@ struct Runner<'a> {
     reader: Option<EphemeralOpening>,
     /// What the thread is opened with once more, to have an answer put right.
     reopening: Opening,
-    /// The only repository that the question is about.
-    within: Option<RootId>,
+    /// Which repositories the question is about.
+    within: Within,
     /// All repositories that were indexed when the turn began.
     roots: Vec<Root>,
     /// What the client should know of where it stands.

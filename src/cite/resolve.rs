@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::PathMap,
     domain::{
-        FileRecord, Root,
+        FileRecord, Root, Within,
         paths::{clean, ends_with},
     },
 };
@@ -61,6 +61,70 @@ impl Meaning {
             Self::Several(_) | Self::Nothing(_) | Self::LeftOut | Self::Unmeant => None,
         }
     }
+
+    /// Returns what a path means that these files have; `None` if there are none.
+    fn one_of(mut files: Vec<Place>) -> Option<Self> {
+        let last = files.pop()?;
+        if files.is_empty() {
+            return Some(Self::File(last));
+        }
+        files.push(last);
+        Some(Self::Several(files))
+    }
+}
+
+/// Where the files that citations mean are looked for.
+#[derive(Debug, Clone, Default)]
+pub struct LookupScope {
+    /// The only repository that may be meant, or the tree in which the client stands.
+    pub within: Within,
+    /// Absolute paths, as clients see them, of the files that the model was shown.
+    pub shown: HashSet<String>,
+}
+
+/// The files and trees among which a path is looked for first, since the model was shown them.
+#[derive(Debug, Default)]
+pub(super) struct LookupOrder {
+    shown: HashSet<Place>,
+    shown_roots: HashSet<usize>,
+    /// The tree in which the client stands.
+    tree: Option<usize>,
+}
+
+impl LookupOrder {
+    pub(super) fn new(scope: &LookupScope, roots: &Roots<'_>) -> Self {
+        let asked: Vec<Asked> = scope.shown.iter().map(|path| roots.asked(path)).collect();
+        let shown: HashSet<Place> = asked.iter().flat_map(Asked::places).cloned().collect();
+        let shown_roots = shown.iter().map(|(root, _)| *root).collect();
+        let is_tree = |root: &Root| scope.within == Within::Tree(root.id);
+        Self { shown, shown_roots, tree: roots.known.iter().position(is_tree) }
+    }
+
+    /// Returns what a path means among the files that the model was shown, or by its whole length in
+    /// their trees.
+    pub(super) fn find_shown(
+        &self,
+        path: &str,
+        asked: &Asked,
+        is_indexed: impl Fn(&Place) -> bool,
+    ) -> Option<Meaning> {
+        let exact = asked.exact(|place| self.shown.contains(place));
+        let found = exact.or_else(|| Meaning::one_of(asked.ending(path, self.shown.iter())));
+        let in_trees =
+            || asked.exact(|place| self.shown_roots.contains(&place.0) && is_indexed(place));
+        found.or_else(in_trees).filter(|meaning| meaning.file().is_some())
+    }
+
+    /// Returns what is found in the trees that the model was shown, else in that of the client, else
+    /// anywhere: one file if one of these has only that.
+    fn find(&self, look: impl Fn(&dyn Fn(usize) -> bool) -> Option<Meaning>) -> Option<Meaning> {
+        let is_shown = |root| self.shown_roots.contains(&root);
+        let is_tree = |root| self.tree == Some(root);
+        let found = [look(&is_shown), look(&is_tree), look(&|_| true)];
+        let mut found: Vec<Meaning> = found.into_iter().flatten().collect();
+        let one = found.iter().position(|meaning| meaning.file().is_some());
+        (!found.is_empty()).then(|| found.swap_remove(one.unwrap_or_default()))
+    }
 }
 
 impl Asked {
@@ -80,11 +144,14 @@ impl Asked {
             found.iter().copied().filter(|(_, path)| *path == whole).collect();
         let mut best = if of_whole.is_empty() { found } else { of_whole };
         best.dedup();
-        match best.as_slice() {
-            [] => None,
-            [only] => Some(Meaning::File((*only).clone())),
-            several => Some(Meaning::Several(several.iter().copied().cloned().collect())),
-        }
+        Meaning::one_of(best.into_iter().cloned().collect())
+    }
+
+    /// Returns those of `places` whose path ends with this one, if it is relative.
+    fn ending<'p>(&self, path: &str, places: impl Iterator<Item = &'p Place>) -> Vec<Place> {
+        let end = self.places().first().filter(|_| !Path::new(path).is_absolute());
+        let Some((_, end)) = end else { return Vec::new() };
+        places.filter(|(_, known)| ends_with(known, end)).cloned().collect()
     }
 }
 
@@ -199,31 +266,30 @@ impl Named {
         }
     }
 
-    /// Returns what a path means that is not that of an indexed file.
-    pub(super) fn meaning(&self, citation: &Citation, asked: &Asked) -> Meaning {
+    /// Returns what the path of a citation means that is not that of a file which the model was shown.
+    pub(super) fn meaning(
+        &self,
+        citation: &Citation,
+        asked: &Asked,
+        order: &LookupOrder,
+        is_indexed: impl Fn(&Place) -> bool,
+    ) -> Meaning {
         let path = citation.path.as_str();
         let same_name = self.files.get(name(path)).map(Vec::as_slice).unwrap_or_default();
-        let Asked::Below(places) = asked else {
-            return self.unknown(citation, same_name, Fault::Outside);
-        };
-        let end = places.first().map_or(path, |(_, path)| path.as_str());
-        let is_relative = !Path::new(path).is_absolute();
-        let ends = same_name.iter().filter(|(_, known)| is_relative && ends_with(known, end));
-        let mut found: Vec<Place> = ends.cloned().collect();
-        match (found.len(), found.pop()) {
-            (1, Some(only)) => Meaning::File(only),
-            (_, Some(last)) => {
-                found.push(last);
-                Meaning::Several(found)
+        let found = order.find(|is_in| {
+            let exact = asked.exact(|place| is_in(place.0) && is_indexed(place));
+            let near = same_name.iter().filter(|place| is_in(place.0));
+            exact.or_else(|| Meaning::one_of(asked.ending(path, near)))
+        });
+        found.unwrap_or_else(|| {
+            if *asked == Asked::Outside {
+                return self.unknown(citation, same_name, Fault::Outside);
             }
-            (_, None) => {
-                let mut similar: Vec<String> =
-                    same_name.iter().map(|(_, path)| path.clone()).collect();
-                similar.sort_unstable();
-                similar.truncate(MAX_NAMED);
-                self.unknown(citation, same_name, Fault::NotFound { similar })
-            }
-        }
+            let mut similar: Vec<String> = same_name.iter().map(|(_, path)| path.clone()).collect();
+            similar.sort_unstable();
+            similar.truncate(MAX_NAMED);
+            self.unknown(citation, same_name, Fault::NotFound { similar })
+        })
     }
 
     /// What only looks like a path is no citation.

@@ -1,18 +1,23 @@
 //! Answers whose citations are wrong, with the real Codex: the model puts them right, once, or they are
 //! struck out.
 
-use std::{fs, time::Duration};
+use std::{
+    collections::VecDeque,
+    fs,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use codeinfo::{
     chat::{Event, Outcome},
     cite::CitationState,
-    domain::{CitationCounts, Segment},
+    domain::{CitationCounts, FileRecord, Segment},
 };
 use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::support::{
-    harness::{Harness, shown},
+    harness::{Harness, root, shown},
     model::{Item, Model, Reply, says, searches, thinks},
 };
 
@@ -285,6 +290,36 @@ async fn an_answer_says_which_repositories_it_cites_and_when_they_were_indexed()
     assert_eq!(repository.indexed_at, root.last_ingest_at.map(|time| time.to_string()));
     let none = checked(&harness.ask("Is there more?").await).unwrap().repositories;
     assert_eq!(none, []);
+}
+
+#[tokio::test]
+async fn a_path_of_two_trees_means_the_one_that_the_turn_was_shown() {
+    let replies = Arc::new(Mutex::new(VecDeque::new()));
+    let next = Arc::clone(&replies);
+    let model = Model::answer(move |_| next.lock().unwrap().pop_front().unwrap()).await;
+    let harness = Harness::with(model, "", |_| ()).await;
+    let other = harness.repo().with_file_name("other");
+    fs::create_dir_all(other.join("src")).unwrap();
+    fs::copy(harness.repo().join("src/parse.rs"), other.join("src/parse.rs")).unwrap();
+    let mut roots = harness.store.roots().await.unwrap();
+    let files = harness.store.files(roots.remove(0).id).await.unwrap();
+    let root = root(&other);
+    let of_other = |file: FileRecord| FileRecord { root: root.id, ..file };
+    harness.store.put_files(files.into_iter().map(of_other).collect()).await.unwrap();
+    harness.store.put_root(root).await.unwrap();
+    let shown = other.canonicalize().unwrap().join("src/parse.rs").display().to_string();
+    replies.lock().unwrap().extend([
+        Reply::Items(vec![says(RIGHT)]),
+        Reply::Items(vec![searches(&shown)]),
+        Reply::Items(vec![says(RIGHT)]),
+    ]);
+    let repositories = async || {
+        let checked = checked(&harness.ask("Where is it?").await).unwrap();
+        let names = checked.repositories.into_iter().map(|one| one.name).collect::<Vec<String>>();
+        (checked.confirmed, checked.wrong, names)
+    };
+    assert_eq!(repositories().await, (0, 0, Vec::new()));
+    assert_eq!(repositories().await, (2, 0, vec!["other".to_owned()]));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use codeinfo::{
-    cite::{Checked, Checker, CitationState, faults},
+    cite::{Checked, Checker, CitationState, LookupScope, faults},
     config::PathMap,
     domain::LineRange,
 };
@@ -166,7 +166,7 @@ async fn right_answers_have_no_fault_however_they_are_written() {
     let mut wrong = Vec::new();
     for answer in ANSWERS {
         let text = filled(answer);
-        let report = checker.check(&text, None).await.unwrap();
+        let report = checker.check(&text, &LookupScope::default()).await.unwrap();
         assert!(!report.citations.is_empty(), "{text}");
         let faults = faults(&text, &report);
         if !faults.is_empty() || report.unchecked > 0 {
@@ -186,7 +186,7 @@ async fn a_long_answer_is_checked_at_once() {
     let checker = Checker::new(Arc::clone(&bench.store), PathMap::default());
     let text = filled(&ANSWERS[..24].join("\n\n"));
     let begun = Instant::now();
-    let report = checker.check(&text, None).await.unwrap();
+    let report = checker.check(&text, &LookupScope::default()).await.unwrap();
     // No time is asserted.
     let count = report.citations.len();
     writeln!(io::stderr(), "{count} citations in {:?}", begun.elapsed()).unwrap();
@@ -229,7 +229,7 @@ async fn a_wrong_place_among_right_ones_is_found() {
         ),
     ] {
         let text = filled(&wrong);
-        let report = checker.check(&text, None).await.unwrap();
+        let report = checker.check(&text, &LookupScope::default()).await.unwrap();
         let planted = |one: &&Checked| one.lines == [LineRange { first: 1, last: 3 }];
         let planted = report.citations.iter().find(planted).unwrap();
         assert_ne!(planted.state, CitationState::Confirmed, "{name}: {text}");

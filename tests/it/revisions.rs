@@ -5,7 +5,7 @@ mod hostile;
 use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use codeinfo::{
-    cite::{Checker, faults},
+    cite::{Checker, LookupScope, faults},
     config::PathMap,
     domain::{Root, RootId, Within},
     embed::Builtin,
@@ -113,7 +113,7 @@ async fn a_tag_is_indexed_beside_what_is_checked_out_and_read_from_the_objects()
     let text = |line: u32, name: &str| format!("`{name}` is at {}:{line}.", absolute.display());
     for (name, wrong) in [("repeat", 0), ("back_off", 1)] {
         let text = text(3, name);
-        let report = checker.check(&text, None).await.unwrap();
+        let report = checker.check(&text, &LookupScope::default()).await.unwrap();
         assert_eq!((report.citations.len(), report.unchecked), (1, 0), "{report:?}");
         assert_eq!(faults(&text, &report).len(), wrong, "{report:?}");
     }

@@ -19,7 +19,7 @@ use crate::{
         proof::Proof,
         reading::{JudgedClaims, ReadingRequest, reply_schema},
     },
-    cite::{self, Claim},
+    cite::{self, Claim, LookupScope},
     codex::{EphemeralQuestion, EphemeralThread},
 };
 
@@ -98,7 +98,8 @@ impl Runner<'_> {
         let reader = self.begin_reading(&text, former);
         let (found, claims) = oneshot::channel();
         let found = self.reader.is_some().then_some(found);
-        let checking = self.chat.checker.check_beside(&text, self.within, found);
+        let scope = LookupScope { within: self.within, shown: heard.assembly.shown_files() };
+        let checking = self.chat.checker.check_beside(&text, &scope, found);
         let reading = self.read_claims(reader, claims, former, deadline);
         let checked = self.unless_stopped(deadline, join(checking, reading)).await;
         let Ok((report, (claims, usage))) = checked else { return None };
