@@ -13,9 +13,12 @@ mod folder;
 mod forge;
 mod lines;
 mod links;
+mod matches;
 mod outline;
+mod pattern;
 mod pick;
 mod place;
+mod scan;
 mod sizes;
 mod snapshot;
 mod source;
@@ -35,7 +38,9 @@ pub use self::{
     forge::Permalink,
     lines::{Asked, FileLines, State},
     links::{How, Link},
+    matches::{MatchedName, MatchedPlace, Matches},
     outline::{Entry, Outline},
+    pattern::NamePattern,
     pick::{Shown, UsedFile},
     place::{File, split_lines},
     sizes::Size,

@@ -40,6 +40,7 @@ use crate::{
 };
 
 pub use self::{
+    absent::DocumentedName,
     also::DefinedAt,
     error::SearchError,
     excerpt::{Excerpt, excerpt},
@@ -48,6 +49,7 @@ pub use self::{
     weights::Weights,
 };
 use self::{
+    absent::{AbsentTerms, AskedQuery},
     candidate::Candidate,
     intent::{Intent, Kind},
     scope::Scopes,
@@ -88,7 +90,7 @@ pub struct Search {
 }
 
 /// What was found. Field names are a wire promise of `POST /tools/vector-search`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Found {
     /// Best first; equal scores in a fixed order.
@@ -99,6 +101,12 @@ pub struct Found {
     /// Names and files of the query that are nowhere in what was searched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
+    /// Plain words of the query of which no indexed text has any form.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent_words: Vec<String>,
+    /// Names of the query that are in documents only.
+    #[serde(skip)]
+    pub documented: Vec<DocumentedName>,
     /// What the client should know of where it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
@@ -178,7 +186,14 @@ impl Search {
         self.add_named_files(&mut candidates, &intent, &sight, &roots).await?;
         // Those of files that the query names, too.
         candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
-        let absent = self.absent(&candidates, &intent, &sight).await?;
+        let asked = AskedQuery {
+            text: query.text(),
+            intent: &intent,
+            candidates: &candidates,
+            sight: &sight,
+            roots: &roots,
+        };
+        let absent = self.find_absent(&asked).await?;
         candidate::drop_other_trees(&mut candidates, &owners);
         candidate::drop_duplicates(&mut candidates, &roots);
         let definitions = also::definitions(&candidates, &intent);
@@ -192,7 +207,9 @@ impl Search {
         let mut also = definitions;
         also.retain(|one| !ranked.iter().any(|candidate| candidate.id == one.id));
         let also = also.into_iter().filter_map(|one| self.defined_at(&one, &roots)).collect();
-        Ok(Found { absent, also, ..self.found(ranked, &roots) })
+        let AbsentTerms { names, documented, words } = absent;
+        let found = self.found(ranked, &roots);
+        Ok(Found { absent: names, absent_words: words, documented, also, ..found })
     }
 
     /// Returns what can be searched, ordered by name.
@@ -283,8 +300,7 @@ impl Search {
                 Some(Hit { also_in, ..self.hit(candidate, root, &model_id) })
             })
             .collect();
-        let (absent, also) = (Vec::new(), Vec::new());
-        Found { files: group::by_file(&hits), hits, absent, notice: None, also, model_id }
+        Found { files: group::by_file(&hits), hits, model_id, ..Found::default() }
     }
 
     fn defined_at(&self, one: &also::Definition, roots: &[Root]) -> Option<DefinedAt> {

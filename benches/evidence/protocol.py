@@ -109,8 +109,10 @@ class Turn:
         self.seen.update((path, number) for _, path, number in found)
         if isinstance(self.step, Search):
             self.blocks = blocks
-            first = text.partition("not in the index:")[2].partition("\n")[0]
-            self.is_absent |= self.line.get("absent", "\n") in first
+            # The first line names what is nowhere, and what documents alone have.
+            first = text.partition("Output:\n")[2].partition("\n")[0]
+            is_told = first.startswith(("not in the index:", "no code has "))
+            self.is_absent |= is_told and self.line.get("absent", "\n") in first
         if isinstance(self.step, Read):
             # `sed` shows lines without their numbers.
             there = {plain(line) for line in text.split("\n")}

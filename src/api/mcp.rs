@@ -2,6 +2,7 @@
 
 mod evidence;
 mod lines;
+mod matches;
 mod outline;
 mod shown;
 pub(super) mod toolkits;

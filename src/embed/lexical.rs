@@ -15,7 +15,7 @@ mod terms;
 
 use std::{ffi::OsStr, path::Path};
 
-use codeinfo_lang::{comment::is_description, detect};
+use codeinfo_lang::{comment::is_description, detect, words::stem};
 
 use self::terms::Terms;
 use super::Document;
@@ -104,6 +104,25 @@ pub fn file(path: &str) -> Option<Sparse> {
 pub fn name(name: &str) -> Sparse {
     let mut terms = Terms::default();
     terms.add_whole(name);
+    terms.into_sparse(|_| 1.0)
+}
+
+/// Returns the terms of a word and of the words with the same root: of `migrate`, also `migration` and `migrator`.
+pub fn word_forms(word: &str) -> Sparse {
+    const ENDINGS: [&str; 10] =
+        ["ation", "ition", "ment", "able", "ness", "ion", "ive", "or", "er", "ly"];
+    const MIN_ROOT: usize = 4;
+    let stem = String::from_utf8_lossy(stem(word.as_bytes())).into_owned();
+    let shorter = ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending));
+    let mut roots: Vec<&str> = shorter.filter(|root| root.len() >= MIN_ROOT).collect();
+    roots.push(&stem);
+    let mut terms = Terms::default();
+    terms.add(word, 1.0);
+    for root in roots {
+        for ending in ENDINGS.iter().chain(&["", "e"]) {
+            terms.add(&format!("{root}{ending}"), 1.0);
+        }
+    }
     terms.into_sparse(|_| 1.0)
 }
 
@@ -215,6 +234,24 @@ mod tests {
             assert!(0.0 < score(asked, &document), "{asked}");
         }
         assert!(score("parse_query", &document) < score("parse_queries", &document));
+    }
+
+    #[test]
+    fn forms_of_a_word_are_those_of_one_root() {
+        let has_form = |word: &str, other: &str| {
+            let (forms, text) = (word_forms(word), text(other));
+            text.indices.iter().any(|term| forms.indices.binary_search(term).is_ok())
+        };
+        for (word, other) in [
+            ("migrate", "migrations"),
+            ("migration", "migrating"),
+            ("compiler", "compile"),
+            ("quickly", "quick"),
+            ("broadcasts", "broadcaster"),
+        ] {
+            assert!(has_form(word, other), "{word}, {other}");
+        }
+        assert!(!has_form("migrate", "migraine") && !has_form("broadcast", "broad cast"));
     }
 
     #[test]

@@ -49,16 +49,37 @@ impl Evidence {
         let mut candidates = Candidates::default();
         for (at, root) in roots.iter().enumerate() {
             let found = if of.is_none() { self.holding(word, Some(root.id)).await? } else { None };
-            let files = if let Some(found) = found {
-                self.of_chunks(word, found, roots).await?.files
-            } else {
-                let mut files = with_content(self.store.files(root.id).await?, root);
-                files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-                files.into_iter().map(|file| (at, file)).collect()
+            let files = match found {
+                Some(found) => self.of_chunks(word, found, roots).await?.files,
+                None => self.files_of(at, root).await?,
             };
             candidates.files.extend(files);
         }
         Ok(candidates)
+    }
+
+    /// Returns all files of `roots`.
+    pub(super) async fn all_files(
+        &self,
+        roots: &[Root],
+    ) -> Result<Vec<(usize, FileRecord)>, EvidenceError> {
+        let mut files = Vec::new();
+        for (at, root) in roots.iter().enumerate() {
+            files.extend(self.files_of(at, root).await?);
+        }
+        keep_once(&mut files, roots);
+        Ok(files)
+    }
+
+    /// Returns the files of the root at this place, in order of path.
+    async fn files_of(
+        &self,
+        at: usize,
+        root: &Root,
+    ) -> Result<Vec<(usize, FileRecord)>, EvidenceError> {
+        let mut files = with_content(self.store.files(root.id).await?, root);
+        files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(files.into_iter().map(|file| (at, file)).collect())
     }
 
     /// Returns all chunks that have a term without which no text holds the word; `None` if there is no such term,

@@ -16,6 +16,8 @@ pub const MAX_SHOWN: usize = 40;
 const MAX_PARSED_BYTES: usize = 16 << 20;
 /// Parsing starts until then; it and what follows have time to end before the request is given up.
 const PARSING: Duration = Duration::from_secs(4);
+/// Reading and counting stops after this, before the request times out; the counts then say that files are missing.
+const DEADLINE: Duration = Duration::from_secs(8);
 /// So many places of one file are classified by the grammar; of others only the marks of comments and strings are read.
 const MAX_PLACES: usize = 20_000;
 /// So many lines are kept for one request, of which few are shown.
@@ -88,15 +90,15 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Returns how long the request has been worked on.
-    pub(super) fn elapsed(&self) -> Duration {
-        self.began.elapsed()
+    /// Returns whether the request has used all its time.
+    pub(super) fn is_spent(&self) -> bool {
+        self.began.elapsed() > DEADLINE
     }
 
     fn takes(&mut self, bytes: usize) -> bool {
         let left = self.parsed_bytes.checked_sub(bytes);
         self.parsed_bytes = left.unwrap_or(0);
-        left.is_some() && self.elapsed() < PARSING
+        left.is_some() && self.began.elapsed() < PARSING
     }
 }
 
@@ -108,46 +110,80 @@ pub(super) fn counted(
     budget: &mut Budget,
 ) -> Option<Counted> {
     let text = snapshot.text();
-    let mut words = word.places(&text);
-    let first: Vec<Range<usize>> = words.by_ref().take(MAX_PLACES).collect();
-    if first.is_empty() {
-        return None;
-    }
-    let roles = snapshot.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default();
     let mut groups: [Of; 5] = Default::default();
-    let tests = snapshot.language().and_then(|language| language.lines_before_tests(&text));
-    let is_test = |number: u32| tests.is_some_and(|before| number as usize > before);
-    let group = |place| group(roles, place);
-    let known = placed(snapshot, roles, &text, &first, budget);
-    let known = first.into_iter().zip(known).map(|(word, place)| (word, group(place)));
-    let mut marks = Marks::new(snapshot.language(), &text);
-    let others = words.map(|word| {
-        let group = group(marks.place(&word));
-        (word, group)
-    });
-    let mut numbers = Numbers { text: &text, at: 0, line: 1, start: 0, end: 0 };
-    for (place, group) in known.chain(others) {
-        let (number, line) = numbers.line_of(place.start);
-        let group = match group {
-            Group::Uses if is_test(number) => Group::Tests,
-            group => group,
-        };
-        let Some(of) = groups.get_mut(group as usize) else { continue };
+    let mut count = |place: &GroupedPlace<'_>, budget: &mut Budget| {
+        let Some(of) = groups.get_mut(place.group as usize) else { return };
         of.count += 1;
         let has_room = budget.kept > 0 && of.lines.len() < MAX_SHOWN;
-        match of.lines.last_mut().filter(|last| last.number == number) {
+        match of.lines.last_mut().filter(|last| last.number == place.line) {
             Some(last) => last.count += 1,
             None if has_room => {
                 budget.kept -= 1;
-                let text =
-                    around(text.get(line.clone()).unwrap_or_default(), place.start - line.start);
-                of.lines.push(Line { number, text, count: 1 });
+                of.lines.push(Line { number: place.line, text: place.line_text(), count: 1 });
             }
             None => {}
         }
+    };
+    group_places(snapshot, &text, word.places(&text), budget, &mut count);
+    let is_there = groups.iter().any(|of| of.count > 0);
+    let (path, rank) = (snapshot.record.path.clone(), rank(snapshot.roles()));
+    is_there.then_some(Counted { root, path, rank, groups })
+}
+
+/// A place of a name in a text.
+pub(super) struct GroupedPlace<'a> {
+    /// The name as it is spelled there.
+    pub(super) name: &'a str,
+    pub(super) group: Group,
+    /// Number of the line.
+    pub(super) line: u32,
+    line_text: &'a str,
+    /// Where the name begins in the line, in bytes.
+    column: usize,
+}
+
+impl GroupedPlace<'_> {
+    /// Returns the line without its indentation, or, if it is long, what is around the name.
+    pub(super) fn line_text(&self) -> String {
+        around(self.line_text, self.column)
     }
-    let rank = rank(roles);
-    Some(Counted { root, path: snapshot.record.path.clone(), rank, groups })
+}
+
+/// Sorts the places of a text into groups and passes each to `take`. `places` are ascending.
+pub(super) fn group_places<'a>(
+    snapshot: &Snapshot,
+    text: &'a str,
+    mut places: impl Iterator<Item = Range<usize>>,
+    budget: &mut Budget,
+    take: &mut impl FnMut(&GroupedPlace<'a>, &mut Budget),
+) {
+    let first: Vec<Range<usize>> = places.by_ref().take(MAX_PLACES).collect();
+    if first.is_empty() {
+        return;
+    }
+    let roles = snapshot.roles();
+    let tests = snapshot.language().and_then(|language| language.lines_before_tests(text));
+    let is_test = |number: u32| tests.is_some_and(|before| number as usize > before);
+    let group = |place| group(roles, place);
+    let known = placed(snapshot, roles, text, &first, budget);
+    let known = first.into_iter().zip(known).map(|(place, kind)| (place, group(kind)));
+    let mut marks = Marks::new(snapshot.language(), text);
+    let others = places.map(|place| {
+        let group = group(marks.place(&place));
+        (place, group)
+    });
+    let mut numbers = Numbers { text, at: 0, line: 1, start: 0, end: 0 };
+    for (place, group) in known.chain(others) {
+        let (line, range) = numbers.line_of(place.start);
+        let group = match group {
+            Group::Uses if is_test(line) => Group::Tests,
+            group => group,
+        };
+        let column = place.start - range.start;
+        let name = text.get(place).unwrap_or_default();
+        let line_text = text.get(range).unwrap_or_default();
+        take(&GroupedPlace { name, group, line, line_text, column }, budget);
+    }
 }
 
 fn placed(
@@ -176,7 +212,7 @@ fn group(roles: &[Role], place: Place) -> Group {
 }
 
 /// Plain source says most of a name, and other people's code and data least.
-fn rank(roles: &[Role]) -> u8 {
+pub(super) fn rank(roles: &[Role]) -> u8 {
     let of = |role: &Role| match role {
         Role::Docs | Role::Page => 0,
         Role::Example | Role::Declaration | Role::Compatibility => 1,

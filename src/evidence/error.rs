@@ -15,6 +15,9 @@ pub enum EvidenceError {
     /// It is no name that could stand in a line.
     #[error("`name` {0}")]
     Name(&'static str),
+    /// The pattern is invalid or too large.
+    #[error("`pattern` {0}")]
+    Pattern(String),
     /// No indexed file or folder has this path.
     #[error("no indexed file or folder is `{}`{}", plain(.path), also("; similar: ", .similar))]
     NotFound {
@@ -61,9 +64,11 @@ impl EvidenceError {
     pub fn code(&self) -> Code {
         match self {
             Self::NotFound { .. } => Code::FileNotFound,
-            Self::Name(_) | Self::Ambiguous { .. } | Self::IsFolder(_) | Self::NoContent(_) => {
-                Code::ValidationFailed
-            }
+            Self::Name(_)
+            | Self::Pattern(_)
+            | Self::Ambiguous { .. }
+            | Self::IsFolder(_)
+            | Self::NoContent(_) => Code::ValidationFailed,
             Self::RepoNotFound(_) => Code::RepoNotFound,
             Self::IngestRequired => Code::IngestRequired,
             Self::InProgress(_) | Self::Stalled => Code::Busy,

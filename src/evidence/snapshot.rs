@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use codeinfo_lang::{Language, detect};
+use codeinfo_lang::{Language, detect, role::Role};
 use uuid::Uuid;
 
 use super::{Evidence, EvidenceError};
@@ -32,6 +32,11 @@ impl Snapshot {
             text.push('\n');
         }
         text
+    }
+
+    /// Returns what the file is for.
+    pub(super) fn roles(&self) -> &[Role] {
+        self.chunks.first().map(|chunk| chunk.roles.as_slice()).unwrap_or_default()
     }
 
     /// Returns the language that the file was read as.

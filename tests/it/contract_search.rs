@@ -127,19 +127,21 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
           {
             "name": "FindUses",
             "title": "Find uses of a name",
-            "description": "Finds every place of a name in the indexed files: whole words, case-sensitive, with exact counts of definitions, uses, tests, documents, comments and strings. Call it for callers, and before you say that only this, or nothing else, uses something. Shows 40 lines at most.",
+            "description": "Finds every place of a name in the index: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, comments and strings. Call it for callers, and before you say that nothing else uses it. Shows 40 lines at most. Of `on_*` or a `pattern`, it lists the names that match.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,
-              "required": [
-                "name"
-              ],
+              "required": [],
               "properties": {
                 "name": {
                   "type": "string",
                   "minLength": 1,
                   "maxLength": 4096,
-                  "description": "As the code spells it."
+                  "description": "As spelled; `*` at an end stands for the rest of a word."
+                },
+                "pattern": {
+                  "type": "string",
+                  "description": "Instead: a regular expression within a line."
                 },
                 "repository": {
                   "type": "string",

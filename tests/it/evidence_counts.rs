@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 use codeinfo::{
     config::PathMap,
     domain::{Root, Within},
-    evidence::{Asked, Evidence, EvidenceError, Group, MAX_SHOWN, Outline, Uses},
+    evidence::{Asked, Evidence, EvidenceError, Group, MAX_SHOWN, NamePattern, Outline, Uses},
 };
 use regex::Regex;
 
@@ -122,6 +122,54 @@ async fn counts_are_those_of_a_whole_scan_of_every_language() {
         let uses = evidence(&bench).uses(name, Within::Everything).await.unwrap();
         assert_eq!((uses.count, uses.files), scanned(name, &texts), "{name:?}");
     }
+}
+
+#[tokio::test]
+async fn matches_of_patterns_are_those_of_a_whole_scan_of_real_crates() {
+    let bench = Bench::new().await;
+    let source = crate_source("ignore").await;
+    bench.run(request(&source)).await;
+    let (texts, evidence) =
+        (texts(&bench, &source.canonicalize().unwrap()).await, evidence(&bench));
+    let star = |name: &str| NamePattern::from_name(name).unwrap().unwrap();
+    let regex = |pattern: &str| NamePattern::parse_regex(pattern).unwrap();
+    for (pattern, scanned) in [
+        (star("is_*"), r"\b{start-half}is_\w*"),
+        (star("*Builder"), r"\w*Builder\b{end-half}"),
+        (star("*ignore*"), r"\w*ignore\w*"),
+        (regex(r"fn \w+_\w+\("), r"fn \w+_\w+\("),
+        (regex("^use .*;$"), "(?m)^use .*;$"),
+        (regex(r"(?i)\bpath\w?\b"), r"(?i)\bpath\w?\b"),
+    ] {
+        let scan = Regex::new(scanned).unwrap();
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for found in texts.values().flat_map(|text| scan.find_iter(text)) {
+            *counts.entry(found.as_str()).or_default() += 1;
+        }
+        let matches = evidence.find_matches(pattern, Within::Everything).await.unwrap();
+        assert_eq!((matches.unread, matches.uncounted, matches.is_cut), (0, 0, false));
+        assert_eq!(matches.count, counts.values().sum::<usize>(), "{scanned}");
+        assert_eq!(matches.distinct, counts.len(), "{scanned}");
+        assert!(matches.count > 10, "{scanned}: {}", matches.count);
+        for name in &matches.names {
+            assert_eq!(counts.get(name.name.as_str()), Some(&name.count), "{scanned}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_that_matches_everywhere_is_bounded() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[]);
+    let numbers: Vec<String> = (0..30_000).map(|number| format!("n{number}\n")).collect();
+    let numbers = numbers.concat();
+    repo.write("numbers.txt", &numbers);
+    repo.write("line.txt", &"word. ".repeat(400_000));
+    bench.ingest(&repo).await;
+    let everything = NamePattern::parse_regex(r"\w+").unwrap();
+    let matches = evidence(&bench).find_matches(everything, Within::Everything).await.unwrap();
+    assert_eq!((matches.distinct, matches.names.len()), (20_000, 500));
+    assert!(matches.uncounted >= 10_000, "{}", matches.uncounted);
 }
 
 /// More chunks have the name than one read returns.

@@ -119,7 +119,7 @@ proptest! {
     ) {
         let (files, absent) = (vec![], vec![]);
         let (also, model_id) = (Vec::new(), "m".to_owned());
-        let found = Found { hits: hits.clone(), files, absent, notice: None, also, model_id };
+        let found = Found { hits: hits.clone(), files, absent, also, model_id, ..Found::default() };
         let shown = excerpt(&found, "word", &Freshness::default(), &BTreeSet::new(), max_bytes);
         let kinds: Vec<&str> = shown.text.split(BREAKS).map(|line| kind(line, &hits)).collect();
         let count = |kind: &str| kinds.iter().filter(|found| **found == kind).count();
@@ -162,6 +162,7 @@ async fn a_file_and_a_description_cannot_add_results_of_their_own() {
     let folder = folder.parent().unwrap().canonicalize().unwrap().display().to_string();
     let found = text(&call("VectorSearch", &json!({ "query": "valve" }))).await;
     insta::assert_snapshot!(found.replace(&folder, "FOLDER"), @r"
+    no code has valve, only documents: FOLDER/de mo/a [x] b.txt:1
     [de mo] FOLDER/de mo/a [x] b.txt:1-3
     1|fn valve() {}
     3|[bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99)

@@ -327,6 +327,7 @@ async fn leaks(planted: &[Planted], seed: u64) -> Vec<String> {
         let mut found = search.find(&query).await.unwrap();
         // Names of the query itself.
         found.absent.clear();
+        found.absent_words.clear();
         let shown = excerpt(&found, value, &Freshness::default(), &BTreeSet::new(), 1 << 20).text;
         let bare = value.replace('"', "\\\"");
         if stored.contains(&bare) || shown.contains(value.as_str()) {

@@ -109,6 +109,21 @@ impl Library {
     }
 }
 
+#[tokio::test]
+async fn words_found_nowhere_and_names_of_documents_alone_are_told() {
+    let library = Library::shop().await;
+    let notes = [("docs/notes.md", "Plans", "# Plans\n\nSee LoyaltyMiddleware of another vendor.")];
+    library.index("notes", 1, &notes).await;
+    let query = "how does the LoyaltyMiddleware remove removable refunding giraffes from anti-basket totals";
+    let found = library.find(query).await;
+    assert_eq!((found.absent.len(), found.documented.len()), (0, 1), "{found:?}");
+    let documented = &found.documented[0];
+    assert_eq!(documented.name, "LoyaltyMiddleware");
+    let place = (documented.place.path.as_str(), documented.place.line);
+    assert_eq!(place, ("/data/repos/notes/docs/notes.md", 3));
+    assert_eq!(found.absent_words, ["giraffes", "anti"]);
+}
+
 fn symbols(found: &Found) -> Vec<&str> {
     found.hits.iter().map(|hit| hit.symbol.as_deref().unwrap_or("")).collect()
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::{RawSearch, lines, outline, uses};
+use super::{RawSearch, lines, matches, outline, uses};
 use crate::{
     api::tools::SearchArguments,
     domain::{FILES_META, LineRange, RootId, Within},
-    evidence::{Asked, EvidenceError, Outline, split_lines},
+    evidence::{Asked, EvidenceError, NamePattern, Outline, split_lines},
     search::SearchError,
 };
 
@@ -21,8 +21,9 @@ const OUTLINE: &str = "Outline";
 const MATCH_OF_PATH: f64 = 1.0;
 
 const USES_DESCRIPTION: &str = "\
-Finds every place of a name in the indexed files: whole words, case-sensitive, with exact counts of definitions, uses, tests, documents, \
-comments and strings. Call it for callers, and before you say that only this, or nothing else, uses something. Shows 40 lines at most.";
+Finds every place of a name in the index: whole words, case-sensitive, counted exactly as definitions, uses, tests, documents, \
+comments and strings. Call it for callers, and before you say that nothing else uses it. Shows 40 lines at most. \
+Of `on_*` or a `pattern`, it lists the names that match.";
 
 const LINES_DESCRIPTION: &str = "\
 Reads up to 200 numbered lines of an indexed file, also of a commit, and says which changed since indexing. Call it to see more around \
@@ -34,7 +35,8 @@ or to learn a layout.";
 
 #[derive(Deserialize)]
 struct UsesArguments {
-    name: String,
+    name: Option<String>,
+    pattern: Option<String>,
     repository: Option<String>,
 }
 
@@ -54,29 +56,33 @@ struct OutlineArguments {
 pub(super) fn tools() -> Result<[Tool; 3], SchemaError> {
     let text = |description: &str| json!({ "type": "string", "minLength": 1, "maxLength": 4096, "description": description });
     let number = |description: &str| json!({ "type": "integer", "description": description });
-    let schema = |required: &str, properties: Value| {
+    let schema = |required: &[&str], properties: Value| {
         json!({
             "type": "object",
             "additionalProperties": false,
-            "required": [required],
+            "required": required,
             "properties": properties,
         })
     };
     let repeatable = Idempotence::Idempotent;
     let path = "Absolute, or below a repository.";
     let uses = schema(
-        "name",
-        json!({ "name": text("As the code spells it."), "repository": text("Only this one.") }),
+        &[],
+        json!({
+            "name": text("As spelled; `*` at an end stands for the rest of a word."),
+            "pattern": { "type": "string", "description": "Instead: a regular expression within a line." },
+            "repository": text("Only this one."),
+        }),
     );
     let lines = schema(
-        "path",
+        &["path"],
         json!({
             "path": text(path),
             "first": number("First line; 1 if left out."),
             "last": number("Last line."),
         }),
     );
-    let outline = schema("path", json!({ "path": text(path) }));
+    let outline = schema(&["path"], json!({ "path": text(path) }));
     Ok([
         Tool::new(USES, "Find uses of a name", USES_DESCRIPTION, uses, repeatable)?,
         Tool::new(LINES, "Read lines", LINES_DESCRIPTION, lines, repeatable)?,
@@ -166,16 +172,30 @@ impl RawSearch {
         arguments: Value,
         tree: Option<RootId>,
     ) -> Result<ToolResult, CallError> {
-        let UsesArguments { name, repository } = read(tool, arguments)?;
+        let UsesArguments { name, pattern, repository } = read(tool, arguments)?;
         let within = match self.within(repository.as_deref(), tree).await {
             Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure),
         };
-        match self.services.evidence.uses(&name, within).await {
-            Ok(found) => {
-                let (text, files) = uses::text(&found);
-                Ok(said(tool, text).with_meta(FILES_META, json!(files)))
+        let (name, pattern) = match (name, pattern) {
+            (Some(name), None) => (name.clone(), NamePattern::from_name(&name)),
+            (None, Some(pattern)) => (String::new(), Some(NamePattern::parse_regex(&pattern))),
+            _ => {
+                let fault = "give `name` or `pattern`, one of them".to_owned();
+                return Err(CallError::Arguments(vec![fault]));
             }
+        };
+        let evidence = &self.services.evidence;
+        let found = match pattern {
+            None => evidence.uses(&name, within).await.map(|found| uses::text(&found)),
+            Some(Ok(pattern)) => evidence
+                .find_matches(pattern, within)
+                .await
+                .map(|found| matches::render_matches(&found)),
+            Some(Err(fault)) => Err(fault),
+        };
+        match found {
+            Ok((text, files)) => Ok(said(tool, text).with_meta(FILES_META, json!(files))),
             Err(failure) => self.refused(&failure),
         }
     }
@@ -247,7 +267,7 @@ fn said(tool: &Tool, text: String) -> ToolResult {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a line number")]
 fn tidied(mut arguments: Value) -> Value {
     let Some(members) = arguments.as_object_mut() else { return arguments };
-    members.retain(|_, member| !member.is_null());
+    members.retain(|_, member| !member.is_null() && member != "");
     for bound in ["first", "last"] {
         if let Some(member) = members.get_mut(bound)
             && let Some(number) = member.as_f64().or_else(|| member.as_str()?.trim().parse().ok())
@@ -263,6 +283,7 @@ impl RawSearch {
     fn refused(&self, failure: &EvidenceError) -> Result<ToolResult, CallError> {
         let advice = match failure {
             EvidenceError::Name(_) => "Give one name as the code spells it.",
+            EvidenceError::Pattern(_) => "Give another `pattern`, or a `name`.",
             EvidenceError::NotFound { .. } => {
                 "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
             }

@@ -40,8 +40,15 @@ pub(super) fn text(uses: &Uses) -> (String, Vec<FileSummary>) {
 fn summarize_files(uses: &Uses, max_lines: usize) -> Vec<FileSummary> {
     let used_files = uses.groups.iter().flat_map(|group| &group.files);
     let lines = used_files.flat_map(|used| used.lines.iter().map(|line| (&used.file, line.0)));
+    summarize_lines(lines.take(max_lines))
+}
+
+/// Groups lines by file, in the order in which the files come first.
+pub(super) fn summarize_lines<'a>(
+    lines: impl Iterator<Item = (&'a File, u32)>,
+) -> Vec<FileSummary> {
     let mut files: Vec<(&File, Vec<u32>)> = Vec::new();
-    for (file, line) in lines.take(max_lines) {
+    for (file, line) in lines {
         match files.iter_mut().find(|(known, _)| *known == file) {
             Some((_, known_lines)) => known_lines.push(line),
             None => files.push((file, vec![line])),
@@ -77,7 +84,7 @@ fn nowhere(uses: &Uses) -> String {
         // Writing to a `String` cannot fail.
         let _ = write!(text, "; spelled otherwise: {}", spellings.join(", "));
     }
-    text + "\n" + &searched(&uses.searched)
+    text + "\n" + &searched("whole words", &uses.searched)
 }
 
 /// Writes at most so many lines, each with at most so many bytes of the file's.
@@ -109,7 +116,7 @@ fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
             uses.unread
         );
     }
-    text + &groups + &searched(&uses.searched)
+    text + &groups + &searched("whole words", &uses.searched)
 }
 
 /// Writes a group; returns also how often the name stands in the lines that are shown.
@@ -134,7 +141,7 @@ fn of_group(group: &Shown, room: &mut usize, line_bytes: usize) -> (String, usiz
     (format!("{}{all}:\n{text}", label(group.group)), count)
 }
 
-fn label(group: Group) -> &'static str {
+pub(super) fn label(group: Group) -> &'static str {
     match group {
         Group::Definitions => "definitions",
         Group::Uses => "uses",
@@ -156,7 +163,7 @@ fn counted(group: Group, count: usize) -> String {
 }
 
 /// One line that says what was searched, and how old that is.
-fn searched(searched: &[Searched]) -> String {
+pub(super) fn searched(what: &str, searched: &[Searched]) -> String {
     let one = |one: &Searched| {
         let age = one.age.map(|age| format!(" {} old", age_of(age))).unwrap_or_default();
         format!("{}{age}", plain_name(&one.name, MAX_NAME_CHARS))
@@ -166,7 +173,7 @@ fn searched(searched: &[Searched]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("(whole words of the index: {}{more})", named.join(", "))
+    format!("({what} of the index: {}{more})", named.join(", "))
 }
 
 fn age_of(age: Duration) -> String {
@@ -178,6 +185,6 @@ fn age_of(age: Duration) -> String {
     }
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", plain_name(name, MAX_NAME_CHARS))
 }

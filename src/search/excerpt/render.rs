@@ -2,10 +2,10 @@
 
 use std::{fmt::Write, time::Duration};
 
-use codeinfo_lang::{Kind, detect};
+use codeinfo_lang::{Kind, Language, detect};
 
 use super::{
-    super::{DefinedAt, Freshness, freshness::Stale},
+    super::{DefinedAt, DocumentedName, Found, Freshness, freshness::Stale},
     trim::{self, Line, Measure, Wanted},
 };
 use crate::domain::{Hit, plain_line, plain_name};
@@ -17,6 +17,8 @@ pub(super) enum Level {
     Trimmed,
     /// The first line of code, and the one that fits the query best.
     Brief,
+    /// The first line of code.
+    Head,
     /// The place alone, as the reader has the code already.
     Known,
 }
@@ -28,6 +30,7 @@ impl Level {
             Self::Whole => &[Self::Whole, Self::Trimmed, Self::Brief],
             Self::Trimmed => &[Self::Trimmed, Self::Brief],
             Self::Brief => &[Self::Brief],
+            Self::Head => &[Self::Head],
             Self::Known => &[Self::Known],
         }
     }
@@ -35,6 +38,7 @@ impl Level {
 
 const TRIMMED: Measure = Measure { lines: 24, around: 2, bytes: 400 };
 const BRIEF: Measure = Measure { lines: 2, around: 0, bytes: 200 };
+const HEAD: Measure = Measure { lines: 1, ..BRIEF };
 /// Hits with at most this many lines between them are one piece of code: most often a blank line.
 const NEAR: u32 = 1;
 /// No more symbols are named above one piece of code.
@@ -84,15 +88,39 @@ pub(super) fn text(run: &Run<'_>, level: Level, wanted: &Wanted, freshness: &Fre
         let _ = writeln!(text, "^|{}", plain_line(signature));
     }
     let code = code(run);
-    let language = run.hits.first().and_then(|(_, hit)| detect::named(hit.language.as_deref()?));
-    let language = language.filter(|language| language.kind == Kind::Code);
+    let language = run.hits.first().and_then(|(_, hit)| code_language(hit));
     text.push_str(&match level {
-        Level::Whole => trim::whole(&code, |line| language.is_some_and(|one| one.is_comment(line))),
+        Level::Whole => whole(&code, language),
         Level::Trimmed => trim::trimmed(&code, wanted, TRIMMED),
         Level::Brief => trim::brief(&code, wanted, BRIEF),
+        Level::Head => trim::brief(&code, wanted, HEAD),
         Level::Known => String::new(),
     });
     text
+}
+
+fn whole(code: &[Line<'_>], language: Option<&Language>) -> String {
+    trim::whole(code, |line| language.is_some_and(|one| one.is_comment(line)))
+}
+
+/// Counts the bytes of a chunk that is shown whole.
+pub(super) fn count_whole_bytes(hit: &Hit) -> usize {
+    let run = Run { rank: 0, hits: vec![(0, hit)] };
+    whole(&code(&run), code_language(hit)).len()
+}
+
+/// Returns the programming language of a chunk.
+fn code_language(hit: &Hit) -> Option<&'static Language> {
+    let language = detect::named(hit.language.as_deref()?)?;
+    (language.kind == Kind::Code).then_some(language)
+}
+
+/// Returns whether all lines of a chunk of code but one are comments.
+pub(super) fn is_comment(hit: &Hit) -> bool {
+    let Some(language) = code_language(hit) else { return false };
+    let lines = hit.chunk.lines().filter(|line| !line.trim().is_empty());
+    lines.filter(|line| !language.is_comment(line)).nth(1).is_none()
+        && hit.chunk.lines().any(|line| language.is_comment(line))
 }
 
 /// Returns the lines of a run that are not blank.
@@ -150,13 +178,26 @@ fn also_in(trees: &[String]) -> Option<String> {
     }
 }
 
-/// One line that names what is nowhere, if anything is.
-pub(super) fn absent(names: &[String]) -> String {
-    if names.is_empty() {
-        return String::new();
+/// Names in one line what is nowhere, or in documents only.
+pub(super) fn absent(found: &Found) -> String {
+    let names = |names: &[String]| {
+        let names: Vec<String> =
+            names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+        names.join(", ")
+    };
+    let mut parts = Vec::new();
+    if !found.absent.is_empty() {
+        parts.push(format!("not in the index: {}", names(&found.absent)));
     }
-    let names: Vec<String> = names.iter().map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
-    format!("not in the index: {}\n", names.join(", "))
+    for DocumentedName { name, place } in &found.documented {
+        let path = plain_name(&place.path, MAX_PATH_CHARS);
+        let name = plain_name(name, MAX_NAME_CHARS);
+        parts.push(format!("no code has {name}, only documents: {path}:{}", place.line));
+    }
+    if !found.absent_words.is_empty() {
+        parts.push(format!("words found nowhere: {}", names(&found.absent_words)));
+    }
+    if parts.is_empty() { String::new() } else { parts.join("; ") + "\n" }
 }
 
 /// One line that names further definitions of what was asked for, if there are any.

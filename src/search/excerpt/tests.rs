@@ -3,19 +3,13 @@
 use std::time::Duration;
 
 use super::{
-    super::{DefinedAt, fixture::hit, freshness::Stale},
+    super::{DefinedAt, DocumentedName, fixture::hit, freshness::Stale},
     *,
 };
 
 fn found(hits: Vec<Hit>) -> Found {
-    Found {
-        notice: None,
-        files: by_file(&hits),
-        hits,
-        absent: Vec::new(),
-        also: Vec::new(),
-        model_id: "code-static-1@1".to_owned(),
-    }
+    let model_id = "code-static-1@1".to_owned();
+    Found { files: by_file(&hits), hits, model_id, ..Found::default() }
 }
 
 fn excerpt(hits: Vec<Hit>, max_bytes: usize) -> Excerpt {
@@ -55,38 +49,50 @@ fn chunks_of_a_file_stand_together_and_neighbours_are_one_piece() {
         12_000,
     );
     insta::assert_snapshot!(excerpt.text, @r"
-    [demo] /repos/demo/src/a.rs:7-10 `Store::open`
+    [demo] /repos/demo/src/a.rs:7-11 `Store::open`
     7|line 7
     9|line 9
     10|line 10
+    11|line 11
 
     [demo] /repos/demo/src/a.rs:40-41 `Store::close`
     ^|fn close(self) -> Result<(), StoreError> {
     40|line 40
     41|line 41
 
-    [demo] /repos/demo/src/a.rs:11-11 `Store::open`
-    11|line 11
-
     [demo] /repos/demo/src/b.rs:1-1 `Store::open`
     1|line 1
     ");
     let ranges: Vec<String> = excerpt.files[0].ranges.iter().map(ToString::to_string).collect();
     assert_eq!(ranges, ["7-7", "9-11", "40-41"]);
-    assert_eq!(excerpt.whole, ["src/a.rs:7", "src/a.rs:9", "src/b.rs:1"]);
+    let whole = ["src/a.rs:7", "src/a.rs:9", "src/a.rs:11", "src/a.rs:40", "src/b.rs:1"];
+    assert_eq!(excerpt.whole, whole);
 }
 
 #[test]
-fn further_chunks_are_shown_by_the_lines_that_fit_best() {
-    let hits = (1..=4).map(|place| hit(&format!("src/{place}.rs"), 15..=40, 0.9));
+fn chunks_that_fit_about_as_well_as_the_best_are_shown_whole() {
+    let scores = [0.9, 0.6, 0.46, 0.44];
+    let hits = scores.iter().zip(1..);
+    let hits = hits.map(|(score, place)| hit(&format!("src/{place}.rs"), 15..=40, *score));
     let excerpt = excerpt(hits.collect(), 12_000);
     let last = excerpt.text.split("\n\n").last().unwrap();
     insta::assert_snapshot!(last, @r"
     [demo] /repos/demo/src/4.rs:15-40 `Store::open`
     15|line 15
-    17|line 17
     ");
-    assert_eq!((excerpt.files.len(), excerpt.whole.len()), (4, WHOLE));
+    assert_eq!(excerpt.whole, ["src/1.rs:15", "src/2.rs:15", "src/3.rs:15"]);
+}
+
+#[test]
+fn chunks_that_fit_well_and_are_too_long_give_their_place_to_shorter_ones() {
+    let lengths = [500, 100, 500, 10].iter().zip(1..);
+    let hits = lengths.map(|(lines, place)| hit(&format!("src/{place}.rs"), 1..=*lines, 0.9));
+    let mut hits: Vec<Hit> = hits.collect();
+    hits[0].chunk.truncate(1500);
+    let excerpt = excerpt(hits, 12_000);
+    assert_eq!(excerpt.whole, ["src/1.rs:1", "src/2.rs:1", "src/4.rs:1"]);
+    assert!(excerpt.text.contains("3.rs:1-500 `Store::open`\n1|line 1\n17|line 17\n\n"));
+    assert!(excerpt.text.len() < WHOLE_BYTES + 500, "{} bytes", excerpt.text.len());
 }
 
 #[test]
@@ -119,11 +125,13 @@ fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
         super::excerpt(&found, query, &Freshness::default(), &none, 12_000)
     };
     let counts = |excerpt: &Excerpt| (excerpt.files.len(), excerpt.whole.len(), excerpt.left_out);
-    assert_eq!(counts(&shown(&[0.9, 0.28, 0.26, 0.1], &[], "shelf")), (2, 2, 0));
+    assert_eq!(counts(&shown(&[0.9, 0.28, 0.26, 0.1], &[], "shelf")), (2, 1, 0));
     assert_eq!(counts(&shown(&[0.1, 0.09, 0.02], &[], "line")), (2, 2, 0));
     let weak = shown(&[0.19, 0.18, 0.17, 0.16], &[], "line of shelves");
     assert!(weak.text.starts_with("nothing fits well; the nearest:\n[demo] "), "{}", weak.text);
     assert_eq!(counts(&weak), (NEAREST, 0, 0));
+    let far = shown(&[0.39, 0.38], &["Shelf"], "line of Shelf");
+    assert_eq!(counts(&far), (2, 0, 0));
     let half = shown(&[0.9, 0.8], &["Shelf"], "line of Shelf");
     assert!(half.text.starts_with("not in the index: Shelf\n[demo] "), "{}", half.text);
     assert_eq!(counts(&half), (2, 1, 0));
@@ -134,7 +142,28 @@ fn what_hardly_fits_is_left_out_and_where_nothing_fits_well_that_is_said() {
 }
 
 #[test]
-fn long_comments_are_cut_in_code_alone_and_are_not_taken_for_shown() {
+fn what_documents_alone_have_and_words_found_nowhere_are_named_first() {
+    let place = DefinedAt { path: "/r/notes.md".to_owned(), line: 7 };
+    let documented = vec![DocumentedName { name: "Shelf".to_owned(), place }];
+    let absent_words = vec!["giraffe".to_owned(), "zebra".to_owned()];
+    let hits = || vec![hit("src/1.rs", 1..=9, 0.9), hit("src/2.rs", 1..=9, 0.9)];
+    let shown = |documented: Vec<DocumentedName>| {
+        let found = Found { absent_words: absent_words.clone(), documented, ..found(hits()) };
+        let none = BTreeSet::new();
+        super::excerpt(&found, "line of Shelf", &Freshness::default(), &none, 12_000)
+    };
+    let words = shown(Vec::new());
+    assert!(words.text.starts_with("words found nowhere: giraffe, zebra\n[demo] "), "{words:?}");
+    assert_eq!(words.whole.len(), 2);
+    let first =
+        "no code has Shelf, only documents: /r/notes.md:7; words found nowhere: giraffe, zebra\n";
+    let both = shown(documented);
+    assert!(both.text.starts_with(first), "{both:?}");
+    assert_eq!(both.whole.len(), 1);
+}
+
+#[test]
+fn comments_alone_are_shown_by_two_lines_in_code() {
     let shown = |language: &str, line: &str| {
         let chunk = vec![line; 20].join("\n");
         let language = Some(language.to_owned());
@@ -142,7 +171,7 @@ fn long_comments_are_cut_in_code_alone_and_are_not_taken_for_shown() {
         let excerpt = excerpt(vec![hit], 12_000);
         (excerpt.text.lines().count(), excerpt.whole.len())
     };
-    assert_eq!(shown("rust", "// a"), (6, 0));
+    assert_eq!(shown("rust", "// a"), (3, 0));
     assert_eq!(shown("rust", "a();"), (21, 1));
     assert_eq!(shown("markdown", "* a"), (21, 1));
 }
@@ -161,16 +190,12 @@ fn further_definitions_are_named_in_a_line() {
 fn what_was_found_last_is_trimmed_first_and_then_left_out() {
     let hits = || {
         vec![
-            hit("src/a.rs", 1..=2, 0.9),
-            hit("src/long.rs", 1..=900, 0.8),
-            hit("src/longer.rs", 1..=9000, 0.7),
+            hit("src/long.rs", 1..=900, 0.9),
+            hit("src/longer.rs", 1..=9000, 0.8),
+            hit("src/a.rs", 1..=2, 0.4),
         ]
     };
     insta::assert_snapshot!(excerpt(hits(), 600).text, @r"
-    [demo] /repos/demo/src/a.rs:1-2 `Store::open`
-    1|line 1
-    2|line 2
-
     [demo] /repos/demo/src/long.rs:1-900 `Store::open`
     1|line 1
     2|line 2
@@ -201,17 +226,20 @@ fn what_was_found_last_is_trimmed_first_and_then_left_out() {
     [demo] /repos/demo/src/longer.rs:1-9000 `Store::open`
     1|line 1
     17|line 17
+
+    [demo] /repos/demo/src/a.rs:1-2 `Store::open`
+    1|line 1
     ");
     let narrow = excerpt(hits(), 200);
     insta::assert_snapshot!(narrow.text, @r"
-    [demo] /repos/demo/src/a.rs:1-2 `Store::open`
+    [demo] /repos/demo/src/long.rs:1-900 `Store::open`
     1|line 1
-    2|line 2
+    17|line 17
 
     (2 more chunks were found but do not fit: narrow the query, name a repository, or read the files above)
     ");
     let shown: Vec<&str> = narrow.files.iter().map(|file| file.rel_path.as_str()).collect();
-    assert_eq!((shown, narrow.left_out), (vec!["src/a.rs"], 2));
+    assert_eq!((shown, narrow.left_out), (vec!["src/long.rs"], 2));
 }
 
 #[test]

@@ -1,0 +1,192 @@
+//! Finds the distinct names that match a pattern in the indexed files, with exact counts.
+
+use std::{cmp::Reverse, collections::HashMap};
+
+use super::{
+    Evidence, EvidenceError, File, Searched,
+    classify::{Budget, Group, GroupedPlace, group_places, rank},
+    pattern::NamePattern,
+    snapshot::Snapshot,
+    uses::searched,
+};
+use crate::domain::Within;
+
+/// Maximum number and bytes of the names that are counted one by one; the places of others are counted together.
+const MAX_COUNTED: usize = 20_000;
+const MAX_COUNTED_BYTES: usize = 2 << 20;
+/// Maximum number of names that are returned.
+const MAX_RETURNED: usize = 500;
+
+/// The matches of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matches {
+    /// The pattern as it was given.
+    pub pattern: String,
+    /// Number of places.
+    pub count: usize,
+    /// Number of files with a place.
+    pub files: usize,
+    /// Number of distinct names; there are more if `uncounted` is not 0.
+    pub distinct: usize,
+    /// Number of places of names that are not among the `distinct` ones.
+    pub uncounted: usize,
+    /// Best first: defined names, then names in code, in tests, in documents, in comments and strings.
+    pub names: Vec<MatchedName>,
+    /// The repositories that were searched.
+    pub searched: Vec<Searched>,
+    /// Number of unread files; the counts are exact if it is 0.
+    pub unread: usize,
+    /// Whether a line was searched in pieces, so that matches across two pieces may be missing.
+    pub is_cut: bool,
+}
+
+/// A name that matches a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchedName {
+    /// As it is spelled.
+    pub name: String,
+    /// Number of places.
+    pub count: usize,
+    /// Number of files with a place.
+    pub files: usize,
+    /// Its first definition, or else its first use.
+    pub first: MatchedPlace,
+}
+
+/// The line of a match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatchedPlace {
+    /// The kind of place.
+    pub group: Group,
+    /// The file.
+    pub file: File,
+    /// Number of the line.
+    pub line: u32,
+    /// The line.
+    pub text: String,
+}
+
+/// Counts of a name, while files are read.
+struct NameCount {
+    count: usize,
+    files: usize,
+    /// Index of the last file that has it.
+    last_file: usize,
+    /// Sort key of the best place: its group and the rank of its file, lower is better.
+    order: (usize, u8),
+    root: usize,
+    first: MatchedPlace,
+}
+
+/// A file while its places are counted.
+struct CountedFile<'a> {
+    root: usize,
+    path: &'a str,
+    rank: u8,
+}
+
+/// Counts names, file by file.
+#[derive(Default)]
+struct MatchTally {
+    names: HashMap<String, NameCount>,
+    bytes: usize,
+    count: usize,
+    files: usize,
+    uncounted: usize,
+    is_cut: bool,
+}
+
+impl MatchTally {
+    /// Counts the matches in one file; returns `false` if the time ran out.
+    fn count_file(
+        &mut self,
+        root: usize,
+        snapshot: &Snapshot,
+        pattern: &NamePattern,
+        budget: &mut Budget,
+    ) -> bool {
+        let text = snapshot.text();
+        let mut places = pattern.places(&text, *budget);
+        let (before, rank) = (self.count, rank(snapshot.roles()));
+        let path = &snapshot.record.path;
+        let file = CountedFile { root, path, rank };
+        let mut take = |place: &GroupedPlace<'_>, _: &mut Budget| self.count_place(place, &file);
+        group_places(snapshot, &text, &mut places, budget, &mut take);
+        self.files += usize::from(self.count > before);
+        self.is_cut |= places.is_cut;
+        !places.is_stopped
+    }
+
+    fn count_place(&mut self, place: &GroupedPlace<'_>, file: &CountedFile<'_>) {
+        self.count += 1;
+        let order = (place.group as usize, file.rank);
+        let first = || MatchedPlace {
+            group: place.group,
+            file: File { rel_path: file.path.to_owned(), ..File::default() },
+            line: place.line,
+            text: place.line_text(),
+        };
+        if let Some(known) = self.names.get_mut(place.name) {
+            known.count += 1;
+            known.files += usize::from(known.last_file != self.files);
+            known.last_file = self.files;
+            if order < known.order {
+                (known.order, known.root, known.first) = (order, file.root, first());
+            }
+            return;
+        }
+        let bytes = self.bytes + place.name.len();
+        if self.names.len() >= MAX_COUNTED || bytes > MAX_COUNTED_BYTES {
+            self.uncounted += 1;
+            return;
+        }
+        self.bytes = bytes;
+        let (first, last_file) = (first(), self.files);
+        let root = file.root;
+        let count = NameCount { count: 1, files: 1, last_file, order, root, first };
+        self.names.insert(place.name.to_owned(), count);
+    }
+}
+
+impl Evidence {
+    /// Finds the distinct names that match a pattern.
+    pub async fn find_matches(
+        &self,
+        pattern: NamePattern,
+        within: Within,
+    ) -> Result<Matches, EvidenceError> {
+        let roots = self.store.roots().await?;
+        if roots.is_empty() {
+            return Err(EvidenceError::IngestRequired);
+        }
+        let roots = within.of(&roots);
+        let files = self.all_files(&roots).await?;
+        let needle = pattern.clone();
+        let read = move |tally: &mut MatchTally, root, snapshot: &Snapshot, budget: &mut Budget| {
+            tally.count_file(root, snapshot, &needle, budget)
+        };
+        let (tally, unread) = self.scan_files(files, MatchTally::default(), read).await?;
+        let distinct = tally.names.len();
+        let mut names: Vec<(String, NameCount)> = tally.names.into_iter().collect();
+        names.sort_by(|(name, a), (other, b)| {
+            (a.order, Reverse(a.count), name).cmp(&(b.order, Reverse(b.count), other))
+        });
+        let name = |(name, NameCount { count, files, root, mut first, .. })| {
+            if let Some(root) = roots.get(root) {
+                first.file = self.file(root, &first.file.rel_path);
+            }
+            MatchedName { name, count, files, first }
+        };
+        Ok(Matches {
+            pattern: pattern.as_str().to_owned(),
+            count: tally.count,
+            files: tally.files,
+            distinct,
+            uncounted: tally.uncounted,
+            names: names.into_iter().take(MAX_RETURNED).map(name).collect(),
+            searched: searched(&roots),
+            unread,
+            is_cut: tally.is_cut,
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! Patterns for several names: `prefix*`, `*suffix`, and regular expressions, matched in linear time.
+//!
+//! Patterns and files are hostile. The size of a compiled pattern is bounded, long lines are searched in pieces, and
+//! the time is checked between pieces, since finding all matches of a piece may take quadratic time.
+
+use std::ops::Range;
+
+use regex_automata::{
+    Input,
+    meta::{Config, Regex},
+    util::syntax,
+};
+
+use super::{EvidenceError, classify::Budget};
+
+/// Maximum bytes of a pattern.
+const MAX_BYTES: usize = 500;
+/// Maximum bytes of a compiled pattern: some 8,000 states, of which each costs time for each byte in the worst case.
+const MAX_COMPILED_BYTES: usize = 512 << 10;
+/// Maximum bytes of cached states while an automaton runs.
+const MAX_CACHE_BYTES: usize = 2 << 20;
+/// The error of a pattern whose automaton is larger.
+const TOO_LARGE: &str =
+    "is too large: write `+` or `*` for counted repetitions, or `[a-z]` for `\\w`";
+/// Longer lines are searched in pieces, which end between words.
+const MAX_PIECE_BYTES: usize = 16 << 10;
+/// Maximum bytes by which a piece is shortened to end between words.
+const MAX_WORD_BYTES: usize = 256;
+/// The time is checked after each of so many searched bytes.
+const BYTES_PER_CHECK: usize = 64 << 10;
+
+/// A pattern that is matched within lines.
+#[derive(Debug, Clone)]
+pub struct NamePattern {
+    text: String,
+    regex: Regex,
+}
+
+impl NamePattern {
+    /// Parses a name such as `on_*`, `*Handler` or `*token*`; an asterisk stands for any characters of a word.
+    ///
+    /// Returns `None` for other text, such as `a * b` or `**kwargs`.
+    pub fn from_name(name: &str) -> Option<Result<Self, EvidenceError>> {
+        let name = name.trim();
+        let after = name.strip_prefix('*');
+        let rest = after.unwrap_or(name);
+        let before = rest.strip_suffix('*');
+        let rest = before.unwrap_or(rest);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let is_name = rest.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$'));
+        if !is_name || !rest.contains(is_part) || after.or(before).is_none() {
+            return None;
+        }
+        let start = if after.is_some() { r"\w*" } else { r"\b{start-half}" };
+        let end = if before.is_some() { r"\w*" } else { r"\b{end-half}" };
+        Some(Self::compile_lines(name, &format!("{start}{}{end}", regex_syntax::escape(rest))))
+    }
+
+    /// Parses a regular expression in the syntax of the `regex` crate.
+    ///
+    /// Fails if it is invalid, matches the empty text or a line end, or is too large.
+    pub fn parse_regex(pattern: &str) -> Result<Self, EvidenceError> {
+        let refused = |fault: String| Err(EvidenceError::Pattern(fault));
+        if pattern.len() > MAX_BYTES {
+            return refused(format!("is longer than {MAX_BYTES} bytes"));
+        }
+        if pattern.contains('\n') || pattern.contains(r"\n") {
+            return refused("is matched line by line: leave the line end out".to_owned());
+        }
+        Self::compile_lines(pattern, pattern)
+    }
+
+    fn compile_lines(text: &str, pattern: &str) -> Result<Self, EvidenceError> {
+        let refused = |fault: String| Err(EvidenceError::Pattern(fault));
+        let lines = syntax::Config::new().multi_line(true).crlf(true);
+        let parsed = match syntax::parse_with(pattern, &lines) {
+            Ok(parsed) => parsed,
+            Err(regex_syntax::Error::Parse(fault)) => {
+                return refused(format!("is no regular expression: {}", fault.kind()));
+            }
+            Err(regex_syntax::Error::Translate(fault)) => {
+                return refused(format!("is no regular expression: {}", fault.kind()));
+            }
+            Err(_) => return refused("is no regular expression".to_owned()),
+        };
+        if parsed.properties().minimum_len() == Some(0) {
+            return refused("matches the empty text: ask for one character or more".to_owned());
+        }
+        let limits = Config::new()
+            .nfa_size_limit(Some(MAX_COMPILED_BYTES))
+            .onepass(false)
+            .hybrid_cache_capacity(MAX_CACHE_BYTES);
+        match Regex::builder().configure(limits).build_from_hir(&parsed) {
+            Ok(regex) => Ok(Self { text: text.to_owned(), regex }),
+            Err(_) => refused(TOO_LARGE.to_owned()),
+        }
+    }
+
+    /// Returns the pattern as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the matches in a text, ascending and disjoint; none crosses a line end.
+    pub(super) fn places<'a>(&'a self, text: &'a str, budget: Budget) -> PatternPlaces<'a> {
+        PatternPlaces {
+            pattern: self,
+            text,
+            piece: 0..0,
+            unchecked: 0,
+            budget,
+            is_stopped: false,
+            is_cut: false,
+        }
+    }
+}
+
+/// Iterator over the matches of a pattern in a text.
+pub(super) struct PatternPlaces<'a> {
+    pattern: &'a NamePattern,
+    text: &'a str,
+    /// The rest of the line or piece that is searched.
+    piece: Range<usize>,
+    /// Bytes searched since the time was checked.
+    unchecked: usize,
+    budget: Budget,
+    /// Whether the time ran out before the end of the text.
+    pub(super) is_stopped: bool,
+    /// Whether a line was searched in pieces, so that matches across two pieces may be missing.
+    pub(super) is_cut: bool,
+}
+
+impl PatternPlaces<'_> {
+    /// Moves on to the next line or piece; returns `false` after the last.
+    fn advance_piece(&mut self) -> bool {
+        let rest = self.text.get(self.piece.end..).unwrap_or_default();
+        let start = self.text.len() - rest.trim_start_matches(['\n', '\r']).len();
+        let rest = self.text.get(start..).unwrap_or_default();
+        let longest = rest.split_at(rest.floor_char_boundary(MAX_PIECE_BYTES)).0;
+        let length = match memchr::memchr(b'\n', longest.as_bytes()) {
+            Some(end) => end,
+            None if longest.len() == rest.len() => rest.len(),
+            None => {
+                self.is_cut = true;
+                find_word_end(longest)
+            }
+        };
+        self.piece = start..start + length;
+        length > 0
+    }
+}
+
+impl Iterator for PatternPlaces<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        while !self.is_stopped {
+            self.unchecked += self.piece.len();
+            if self.unchecked >= BYTES_PER_CHECK {
+                self.unchecked = 0;
+                self.is_stopped = self.budget.is_spent();
+            } else if let Some(found) =
+                self.pattern.regex.search(&Input::new(self.text).range(self.piece.clone()))
+            {
+                self.piece.start = found.end();
+                return Some(found.range());
+            } else if !self.advance_piece() {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+/// Returns the length of a text up to its last white space or punctuation near its end.
+fn find_word_end(text: &str) -> usize {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let near = text.ceil_char_boundary(text.len().saturating_sub(MAX_WORD_BYTES));
+    let end = text.get(near..).and_then(|end| end.rfind(|c| !is_part(c)));
+    end.filter(|_| near > 0).map_or(text.len(), |end| near + end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found<'a>(pattern: &NamePattern, text: &'a str) -> Vec<&'a str> {
+        let places = pattern.places(text, Budget::default());
+        places.map(|place| text.get(place).unwrap()).collect()
+    }
+
+    fn named<'a>(name: &str, text: &'a str) -> Vec<&'a str> {
+        found(&NamePattern::from_name(name).unwrap().unwrap(), text)
+    }
+
+    fn matched<'a>(pattern: &str, text: &'a str) -> Vec<&'a str> {
+        found(&NamePattern::parse_regex(pattern).unwrap(), text)
+    }
+
+    #[test]
+    fn an_asterisk_stands_for_the_rest_of_a_word() {
+        let text = "on_open on_ con_open On_open, reopen_on on_größe.on_2\n";
+        assert_eq!(named("on_*", text), ["on_open", "on_", "on_größe", "on_2"]);
+        assert_eq!(named("*_on", text), ["reopen_on"]);
+        assert_eq!(named("*open*", text), ["on_open", "con_open", "On_open", "reopen_on"]);
+        assert_eq!(
+            named("Store::*", "Store::open MyStore::open Store::"),
+            ["Store::open", "Store::"]
+        );
+        for name in ["on_", "a * b", "**kwargs", "*", "a*b", "->*", "src/*"] {
+            assert!(NamePattern::from_name(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn expressions_match_within_lines() {
+        let text = "fn a() {}\r\n  fn b()\n\nfn c()";
+        assert_eq!(matched(r"^fn \w", text), ["fn a", "fn c"]);
+        assert_eq!(matched(r"\(\)$", text), ["()", "()"]);
+        assert_eq!(matched(r"\)\s+\S+", text), [") {}"]);
+        assert_eq!(matched(r"(?i)FN [ab]", text), ["fn a", "fn b"]);
+    }
+
+    #[test]
+    fn what_is_no_bounded_pattern_is_refused() {
+        for (pattern, fault) in [
+            ("a*", "matches the empty text"),
+            (r"\b", "matches the empty text"),
+            ("(foo", "is no regular expression: unclosed group"),
+            (r"\p{Nonsense}", "is no regular expression"),
+            (r"a\nb", "is matched line by line"),
+            (r"(\w{100}){100}x", "is too large"),
+            ("((((a{9}){9}){9}){9}){9}", "is too large"),
+            (&"a".repeat(501), "is longer than 500 bytes"),
+        ] {
+            let refused = NamePattern::parse_regex(pattern).unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("`pattern` {fault}")), "{pattern}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_five_megabytes_is_searched_in_pieces() {
+        let text = "alpha beta_1, ".repeat(5_000_000 / 14);
+        let pattern = NamePattern::from_name("beta_*").unwrap().unwrap();
+        let mut places = pattern.places(&text, Budget::default());
+        assert_eq!(places.by_ref().count(), 5_000_000 / 14);
+        assert!(places.is_cut && !places.is_stopped);
+    }
+
+    #[test]
+    fn nasty_patterns_end_in_time() {
+        let (one, line) = ("a".repeat(2_000_000), "ab ".repeat(1_000_000));
+        for pattern in
+            [r"(a?){40}a{40}b", r"(a|aa)+$", r".*[^a-z]|[a-z]", r"(\w+)+\d", r"[a-q][^u-z]{13}x"]
+        {
+            let pattern = NamePattern::parse_regex(pattern).unwrap();
+            for text in [&one, &line] {
+                // Without pieces and a bound, some of these take hours.
+                pattern.places(text, Budget::default()).for_each(drop);
+            }
+        }
+    }
+}

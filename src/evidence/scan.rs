@@ -1,0 +1,59 @@
+//! Reads the indexed text of many files in batches, until the time runs out.
+
+use std::collections::HashMap;
+
+use super::{Evidence, EvidenceError, classify::Budget, snapshot::Snapshot};
+use crate::domain::{FileRecord, RootId};
+
+/// Number of chunks in a batch.
+const BATCH_CHUNKS: usize = 1000;
+
+impl Evidence {
+    /// Calls `read` with `found`, the index of the root and the content of each file, on a blocking thread. Returns
+    /// `found`, and the number of files that were not read: the time ran out, they are being indexed, or `read`
+    /// returned `false`.
+    pub(super) async fn scan_files<T, F>(
+        &self,
+        files: Vec<(usize, FileRecord)>,
+        mut found: T,
+        read: F,
+    ) -> Result<(T, usize), EvidenceError>
+    where
+        T: Send + 'static,
+        F: FnMut(&mut T, usize, &Snapshot, &mut Budget) -> bool + Clone + Send + 'static,
+    {
+        let (mut budget, mut unread) = (Budget::default(), 0);
+        let mut files = files.into_iter().peekable();
+        while files.peek().is_some() {
+            if budget.is_spent() {
+                unread += files.count();
+                break;
+            }
+            let (mut batch, mut roots, mut chunks) = (Vec::new(), Vec::new(), 0);
+            while let Some((root, record)) = files.next_if(|_| chunks < BATCH_CHUNKS) {
+                chunks += record.chunks as usize;
+                roots.push(root);
+                batch.push(record);
+            }
+            let mut missing = batch.len();
+            let places: HashMap<RootId, usize> =
+                batch.iter().zip(roots).map(|(record, root)| (record.root, root)).collect();
+            let snapshots = self.snapshots(batch).await?;
+            let mut read = read.clone();
+            let work = move || {
+                for snapshot in snapshots {
+                    if budget.is_spent() {
+                        break;
+                    }
+                    let root = places.get(&snapshot.record.root).copied().unwrap_or_default();
+                    missing -= usize::from(read(&mut found, root, &snapshot, &mut budget));
+                }
+                (found, budget, missing)
+            };
+            let missing;
+            (found, budget, missing) = self.blocking(work).await?;
+            unread += missing;
+        }
+        Ok((found, unread))
+    }
+}
