@@ -220,6 +220,8 @@ def run(program, variant, lines, options):
             command = [program, "ingest", os.path.join(os.path.abspath(options.checkouts), repo)]
             subprocess.run(command, env=dict(os.environ, DATA_DIR=data), check=True, capture_output=True)
         settings = {"CODEX_BIN": os.path.abspath(options.codex), "CODEX_HOME": home, "CODEX_MODEL": "mock-model"}
+        # The second reader calls no tools.
+        settings["CLAIM_CHECK"] = "off"
         if variant == "tools":
             settings["CODEX_SHELL"] = "off"
         rows = {}

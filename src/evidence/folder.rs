@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use codeinfo_lang::role;
+use codeinfo_lang::{
+    landmark::{self, Landmark},
+    role::{self, Role},
+};
 
 use super::snapshot::Snapshot;
 use crate::domain::FileRecord;
@@ -12,6 +15,8 @@ const MAX_FILES: usize = 150;
 /// ... and so many chunks of them.
 const MAX_CHUNKS: usize = 12_000;
 
+/// Maximum number of landmarks of each kind that are read before other files.
+const MAX_LANDMARKS: usize = 30;
 /// So many names are kept of a file.
 const MAX_NAMES: usize = 64;
 
@@ -22,7 +27,7 @@ pub struct Folder {
     pub path: String,
     /// How many files there are, in it and below.
     pub files: usize,
-    /// The most telling of them, by path.
+    /// The most telling of them: landmarks by kind, then plain source, then tests, documents and the like.
     pub members: Vec<Member>,
     /// The first of the folders and files in it, with how many files each has that are not among `members`.
     pub others: Vec<(String, usize)>,
@@ -39,14 +44,31 @@ pub struct Member {
     pub names: Vec<String>,
     /// How telling it is among all: 0 is the most.
     pub rank: usize,
+    /// The kind of landmark that it is.
+    pub landmark: Option<Landmark>,
+    /// Number and text of the line that says what a landmark is about.
+    pub about: Option<(u32, String)>,
 }
 
-/// Returns the files worth reading, the most telling first.
+/// Returns the files worth reading, the most telling first: landmarks, the outermost of each kind first, then
+/// plain source.
 pub(super) fn wanted(files: &[FileRecord]) -> Vec<FileRecord> {
-    let mut files: Vec<&FileRecord> = files.iter().collect();
+    let mut landmarks: Vec<(Landmark, usize, &FileRecord)> = files
+        .iter()
+        .filter_map(|file| Some((landmark(&file.path)?, file.path.matches('/').count(), file)))
+        .collect();
+    landmarks.sort_by_key(|(kind, folders, file)| (*kind, *folders, &file.path));
+    let firsts = landmarks.chunk_by(|a, b| a.0 == b.0);
+    let firsts = firsts.flat_map(|alike| alike.iter().take(MAX_LANDMARKS));
+    let mut read: Vec<&FileRecord> = firsts.map(|(_, _, file)| *file).collect();
+    let known: HashSet<&str> = read.iter().map(|file| file.path.as_str()).collect();
+    let mut files: Vec<&FileRecord> =
+        files.iter().filter(|file| !known.contains(file.path.as_str())).collect();
     files.sort_by_cached_key(|file| {
         (role::roles(&file.path).count(), std::cmp::Reverse(file.chunks), file.path.clone())
     });
+    read.append(&mut files);
+    let files = read;
     let mut chunks = 0;
     let fits = |file: &&&FileRecord| {
         chunks += file.chunks as usize;
@@ -61,20 +83,37 @@ pub(super) fn of(path: String, folder: &str, files: &[FileRecord], read: &[Snaps
     let below = |file: &str| -> String {
         file.strip_prefix(folder).unwrap_or(file).trim_start_matches('/').to_owned()
     };
-    let member = |(rank, snapshot): (usize, &Snapshot)| Member {
-        path: below(&snapshot.record.path),
-        lines: snapshot.chunks.last().map_or(0, |chunk| chunk.end_line),
-        names: names(snapshot),
-        rank,
+    let member = |(rank, snapshot): (usize, &Snapshot)| {
+        let landmark = landmark(&snapshot.record.path);
+        let text = if landmark.is_some() { snapshot.text() } else { String::new() };
+        let about = landmark.and_then(|landmark| landmark::description(landmark, &text));
+        Member {
+            path: below(&snapshot.record.path),
+            lines: snapshot.chunks.last().map_or(0, |chunk| chunk.end_line),
+            names: names(snapshot),
+            rank,
+            landmark,
+            about: about.map(|(line, text)| (line, text.to_owned())),
+        }
     };
     let mut members: Vec<Member> = read.iter().enumerate().map(member).collect();
-    members.sort_by(|a, b| a.path.cmp(&b.path));
+    let is_aside = |path: &str| role::roles(path).next().is_some();
+    members.sort_by_cached_key(|one| {
+        let path = one.path.clone();
+        (one.landmark.is_none(), one.landmark, is_aside(&path), path)
+    });
     let shown: HashSet<&str> = read.iter().map(|snapshot| snapshot.record.path.as_str()).collect();
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     for file in files.iter().filter(|file| !shown.contains(file.path.as_str())) {
         *others.entry(first_part(&below(&file.path)).to_owned()).or_default() += 1;
     }
     Folder { path, files: files.len(), members, others: others.into_iter().collect() }
+}
+
+/// Returns what kind of landmark a file is; tests, examples and code of others are none.
+fn landmark(path: &str) -> Option<Landmark> {
+    let is_aside = |role| !matches!(role, Role::Docs | Role::Data);
+    landmark::landmark(path).filter(|_| !role::roles(path).any(is_aside))
 }
 
 /// Returns the first folder of a path with its `/`, or the file.

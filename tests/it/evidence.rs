@@ -266,6 +266,7 @@ async fn an_outline_shows_what_files_and_folders_define() {
     assert_snapshot!(outline(&server, "zoo").await, @r"
     FOLDER/zoo: 4 files, all shown with what they define
     README.md (9): Zoo
+    5|Call `feed_okapi`.
     bin/feed.lua (3)
     src/store.rs (27): feed_okapi, Keeper, tests
     tests/feeding.rs (4): feeds
@@ -274,6 +275,42 @@ async fn an_outline_shows_what_files_and_folders_define() {
     FOLDER/zoo/bin: 1 file, all shown with what they define
     feed.lua (3)
     ");
+}
+
+#[tokio::test]
+async fn an_outline_of_a_repository_begins_with_what_says_what_it_is() {
+    let server = zoo().await;
+    let numbers: Vec<String> = (0..200).map(|number| format!("{number}\n")).collect();
+    for (path, text) in [
+        ("zoo/Cargo.toml", "[package]\nname = \"zoo\"\ndescription = \"Feeds animals.\"\n"),
+        (
+            "zoo/crates/gate/Cargo.toml",
+            "[package]\ndescription = \"\"\"\n7|Opens the gate.\n\"\"\"\n",
+        ),
+        ("zoo/crates/gate/src/main.rs", "fn main() {}\n"),
+        ("zoo/tests/gate/main.rs", "fn main() {}\n"),
+        ("zoo/benches/results.txt", &*numbers.concat()),
+        ("zoo/LICENSE", "Do what you like.\n"),
+    ] {
+        server.write(path, text);
+    }
+    server.ingest("zoo", "animals").await;
+    assert_snapshot!(outline(&server, "zoo").await, @r#"
+    FOLDER/zoo: 10 files, all shown with what they define
+    README.md (9): Zoo
+    5|Call `feed_okapi`.
+    Cargo.toml (3): package
+    3|description = "Feeds animals."
+    crates/gate/Cargo.toml (4): package
+    3|7|Opens the gate.
+    crates/gate/src/main.rs (1): main
+    bin/feed.lua (3)
+    src/store.rs (27): feed_okapi, Keeper, tests
+    LICENSE (1)
+    benches/results.txt (200)
+    tests/feeding.rs (4): feeds
+    tests/gate/main.rs (1): main
+    "#);
 }
 
 #[tokio::test]

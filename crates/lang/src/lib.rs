@@ -7,6 +7,7 @@
 pub mod comment;
 pub mod detect;
 pub mod grammar;
+pub mod landmark;
 pub mod language;
 pub mod languages;
 pub mod layout;

@@ -11,6 +11,8 @@ use crate::{
 /// Characters of a name, and of a path, that are shown.
 const MAX_NAME_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 500;
+/// Bytes of a line that says what a file is about.
+const MAX_ABOUT_BYTES: usize = 160;
 /// Room for the last lines.
 const RESERVE: usize = 500;
 /// Bytes of the heads of definitions, and names of a file: the first that make the whole fit.
@@ -102,7 +104,7 @@ fn closed(header: &str, lines: &[String], left_out: usize, until: Option<u32>) -
     text.trim_end().to_owned()
 }
 
-/// Writes a line for each file, then which folders have more.
+/// Writes a line for each file, with the line below that says what it is about, then which folders have more.
 fn folder(found: &Folder) -> String {
     let path = plain_name(&found.path, MAX_PATH_CHARS);
     let header = |shown: usize| {
@@ -141,7 +143,15 @@ fn member(member: &Member, most: usize) -> String {
         more => format!(", {more} more"),
     };
     let sign = if names.is_empty() { "" } else { ": " };
-    format!("{path} ({}){sign}{}{more}\n", member.lines, names.join(", "))
+    let about = member.about.as_ref().map(|(line, text)| {
+        let text = plain_line(text.trim());
+        format!(
+            "{line}|{}\n",
+            text.get(..text.floor_char_boundary(MAX_ABOUT_BYTES)).unwrap_or_default()
+        )
+    });
+    let names = names.join(", ");
+    format!("{path} ({}){sign}{names}{more}\n{}", member.lines, about.unwrap_or_default())
 }
 
 /// One line that says where the files are that are not shown.
@@ -197,7 +207,14 @@ mod tests {
     fn names_of_many_bytes_fit_a_reply() {
         let name = |at: usize| format!("{at}{}", "🦓".repeat(70));
         let others: Vec<(String, usize)> = (10..30).map(|at| (name(at) + "/", at)).collect();
-        let one = |rank: usize| Member { path: name(rank), lines: 1, names: vec![name(1)], rank };
+        let one = |rank: usize| Member {
+            path: name(rank),
+            lines: 1,
+            names: vec![name(1)],
+            rank,
+            landmark: None,
+            about: None,
+        };
         let members = (0..150).map(one).collect();
         let found = Folder { path: name(0), files: 1000, members, others };
         let text = folder(&found);

@@ -1,0 +1,148 @@
+//! Finds the files that say what a repository is: READMEs, manifests of packages, and entry points.
+
+/// A file to read first. The order is the one in which they are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Landmark {
+    /// A README.
+    Readme,
+    /// The manifest of a package.
+    Manifest,
+    /// The first file of a program or library.
+    EntryPoint,
+}
+
+const MANIFESTS: &[&str] = &[
+    "build.gradle",
+    "build.gradle.kts",
+    "cargo.toml",
+    "composer.json",
+    "deno.json",
+    "go.mod",
+    "mix.exs",
+    "package.json",
+    "package.swift",
+    "pom.xml",
+    "pubspec.yaml",
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+];
+const MANIFEST_ENDINGS: &[&str] = &[".cabal", ".csproj", ".gemspec"];
+/// Names of entry points, without their extension, as in `src/main.rs`.
+const ENTRY_POINTS: &[&str] =
+    &["__init__", "__main__", "index", "lib", "main", "manage", "program"];
+/// Entry points have at most this many folders above them, as in `crates/cli/src/main.rs`.
+const MAX_FOLDERS: usize = 3;
+/// A package of Python stands below the repository, or below `src`.
+const MAX_PYTHON_FOLDERS: usize = 2;
+
+/// Returns what kind of landmark a file is, by its path below the repository.
+pub fn landmark(path: &str) -> Option<Landmark> {
+    let path = path.to_ascii_lowercase();
+    let folders = path.matches('/').count();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let (stem, extension) = name.split_once('.').unwrap_or((name, ""));
+    if folders > MAX_FOLDERS {
+        return None;
+    }
+    if stem == "readme" && ["", "md", "rst", "txt", "adoc"].contains(&extension) {
+        return Some(Landmark::Readme);
+    }
+    if MANIFESTS.contains(&name) || MANIFEST_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        return Some(Landmark::Manifest);
+    }
+    let is_code = crate::detect::by_path(name).is_some_and(|one| one.kind == crate::Kind::Code);
+    let is_style = ["css", "less", "sass", "scss"].contains(&extension);
+    let is_shallow = stem != "__init__" || (1..=MAX_PYTHON_FOLDERS).contains(&folders);
+    (is_code && !is_style && is_shallow && ENTRY_POINTS.contains(&stem))
+        .then_some(Landmark::EntryPoint)
+}
+
+/// Returns the number of the line that says what a README or a package is about, and the line.
+pub fn description(landmark: Landmark, text: &str) -> Option<(u32, &str)> {
+    let mut lines = (1..).zip(text.lines());
+    match landmark {
+        Landmark::Readme => lines.find(|(_, line)| is_prose(line)),
+        Landmark::Manifest => {
+            let found = lines.find(|(_, line)| has_key(line))?;
+            let is_empty = |line: &str| value(line).is_some_and(|value| !has_letter(value));
+            if is_empty(found.1) { lines.find(|(_, line)| has_letter(line)) } else { Some(found) }
+        }
+        Landmark::EntryPoint => None,
+    }
+}
+
+/// Returns whether a line of a README is part of a paragraph: no heading, picture, markup, list or table.
+fn is_prose(line: &str) -> bool {
+    let line = line.trim();
+    let is_markup = line.starts_with(['#', '<', '!', '[', '|', '=', '-', '*', '`', '.', ':', '>']);
+    !is_markup && line.contains(' ') && has_letter(line)
+}
+
+/// Returns whether a line of a manifest begins with the key of its description.
+fn has_key(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches(['"', '<']);
+    let is_key = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let (key, after) = line.split_at(line.find(|c| !is_key(c)).unwrap_or(line.len()));
+    match key.rsplit('.').next().unwrap_or(key) {
+        "description" | "Description" | "summary" => true,
+        // In a `go.mod`.
+        "module" => !after.contains(['=', ':']),
+        _ => false,
+    }
+}
+
+/// Returns what follows the key of a line.
+fn value(line: &str) -> Option<&str> {
+    line.split_once(['=', ':', '>']).map(|(_, value)| value)
+}
+
+fn has_letter(text: &str) -> bool {
+    text.contains(char::is_alphabetic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn landmarks_are_known_by_their_path() {
+        for (path, expected) in [
+            ("README.md", Some(Landmark::Readme)),
+            ("packages/a/readme.rst", Some(Landmark::Readme)),
+            ("README", Some(Landmark::Readme)),
+            ("readme.py", None),
+            ("crates/cli/Cargo.toml", Some(Landmark::Manifest)),
+            ("app/App.csproj", Some(Landmark::Manifest)),
+            ("a/b/c/d/package.json", None),
+            ("crates/cli/src/main.rs", Some(Landmark::EntryPoint)),
+            ("cmd/serve/main.go", Some(Landmark::EntryPoint)),
+            ("src/click/__init__.py", Some(Landmark::EntryPoint)),
+            ("src/click/parts/__init__.py", None),
+            ("index.html", None),
+            ("main.css", None),
+            ("src/index.ts", Some(Landmark::EntryPoint)),
+            ("src/domain.rs", None),
+        ] {
+            assert_eq!(landmark(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_line_says_what_a_package_is_about() {
+        let manifest = |text| description(Landmark::Manifest, text).map(|(line, _)| line);
+        let readme = |text| description(Landmark::Readme, text).map(|(line, _)| line);
+        assert_eq!(manifest("[package]\nname = \"a\"\ndescription = \"Sorts.\"\n"), Some(3));
+        assert_eq!(manifest("description = \"\"\"\nSorts things.\n\"\"\""), Some(2));
+        assert_eq!(manifest("{\n  \"name\": \"a\",\n  \"description\": \"Sorts.\"\n}"), Some(3));
+        assert_eq!(manifest("<project>\n  <description>Sorts.</description>"), Some(2));
+        assert_eq!(manifest("  s.summary = \"Sorts.\""), Some(1));
+        assert_eq!(manifest("module example.com/sorts\n"), Some(1));
+        assert_eq!(manifest("[project]\ndescription-file = \"README.md\"\n"), None);
+        assert_eq!(manifest("description = \"\""), None);
+        assert_eq!(readme("# Sorts\n\n[![ci](a.svg)](b)\n<p>\n\nIt sorts files.\n"), Some(6));
+        assert_eq!(readme("Sorts\n=====\n\n.. image:: a.png\n\nIt sorts.\n"), Some(6));
+        assert_eq!(readme("# Only\n"), None);
+        assert_eq!(description(Landmark::EntryPoint, "fn main() {}"), None);
+    }
+}
