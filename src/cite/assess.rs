@@ -104,10 +104,14 @@ impl<'a> CitedLines<'a> {
         // Lines that are cited together have their names in common.
         let mut group =
             neighbours.iter().filter(|one| one.about.said.group == self.about.said.group);
-        if !is_far || own > MAX_DOUBT || group.any(|one| !one.has_names_far_away()) {
+        if !is_far
+            || own > MAX_DOUBT
+            || self.has_name_in_definition()
+            || group.any(|one| !one.has_names_far_away())
+        {
             return Verdict::Unconfirmed;
         }
-        find_misplaced_name(content, &self.lines, &self.about.said.names)
+        find_misplaced_name(content, &self.lines, &self.placed_names().collect::<Vec<&Name>>())
             .map_or(Verdict::Unconfirmed, |(fault, at)| Verdict::Wrong(fault, at))
     }
 
@@ -120,13 +124,28 @@ impl<'a> CitedLines<'a> {
         names.any(|name| self.known.content.definitions_of(&name.word).iter().any(begins))
     }
 
+    /// Returns whether the definition around the lines has a name of the statement.
+    fn has_name_in_definition(&self) -> bool {
+        let content = &self.known.content;
+        let mut around = self.lines.iter().filter_map(|range| content.definition_around(*range));
+        around
+            .any(|range| self.about.said.names.iter().any(|name| content.stands(&name.word, range)))
+    }
+
     fn has_sure_names(&self) -> bool {
-        self.about.said.names.iter().any(|name| name.weight == Weight::Name)
+        self.placed_names().any(|name| name.weight == Weight::Name)
+    }
+
+    /// Returns the names of the statement, of code and not of the file itself.
+    fn placed_names(&self) -> impl Iterator<Item = &'a Name> {
+        let content = &self.known.content;
+        let names = self.about.said.names.iter();
+        names.filter(|name| name.weight != Weight::Hint && !content.is_in_path(&name.word))
     }
 
     /// Returns whether the statement has names of code, and none of them stands near the lines.
     fn has_names_far_away(&self) -> bool {
-        let mut names = self.about.said.names.iter().filter(|name| name.weight != Weight::Hint);
+        let mut names = self.placed_names();
         let content = &self.known.content;
         let is_near =
             |name: &Name| self.lines.iter().any(|range| content.stands(&name.word, widen(*range)));
@@ -195,9 +214,10 @@ fn fit_into_file(content: &Content, lines: &[LineRange]) -> Vec<LineRange> {
 fn find_misplaced_name(
     content: &Content,
     lines: &[LineRange],
-    names: &[Name],
+    names: &[&Name],
 ) -> Option<(Fault, Vec<LineRange>)> {
-    let is_near = |name: &Name| lines.iter().any(|range| content.stands(&name.word, widen(*range)));
+    let is_near =
+        |name: &&Name| lines.iter().any(|range| content.stands(&name.word, widen(*range)));
     if names.iter().any(is_near) {
         return None;
     }

@@ -92,10 +92,24 @@ impl Content {
             || any_within(self.lines_of_spellings(word), range)
     }
 
+    /// Returns whether a word is part of the file's path: a folder, the name or the ending of the file.
+    pub(super) fn is_in_path(&self, word: &str) -> bool {
+        let word = folded(word.as_bytes());
+        self.path.split(['/', '.']).any(|part| folded(part.as_bytes()) == word)
+    }
+
     /// Returns where a name is defined.
     pub(super) fn definitions_of(&self, word: &str) -> &[LineRange] {
         let all = self.definitions.get_or_init(|| self.definitions());
         all.get(word).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the innermost definition around some lines.
+    pub(super) fn definition_around(&self, range: LineRange) -> Option<LineRange> {
+        let all = self.definitions.get_or_init(|| self.definitions());
+        let around = all.values().flatten().copied();
+        let around = around.filter(|one| one.first <= range.first && range.last <= one.last);
+        around.min_by_key(|one| (one.last - one.first, one.first))
     }
 
     /// Returns the first lines that have a word; where none has it as it is written, in any spelling.

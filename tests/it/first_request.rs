@@ -4,10 +4,13 @@ use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    codex,
-    model::{Model, Reply, says},
-    process::{Program, fresh},
+use crate::{
+    support::{
+        codex,
+        model::{Model, Reply, says},
+        process::{Program, fresh},
+    },
+    trees::git,
 };
 
 /// Maximum bytes that the model service is sent before anything was searched.
@@ -18,6 +21,8 @@ const REPOSITORIES: usize = 4;
 async fn first_request(secret_count: usize) -> Value {
     let model = Model::replay([Reply::Items(vec![says("Nowhere.")])]).await;
     let folder = fresh();
+    // Codex tells the service of the checkout around its folder, which would be that of this project.
+    git(folder.path(), &["init", "--quiet"]);
     let names = (0..REPOSITORIES).map(|number| folder.path().join(format!("repository-{number}")));
     let repositories: Vec<PathBuf> = names.collect();
     for repository in &repositories {

@@ -12,6 +12,7 @@ mod check;
 mod circles;
 mod cite;
 mod cite_answers;
+mod cite_kinds;
 mod clients;
 mod clients_later;
 mod codex;
