@@ -37,23 +37,20 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
-    /// Parses a name such as `on_*`, `*Handler` or `*token*`; an asterisk stands for any characters of a word.
+    /// Parses a name such as `on_*`, `*Handler` or `on_*_end`; an asterisk stands for any characters of a word.
     ///
     /// Returns `None` for other text, such as `a * b` or `**kwargs`.
     pub fn from_name(name: &str) -> Option<Result<Self, EvidenceError>> {
         let name = name.trim();
-        let after = name.strip_prefix('*');
-        let rest = after.unwrap_or(name);
-        let before = rest.strip_suffix('*');
-        let rest = before.unwrap_or(rest);
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let is_name = rest.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$'));
-        if !is_name || !rest.contains(is_part) || after.or(before).is_none() {
+        let is_name = name.chars().all(|c| is_part(c) || matches!(c, ':' | '.' | '$' | '*'));
+        if !is_name || !name.contains(is_part) || !name.contains('*') || name.contains("**") {
             return None;
         }
-        let start = if after.is_some() { r"\w*" } else { r"\b{start-half}" };
-        let end = if before.is_some() { r"\w*" } else { r"\b{end-half}" };
-        Some(Self::compile_lines(name, &format!("{start}{}{end}", regex_syntax::escape(rest))))
+        let start = if name.starts_with('*') { "" } else { r"\b{start-half}" };
+        let end = if name.ends_with('*') { "" } else { r"\b{end-half}" };
+        let inner = regex_syntax::escape(name).replace(r"\*", r"\w*");
+        Some(Self::compile_lines(name, &format!("{start}{inner}{end}")))
     }
 
     /// Parses a regular expression in the syntax of the `regex` crate.
@@ -64,7 +61,7 @@ impl NamePattern {
         if pattern.len() > MAX_BYTES {
             return refused(format!("is longer than {MAX_BYTES} bytes"));
         }
-        if pattern.contains('\n') || pattern.contains(r"\n") {
+        if pattern.contains('\n') || pattern.replace(r"\\", "").contains(r"\n") {
             return refused("is matched line by line: leave the line end out".to_owned());
         }
         Self::compile_lines(pattern, pattern)
@@ -207,7 +204,11 @@ mod tests {
             named("Store::*", "Store::open MyStore::open Store::"),
             ["Store::open", "Store::"]
         );
-        for name in ["on_", "a * b", "**kwargs", "*", "a*b", "->*", "src/*"] {
+        assert_eq!(
+            named("on_*_end", "on_a_end on_end on_b_c_end on_a_ends"),
+            ["on_a_end", "on_b_c_end"]
+        );
+        for name in ["on_", "a * b", "**kwargs", "*", "->*", "src/*"] {
             assert!(NamePattern::from_name(name).is_none(), "{name}");
         }
     }
@@ -218,6 +219,7 @@ mod tests {
         assert_eq!(matched(r"^fn \w", text), ["fn a", "fn c"]);
         assert_eq!(matched(r"\(\)$", text), ["()", "()"]);
         assert_eq!(matched(r"\)\s+\S+", text), [") {}"]);
+        assert_eq!(matched(r"\\newcommand", r"\newcommand{\x}"), [r"\newcommand"]);
         assert_eq!(matched(r"(?i)FN [ab]", text), ["fn a", "fn b"]);
     }
 

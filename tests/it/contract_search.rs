@@ -137,7 +137,7 @@ async fn raw_search_is_an_mcp_endpoint_without_a_gate() {
                   "type": "string",
                   "minLength": 1,
                   "maxLength": 4096,
-                  "description": "As spelled; `*` at an end stands for the rest of a word."
+                  "description": "As spelled; `*` stands for any part of a word."
                 },
                 "pattern": {
                   "type": "string",

@@ -182,6 +182,7 @@ async fn patterns_list_the_distinct_names_that_match() {
     1|# Zoo
     (lines of the index: zoo less than a minute old)
     "##);
+    assert!(uses(&server, "feed_*pi").await.contains("\"feed_okapi\" 10 in 4 files"));
     assert_snapshot!(uses(&server, "*giraffe").await, @r"
     `*giraffe` matches nothing in the index
     (lines of the index: zoo less than a minute old)

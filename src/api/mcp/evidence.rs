@@ -69,7 +69,7 @@ pub(super) fn tools() -> Result<[Tool; 3], SchemaError> {
     let uses = schema(
         &[],
         json!({
-            "name": text("As spelled; `*` at an end stands for the rest of a word."),
+            "name": text("As spelled; `*` stands for any part of a word."),
             "pattern": { "type": "string", "description": "Instead: a regular expression within a line." },
             "repository": text("Only this one."),
         }),
