@@ -172,7 +172,11 @@ async fn what_a_page_does_wrong_is_seen() {
             .await;
     };
     assert!(!page.frames_over(150.0, slow()).await.is_empty());
-    assert!(!page.tasks_over(2, slow()).await.is_empty());
+    // On a busy machine the browser may begin to trace after the task.
+    let began = Instant::now();
+    while page.tasks_over(2, slow()).await.is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no task of 200 ms is seen");
+    }
     tasks.stopping().cancel();
 }
 
