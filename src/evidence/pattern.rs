@@ -26,7 +26,7 @@ const TOO_LARGE: &str =
 const MAX_PIECE_BYTES: usize = 16 << 10;
 /// Maximum bytes by which a piece is shortened to end between words.
 const MAX_WORD_BYTES: usize = 256;
-/// The time is checked after each of so many searched bytes.
+/// Number of searched bytes after which the time is checked again.
 const BYTES_PER_CHECK: usize = 64 << 10;
 
 /// A pattern that is matched within lines.
@@ -58,9 +58,6 @@ impl NamePattern {
     /// Fails if it is invalid, matches the empty text or a line end, or is too large.
     pub fn parse_regex(pattern: &str) -> Result<Self, EvidenceError> {
         let refused = |fault: String| Err(EvidenceError::Pattern(fault));
-        if pattern.len() > MAX_BYTES {
-            return refused(format!("is longer than {MAX_BYTES} bytes"));
-        }
         if pattern.contains('\n') || pattern.replace(r"\\", "").contains(r"\n") {
             return refused("is matched line by line: leave the line end out".to_owned());
         }
@@ -69,6 +66,9 @@ impl NamePattern {
 
     fn compile_lines(text: &str, pattern: &str) -> Result<Self, EvidenceError> {
         let refused = |fault: String| Err(EvidenceError::Pattern(fault));
+        if text.len() > MAX_BYTES {
+            return refused(format!("is longer than {MAX_BYTES} bytes"));
+        }
         let lines = syntax::Config::new().multi_line(true).crlf(true);
         let parsed = match syntax::parse_with(pattern, &lines) {
             Ok(parsed) => parsed,
@@ -181,17 +181,17 @@ fn find_word_end(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn found<'a>(pattern: &NamePattern, text: &'a str) -> Vec<&'a str> {
+    fn list_matches<'a>(pattern: &NamePattern, text: &'a str) -> Vec<&'a str> {
         let places = pattern.places(text, Budget::default());
         places.map(|place| text.get(place).unwrap()).collect()
     }
 
     fn named<'a>(name: &str, text: &'a str) -> Vec<&'a str> {
-        found(&NamePattern::from_name(name).unwrap().unwrap(), text)
+        list_matches(&NamePattern::from_name(name).unwrap().unwrap(), text)
     }
 
     fn matched<'a>(pattern: &str, text: &'a str) -> Vec<&'a str> {
-        found(&NamePattern::parse_regex(pattern).unwrap(), text)
+        list_matches(&NamePattern::parse_regex(pattern).unwrap(), text)
     }
 
     #[test]
@@ -237,6 +237,14 @@ mod tests {
         ] {
             let refused = NamePattern::parse_regex(pattern).unwrap_err().to_string();
             assert!(refused.starts_with(&format!("`pattern` {fault}")), "{pattern}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_many_asterisks_is_refused() {
+        for count in [100, 251] {
+            let refused = NamePattern::from_name(&"a*".repeat(count)).unwrap().unwrap_err();
+            assert!(refused.to_string().starts_with("`pattern` is "), "{count}: {refused}");
         }
     }
 
