@@ -28,9 +28,16 @@ const MAX_NAME_CHARS: usize = 60;
 /// Longest check of Codex for a client that connects; one that asks waits longer.
 const MAX_CHECK: Duration = Duration::from_secs(1);
 
+/// When to use the server, in 180 characters: some clients show a model only this line, cut at 250 characters,
+/// so the names of repositories follow it.
+const FIRST_LINE: &str = "\
+Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: \
+it answers from the whole index with path:lines.";
+const _: () = assert!(FIRST_LINE.len() <= 180);
+
 /// What follows the first line.
 const INSTRUCTIONS: &str = "\
-Use it before you search or read many files yourself; it takes one to three minutes. The answer cites files and lines, and `checked` says which citations are confirmed. \
+An answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. \
 For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.";
 
 /// The endpoint with `codebase_question`. Clones share all but who asks.
@@ -133,31 +140,29 @@ impl Questions {
     }
 }
 
-/// Names repositories in parentheses, as many as there is room for; empty if there is none.
-fn name_repositories(names: &[String]) -> String {
+/// Joins the names of repositories, as many as there is room for; empty if there is none.
+fn join_names(names: &[String]) -> String {
     let shown: Vec<String> =
         names.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
     match (shown.join(", "), names.len().saturating_sub(MAX_NAMED)) {
-        (shown, _) if shown.is_empty() => String::new(),
-        (shown, 0) => format!(" ({shown})"),
-        (shown, more) => format!(" ({shown} and {more} more)"),
+        (shown, 0) => shown,
+        (shown, more) => format!("{shown} and {more} more"),
     }
 }
 
 /// Writes the instructions. Their first line alone says what the server is for.
 fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
-    let repositories = name_repositories(names);
+    let repositories = match join_names(names) {
+        names if names.is_empty() => String::new(),
+        names => format!(" Indexed: {names}."),
+    };
     let state = away.map(|Unavailable { reason, hint }| {
         format!(
             "\nAt the moment the tool is not there, because Codex cannot be used: {reason}. Tell the user what \
              to do: {hint}. `codeinfo doctor` checks every part."
         )
     });
-    format!(
-        "Ask questions about the indexed repositories{repositories} in plain words: call \
-         codebase_question and get an answer that cites their code.\n{INSTRUCTIONS}{}",
-        state.unwrap_or_default()
-    )
+    format!("{FIRST_LINE}{repositories}\n{INSTRUCTIONS}{}", state.unwrap_or_default())
 }
 
 impl Endpoint for Questions {
@@ -172,7 +177,10 @@ impl Endpoint for Questions {
 
     fn list_tools(&self) -> BoxFuture<'_, Vec<Tool>> {
         async move {
-            let repositories = name_repositories(&self.repository_names().await);
+            let repositories = match join_names(&self.repository_names().await) {
+                names if names.is_empty() => String::new(),
+                names => format!(" ({names})"),
+            };
             let description = tool::describe(&repositories, self.max_bytes);
             let tools = self.about.tools.iter().cloned();
             tools.map(|tool| tool.with_listed_description(&description)).collect()

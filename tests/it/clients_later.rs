@@ -93,10 +93,7 @@ async fn a_client_that_connected_without_codex_gets_the_tool_when_codex_is_back_
     let instructions = legacy.says().await;
     let instructions = instructions.as_str().unwrap();
     let (first, _) = instructions.split_once('\n').unwrap();
-    assert!(
-        first.starts_with("Ask questions about the indexed repositories (boiler) in plain"),
-        "{first}"
-    );
+    assert!(first.ends_with(" with path:lines. Indexed: boiler."), "{first}");
     let last = instructions.lines().last().unwrap();
     for said in ["is not found: CODEX_BIN", "npm install -g @openai/codex", "`codeinfo doctor`"] {
         assert!(last.contains(said), "{last}");

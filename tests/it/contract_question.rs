@@ -168,7 +168,7 @@ async fn the_tool_is_listed_and_its_schema_is_what_validates() {
           {
             "name": "codebase_question",
             "title": "Ask about the codebase",
-            "description": "Answers a question about the indexed repositories (demo): how something works, where it is done, what uses it, why. Call it before you search or read many files yourself, and for questions across files or repositories; not to look up one known file or name, nor to change code. Ask one whole question in plain words. It takes one to three minutes and returns JSON of at most 16 KB, {conversationId, modelId, segments}: read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. `vector_summary` names the files that were looked at. For a follow-up pass the conversationId back.",
+            "description": "Answers a question about the indexed repositories (demo): finds the implementation of something, where it is defined, its usages, callers and references; explains architecture, how and why code works, what a change affects. Call it to explore or search code, instead of grep or before you read many files; not to look up one known file or name, nor to change code. Ask one whole question in plain words. It takes one to three minutes and returns JSON of at most 16 KB, {conversationId, modelId, segments}: read the last segment of type `answer`, which cites files and lines; its `checked` says which citations are confirmed, unconfirmed or wrong. `vector_summary` names the files that were looked at. For a follow-up pass the conversationId back.",
             "inputSchema": {
               "type": "object",
               "additionalProperties": false,

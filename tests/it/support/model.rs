@@ -59,6 +59,8 @@ pub(crate) enum Item {
     Scripts(String),
     /// A call of any function: namespace (may be blank), name, arguments.
     Calls(String, String, Value),
+    /// A look for deferred tools by this query.
+    FindsTools(String),
     /// A message.
     Says(String),
 }
@@ -293,6 +295,12 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
                 "call_id": format!("call_{response}_{index}"), "name": "exec", "input": script,
             });
             vec![added(&call), done(&call)]
+        }
+        Item::FindsTools(query) => {
+            let mut call = json!({ "type": "tool_search_call", "execution": "client" });
+            call["call_id"] = format!("call_{response}_{index}").into();
+            call["arguments"] = json!({ "query": query });
+            vec![done(&call)]
         }
         Item::Says(text) => {
             let id = format!("msg_{response}_{index}");
