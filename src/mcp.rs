@@ -38,7 +38,7 @@ impl Mcp {
         failures: Failures,
     ) -> Result<Self, SchemaError> {
         Ok(Self {
-            questions: Questions::new(chat, (http.max_result_bytes, failures), relays.clone())?,
+            questions: Questions::new(chat, http, relays.clone(), failures)?,
             bounds: mcp_http::bounds(http),
             relays,
         })
@@ -55,7 +55,7 @@ impl Mcp {
             (&Method::GET, "/" | "/mcp") => mcp_http::get(&questions, request, &self.bounds),
             (&Method::GET, mcp_http::PATH) => {
                 let parts = (&self.relays, &self.bounds);
-                mcp_http::relay(|place| Arc::new(questions.standing(place)), request, parts)
+                mcp_http::relay(|place| Arc::new(questions.serve_relay(place)), request, parts)
             }
             (_, mcp_http::PATH) => Err(net::HttpError::MethodNotAllowed { allow: "GET" }),
             (_, "/" | "/mcp") => Err(net::HttpError::MethodNotAllowed { allow: "POST" }),

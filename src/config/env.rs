@@ -146,6 +146,7 @@ fn http(raw: &Raw) -> Result<Http, ConfigError> {
         max_connections: positive("MAX_CONNECTIONS", raw.max_connections, 4096)?,
         max_batch: positive("MAX_BATCH", raw.max_batch, 64)?,
         max_result_bytes: positive("MCP_RESULT_BYTES", raw.mcp_result_bytes, 16_000)?,
+        lists_away: choice("MCP_LIST_AWAY", raw.mcp_list_away.as_ref(), Switch::Off)? == Switch::On,
         first_byte_timeout: Duration::from_secs(10),
         read_timeout: seconds("READ_TIMEOUT_SECS", raw.read_timeout_secs, 120)?,
         write_timeout: seconds("WRITE_TIMEOUT_SECS", raw.write_timeout_secs, 30)?,

@@ -13,6 +13,8 @@ pub struct Http {
     pub max_batch: usize,
     /// Most bytes of a result of `codebase_question`, except where the answer alone has more.
     pub max_result_bytes: usize,
+    /// Whether port 5011 lists `codebase_question` while Codex cannot be used.
+    pub lists_away: bool,
     /// How long a new connection may stay silent.
     pub first_byte_timeout: Duration,
     /// How long a client may take to send its headers or its body, or to begin a further request.

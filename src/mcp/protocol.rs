@@ -16,6 +16,7 @@ use super::{
 use crate::{
     chat::{Ask, Chat},
     codex::{Presence, Unavailable},
+    config::Http,
     domain::{FOLDER_META, Principal, plain_name},
     error::chain,
     mcp_http::{Place, Relays},
@@ -47,6 +48,8 @@ pub(super) struct Questions {
     about: Arc<About>,
     /// Most bytes of a result.
     max_bytes: usize,
+    /// Whether the tool is listed while Codex cannot be used.
+    lists_away: bool,
     failures: Failures,
     relays: Relays,
     /// Who asks, where the request says so.
@@ -60,9 +63,11 @@ pub(super) struct Questions {
 impl Questions {
     pub(super) fn new(
         chat: Chat,
-        (max_bytes, failures): (usize, Failures),
+        http: &Http,
         relays: Relays,
+        failures: Failures,
     ) -> Result<Self, SchemaError> {
+        let (max_bytes, lists_away) = (http.max_result_bytes, http.lists_away);
         let tools = vec![tool::codebase_question(max_bytes)?];
         let about = About {
             title: "CodeInfo".to_owned(),
@@ -72,7 +77,17 @@ impl Questions {
         };
         let (about, stopping) = (Arc::new(about), CancellationToken::new());
         let (principal, place) = (None, None);
-        Ok(Self { chat, about, max_bytes, failures, relays, principal, place, stopping })
+        Ok(Self {
+            chat,
+            about,
+            max_bytes,
+            lists_away,
+            failures,
+            relays,
+            principal,
+            place,
+            stopping,
+        })
     }
 
     /// Returns the endpoint as `principal` has it, until the server is `stopping`.
@@ -84,9 +99,10 @@ impl Questions {
         Self { principal, stopping, ..self.clone() }
     }
 
-    /// Returns the endpoint for a client that stands in a repository: results say what they miss of it.
-    pub(super) fn standing(self, place: Option<Arc<Place>>) -> Self {
-        Self { place, ..self }
+    /// Returns the endpoint for the client of a relay, which always lists the tool. Where the client stands in a
+    /// repository, results say what they miss of it.
+    pub(super) fn serve_relay(self, place: Option<Arc<Place>>) -> Self {
+        Self { place, lists_away: true, ..self }
     }
 
     /// Returns the names of what is indexed; none while the store cannot say.
@@ -158,8 +174,8 @@ fn introduced(names: &[String], away: Option<&Unavailable>) -> String {
     };
     let state = away.map(|Unavailable { reason, hint }| {
         format!(
-            "\nAt the moment the tool is not there, because Codex cannot be used: {reason}. Tell the user what \
-             to do: {hint}. `codeinfo doctor` checks every part."
+            "\nAt the moment codebase_question cannot answer, because Codex cannot be used: {reason}. Tell the \
+             user what to do: {hint}. `codeinfo doctor` checks every part."
         )
     });
     format!("{FIRST_LINE}{repositories}\n{INSTRUCTIONS}{}", state.unwrap_or_default())
@@ -191,6 +207,10 @@ impl Endpoint for Questions {
     fn changes(&self) -> Option<BoxStream<'static, ()>> {
         let stopped = self.stopping.clone().cancelled_owned();
         Some(self.chat.changes().take_until(stopped).boxed())
+    }
+
+    fn gate_list(&self) -> BoxFuture<'_, Result<(), Error>> {
+        if self.lists_away { future::ready(Ok(())).boxed() } else { self.gate() }
     }
 
     /// Asks what is known of Codex, and checks again only while it is not known to be usable.

@@ -42,6 +42,10 @@ impl Endpoint for Placed {
         self.inner.gate()
     }
 
+    fn gate_list(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.inner.gate_list()
+    }
+
     fn call<'a>(
         &'a self,
         tool: &'a Tool,

@@ -42,10 +42,14 @@ const QUERIES: [&str; 16] = [
     "why does the code do this",
 ];
 
-/// Returns the requests of `codex exec` whose model is `model_name`, with the question server as its only other
-/// tools.
-async fn run_codex(folder: &Path, model: &Model, server: &str, model_name: &str) -> Vec<Value> {
-    let entry = format!("[mcp_servers.codeinfo]\n{server}\nrequired = true\n");
+/// Returns the requests of `codex exec` whose model is `model_name`, and to which `entry` names the server.
+pub(crate) async fn run_codex(
+    folder: &Path,
+    model: &Model,
+    entry: &str,
+    model_name: &str,
+) -> Vec<Value> {
+    let entry = format!("[mcp_servers.codeinfo]\n{entry}\n");
     let home = codex::home(folder, &model.url, &entry);
     let before = model.requests().len();
     let run = Command::new(codex::binary())

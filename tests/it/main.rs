@@ -16,6 +16,7 @@ mod cite_kinds;
 mod clients;
 mod clients_later;
 mod codex;
+mod codex_away;
 mod codex_client;
 mod command_line;
 mod confinement;

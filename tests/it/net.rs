@@ -98,6 +98,7 @@ impl Server {
             max_connections: 64,
             max_batch: 4,
             max_result_bytes: 16_000,
+            lists_away: false,
             first_byte_timeout: TIMEOUT,
             read_timeout: TIMEOUT,
             write_timeout: TIMEOUT,

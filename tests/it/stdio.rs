@@ -382,7 +382,7 @@ async fn a_client_hears_that_codex_is_back_also_from_the_server_after_the_next()
     let mut relay = Relay::start(&data, world.folder.path(), &environment, &[]);
     relay.send(1, "initialize", json!({ "protocolVersion": "2025-06-18" })).await;
     assert_eq!(relay.answer(1).await["result"]["capabilities"]["tools"]["listChanged"], true);
-    relay.send(2, "tools/list", json!({})).await;
+    relay.call(2, "codebase_question", json!({ "question": "What is there?" })).await;
     assert_eq!(relay.answer(2).await["error"]["code"], -32001);
     signal("KILL", server(&data).pid).await;
     until("it stays", || holder(&data).unwrap().is_none()).await;

@@ -69,8 +69,14 @@ pub trait Endpoint: Send + Sync + 'static {
         None
     }
 
-    /// Refuses to list and call tools while they cannot work. Asked before arguments are read.
+    /// Refuses to call tools while they cannot work. Asked before arguments are read.
     fn gate(&self) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Refuses to list tools while they cannot work. An endpoint may list them all the same: some clients never
+    /// ask again for a list that was refused.
+    fn gate_list(&self) -> BoxFuture<'_, Result<(), Error>> {
+        self.gate()
+    }
 
     /// Calls the tool named `tool`, one of [`About::tools`], with arguments not yet validated, and what
     /// the client says beside them in `_meta`.

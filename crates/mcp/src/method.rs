@@ -24,7 +24,7 @@ pub(super) enum Answer {
 pub(super) async fn answer(endpoint: &dyn Endpoint, era: Era, request: Request) -> Answer {
     match (era, request.method.as_str()) {
         (_, "tools/call") => call(endpoint, era, request.params).await,
-        (_, "tools/list") => match endpoint.gate().await {
+        (_, "tools/list") => match endpoint.gate_list().await {
             Ok(()) => Answer::Now(tools(endpoint, era, &request.params).await),
             Err(error) => Answer::Now(Err(error)),
         },

@@ -76,6 +76,7 @@ settings! {
     max_connections: Option<usize> = "4096",
     max_batch: Option<usize> = "64",
     mcp_result_bytes: Option<usize> = "16000",
+    mcp_list_away: Option<String> = "false",
     read_timeout_secs: Option<u64> = "120",
     write_timeout_secs: Option<u64> = "30",
     keep_alive_ms: Option<u64> = "10000",
