@@ -27,19 +27,41 @@ fn note(form: &tool::Form, code: Code, message: &str) {
     }
 }
 
-/// Notes that Codex cannot be used.
-pub(super) fn note_away(failures: &Failures, why: &Unavailable) {
-    let message = format!("{}; {}", why.reason, why.hint);
-    failures.note(MCP, (Code::LlmUnavailable.as_str(), &message), None);
+/// How the message of an error says that Codex cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wording {
+    /// By the one word that callers of port 5011 wait for.
+    Code,
+    /// With reason and hint: few clients show a model the `data` of an error.
+    Explained,
 }
 
-/// Says that Codex cannot be used, in the words that callers wait for.
-pub(super) fn unavailable(why: &Unavailable, conversation: Option<ConversationId>) -> Error {
+/// Says why Codex cannot be used, and what to do.
+fn explain_absence(why: &Unavailable) -> String {
+    format!("{}; {}", why.reason, why.hint)
+}
+
+/// Notes that Codex cannot be used.
+pub(super) fn note_away(failures: &Failures, why: &Unavailable) {
+    failures.note(MCP, (Code::LlmUnavailable.as_str(), &explain_absence(why)), None);
+}
+
+/// Returns the error that says that Codex cannot be used.
+pub(super) fn unavailable(
+    why: &Unavailable,
+    conversation: Option<ConversationId>,
+    wording: Wording,
+) -> Error {
     let mut data = json!({ "reason": why.reason, "hint": why.hint });
     if let (Some(id), Some(members)) = (conversation, data.as_object_mut()) {
         members.insert("conversationId".to_owned(), json!(id));
     }
-    Error::new(-32001, Code::LlmUnavailable.as_str()).with(data)
+    let code = Code::LlmUnavailable.as_str();
+    let message = match wording {
+        Wording::Code => code.to_owned(),
+        Wording::Explained => format!("{code}: {}", explain_absence(why)),
+    };
+    Error::new(-32001, message).with(data)
 }
 
 /// Returns the end of a call whose turn ran.
@@ -53,7 +75,8 @@ pub(super) fn ended(
             warn!(reason = %message, "codex was lost in a turn");
             let why = Unavailable { reason: message.clone(), hint: hint.clone() };
             note_away(&form.failures, &why);
-            return Err(CallError::Error(unavailable(&why, Some(outcome.conversation))));
+            let error = unavailable(&why, Some(outcome.conversation), form.wording);
+            return Err(CallError::Error(error));
         }
         Some(Failure { code: Code::Internal, message, .. }) => {
             error!(error = %message, "turn failed");
@@ -83,7 +106,7 @@ pub(super) fn refused(
     if let ChatError::Unavailable(why, conversation) = failure {
         warn!(reason = %why.reason, "codex is unavailable");
         note_away(&form.failures, why);
-        return Err(CallError::Error(unavailable(why, *conversation)));
+        return Err(CallError::Error(unavailable(why, *conversation, form.wording)));
     }
     match failure.code() {
         Code::ConversationNotFound | Code::RepoNotFound | Code::ValidationFailed => {

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{
-    error, progress,
+    error::{self, Wording},
+    progress,
     tool::{self, Form, Wanted},
 };
 use crate::{
@@ -39,7 +40,7 @@ const _: () = assert!(FIRST_LINE.len() <= 180);
 /// What follows the first line.
 const INSTRUCTIONS: &str = "\
 An answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. \
-For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; its data says why and what to do.";
+For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.";
 
 /// The endpoint with `codebase_question`. Clones share all but who asks.
 #[derive(Clone)]
@@ -50,6 +51,8 @@ pub(super) struct Questions {
     max_bytes: usize,
     /// Whether the tool is listed while Codex cannot be used.
     lists_away: bool,
+    /// How a client is told that Codex cannot be used.
+    wording: Wording,
     failures: Failures,
     relays: Relays,
     /// Who asks, where the request says so.
@@ -82,6 +85,7 @@ impl Questions {
             about,
             max_bytes,
             lists_away,
+            wording: Wording::Code,
             failures,
             relays,
             principal,
@@ -99,10 +103,10 @@ impl Questions {
         Self { principal, stopping, ..self.clone() }
     }
 
-    /// Returns the endpoint for the client of a relay, which always lists the tool. Where the client stands in a
-    /// repository, results say what they miss of it.
+    /// Returns the endpoint for the client of a relay, which always lists the tool and explains errors. Where the
+    /// client stands in a repository, results say what they miss of it.
     pub(super) fn serve_relay(self, place: Option<Arc<Place>>) -> Self {
-        Self { place, lists_away: true, ..self }
+        Self { place, lists_away: true, wording: Wording::Explained, ..self }
     }
 
     /// Returns the names of what is indexed; none while the store cannot say.
@@ -143,7 +147,9 @@ impl Questions {
                 let named = folder.map(|folder| Arc::new(self.relays.place(folder)));
                 let place = named.or_else(|| self.place.clone());
                 let failures = self.failures.clone();
-                let form = Form { segments, max_bytes: self.max_bytes, place, failures };
+                let (max_bytes, wording) = (self.max_bytes, self.wording);
+                let is_follow_up = ask.conversation.is_some();
+                let form = Form { segments, max_bytes, place, is_follow_up, wording, failures };
                 Ok((Ask { repository, toolkits, principal, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {
@@ -220,7 +226,7 @@ impl Endpoint for Questions {
                 Presence::Available { .. } => Ok(()),
                 Presence::Unavailable(why) => {
                     error::note_away(&self.failures, &why);
-                    Err(error::unavailable(&why, None))
+                    Err(error::unavailable(&why, None, self.wording))
                 }
             }
         }

@@ -6,7 +6,10 @@ use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::result::{self, Failed, Head};
+use super::{
+    error::Wording,
+    result::{self, Failed, Head},
+};
 use crate::{
     chat::{Failure, Outcome},
     domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
@@ -112,17 +115,17 @@ pub(super) struct Form {
     pub(super) segments: Wanted,
     pub(super) max_bytes: usize,
     pub(super) place: Option<Arc<Place>>,
+    /// Whether the conversation was told before what its results miss.
+    pub(super) is_follow_up: bool,
+    pub(super) wording: Wording,
     /// Where what goes wrong is noted.
     pub(super) failures: Failures,
 }
 
 impl Form {
-    /// Says what a result misses, if it misses something.
+    /// Says what a result misses, if it misses something: once a conversation.
     pub(super) async fn notice(&self) -> Option<String> {
-        match &self.place {
-            Some(place) => place.notice().await,
-            None => None,
-        }
+        self.place.as_ref().filter(|_| !self.is_follow_up)?.notice().await
     }
 }
 

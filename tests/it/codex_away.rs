@@ -61,7 +61,9 @@ async fn a_session_of_codex_over_stdio_has_the_tool_when_codex_is_back() {
         format!("command = {program:?}\nargs = [\"stdio\"]\nenv = {{ {} }}", pairs.join(", "));
     let requests = run_codex(folder.path(), &model, &entry, "gpt-5.5").await;
     let last = requests.last().unwrap()["input"].to_string();
-    for told in ["CODE_INFO_LLM_UNAVAILABLE", "CODEX_BIN does not name a program", "In valve.rs."] {
+    let explained = "CODE_INFO_LLM_UNAVAILABLE: the Codex command line is not found: CODEX_BIN does not name a \
+                     program; install it with `npm install -g @openai/codex`";
+    for told in [explained, "In valve.rs."] {
         assert!(last.contains(told), "{told}: {last}");
     }
 }

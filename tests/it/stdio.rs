@@ -182,7 +182,8 @@ async fn the_repository_around_a_relay_is_indexed_where_that_is_wanted() {
 #[tokio::test]
 async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
     let thinking = thinks(&"I look for it. ".repeat(300));
-    let world = World::replay([Reply::Items(vec![thinking, says("Nothing.")])]).await;
+    let again = Reply::Items(vec![says("Nothing at all.")]);
+    let world = World::replay([Reply::Items(vec![thinking, says("Nothing.")]), again]).await;
     let (data, repository) = (world.indexed().await, repository());
     let bound = vec![("MCP_RESULT_BYTES".to_owned(), "2000".to_owned())];
     let environment = [world.environment(), bound].concat();
@@ -200,6 +201,13 @@ async fn a_question_goes_through_a_relay_and_says_what_it_misses() {
     assert_eq!(answer["segments"][1]["text"], "Nothing.", "{answer:#}");
     let notice = answer["notice"].as_str().unwrap();
     assert!(notice.contains("is not indexed"), "{notice}");
+    let follow_up = json!({ "question": "Sure?", "conversationId": answer["conversationId"] });
+    relay.call(2, "codebase_question", follow_up).await;
+    let answer = result(&relay.answer(2).await);
+    assert_eq!(
+        (&answer["notice"], &answer["segments"][0]["text"]),
+        (&Value::Null, &json!("Nothing at all."))
+    );
 }
 
 #[tokio::test]
