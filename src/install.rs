@@ -4,7 +4,9 @@
 
 mod args;
 mod change;
+mod choices;
 mod clients;
+mod content;
 mod edit;
 mod entry;
 mod error;
@@ -15,7 +17,10 @@ mod places;
 mod record;
 mod talk;
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 pub use args::{Install, Uninstall};
 pub use clients::Client;
@@ -23,8 +28,10 @@ pub use error::InstallError;
 pub use places::{Places, Platform, program};
 
 use self::{
-    change::{Change, Edit, Plan},
+    change::{Change, Plan},
+    choices::InstallChoices,
     clients::{CLIENTS, Connection},
+    content::FileContent,
     entry::Entry,
     talk::say,
 };
@@ -36,39 +43,33 @@ struct Installer<'a> {
     config: &'a Config,
     places: Places<'a>,
     exe: PathBuf,
-    /// Whether repositories are indexed when a client starts in them.
-    auto_index: bool,
+    choices: InstallChoices,
+}
+
+/// A file of a client and what of ours belongs into it.
+struct ClientFile {
+    path: PathBuf,
+    content: FileContent,
+    is_wanted: bool,
 }
 
 /// Sets up the clients that are asked for.
 pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), InstallError> {
     let places = places(config)?;
-    let mut installer = Installer { asked, config, places, exe, auto_index: asked.auto_index };
-    let clients = installer.clients()?;
+    let clients = find_clients(asked, &places, &config.codex.path)?;
+    let choices = InstallChoices::ask(asked, &clients)?;
+    let installer = Installer { asked, config, places, exe, choices };
     if asked.print_config {
         return installer.print(&clients);
-    }
-    let question = "Index repositories that are not indexed yet when a client is started in them?";
-    if !(clients.is_empty() || asked.yes || asked.http || asked.auto_index) {
-        installer.auto_index = talk::ask(question)?.unwrap_or(false);
     }
     let mut plan = Plan::default();
     let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
     for client in clients {
-        let path = client.file(&installer.places);
-        match installer.planned(client, &path) {
-            Ok(Some(change)) => plan.add(change)?,
-            Ok(None) => {}
-            Err(error) => {
-                plan.fail(client.name, &error)?;
-                installer.paste(client, &path)?;
-            }
-        }
+        installer.plan_client(client, &mut plan)?;
     }
     if asked.instructions {
         plan_instructions(&mut plan, |name, path| {
-            let edits = (&instructions::with as Edit<'_>, &instructions::without as Edit<'_>);
-            Change::planned(name, path, config, edits)
+            Change::planned(name, path, config, &FileContent::Instructions)
         })?;
     }
     plan.carry_out(asked.yes)?;
@@ -96,10 +97,8 @@ pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError>
     let clients = if all { CLIENTS.iter().collect() } else { asked.clients.clone() };
     for client in &clients {
         let mut is_set_up = false;
-        for path in (client.files)(&places) {
-            let form = (client.syntax, client.section);
-            let without = |text: &str| edit::without(form, text);
-            match Change::undone(client.name, &path, config, &without) {
+        for ClientFile { path, content, .. } in written_files(client, &places) {
+            match Change::undone(client.name, &path, config, &content) {
                 Ok(Some(change)) => {
                     is_set_up = true;
                     plan.add(change)?;
@@ -119,7 +118,7 @@ pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError>
     }
     if asked.instructions {
         plan_instructions(&mut plan, |name, path| {
-            Change::undone_or_none(name, path, config, &instructions::without)
+            Change::undone_or_none(name, path, config, &FileContent::Instructions)
         })?;
     }
     if all && plan.is_empty() {
@@ -147,41 +146,103 @@ fn plan_instructions(
     Ok(())
 }
 
-impl Installer<'_> {
-    /// The clients that are named, or else those that are found.
-    fn clients(&self) -> Result<Vec<&'static Client>, InstallError> {
-        let Install { clients, all, instructions, print_config, .. } = self.asked;
-        if !clients.is_empty() {
-            return Ok(clients.clone());
-        }
-        if *all || *print_config {
-            return Ok(CLIENTS.iter().collect());
-        }
-        if *instructions {
-            return Ok(Vec::new());
-        }
-        let path = &self.config.codex.path;
-        let found: Vec<_> =
-            CLIENTS.iter().filter(|client| client.is_found(&self.places, path)).collect();
-        if found.is_empty() {
-            let looked: Vec<_> = CLIENTS
-                .iter()
-                .map(|client| format!("  {}: {}", client.name, client.looked_for(&self.places)))
-                .collect();
-            return Err(InstallError::NoClient(looked.join("\n")));
-        }
-        Ok(found)
+/// Returns the clients that are named, or else those that are found.
+fn find_clients(
+    asked: &Install,
+    places: &Places<'_>,
+    path: &OsStr,
+) -> Result<Vec<&'static Client>, InstallError> {
+    if !asked.clients.is_empty() {
+        return Ok(asked.clients.clone());
+    }
+    if asked.all || asked.print_config {
+        return Ok(CLIENTS.iter().collect());
+    }
+    if asked.instructions {
+        return Ok(Vec::new());
+    }
+    let found: Vec<_> = CLIENTS.iter().filter(|client| client.is_found(places, path)).collect();
+    if found.is_empty() {
+        let looked: Vec<_> = CLIENTS
+            .iter()
+            .map(|client| format!("  {}: {}", client.name, client.looked_for(places)))
+            .collect();
+        return Err(InstallError::NoClient(looked.join("\n")));
+    }
+    Ok(found)
+}
+
+/// Returns the files in which an `install` may have left something.
+fn written_files(client: &Client, places: &Places<'_>) -> Vec<ClientFile> {
+    let servers = (client.files)(places).into_iter();
+    let servers = servers.map(|path| ClientFile::server(client, path, Entry::new(), false));
+    servers.chain(ClientFile::further(client, places, true)).collect()
+}
+
+impl ClientFile {
+    fn server(client: &Client, path: PathBuf, entry: Entry, revokes_trust: bool) -> Self {
+        let Client { syntax, section, .. } = *client;
+        let content = FileContent::Server { syntax, section, entry, revokes_trust };
+        Self { path, content, is_wanted: true }
     }
 
-    fn planned(&self, client: &Client, path: &Path) -> Result<Option<Change>, InstallError> {
-        let form = (client.syntax, client.section);
-        let text = file::read(path)?.text.unwrap_or_default();
+    /// Returns the files beside that of the server.
+    fn further(client: &Client, places: &Places<'_>, permissions: bool) -> Vec<Self> {
+        let permission = client.settings_file(places).map(|path| Self {
+            path,
+            content: FileContent::Permission,
+            is_wanted: permissions,
+        });
+        permission.into_iter().collect()
+    }
+
+    fn paste(&self) -> Result<(), InstallError> {
+        let refused = |refusal| InstallError::refused(&self.path, &refusal);
+        let whole = self.content.add_to("", None).map_err(refused)?;
+        say(&format!("paste into {}:\n\n{whole}", self.path.display()))
+    }
+}
+
+impl Installer<'_> {
+    fn plan_client(&self, client: &Client, plan: &mut Plan) -> Result<(), InstallError> {
+        let files = match self.files(client) {
+            Ok(files) => files,
+            Err(error) => return plan.fail(client.name, &error),
+        };
+        for file in files {
+            let ClientFile { path, content, is_wanted } = &file;
+            let change = if *is_wanted { Change::planned } else { Change::undone };
+            match change(client.name, path, self.config, content) {
+                Ok(Some(change)) => plan.add(change)?,
+                Ok(None) => {}
+                Err(error) => {
+                    plan.fail(client.name, &error)?;
+                    if *is_wanted {
+                        file.paste()?;
+                    }
+                    // Without the server the rest is of no use.
+                    if matches!(content, FileContent::Server { .. }) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the files of a client, that of the server first.
+    fn files(&self, client: &Client) -> Result<Vec<ClientFile>, InstallError> {
+        let permissions = self.choices.permissions;
+        let path = client.file(&self.places);
+        // What cannot be read is refused when the change is planned.
+        let text = file::read(&path).ok().and_then(|found| found.text).unwrap_or_default();
         // Who agreed once is not asked for it with every update.
-        let agreed = edit::args(form, &text).iter().any(|arg| arg == AUTO_INDEX);
-        let entry = self.entry(client, agreed)?;
-        let with = |text: &str| edit::with(form, text, &entry);
-        let without = |text: &str| edit::without(form, text);
-        Change::planned(client.name, path, self.config, (&with, &without))
+        let agreed = edit::args((client.syntax, client.section), &text);
+        let entry = self.entry(client, agreed.iter().any(|arg| arg == AUTO_INDEX))?;
+        let revokes_trust = client.has_trust() && !permissions;
+        let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
+        files.extend(ClientFile::further(client, &self.places, permissions));
+        Ok(files)
     }
 
     fn entry(&self, client: &Client, agreed: bool) -> Result<Entry, InstallError> {
@@ -194,13 +255,13 @@ impl Installer<'_> {
             let command = launch.command.to_str();
             let command =
                 command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();
-            let auto_index = self.auto_index || agreed;
+            let auto_index = self.choices.auto_index || agreed;
             let own = ["stdio"].into_iter().chain(auto_index.then_some(AUTO_INDEX));
             let args = launch.before.into_iter().chain(own.map(str::to_owned)).collect();
             Connection::Program { command, args }
         };
         let path = client.file(&self.places);
-        client.entry(connection).ok_or_else(|| {
+        client.entry(connection, self.choices.permissions).ok_or_else(|| {
             InstallError::unfit(path, "takes programs only, no URLs: leave `--http` out for it")
         })
     }
@@ -209,20 +270,16 @@ impl Installer<'_> {
     fn print(&self, clients: &[&'static Client]) -> Result<(), InstallError> {
         for client in clients {
             say(&format!("{}:", client.name))?;
-            self.paste(client, &client.file(&self.places))?;
-        }
-        Ok(())
-    }
-
-    fn paste(&self, client: &Client, path: &Path) -> Result<(), InstallError> {
-        match self.entry(client, false) {
-            Err(error) => say(&format!("  {error}\n")),
-            Ok(entry) => {
-                let whole = edit::with((client.syntax, client.section), "", &entry)
-                    .map_err(|refusal| InstallError::refused(path, &refusal))?;
-                say(&format!("paste into {}:\n\n{whole}", path.display()))
+            match self.files(client) {
+                Err(error) => say(&format!("  {error}\n"))?,
+                Ok(files) => {
+                    for file in files.iter().filter(|file| file.is_wanted) {
+                        file.paste()?;
+                    }
+                }
             }
         }
+        Ok(())
     }
 }
 

@@ -30,6 +30,12 @@ pub struct Install {
     /// Index repositories that are not indexed yet when a client starts in them
     #[arg(long)]
     pub auto_index: bool,
+    /// Let clients call the tool without asking you each time [default: asked; with --yes they may]
+    #[arg(long, conflicts_with = "no_permissions")]
+    pub permissions: bool,
+    /// Have clients ask before each call of the tool, and take back what was permitted
+    #[arg(long)]
+    pub no_permissions: bool,
     /// Add lines to AGENTS.md, CLAUDE.md and GEMINI.md of this repository that say when to ask CodeInfo;
     /// without CLIENT or --all nothing else is done
     #[arg(long)]

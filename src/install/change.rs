@@ -3,16 +3,13 @@
 use std::path::Path;
 
 use super::{
-    edit::Refusal,
+    content::FileContent,
     error::InstallError,
     file::{self, Found},
     record::{Before, Place},
     talk::{ask, say, show},
 };
 use crate::{config::Config, error::chain};
-
-/// What becomes of the text of a file.
-pub(super) type Edit<'a> = &'a dyn Fn(&str) -> Result<String, Refusal>;
 
 /// A change that is to be made.
 #[derive(Debug)]
@@ -32,48 +29,53 @@ enum To {
 }
 
 impl Change {
-    /// Plans to write a file as `with` has it; `None` where that changes nothing. `without` takes out what an
-    /// earlier command put in.
+    /// Plans to put `content` into a file; `None` where that changes nothing.
     pub(super) fn planned(
         name: &str,
         path: &Path,
         config: &Config,
-        (with, without): (Edit<'_>, Edit<'_>),
+        content: &FileContent,
     ) -> Result<Option<Self>, InstallError> {
         let found = file::read(path)?;
         let refused = |refusal| InstallError::refused(path, &refusal);
         let old = found.text.as_deref().unwrap_or_default();
-        let text = with(old).map_err(refused)?;
+        let place = Place::new(&config.data_dir, &found.path);
+        let record = place.load();
+        let original = record.as_ref().and_then(|record| place.original(record));
+        let text = content.add_to(old, original.as_ref()).map_err(refused)?;
         if found.text.as_ref() == Some(&text) {
             say(&format!("{name}: already set up in {}", path.display()))?;
             return Ok(None);
         }
-        let place = Place::new(&config.data_dir, &found.path);
-        let record = place.load();
         let before = match (record.as_ref().and_then(|record| place.before(record, old)), record) {
             (Some(before), _) => before,
             (None, _) if found.text.is_none() => Before::Nothing,
             // It changed since: what is there of ours is not to come back.
-            (None, Some(_)) => Before::Text(without(old).map_err(refused)?),
+            (None, Some(_)) => {
+                Before::Text(content.remove_from(old, original.as_ref()).map_err(refused)?)
+            }
             (None, None) => Before::Text(old.to_owned()),
         };
         Ok(Some(Self { name: name.to_owned(), found, place, to: To::Set { text, before } }))
     }
 
-    /// Plans to put back what was there before, or else to take out our part as `without` does; `None` where
-    /// there is none.
+    /// Plans to put back what was there before, or else to take `content` out; `None` where there is none.
     pub(super) fn undone(
         name: &str,
         path: &Path,
         config: &Config,
-        without: Edit<'_>,
+        content: &FileContent,
     ) -> Result<Option<Self>, InstallError> {
         let found = file::read(path)?;
         let Some(now) = &found.text else { return Ok(None) };
         let place = Place::new(&config.data_dir, &found.path);
-        let kept = place.load().and_then(|record| place.before(&record, now));
+        let record = place.load();
+        let kept = record.as_ref().and_then(|record| place.before(record, now));
         let refused = |refusal| InstallError::refused(path, &refusal);
-        let our_part = || without(now).map(Before::Text).map_err(refused);
+        let our_part = || {
+            let original = record.as_ref().and_then(|record| place.original(record));
+            content.remove_from(now, original.as_ref()).map(Before::Text).map_err(refused)
+        };
         let before = kept.map_or_else(our_part, Ok)?;
         if before == Before::Text(now.clone()) {
             return Ok(None);
@@ -91,9 +93,9 @@ impl Change {
         name: &str,
         path: &Path,
         config: &Config,
-        without: Edit<'_>,
+        content: &FileContent,
     ) -> Result<Option<Self>, InstallError> {
-        let change = Self::undone(name, path, config, without)?;
+        let change = Self::undone(name, path, config, content)?;
         if change.is_none() {
             say(&format!("{name}: not set up"))?;
         }
@@ -175,7 +177,7 @@ impl Plan {
     /// Makes all changes after a yes.
     pub(super) fn carry_out(mut self, is_agreed: bool) -> Result<(), InstallError> {
         if !self.changes.is_empty() && !is_agreed {
-            match ask("Write this?")? {
+            match ask("Write this?", false)? {
                 None => return Err(InstallError::Unasked),
                 Some(false) => return Err(InstallError::Declined),
                 Some(true) => {}

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     entry::{
-        Entry, Syntax,
+        Entry, Syntax, TRUST,
         Value::{self, List, Number, Text, Yes},
     },
     places::{Places, Platform, program},
@@ -47,12 +47,16 @@ pub(super) enum StartedFrom {
 enum Form {
     /// `tool_timeout_sec`, in seconds.
     Codex,
+    /// As `Typed`, with `alwaysLoad`.
+    Claude,
     /// `type` is stated.
     Typed,
     /// `url` is all there is.
     Plain,
     /// `httpUrl`, and `timeout` in milliseconds.
     Gemini,
+    /// As `Gemini`, with `alwaysLoadTools`.
+    Qwen,
     /// One list for the program and its arguments; `timeout` in milliseconds.
     OpenCode,
     /// `serverUrl`.
@@ -88,7 +92,7 @@ pub(super) static CLIENTS: [Client; 10] = [
         syntax: Syntax::Json,
         section: "mcpServers",
         started_from: StartedFrom::Terminal,
-        form: Form::Typed,
+        form: Form::Claude,
         files: |places| vec![places.named("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
         signs: |places| {
             let folder = places.named("CLAUDE_CONFIG_DIR", ".claude");
@@ -182,7 +186,7 @@ pub(super) static CLIENTS: [Client; 10] = [
         syntax: Syntax::Json,
         section: "mcpServers",
         started_from: StartedFrom::Terminal,
-        form: Form::Gemini,
+        form: Form::Qwen,
         files: |places| vec![places.named("QWEN_HOME", ".qwen").join("settings.json")],
         signs: |places| vec![places.named("QWEN_HOME", ".qwen")],
         programs: &["qwen"],
@@ -217,12 +221,38 @@ impl Client {
         files.iter().find(is_there).or(files.first()).cloned().unwrap_or_default()
     }
 
+    /// Whether the client asks a person before each call unless it is told not to.
+    pub(super) fn asks_before_calls(&self) -> bool {
+        matches!(self.form, Form::Claude) || self.has_trust()
+    }
+
+    /// The file of Claude Code's permissions.
+    pub(super) fn settings_file(&self, places: &Places<'_>) -> Option<PathBuf> {
+        let folder = places.named("CLAUDE_CONFIG_DIR", ".claude");
+        matches!(self.form, Form::Claude).then(|| folder.join("settings.json"))
+    }
+
+    /// Whether the entry of a server says that its tools are called without a prompt.
+    pub(super) fn has_trust(&self) -> bool {
+        matches!(self.form, Form::Gemini | Form::Qwen)
+    }
+
     /// Returns the entry for a connection, or `None` where the client knows no such connections.
-    pub(super) fn entry(&self, connection: Connection) -> Option<Entry> {
-        match connection {
-            Connection::Program { command, args } => Some(self.local(command, args)),
-            Connection::Url(url) => self.remote(Text(url)),
+    pub(super) fn entry(&self, connection: Connection, is_trusted: bool) -> Option<Entry> {
+        let mut entry = match connection {
+            Connection::Program { command, args } => self.local(command, args),
+            Connection::Url(url) => self.remote(Text(url))?,
+        };
+        // They load tools when a model looks for them, which it seldom does.
+        match self.form {
+            Form::Claude => entry.push(("alwaysLoad", Yes)),
+            Form::Qwen => entry.push(("alwaysLoadTools", Yes)),
+            _ => {}
         }
+        if is_trusted && self.has_trust() {
+            entry.push((TRUST, Yes));
+        }
+        Some(entry)
     }
 
     fn local(&self, command: String, args: Vec<String>) -> Entry {
@@ -235,8 +265,8 @@ impl Client {
         let mut entry = vec![("command", Text(command)), ("args", List(args))];
         match self.form {
             Form::Codex => entry.push(("tool_timeout_sec", Number(WAIT_SECS))),
-            Form::Typed => entry.insert(0, kind("stdio")),
-            Form::Gemini => entry.push(("timeout", Number(WAIT_MS))),
+            Form::Claude | Form::Typed => entry.insert(0, kind("stdio")),
+            Form::Gemini | Form::Qwen => entry.push(("timeout", Number(WAIT_MS))),
             Form::Zed => entry.push(("timeout", Number(WAIT_SECS))),
             Form::Plain | Form::OpenCode | Form::Windsurf | Form::Local => {}
         }
@@ -247,9 +277,9 @@ impl Client {
         let kind = |name: &str| ("type", Text(name.to_owned()));
         Some(match self.form {
             Form::Codex => vec![("url", url), ("tool_timeout_sec", Number(WAIT_SECS))],
-            Form::Typed => vec![kind("http"), ("url", url)],
+            Form::Claude | Form::Typed => vec![kind("http"), ("url", url)],
             Form::Plain => vec![("url", url)],
-            Form::Gemini => vec![("httpUrl", url), ("timeout", Number(WAIT_MS))],
+            Form::Gemini | Form::Qwen => vec![("httpUrl", url), ("timeout", Number(WAIT_MS))],
             Form::OpenCode => {
                 let wait = ("timeout", Number(WAIT_MS));
                 vec![kind("remote"), ("url", url), ("enabled", Yes), wait]

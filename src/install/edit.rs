@@ -3,6 +3,7 @@
 mod json;
 mod tables;
 
+pub(super) use self::json::lists::ListElement;
 use super::entry::{Entry, Syntax};
 
 /// The name of the entry.
@@ -49,6 +50,26 @@ pub(super) fn args((syntax, section): (Syntax, &str), text: &str) -> Vec<String>
         Syntax::Json => json::args(text, section),
         Syntax::Toml => tables::args(text, section),
     }
+}
+
+/// Returns `text` with `element` in its list.
+pub(super) fn with_element(text: &str, element: &ListElement) -> Result<String, Refusal> {
+    changed(text, |text| element.add_to(text))
+}
+
+/// Returns `text` without `element`.
+pub(super) fn without_element(text: &str, element: &ListElement) -> Result<String, Refusal> {
+    changed(text, |text| element.remove_from(text))
+}
+
+/// Whether the server in `section` of a JSON file has member `name`.
+pub(super) fn has_member(section: &str, text: &str, name: &str) -> bool {
+    json::value(text.trim_start_matches(BYTE_ORDER_MARK), section, name).is_some()
+}
+
+/// Returns a JSON text with no member `name` of the server in `section`.
+pub(super) fn without_member(section: &str, text: &str, name: &str) -> Result<String, Refusal> {
+    changed(text, |text| json::without_member(text, section, name))
 }
 
 fn changed(

@@ -20,5 +20,8 @@ pub(super) enum Value {
 /// The members of a server in their order.
 pub(super) type Entry = Vec<(&'static str, Value)>;
 
+/// The member by which Gemini CLI and Qwen Code call the tools of a server without a prompt.
+pub(super) const TRUST: &str = "trust";
+
 /// Members that say how a server is reached: those that an entry lacks do not stay from an older one.
 pub(super) const TRANSPORT: [&str; 6] = ["type", "command", "args", "url", "httpUrl", "serverUrl"];

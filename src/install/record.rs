@@ -39,6 +39,15 @@ pub(super) enum Before {
     Nothing,
 }
 
+impl Before {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Text(text) => text,
+            Self::Nothing => "",
+        }
+    }
+}
+
 /// The record of one file, there or not.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -72,9 +81,11 @@ impl Place {
 
     /// Returns what was in a file that is still as it was left.
     pub(super) fn before(&self, record: &Record, now: &str) -> Option<Before> {
-        if !record.after.contains(&digest(now)) {
-            return None;
-        }
+        record.after.contains(&digest(now)).then(|| self.original(record))?
+    }
+
+    /// Returns what was in a file before the first change, whatever it holds now.
+    pub(super) fn original(&self, record: &Record) -> Option<Before> {
         let Some(wanted) = &record.before else { return Some(Before::Nothing) };
         let bytes = atomic::read(&self.backup(), Readers::Owner).ok()??;
         let text = String::from_utf8(bytes).ok()?;

@@ -18,19 +18,23 @@ pub(super) fn say(line: &str) -> Result<(), InstallError> {
     Ok(writeln!(io::stdout().lock(), "{}", harmless(line))?)
 }
 
-/// Asks on the terminal; anything but yes is no. `None` where there is no terminal.
-pub(super) fn ask(question: &str) -> Result<Option<bool>, InstallError> {
+/// Asks on the terminal; an empty answer is `default`, and anything else but yes is no. `None` where there is
+/// no terminal.
+pub(super) fn ask(question: &str, default: bool) -> Result<Option<bool>, InstallError> {
     let input = io::stdin();
     if !input.is_terminal() {
         return Ok(None);
     }
     let mut out = io::stderr().lock();
-    write!(out, "{question} [y/N] ")?;
+    write!(out, "{question} {} ", if default { "[Y/n]" } else { "[y/N]" })?;
     out.flush()?;
     let mut answer = String::new();
     io::Read::take(input.lock(), MAX_ANSWER).read_line(&mut answer)?;
     let answer = answer.trim().to_lowercase();
-    Ok(Some(answer == "y" || answer == "yes"))
+    Ok(Some(match answer.as_str() {
+        "" => default,
+        answer => answer == "y" || answer == "yes",
+    }))
 }
 
 /// Shows what a file becomes, as `diff --unified` does.

@@ -4,6 +4,7 @@ mod asks;
 mod clients;
 mod documents;
 mod hostile;
+mod permissions;
 mod service;
 
 use std::{
@@ -149,7 +150,8 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     let home = Home::with_program();
     home.well(&["install", "--all", "--yes"]);
     assert_snapshot!(home.lines(), @r#"
-    .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio"] } } }
+    .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio"], "alwaysLoad": true } } }
+    .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
     .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
     .codex/config.toml: [mcp_servers.codeinfo] command = "codeinfo" args = ["stdio"] tool_timeout_sec = 1800
     .config/Claude/claude_desktop_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
@@ -157,8 +159,8 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "local", "command": ["codeinfo", "stdio"], "enabled": true, "timeout": 1800000 } } }
     .config/zed/settings.json: { "context_servers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"], "timeout": 1800 } } }
     .cursor/mcp.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
-    .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000 } } }
-    .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000 } } }
+    .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000, "trust": true } } }
+    .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
     // What was made is taken away, with its folders.
     home.well(&["uninstall", "--yes"]);
@@ -176,15 +178,16 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.said.contains("takes programs only"), "{}", ended.said);
     assert_snapshot!(home.lines(), @r#"
-    .claude.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp" } } }
+    .claude.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp", "alwaysLoad": true } } }
+    .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
     .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "serverUrl": "http://127.0.0.1:5011/mcp" } } }
     .codex/config.toml: [mcp_servers.codeinfo] url = "http://127.0.0.1:5011/mcp" tool_timeout_sec = 1800
     .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp" } } }
     .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "remote", "url": "http://127.0.0.1:5011/mcp", "enabled": true, "timeout": 1800000 } } }
     .config/zed/settings.json: { "context_servers": { "codeinfo": { "url": "http://127.0.0.1:5011/mcp", "timeout": 1800 } } }
     .cursor/mcp.json: { "mcpServers": { "codeinfo": { "url": "http://127.0.0.1:5011/mcp" } } }
-    .gemini/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000 } } }
-    .qwen/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000 } } }
+    .gemini/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "trust": true } } }
+    .qwen/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
     "#);
     // From one to the other, nothing of the first stays.
     home.well(&[
@@ -237,6 +240,7 @@ fn folders_that_the_environment_names_are_used() {
         [
             "a/config.toml",
             "b/.claude.json",
+            "b/settings.json",
             "c/.gemini/settings.json",
             "d/settings.json",
             "e/Code/User/mcp.json",
@@ -338,7 +342,8 @@ impl Terminal {
     /// Waits until the command asks that, and answers.
     fn answer(&mut self, question: &str, answer: &str) {
         let mut byte = [0];
-        while !(self.seen.contains(question) && self.seen.ends_with("[y/N] ")) {
+        let is_asked = |seen: &str| seen.ends_with("[y/N] ") || seen.ends_with("[Y/n] ");
+        while !(self.seen.contains(question) && is_asked(&self.seen)) {
             let read = self.child.stdout.as_mut().unwrap().read(&mut byte).unwrap();
             assert_eq!(read, 1, "no `{question}` in {}", self.seen);
             self.seen.push(byte[0].into());
@@ -359,6 +364,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     let home = Home::new();
     let mut terminal = Terminal::start(&home, "install codex gemini");
     terminal.answer("Index repositories", "y");
+    terminal.answer("without asking you each time?", "");
     terminal.answer("Write this?", "n");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(1), "{said}");

@@ -1,6 +1,7 @@
 //! Changes one server in JSON with comments and trailing commas: bytes are put in, taken out or replaced where the
 //! parser says that members are, and all others stay.
 
+pub(super) mod lists;
 mod splice;
 
 use jsonc_parser::{
@@ -10,7 +11,7 @@ use jsonc_parser::{
 };
 use serde_json::json;
 
-use self::splice::{Style, added, removed};
+use self::splice::{JsonContainer, Style, added, bytes_of, removed};
 use super::{NAME, Refusal};
 use crate::install::entry::{Entry, TRANSPORT, Value};
 
@@ -29,31 +30,27 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
-    let Some(root) = parsed(text)? else {
-        // There is nothing, or comments alone.
-        let gap = if text.trim().is_empty() { "" } else { text };
-        let end = if gap.is_empty() || gap.ends_with('\n') { "" } else { "\n" };
-        return with(&format!("{gap}{end}{{}}\n"), section, entry);
-    };
+    let Some(root) = parsed(text)? else { return with(&empty_object(text), section, entry) };
     let top = object(&root, "the whole")?;
-    let style = Style::of(text, top);
+    let style = Style::of(text, &top.into());
     let Some(servers) = member(top, section)? else {
-        return Ok(added(text, top, &style, section, &|indent| {
+        return Ok(added(text, &top.into(), &style, &|indent| {
             let inner = style.deeper(indent);
-            style.object(indent, &[(NAME, style.object(&inner, &members(entry)))])
+            let servers = style.object(indent, &[(NAME, style.object(&inner, &members(entry)))]);
+            named(section, &servers)
         }));
     };
     let servers = object(&servers.value, section)?;
-    let style = if servers.properties.is_empty() { style } else { Style::of(text, servers) };
+    let style =
+        if servers.properties.is_empty() { style } else { Style::of(text, &servers.into()) };
     let whole = |indent: &str| style.object(indent, &members(entry));
     match member(servers, NAME)? {
-        None => Ok(added(text, servers, &style, NAME, &whole)),
+        None => Ok(added(text, &servers.into(), &style, &|indent| named(NAME, &whole(indent)))),
         Some(old) => match &old.value {
             Node::Object(_) => updated(text, section, entry),
             other => {
-                let range = jsonc_parser::common::Ranged::range(other);
                 let indent = splice::indent_at(text, old.range.start);
-                Ok(splice::replaced(text, range.start..range.end, &whole(indent)))
+                Ok(splice::replaced(text, bytes_of(other), &whole(indent)))
             }
         },
     }
@@ -62,42 +59,62 @@ pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, R
 pub(super) fn without(text: &str, section: &str) -> Result<String, Refusal> {
     let Some(root) = parsed(text)? else { return Ok(text.to_owned()) };
     let Some((servers, server)) = server(&root, section)? else { return Ok(text.to_owned()) };
-    Ok(removed(text, servers, server))
+    Ok(removed(text, &servers.into(), bytes_of(server)))
+}
+
+/// Returns what the server has in member `name`.
+pub(super) fn value(text: &str, section: &str, name: &str) -> Option<serde_json::Value> {
+    let root = parsed(text).ok()??;
+    let (_, server) = server(&root, section).ok()??;
+    serde_json::Value::from(server.value.clone()).get(name).cloned()
+}
+
+/// Returns `text` with no member `name` of the server.
+pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<String, Refusal> {
+    within(text, section, |members| {
+        Ok(member(members, name)?.map(|found| removed(text, &members.into(), bytes_of(found))))
+    })
 }
 
 pub(super) fn args(text: &str, section: &str) -> Vec<String> {
-    let Ok(Some(root)) = parsed(text) else { return Vec::new() };
-    let Ok(Some((_, server))) = server(&root, section) else { return Vec::new() };
-    let read = serde_json::Value::from(server.value.clone());
     // OpenCode has the arguments in `command`.
-    let lists = ["args", "command"].into_iter().filter_map(|name| read.get(name)?.as_array());
-    lists.flatten().filter_map(|arg| arg.as_str().map(str::to_owned)).collect()
+    let lists = ["args", "command"].into_iter().filter_map(|name| value(text, section, name));
+    let args = lists.filter_map(|list| list.as_array().cloned()).flatten();
+    args.filter_map(|arg| arg.as_str().map(str::to_owned)).collect()
 }
 
 /// Brings the members of an entry up to date, one after the other, since each moves those after it.
 fn updated(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
     let mut text = text.to_owned();
-    let stale = TRANSPORT.iter().filter(|name| entry.iter().all(|(wanted, _)| wanted != *name));
-    for name in stale {
-        text = within(&text, section, |members| {
-            Ok(member(members, name)?.map(|found| removed(&text, members, found)))
-        })?;
+    let outdated = TRANSPORT.iter().filter(|name| entry.iter().all(|(wanted, _)| wanted != *name));
+    for name in outdated {
+        text = without_member(&text, section, name)?;
     }
     for (name, value) in entry {
         let wanted = written(value);
         text = within(&text, section, |members| {
             let Some(old) = member(members, name)? else {
-                return Ok(Some(added(&text, members, &Style::of(&text, members), name, &|_| {
-                    wanted.clone()
-                })));
+                let members = members.into();
+                let style = Style::of(&text, &members);
+                return Ok(Some(added(&text, &members, &style, &|_| named(name, &wanted))));
             };
-            let range = jsonc_parser::common::Ranged::range(&old.value);
             let is_same = serde_json::Value::from(old.value.clone()) == plain(value);
-            let new = || splice::replaced(&text, range.start..range.end, &wanted);
+            let new = || splice::replaced(&text, bytes_of(&old.value), &wanted);
             Ok((!is_same).then(new))
         })?;
     }
     Ok(text)
+}
+
+/// Returns an object for a text that has nothing, or comments alone.
+fn empty_object(text: &str) -> String {
+    let gap = if text.trim().is_empty() { "" } else { text };
+    let end = if gap.is_empty() || gap.ends_with('\n') { "" } else { "\n" };
+    format!("{gap}{end}{{}}\n")
+}
+
+fn named(name: &str, value: &str) -> String {
+    format!("\"{name}\": {value}")
 }
 
 /// Returns what `change` makes of the text, given the members of the entry.

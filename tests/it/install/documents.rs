@@ -390,7 +390,7 @@ proptest! {
                 assert!(is_within(&old, &new), "{old:?} is not whole in {new:?}");
             }
         }
-        assert_eq!(home.well(&install).matches("already set up").count(), 5);
+        assert_eq!(home.well(&install).matches("already set up").count(), 6);
         assert_eq!(home.files(), installed);
         home.well(&["uninstall", "--yes"]);
         assert_eq!(home.files(), before);

@@ -2,7 +2,42 @@
 
 use std::ops::Range;
 
-use jsonc_parser::ast::{Object, ObjectProp};
+use jsonc_parser::{
+    ast::{Array, Object},
+    common::Ranged,
+};
+use serde_json::Value;
+
+/// An object or a list, and where its members are.
+pub(super) struct JsonContainer {
+    range: Range<usize>,
+    members: Vec<Range<usize>>,
+}
+
+impl JsonContainer {
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+}
+
+impl From<&Object<'_>> for JsonContainer {
+    fn from(object: &Object<'_>) -> Self {
+        let members = object.properties.iter().map(bytes_of).collect();
+        Self { range: bytes_of(object), members }
+    }
+}
+
+impl From<&Array<'_>> for JsonContainer {
+    fn from(list: &Array<'_>) -> Self {
+        let members = list.elements.iter().map(bytes_of).collect();
+        Self { range: bytes_of(list), members }
+    }
+}
+
+/// Returns where a node is in its text.
+pub(super) fn bytes_of(node: &impl Ranged) -> Range<usize> {
+    node.start()..node.end()
+}
 
 /// How a text is laid out.
 pub(super) struct Style {
@@ -12,11 +47,10 @@ pub(super) struct Style {
 }
 
 impl Style {
-    pub(super) fn of(text: &str, top: &Object<'_>) -> Self {
+    pub(super) fn of(text: &str, top: &JsonContainer) -> Self {
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        let first = top.properties.first().map(|first| first.range.start);
-        let is_one_line =
-            first.is_some() && !slice(text, top.range.start..top.range.end).contains('\n');
+        let first = top.members.first().map(|first| first.start);
+        let is_one_line = first.is_some() && !slice(text, top.range.clone()).contains('\n');
         let own = first.and_then(|first| line_indent(text, first)).filter(|own| !own.is_empty());
         let base = indent_at(text, top.range.start);
         let unit = own.map_or("  ", |own| own.strip_prefix(base).unwrap_or(own));
@@ -29,49 +63,71 @@ impl Style {
 
     /// Returns an object whose line is indented by `indent`.
     pub(super) fn object(&self, indent: &str, members: &[(&str, String)]) -> String {
-        let inner = self.deeper(indent);
-        let (open, between, close) = if self.unit.is_none() {
-            (String::new(), ", ".to_owned(), String::new())
-        } else {
-            let line = format!("{}{inner}", self.end);
-            (line.clone(), format!(",{line}"), format!("{}{indent}", self.end))
-        };
         let members: Vec<String> =
             members.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
-        format!("{{{open}{}{close}}}", members.join(&between))
+        self.enclose(indent, ('{', '}'), &members)
+    }
+
+    /// Returns a value whose line is indented by `indent`.
+    pub(super) fn render(&self, indent: &str, value: &Value) -> String {
+        let inner = self.deeper(indent);
+        match value {
+            Value::Object(members) => {
+                let members: Vec<_> = members
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), self.render(&inner, value)))
+                    .collect();
+                self.object(indent, &members)
+            }
+            Value::Array(elements) => {
+                let elements: Vec<_> =
+                    elements.iter().map(|element| self.render(&inner, element)).collect();
+                self.enclose(indent, ('[', ']'), &elements)
+            }
+            plain => plain.to_string(),
+        }
+    }
+
+    fn enclose(&self, indent: &str, brackets: (char, char), members: &[String]) -> String {
+        let (first, between, last) = if self.unit.is_none() {
+            (String::new(), ", ".to_owned(), String::new())
+        } else {
+            let line = format!("{}{}", self.end, self.deeper(indent));
+            (line.clone(), format!(",{line}"), format!("{}{indent}", self.end))
+        };
+        format!("{}{first}{}{last}{}", brackets.0, members.join(&between), brackets.1)
     }
 }
 
-/// Returns `text` with a member at the end of `object`; `value` is given how its line is indented.
+/// Returns `text` with a member at the end of `container`; `member` is given how its line is indented.
 pub(super) fn added(
     text: &str,
-    object: &Object<'_>,
+    container: &JsonContainer,
     style: &Style,
-    name: &str,
-    value: &dyn Fn(&str) -> String,
+    member: &dyn Fn(&str) -> String,
 ) -> String {
-    let base = indent_at(text, object.range.start);
-    let close = object.range.end - 1;
-    let last = object.properties.last();
-    let comma = last.and_then(|last| comma_after(text, last.range.end));
+    let base = indent_at(text, container.range.start);
+    let close = container.range.end - 1;
+    let last = container.members.last();
+    let comma = last.and_then(|last| comma_after(text, last.end));
     let from = match (last, comma) {
         (_, Some(comma)) => comma + 1,
-        (Some(last), None) => last.range.end,
-        (None, None) => object.range.start + 1,
+        (Some(last), None) => last.end,
+        (None, None) => container.range.start + 1,
     };
     // After the comments that belong to what is there.
     let filled = slice(text, from..close).trim_end();
     let at = from + filled.len();
     let trailing = if comma.is_some() { "," } else { "" };
     let (member, tail) = if style.unit.is_some() {
-        let own = last.and_then(|last| line_indent(text, last.range.start));
+        let own = last.and_then(|last| line_indent(text, last.start));
         let indent = own.map_or_else(|| style.deeper(base), str::to_owned);
-        let member = format!("{}{indent}\"{name}\": {}{trailing}", style.end, value(&indent));
+        let member = format!("{}{indent}{}{trailing}", style.end, member(&indent));
         // The bracket of what was in one line, or after a comment, comes to stand below.
         let needs_line = last.is_none() && !slice(text, at..close).contains('\n');
         (member, if needs_line { format!("{}{base}", style.end) } else { String::new() })
     } else {
-        (format!(" \"{name}\": {}{trailing}", value(base)), String::new())
+        (format!(" {}{trailing}", member(base)), String::new())
     };
     let separator = if last.is_some() && comma.is_none() { "," } else { "" };
     let before = slice(text, 0..from);
@@ -79,9 +135,9 @@ pub(super) fn added(
     format!("{before}{separator}{filled}{member}{tail}{after}")
 }
 
-/// Returns `text` without a member of `object`, and without the lines that held nothing else.
-pub(super) fn removed(text: &str, object: &Object<'_>, member: &ObjectProp<'_>) -> String {
-    let Range { mut start, mut end } = member.range.start..member.range.end;
+/// Returns `text` without a member of `container`, and without the lines that held nothing else.
+pub(super) fn removed(text: &str, container: &JsonContainer, member: Range<usize>) -> String {
+    let Range { mut start, mut end } = member;
     let mut text = text.to_owned();
     if let Some(comma) = comma_after(&text, end) {
         // A comment between the two stays.
@@ -90,8 +146,8 @@ pub(super) fn removed(text: &str, object: &Object<'_>, member: &ObjectProp<'_>) 
             end = comma;
         }
     } else {
-        let before = object.properties.iter().take_while(|other| other.range.start < start).last();
-        let comma = before.and_then(|before| comma_after(&text, before.range.end));
+        let before = container.members.iter().take_while(|other| other.start < start).last();
+        let comma = before.and_then(|before| comma_after(&text, before.end));
         if let Some(comma) = comma.filter(|comma| *comma < start) {
             text.replace_range(comma..=comma, "");
             (start, end) = (start - 1, end - 1);

@@ -1,0 +1,36 @@
+//! What a person agrees to beside the servers, asked once for all clients.
+
+use super::{Client, Install, InstallError, talk::ask};
+
+/// The answers, from switches, from the terminal, or else the defaults.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InstallChoices {
+    /// Whether repositories are indexed when a client starts in them.
+    pub(super) auto_index: bool,
+    /// Whether clients call the tool without a prompt.
+    pub(super) permissions: bool,
+}
+
+impl InstallChoices {
+    /// Asks what the switches leave open and concerns these clients. `--yes` takes the defaults.
+    pub(super) fn ask(asked: &Install, clients: &[&Client]) -> Result<Self, InstallError> {
+        let is_quiet = asked.yes || asked.print_config;
+        let choose = |question: &str, is_open: bool, default: bool| {
+            let answer = if is_open && !is_quiet { ask(question, default)? } else { None };
+            Ok::<_, InstallError>(answer.unwrap_or(default))
+        };
+        let is_any = |concerns: fn(&Client) -> bool| clients.iter().any(|client| concerns(client));
+        Ok(Self {
+            auto_index: choose(
+                "Index repositories that are not indexed yet when a client is started in them?",
+                !(clients.is_empty() || asked.http || asked.auto_index),
+                asked.auto_index,
+            )?,
+            permissions: choose(
+                "Let clients call codebase_question, which only reads, without asking you each time?",
+                !(asked.permissions || asked.no_permissions) && is_any(Client::asks_before_calls),
+                !asked.no_permissions,
+            )?,
+        })
+    }
+}

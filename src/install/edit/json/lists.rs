@@ -1,0 +1,86 @@
+//! Puts an element into a list of settings and takes it out: `permissions.allow` of Claude Code, for one.
+
+use jsonc_parser::ast::{Array, Object, Value as Node};
+use serde_json::{Value, json};
+
+use super::{
+    JsonContainer, Style, added, bytes_of, empty_object, member, named, object, parsed, removed,
+};
+use crate::install::edit::Refusal;
+
+/// An element of a list, which is a member of an object, which is a member of the whole.
+#[derive(Debug)]
+pub(in crate::install) struct ListElement {
+    pub(in crate::install) path: [&'static str; 2],
+    pub(in crate::install) value: Value,
+    /// Whether an element that is there says the same.
+    pub(in crate::install) is_same: fn(&Value) -> bool,
+}
+
+impl ListElement {
+    /// Returns `text` with the element at the end of its list; the same text where one says the same.
+    pub(in crate::install::edit) fn add_to(&self, text: &str) -> Result<String, Refusal> {
+        let [outer, inner] = self.path;
+        let Some(root) = parsed(text)? else { return self.add_to(&empty_object(text)) };
+        let top = object(&root, "the whole")?;
+        let style = Style::of(text, &top.into());
+        let Some(found) = member(top, outer)? else {
+            let whole = json!({ inner: [self.value] });
+            return Ok(add_member(text, top, &style, outer, &whole));
+        };
+        let settings = object(&found.value, outer)?;
+        let container = JsonContainer::from(settings);
+        let style = if container.is_empty() { style } else { Style::of(text, &container) };
+        let Some(list) = find_list(settings, inner)? else {
+            return Ok(add_member(text, settings, &style, inner, &json!([self.value])));
+        };
+        if self.find(list).is_some() {
+            return Ok(text.to_owned());
+        }
+        let container = JsonContainer::from(list);
+        let style = if container.is_empty() { style } else { Style::of(text, &container) };
+        let element = |indent: &str| style.render(indent, &self.value);
+        Ok(added(text, &container, &style, &element))
+    }
+
+    /// Returns `text` without the elements that say the same.
+    pub(in crate::install::edit) fn remove_from(&self, text: &str) -> Result<String, Refusal> {
+        let [outer, inner] = self.path;
+        let mut text = text.to_owned();
+        loop {
+            let shorter = match parsed(&text)? {
+                Some(Node::Object(top)) => match member(&top, outer)?.map(|found| &found.value) {
+                    Some(Node::Object(settings)) => find_list(settings, inner)?.and_then(|list| {
+                        let element = self.find(list)?;
+                        Some(removed(&text, &list.into(), bytes_of(element)))
+                    }),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match shorter {
+                Some(shorter) => text = shorter,
+                None => return Ok(text),
+            }
+        }
+    }
+
+    fn find<'a, 'b>(&self, list: &'b Array<'a>) -> Option<&'b Node<'a>> {
+        list.elements.iter().find(|element| (self.is_same)(&Value::from((*element).clone())))
+    }
+}
+
+fn add_member(text: &str, object: &Object<'_>, style: &Style, name: &str, value: &Value) -> String {
+    let container = JsonContainer::from(object);
+    added(text, &container, style, &|indent| named(name, &style.render(indent, value)))
+}
+
+fn find_list<'a, 'b>(object: &'b Object<'a>, name: &str) -> Result<Option<&'b Array<'a>>, Refusal> {
+    match member(object, name)?.map(|found| &found.value) {
+        None => Ok(None),
+        Some(Node::Array(list)) => Ok(Some(list)),
+        Some(_) => {
+            Err(Refusal::new(format!("is of another form than expected: {name} is no list")))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Clients call the tool without a prompt where a person agreed, and lose that again.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const CLAUDE: &str = ".claude/settings.json";
+const GEMINI: &str = ".gemini/settings.json";
+const QWEN: &str = ".qwen/settings.json";
+const RULE: &str = "mcp__codeinfo__codebase_question";
+
+fn json_of(home: &Home, path: &str) -> Value {
+    serde_json::from_str(&home.text(path)).unwrap()
+}
+
+fn install(home: &Home, switches: &[&str]) -> String {
+    let clients = ["install", "claude-code", "gemini", "qwen"];
+    home.well(&[&clients[..], switches].concat())
+}
+
+#[test]
+fn one_question_permits_all_clients_and_a_no_permits_none() {
+    for (answer, is_permitted) in [("", true), ("y", true), ("n", false), ("later", false)] {
+        let home = Home::with_program();
+        let mut terminal = Terminal::start(&home, "install claude-code gemini qwen cursor");
+        terminal.answer("Index repositories", "n");
+        terminal.answer("without asking you each time?", answer);
+        terminal.answer("Write this?", "y");
+        let (code, said) = terminal.end();
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(home.has(CLAUDE), is_permitted, "{said}");
+        for path in [GEMINI, QWEN] {
+            let server = &json_of(&home, path)["mcpServers"]["codeinfo"];
+            assert_eq!(server["trust"] == json!(true), is_permitted, "{answer}: {server}");
+            assert_eq!(server["command"], "codeinfo");
+        }
+        assert!(home.text(".claude.json").contains("codeinfo"));
+    }
+    // Who is asked nothing of it has no such client.
+    let home = Home::with_program();
+    let mut terminal = Terminal::start(&home, "install cursor");
+    terminal.answer("Index repositories", "n");
+    terminal.answer("Write this?", "y");
+    let (code, said) = terminal.end();
+    assert!(code == Some(0) && !said.contains("each time"), "{said}");
+}
+
+#[test]
+fn a_permission_is_shown_and_comes_beside_those_of_the_user() {
+    let home = Home::with_program();
+    let text = "// Mine.\n{\n\t\"permissions\": {\n\t\t\"allow\": [\n\t\t\t\"Bash(ls:*)\", // keep\n\t\t],\n\t\t\
+                \"deny\": []\n\t},\n\t\"model\": \"a\"\n}\n";
+    home.write(CLAUDE, text);
+    let shown = install(&home, &["--yes"]);
+    assert!(shown.contains(&format!("+ \t\t\t\"{RULE}\"")), "{shown}");
+    assert_eq!(
+        home.text(CLAUDE),
+        text.replace("// keep\n", &format!("// keep\n\t\t\t\"{RULE}\",\n"))
+    );
+    assert_eq!(install(&home, &["--yes"]).matches("already set up").count(), 4);
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text(CLAUDE), text);
+    // Lists of every form take it.
+    for text in [
+        "",
+        "{}",
+        "{ \"permissions\": { } }",
+        "{\"permissions\": {\"allow\": []}}\r\n",
+        "{\"permissions\": {\"allow\": [\"a\"]}, \"z\": 1}",
+        "{\n  \"permissions\": {\n    \"allow\": []\n  }\n}",
+        "{\n  \"permissions\": {\n    \"allow\": [\"a\", \"b\"]\n  }\n}",
+    ] {
+        home.write(CLAUDE, text);
+        install(&home, &["--yes"]);
+        let allowed = json_of(&home, CLAUDE)["permissions"]["allow"].as_array().unwrap().clone();
+        assert_eq!(allowed.last().unwrap(), RULE, "{text}");
+        home.well(&["uninstall", "--yes"]);
+        assert_eq!(home.text(CLAUDE), text);
+    }
+}
+
+#[test]
+fn a_permission_that_the_user_gave_stays() {
+    let home = Home::with_program();
+    let own = format!("{{\"permissions\": {{\"allow\": [\"{RULE}\"]}}}}");
+    let trusted = r#"{"mcpServers": {"codeinfo": {"command": "old", "trust": true}}}"#;
+    home.write(CLAUDE, &own);
+    home.write(GEMINI, trusted);
+    install(&home, &["--yes"]);
+    assert_eq!(home.text(CLAUDE), own);
+    install(&home, &["--yes", "--no-permissions"]);
+    assert_eq!(home.text(CLAUDE), own);
+    assert_eq!(json_of(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text(CLAUDE), own);
+    assert_eq!(home.text(GEMINI), trusted);
+    // Without what was remembered, nobody knows whose it is.
+    fs::remove_dir_all(home.path("data")).unwrap();
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text(CLAUDE), own);
+}
+
+#[test]
+fn what_was_permitted_is_taken_back_also_from_files_that_changed_since() {
+    let home = Home::with_program();
+    home.write(CLAUDE, "{\"permissions\": {\"allow\": [\"a\"]}}");
+    install(&home, &["--yes"]);
+    home.write(CLAUDE, home.text(CLAUDE).replace("\"a\", ", "\"a\", \"b\", "));
+    let qwen = home.text(QWEN);
+    install(&home, &["--yes", "--no-permissions"]);
+    assert_eq!(json_of(&home, CLAUDE), json!({"permissions": {"allow": ["a", "b"]}}));
+    for path in [GEMINI, QWEN] {
+        assert!(!home.text(path).contains("trust"), "{}", home.text(path));
+    }
+    assert!(home.text(QWEN).contains("alwaysLoadTools"), "to be shown is no permission");
+    install(&home, &["--yes", "--permissions"]);
+    assert!(home.text(CLAUDE).contains(RULE));
+    let sorted = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    assert_eq!(sorted(&home.text(QWEN)), sorted(&qwen));
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(json_of(&home, CLAUDE), json!({"permissions": {"allow": ["a", "b"]}}));
+    assert!(!home.has(GEMINI) && !home.has(QWEN));
+}
+
+#[test]
+fn settings_that_cannot_be_edited_stay_and_the_servers_are_set_up() {
+    for (text, reason) in [
+        ("{\"a\": }", "is not JSON"),
+        ("[]", "no object"),
+        ("{\"permissions\": []}", "permissions is no object"),
+        ("{\"permissions\": {\"allow\": {}}}", "allow is no list"),
+        ("{\"permissions\": {\"allow\": [], \"allow\": []}}", "twice"),
+        ("{\"permissions\": {}, \"permissions\": {}}", "twice"),
+    ] {
+        let home = Home::with_program();
+        home.write(CLAUDE, text);
+        let ended = home.run(&["install", "claude-code", "--yes"]);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.said.contains(reason), "{reason}: {}", ended.said);
+        assert!(ended.said.contains("paste into ~/.claude/settings.json"), "{}", ended.said);
+        assert_eq!(home.text(CLAUDE), text);
+        assert!(home.text(".claude.json").contains("codeinfo"));
+        home.well(&["uninstall", "--yes"]);
+        assert_eq!(home.text(CLAUDE), text);
+    }
+    let home = Home::with_program();
+    fs::create_dir(home.path(".claude")).unwrap();
+    symlink("nowhere", home.path(CLAUDE)).unwrap();
+    assert_eq!(home.run(&["install", "claude-code", "--yes"]).code, Some(1));
+    assert!(home.path(CLAUDE).is_symlink() && !home.has(".claude/nowhere"));
+}
