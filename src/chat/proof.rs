@@ -30,7 +30,16 @@ pub(super) struct Proof {
 }
 
 impl Proof {
-    pub(super) fn new(text: String, report: Report, claims: Option<JudgedClaims>) -> Self {
+    /// Joins what the check and the reader found: lines that do not say what they are cited for confirm nothing.
+    pub(super) fn new(text: String, mut report: Report, claims: Option<JudgedClaims>) -> Self {
+        let unsupported = claims.as_ref().map(JudgedClaims::unsupported_citations);
+        for one in &mut report.citations {
+            if one.state == CitationState::Confirmed
+                && unsupported.as_ref().is_some_and(|places| places.contains(&one.range))
+            {
+                one.state = CitationState::Unconfirmed;
+            }
+        }
         Self { text, report, claims, repaired: 0, dropped: 0 }
     }
 

@@ -62,6 +62,12 @@ impl Claim {
 }
 
 impl Excerpt {
+    /// Returns whether no line of the range is left out.
+    pub fn is_whole(&self) -> bool {
+        let has = |number| self.lines.iter().any(|(line, _)| *line == number);
+        (self.range.first..=self.range.last).all(has)
+    }
+
     /// Returns the bytes of its lines with their numbers, escaped as in JSON.
     pub fn bytes(&self) -> usize {
         self.path.len() + self.lines.iter().map(|(_, line)| line_bytes(line)).sum::<usize>()

@@ -5,6 +5,7 @@ use std::{fmt::Write as _, fs, time::Duration};
 
 use codeinfo::{
     chat::{Ask, Outcome, collect},
+    cite::CitationState,
     domain::{ClaimCounts, Segment},
 };
 use serde_json::{Value, json};
@@ -274,6 +275,20 @@ async fn a_caller_that_leaves_during_the_reading_ends_it_and_no_thread_stays() {
     let left: Vec<&Value> =
         called("thread/unsubscribe").into_iter().map(|one| &one["params"]["threadId"]).collect();
     assert!(left.contains(&interrupted), "{left:?}");
+}
+
+#[tokio::test]
+async fn lines_that_do_not_say_it_confirm_nothing() {
+    for (text, reply, state) in [
+        (TRUE, judges(&[(1, "supported", None)]), CitationState::Confirmed),
+        (TRUE, judges(&[(1, "not in these lines", None)]), CitationState::Unconfirmed),
+        (TRUE, answers("not in these lines"), CitationState::Confirmed),
+    ] {
+        let harness = reading([answers(text), reply]).await;
+        let outcome = harness.ask("What if it is no number?").await;
+        assert_eq!(shown(&outcome), format!("answer: {text}"));
+        assert_eq!(outcome.citations[0].state, state, "{text}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The claims of an answer with the verdict on each.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use crate::{
     cite::{Claim, Excerpt, find_words},
@@ -18,7 +18,9 @@ pub(in crate::chat) enum ClaimVerdict {
         citation: Range<usize>,
         line: u32,
     },
-    /// Neither is known.
+    /// The cited lines, which the reader was sent whole, do not say it.
+    NotInLines,
+    /// Nothing is known.
     Open,
 }
 
@@ -90,10 +92,22 @@ impl JudgedClaims {
             match verdict {
                 ClaimVerdict::Supported => counts.supported += 1,
                 ClaimVerdict::Contradicted { .. } => counts.contradicted += 1,
-                ClaimVerdict::Open => counts.open += 1,
+                ClaimVerdict::NotInLines | ClaimVerdict::Open => counts.open += 1,
             }
         }
         counts
+    }
+
+    /// Returns the places in the text of the citations whose lines do not say what they are cited for.
+    pub(in crate::chat) fn unsupported_citations(&self) -> HashSet<Range<usize>> {
+        let unsupported = |(claim, verdict): (&Claim, &ClaimVerdict)| match verdict {
+            ClaimVerdict::NotInLines => {
+                claim.excerpts.iter().map(|excerpt| excerpt.citation.clone()).collect()
+            }
+            ClaimVerdict::Contradicted { citation, .. } => vec![citation.clone()],
+            ClaimVerdict::Supported | ClaimVerdict::Open => Vec::new(),
+        };
+        self.claims.iter().zip(&self.verdicts).flat_map(unsupported).collect()
     }
 
     /// Returns the claims that are contradicted, in order of the text.

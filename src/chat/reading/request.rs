@@ -155,6 +155,7 @@ impl SentClaim {
         match verdict.word.as_str() {
             SUPPORTED => ClaimVerdict::Supported,
             CONTRADICTED => self.find_line(verdict).unwrap_or(ClaimVerdict::Open),
+            ABSENT if self.excerpts.iter().all(Excerpt::is_whole) => ClaimVerdict::NotInLines,
             _ => ClaimVerdict::Open,
         }
     }

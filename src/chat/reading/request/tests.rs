@@ -1,5 +1,7 @@
 //! What is sent to the second reader, and which of its verdicts count.
 
+use std::{collections::HashSet, iter};
+
 use super::*;
 use crate::{
     chat::reading::JudgedClaims,
@@ -122,6 +124,30 @@ fn a_false_sentence_is_contradicted_by_the_line_that_the_reply_names() {
             counted(1, 0, 0)
         );
         assert_eq!(counts(claims, &request, &reply(&[(1, ABSENT, None, None)])), counted(0, 0, 1));
+    }
+}
+
+#[test]
+fn lines_that_were_sent_whole_and_do_not_say_it_support_nothing() {
+    let long: Vec<String> = (0..800).map(|at| format!("let value_{at} = compute({at});")).collect();
+    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    let short = claim("Short", &[("a.rs", 1, &["one"]), ("b.rs", 2, &["two"])]);
+    let long = claim("Long", &[("a.rs", 1, &long)]);
+    let absent = (1, ABSENT, None, None);
+    for (claim, verdict, expected) in [
+        (&short, absent, HashSet::from([0..1, 1..2])),
+        (&short, (1, CONTRADICTED, Some(2), Some(2)), iter::once(1..2).collect()),
+        (&short, (1, SUPPORTED, None, None), HashSet::new()),
+        (&short, (2, ABSENT, None, None), HashSet::new()),
+        (&long, absent, HashSet::new()),
+    ] {
+        let claims = vec![claim.clone()];
+        let request = build(&claims);
+        let mut judged = JudgedClaims::new(claims);
+        for (place, verdict) in request.parse_verdicts(&reply(&[verdict])) {
+            judged.set_verdict(place, verdict);
+        }
+        assert_eq!(judged.unsupported_citations(), expected, "{verdict:?}");
     }
 }
 
