@@ -34,6 +34,8 @@ const BYTES_PER_CHECK: usize = 64 << 10;
 pub struct NamePattern {
     text: String,
     regex: Regex,
+    /// Whether a match may have characters that are not part of a word.
+    spans_words: bool,
 }
 
 impl NamePattern {
@@ -50,7 +52,9 @@ impl NamePattern {
         let start = if name.starts_with('*') { "" } else { r"\b{start-half}" };
         let end = if name.ends_with('*') { "" } else { r"\b{end-half}" };
         let inner = regex_syntax::escape(name).replace(r"\*", r"\w*");
-        Some(Self::compile_lines(name, &format!("{start}{inner}{end}")))
+        let spans_words = !name.chars().all(|c| is_part(c) || c == '*');
+        let pattern = Self::compile_lines(name, &format!("{start}{inner}{end}"));
+        Some(pattern.map(|pattern| Self { spans_words, ..pattern }))
     }
 
     /// Parses a regular expression in the syntax of the `regex` crate.
@@ -88,7 +92,7 @@ impl NamePattern {
             .onepass(false)
             .hybrid_cache_capacity(MAX_CACHE_BYTES);
         match Regex::builder().configure(limits).build_from_hir(&parsed) {
-            Ok(regex) => Ok(Self { text: text.to_owned(), regex }),
+            Ok(regex) => Ok(Self { text: text.to_owned(), regex, spans_words: true }),
             Err(_) => refused(TOO_LARGE.to_owned()),
         }
     }
@@ -138,8 +142,9 @@ impl PatternPlaces<'_> {
             Some(end) => end,
             None if longest.len() == rest.len() => rest.len(),
             None => {
-                self.is_cut = true;
-                find_word_end(longest)
+                let end = find_word_end(longest);
+                self.is_cut |= self.pattern.spans_words || end == longest.len();
+                end
             }
         };
         self.piece = start..start + length;
@@ -251,10 +256,22 @@ mod tests {
     #[test]
     fn a_line_of_five_megabytes_is_searched_in_pieces() {
         let text = "alpha beta_1, ".repeat(5_000_000 / 14);
-        let pattern = NamePattern::from_name("beta_*").unwrap().unwrap();
-        let mut places = pattern.places(&text, Budget::default());
-        assert_eq!(places.by_ref().count(), 5_000_000 / 14);
-        assert!(places.is_cut && !places.is_stopped);
+        let name = |name: &str| NamePattern::from_name(name).unwrap().unwrap();
+        // Pieces end between words.
+        for (pattern, may_miss) in [
+            (name("beta_*"), false),
+            (name("beta_*.of"), true),
+            (NamePattern::parse_regex("beta_.").unwrap(), true),
+        ] {
+            let mut places = pattern.places(&text, Budget::default());
+            let expected = if pattern.as_str().ends_with("of") { 0 } else { 5_000_000 / 14 };
+            assert_eq!(places.by_ref().count(), expected);
+            assert!(places.is_cut == may_miss && !places.is_stopped, "{}", pattern.as_str());
+        }
+        let one_word = "b".repeat(100_000);
+        let pattern = name("b*");
+        let mut places = pattern.places(&one_word, Budget::default());
+        assert!(places.by_ref().count() == 1 && places.is_cut);
     }
 
     #[test]

@@ -197,8 +197,8 @@ async fn patterns_list_the_distinct_names_that_match() {
         many.contains("\n(also \"herd_") && many.contains(" more: narrow the pattern)"),
         "{many}"
     );
-    assert_snapshot!(pattern("x*").await, @"error: `pattern` matches the empty text: ask for one character or more. Give another `pattern`, or a `name`.");
-    assert_snapshot!(pattern("(").await, @"error: `pattern` is no regular expression: unclosed group. Give another `pattern`, or a `name`.");
+    assert_snapshot!(pattern("x*").await, @"error: `pattern` matches the empty text: ask for one character or more. Write `pattern` as for ripgrep, with a backslash before each of `.()[]{}*+?|^$` that stands for itself; or give a `name`, such as `on_*`.");
+    assert_snapshot!(pattern("(").await, @"error: `pattern` is no regular expression: unclosed group. Write `pattern` as for ripgrep, with a backslash before each of `.()[]{}*+?|^$` that stands for itself; or give a `name`, such as `on_*`.");
     for arguments in [json!({}), json!({ "name": "a", "pattern": "b" }), json!({ "name": "" })] {
         let reply = reply(&server, "/mcp", "FindUses", &arguments).await.json();
         let fault = reply.to_string();

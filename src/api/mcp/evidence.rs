@@ -283,7 +283,10 @@ impl RawSearch {
     fn refused(&self, failure: &EvidenceError) -> Result<ToolResult, CallError> {
         let advice = match failure {
             EvidenceError::Name(_) => "Give one name as the code spells it.",
-            EvidenceError::Pattern(_) => "Give another `pattern`, or a `name`.",
+            EvidenceError::Pattern(_) => {
+                "Write `pattern` as for ripgrep, with a backslash before each of `.()[]{}*+?|^$` that stands for \
+                 itself; or give a `name`, such as `on_*`."
+            }
             EvidenceError::NotFound { .. } => {
                 "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
             }

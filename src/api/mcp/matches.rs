@@ -106,7 +106,9 @@ fn render_limits(matches: &Matches) -> String {
         );
     }
     if matches.is_cut {
-        text.push_str("(very long lines were searched in pieces)\n");
+        text.push_str(
+            "(very long lines were searched in pieces; matches across two of them are missing)\n",
+        );
     }
     text
 }
