@@ -1,4 +1,5 @@
-"""What a turn takes around the model: p50 of a new conversation and of a follow-up, without and with one search.
+"""What a turn takes around the model: p50 of a new conversation and of a follow-up, without and with one search, and of
+an answer of one sentence that cites lines, without and with the second reader.
 
     python3 benches/turns.py --codex CODEX --program target/release/codeinfo [--program OTHER …] --repository PATH [--repository …]
 
@@ -17,25 +18,33 @@ import tempfile
 import threading
 import time
 
-KINDS = ["new", "follow-up", "new, one search", "follow-up, one search"]
+KINDS = ["new", "follow-up", "new, one search", "follow-up, one search", "new, cited", "new, cited and read"]
 USAGE = {"input_tokens": 1, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
          "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 2}
 
 
 class Model(http.server.BaseHTTPRequestHandler):
-    """Searches where the last message asks for it, else answers with one message."""
+    """Searches where the last message asks for it, else answers with one message; supports what it is to read."""
 
     protocol_version = "HTTP/1.1"
     first = None
+    cited = ""
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["content-length"]))
         Model.first = Model.first or body
-        if "search" in json.dumps(json.loads(body)["input"][-1].get("content", "")):
+        request = json.loads(body)
+        asked = json.dumps(request["input"][-1].get("content", ""))
+        text = f"The first line says what this is ({Model.cited}:1-12)." if "cite" in asked else "Yes."
+        if request.get("text", {}).get("format"):
+            text = json.dumps({"verdicts": [{"number": 1, "verdict": "supported", "excerpt": None, "line": None}]})
+        elif "search" in asked:
+            text = None
+        if text is None:
             item = {"type": "function_call", "id": "f", "call_id": "c", "namespace": "mcp__codeinfo_search",
                     "name": "VectorSearch", "arguments": '{"query": "where is a word split"}'}
         else:
-            item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]}
+            item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
         events = [{"type": "response.created", "response": {"id": "r"}},
                   {"type": "response.output_item.added", "output_index": 0, "item": item},
                   {"type": "response.output_item.done", "output_index": 0, "item": item},
@@ -82,23 +91,28 @@ class Server:
         except OSError:
             return False
 
-    def ask(self, question, conversation=None):
+    def ask(self, question, conversation=None, claim_check=None):
         """Returns the milliseconds of a turn, and its conversation."""
         began = time.perf_counter()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
-        body = {"question": question, **({"conversationId": conversation} if conversation else {})}
+        body = {"question": question, "conversationId": conversation, "claimCheck": claim_check}
+        body = {key: value for key, value in body.items() if value is not None}
         connection.request("POST", "/chat", json.dumps(body), {"content-type": "application/json"})
         text = connection.getresponse().read().decode()
         assert "event: final" in text, text
         elapsed = (time.perf_counter() - began) * 1000
-        return elapsed, json.loads(text.split("event: final\ndata: ")[1].split("\n")[0])["conversationId"]
+        final = json.loads(text.split("event: final\ndata: ")[1].split("\n")[0])
+        if claim_check:
+            assert '"supported":1' in text, text
+        return elapsed, final["conversationId"]
 
     def round(self):
         """Returns the milliseconds of one turn of each kind."""
         new, conversation = self.ask("?")
         follow_up, _ = self.ask("?", conversation)
         searching, conversation = self.ask("search")
-        return [new, follow_up, searching, self.ask("search", conversation)[0]]
+        searching_again, _ = self.ask("search", conversation)
+        return [new, follow_up, searching, searching_again, *(self.ask("cite", None, read)[0] for read in (False, True))]
 
     def stop(self):
         self.process.terminate()
@@ -117,6 +131,7 @@ def main():
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--body", help="where the first request is written")
     options = parser.parse_args()
+    Model.cited = next(pathlib.Path(options.repository[0]).resolve().glob("README*"))
     model = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
     threading.Thread(target=model.serve_forever, daemon=True).start()
     servers = [Server(options, program, model.server_address[1]) for program in options.program]
