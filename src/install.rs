@@ -57,17 +57,18 @@ struct ClientFile {
 pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), InstallError> {
     let places = places(config)?;
     let clients = find_clients(asked, &places, &config.codex.path)?;
-    let choices = InstallChoices::ask(asked, &clients)?;
+    let choices = InstallChoices::ask(asked, &clients, &places)?;
     let installer = Installer { asked, config, places, exe, choices };
     if asked.print_config {
         return installer.print(&clients);
     }
     let mut plan = Plan::default();
     let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
+    let is_for_repository = clients.is_empty();
     for client in clients {
         installer.plan_client(client, &mut plan)?;
     }
-    if asked.instructions {
+    if is_for_repository {
         plan_instructions(&mut plan, |name, path| {
             Change::planned(name, path, config, &FileContent::Instructions)
         })?;
@@ -135,9 +136,17 @@ fn plan_instructions(
     plan: &mut Plan,
     planned: impl Fn(&str, &Path) -> Result<Option<Change>, InstallError>,
 ) -> Result<(), InstallError> {
-    for path in instructions::documents(Path::new("."))? {
+    let (root, documents) = instructions::documents(Path::new("."))?;
+    for path in documents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        match planned(&name, &path) {
+        // Whoever made the repository says where its links lead.
+        let leads_out = path.canonicalize().is_ok_and(|real| !real.starts_with(&root));
+        let change = if leads_out {
+            Err(InstallError::unfit(&path, "is a link that leads out of the repository"))
+        } else {
+            planned(&name, &path)
+        };
+        match change {
             Ok(Some(change)) => plan.add(change)?,
             Ok(None) => {}
             Err(error) => plan.fail(&name, &error)?,
@@ -176,7 +185,7 @@ fn find_clients(
 fn written_files(client: &Client, places: &Places<'_>) -> Vec<ClientFile> {
     let servers = (client.files)(places).into_iter();
     let servers = servers.map(|path| ClientFile::server(client, path, Entry::new(), false));
-    servers.chain(ClientFile::further(client, places, true)).collect()
+    servers.chain(ClientFile::further(client, places, InstallChoices::ALL)).collect()
 }
 
 impl ClientFile {
@@ -187,13 +196,14 @@ impl ClientFile {
     }
 
     /// Returns the files beside that of the server.
-    fn further(client: &Client, places: &Places<'_>, permissions: bool) -> Vec<Self> {
-        let permission = client.settings_file(places).map(|path| Self {
-            path,
-            content: FileContent::Permission,
-            is_wanted: permissions,
-        });
-        permission.into_iter().collect()
+    fn further(client: &Client, places: &Places<'_>, choices: InstallChoices) -> Vec<Self> {
+        let InstallChoices { permissions, instructions, .. } = choices;
+        let file = |path, content, is_wanted| Self { path, content, is_wanted };
+        let settings = client.settings_file(places);
+        let settings = settings.map(|path| file(path, FileContent::Permission, permissions));
+        let lines = client.instructions_file(places);
+        let lines = lines.map(|path| file(path, FileContent::Instructions, instructions));
+        settings.into_iter().chain(lines).collect()
     }
 
     fn paste(&self) -> Result<(), InstallError> {
@@ -241,7 +251,7 @@ impl Installer<'_> {
         let entry = self.entry(client, agreed.iter().any(|arg| arg == AUTO_INDEX))?;
         let revokes_trust = client.has_trust() && !permissions;
         let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
-        files.extend(ClientFile::further(client, &self.places, permissions));
+        files.extend(ClientFile::further(client, &self.places, self.choices));
         Ok(files)
     }
 

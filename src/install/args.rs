@@ -36,10 +36,14 @@ pub struct Install {
     /// Have clients ask before each call of the tool, and take back what was permitted
     #[arg(long)]
     pub no_permissions: bool,
-    /// Add lines to AGENTS.md, CLAUDE.md and GEMINI.md of this repository that say when to ask CodeInfo;
-    /// without CLIENT or --all nothing else is done
-    #[arg(long)]
+    /// Add lines that say when to ask CodeInfo to what agents read everywhere [default: asked; with --yes
+    /// they are added]; without CLIENT or --all, to AGENTS.md, CLAUDE.md and GEMINI.md of this repository
+    /// instead, and nothing else is done
+    #[arg(long, conflicts_with = "no_instructions")]
     pub instructions: bool,
+    /// Add no such lines, and take out those that are there
+    #[arg(long)]
+    pub no_instructions: bool,
 }
 
 /// Which clients to forget CodeInfo in.

@@ -163,6 +163,10 @@ impl Plan {
 
     /// Shows a change and takes it up.
     pub(super) fn add(&mut self, change: Change) -> Result<(), InstallError> {
+        // A link may lead two clients to one file.
+        if self.changes.iter().any(|other| other.found.path == change.found.path) {
+            return Ok(());
+        }
         change.show()?;
         self.changes.push(change);
         Ok(())

@@ -1,6 +1,6 @@
 //! What a person agrees to beside the servers, asked once for all clients.
 
-use super::{Client, Install, InstallError, talk::ask};
+use super::{Client, Install, InstallError, Places, talk::ask};
 
 /// The answers, from switches, from the terminal, or else the defaults.
 #[derive(Debug, Clone, Copy)]
@@ -9,17 +9,27 @@ pub(super) struct InstallChoices {
     pub(super) auto_index: bool,
     /// Whether clients call the tool without a prompt.
     pub(super) permissions: bool,
+    /// Whether what agents read everywhere says when to ask.
+    pub(super) instructions: bool,
 }
 
 impl InstallChoices {
+    /// Everything, for what is to be taken out again.
+    pub(super) const ALL: Self = Self { auto_index: true, permissions: true, instructions: true };
+
     /// Asks what the switches leave open and concerns these clients. `--yes` takes the defaults.
-    pub(super) fn ask(asked: &Install, clients: &[&Client]) -> Result<Self, InstallError> {
+    pub(super) fn ask(
+        asked: &Install,
+        clients: &[&Client],
+        places: &Places<'_>,
+    ) -> Result<Self, InstallError> {
         let is_quiet = asked.yes || asked.print_config;
         let choose = |question: &str, is_open: bool, default: bool| {
             let answer = if is_open && !is_quiet { ask(question, default)? } else { None };
             Ok::<_, InstallError>(answer.unwrap_or(default))
         };
-        let is_any = |concerns: fn(&Client) -> bool| clients.iter().any(|client| concerns(client));
+        let asks = clients.iter().any(|client| client.asks_before_calls());
+        let reads = clients.iter().any(|client| client.instructions_file(places).is_some());
         Ok(Self {
             auto_index: choose(
                 "Index repositories that are not indexed yet when a client is started in them?",
@@ -28,8 +38,13 @@ impl InstallChoices {
             )?,
             permissions: choose(
                 "Let clients call codebase_question, which only reads, without asking you each time?",
-                !(asked.permissions || asked.no_permissions) && is_any(Client::asks_before_calls),
+                !(asked.permissions || asked.no_permissions) && asks,
                 !asked.no_permissions,
+            )?,
+            instructions: choose(
+                "Add lines to what agents read everywhere that say when to ask CodeInfo?",
+                !(asked.instructions || asked.no_instructions) && reads,
+                !asked.no_instructions,
             )?,
         })
     }

@@ -232,6 +232,18 @@ impl Client {
         matches!(self.form, Form::Claude).then(|| folder.join("settings.json"))
     }
 
+    /// The file of a person's own lines, which the client shows its model in every folder.
+    pub(super) fn instructions_file(&self, places: &Places<'_>) -> Option<PathBuf> {
+        Some(match self.form {
+            Form::Codex => places.named("CODEX_HOME", ".codex").join("AGENTS.md"),
+            Form::Claude => places.named("CLAUDE_CONFIG_DIR", ".claude").join("CLAUDE.md"),
+            Form::Gemini => places.named("GEMINI_CLI_HOME", "").join(".gemini/GEMINI.md"),
+            Form::OpenCode => places.dot_config().join("opencode/AGENTS.md"),
+            Form::Qwen => places.named("QWEN_HOME", ".qwen").join("QWEN.md"),
+            Form::Typed | Form::Plain | Form::Windsurf | Form::Zed | Form::Local => return None,
+        })
+    }
+
     /// Whether the entry of a server says that its tools are called without a prompt.
     pub(super) fn has_trust(&self) -> bool {
         matches!(self.form, Form::Gemini | Form::Qwen)

@@ -1,4 +1,4 @@
-//! Lines for agents in the documents of a repository: when to ask CodeInfo, between markers.
+//! Lines for agents, in documents of a repository or in a person's own: when to ask CodeInfo, between markers.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,15 @@ const DOCUMENTS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 const BEGIN: &str = "<!-- codeinfo begin -->";
 const END: &str = "<!-- codeinfo end -->";
 const LINES: &str = "\
-- To learn how this code works, where something is or what a change affects, ask the MCP tool `codebase_question` of CodeInfo before searching or reading files yourself.
-- Ask whole questions and wait: an answer may take minutes and replaces many searches. For a follow-up, pass the `conversationId` of the answer.
-- Answers cite `path:lines`: open those before editing. Search yourself for exact text, for changes that are not committed yet, and when the tool is away.
-- This holds for sub-agents, too: repeat these lines when you start one.
+- Before grep or reading files to learn how code works, where something is, what uses it or what a change affects, ask the MCP tool `codebase_question` (server `codeinfo`). If it is listed but deferred, load it by name.
+- Ask whole questions and wait: an answer may take minutes. For a follow-up, pass its `conversationId`.
+- Answers cite `path:lines`: open those before editing. Search yourself for exact text, for uncommitted changes, and if you have no such tool.
+- Sub-agents do the same: repeat these lines when you start one.
 ";
 
-/// Returns the documents of the repository around `folder` that are there, or the one to be made. A link to
-/// another of them counts once.
-pub(super) fn documents(folder: &Path) -> Result<Vec<PathBuf>, InstallError> {
+/// Returns the root of the repository around `folder`, and its documents that are there, or the one to be
+/// made. A link to another of them counts once.
+pub(super) fn documents(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), InstallError> {
     let folder = folder.canonicalize().map_err(|error| InstallError::file(folder, error))?;
     let is_repository = |folder: &&Path| folder.join(".git").try_exists().unwrap_or(false);
     let root = folder.ancestors().find(is_repository).ok_or(InstallError::NoRepository)?;
@@ -37,7 +37,7 @@ pub(super) fn documents(folder: &Path) -> Result<Vec<PathBuf>, InstallError> {
     if found.is_empty() {
         found.extend(paths.into_iter().take(1));
     }
-    Ok(found)
+    Ok((root.to_owned(), found))
 }
 
 /// Returns a document with the lines: at its end, or in place of older ones.

@@ -4,6 +4,7 @@ mod asks;
 mod clients;
 mod documents;
 mod hostile;
+mod instructions;
 mod permissions;
 mod service;
 
@@ -148,7 +149,7 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
 #[test]
 fn every_client_is_set_up_in_its_own_file_and_form() {
     let home = Home::with_program();
-    home.well(&["install", "--all", "--yes"]);
+    home.well(&["install", "--all", "--no-instructions", "--yes"]);
     assert_snapshot!(home.lines(), @r#"
     .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio"], "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
@@ -174,7 +175,7 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
 #[test]
 fn every_client_but_one_is_set_up_for_the_listener() {
     let home = Home::with_program();
-    let ended = home.run(&["install", "--all", "--http", "--yes"]);
+    let ended = home.run(&["install", "--all", "--http", "--no-instructions", "--yes"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.said.contains("takes programs only"), "{}", ended.said);
     assert_snapshot!(home.lines(), @r#"
@@ -198,6 +199,7 @@ fn every_client_but_one_is_set_up_for_the_listener() {
         "opencode",
         "windsurf",
         "qwen",
+        "--no-instructions",
         "--yes",
     ]);
     let shown = home.shown();
@@ -238,12 +240,17 @@ fn folders_that_the_environment_names_are_used() {
     assert_eq!(
         names,
         [
+            "a/AGENTS.md",
             "a/config.toml",
             "b/.claude.json",
+            "b/CLAUDE.md",
             "b/settings.json",
+            "c/.gemini/GEMINI.md",
             "c/.gemini/settings.json",
+            "d/QWEN.md",
             "d/settings.json",
             "e/Code/User/mcp.json",
+            "e/opencode/AGENTS.md",
             "e/opencode/opencode.json",
             "e/zed/settings.json",
         ]
@@ -262,7 +269,7 @@ fn clients_that_are_there_are_found_by_folder_or_program() {
     }
     fs::create_dir(home.path(".qwen")).unwrap();
     home.program("gemini", "exit 0");
-    home.well(&["install", "--yes"]);
+    home.well(&["install", "--no-instructions", "--yes"]);
     let names: Vec<String> = home.files().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, [".gemini/settings.json", ".qwen/settings.json"]);
 }
@@ -307,7 +314,7 @@ fn what_is_printed_to_paste_is_not_written() {
 fn nothing_is_written_without_a_yes() {
     let home = Home::new();
     home.write(".codex/config.toml", "model = \"a\"\n");
-    let ended = home.run(&["install", "codex"]);
+    let ended = home.run(&["install", "codex", "--no-instructions"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.failed.contains("--yes"), "{}", ended.failed);
     assert_snapshot!(ended.said, @r#"
@@ -365,6 +372,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     let mut terminal = Terminal::start(&home, "install codex gemini");
     terminal.answer("Index repositories", "y");
     terminal.answer("without asking you each time?", "");
+    terminal.answer("what agents read everywhere", "");
     terminal.answer("Write this?", "n");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(1), "{said}");
@@ -372,6 +380,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
 
     let mut terminal = Terminal::start(&home, "install codex opencode");
     terminal.answer("Index repositories", "y");
+    terminal.answer("what agents read everywhere", "y");
     terminal.answer("Write this?", "yes");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(0), "{said}");
@@ -402,7 +411,7 @@ fn repositories_are_indexed_only_where_somebody_said_so() {
 fn a_file_that_another_program_changes_meanwhile_is_left_to_it() {
     let home = Home::new();
     home.write(".codex/config.toml", "a = 1\n");
-    let mut terminal = Terminal::start(&home, "install codex --auto-index");
+    let mut terminal = Terminal::start(&home, "install codex --auto-index --no-instructions");
     while !terminal.seen.ends_with("[y/N] ") {
         let mut byte = [0];
         assert_eq!(terminal.child.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1);
@@ -414,77 +423,4 @@ fn a_file_that_another_program_changes_meanwhile_is_left_to_it() {
     assert_eq!(code, Some(1));
     assert!(said.contains("changed by another program"), "{said}");
     assert_eq!(home.text(".codex/config.toml"), "a = 2\n");
-}
-
-#[test]
-fn lines_for_agents_come_into_the_documents_of_a_repository_and_out_again() {
-    let home = Home::new();
-    let documents = [
-        ("repo/AGENTS.md", "# Rules\r\n\r\n- be kind\r\n"),
-        ("repo/CLAUDE.md", "no end"),
-        ("repo/sub/keep.md", "x\n"),
-    ];
-    for (name, text) in documents {
-        home.write(name, text);
-    }
-    fs::create_dir(home.path("repo/.git")).unwrap();
-    symlink("AGENTS.md", home.path("repo/GEMINI.md")).unwrap();
-    let run = |folder: &str, arguments: &[&str]| {
-        home.end(home.command(BINARY).current_dir(home.path(folder)).args(arguments))
-    };
-    let ended = run("repo/sub", &["install", "--instructions", "--yes"]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let agents = home.text("repo/AGENTS.md");
-    assert!(agents.starts_with("# Rules\r\n\r\n- be kind\r\n\r\n<!-- codeinfo begin -->\r\n- To"));
-    assert_eq!(agents.matches("codeinfo begin").count(), 1, "{agents}");
-    assert!(!agents.replace("\r\n", "").contains('\n'), "{agents:?}");
-    assert!(agents.contains("sub-agents") && agents.contains("`codebase_question`"), "{agents}");
-    assert!(home.text("repo/CLAUDE.md").starts_with("no end\n\n<!-- codeinfo begin -->\n"));
-    let ended = run("repo", &["install", "--instructions", "--yes"]);
-    assert_eq!(ended.said.matches("already set up").count(), 2, "{ended:?}");
-
-    // One that changed since keeps its change.
-    home.write("repo/CLAUDE.md", home.text("repo/CLAUDE.md") + "more\n");
-    let ended = run("repo/sub", &["uninstall", "--instructions", "--yes"]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(home.text("repo/AGENTS.md"), documents[0].1);
-    assert_eq!(home.text("repo/CLAUDE.md"), "no end\nmore\n");
-    let ended = run("repo", &["uninstall", "--instructions", "--yes"]);
-    assert!(ended.said.contains("AGENTS.md: not set up"), "{ended:?}");
-
-    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
-        fs::remove_file(home.path("repo").join(name)).unwrap();
-    }
-    assert_eq!(run("repo", &["install", "--instructions", "--yes"]).code, Some(0));
-    assert!(home.has("repo/AGENTS.md") && !home.has("repo/CLAUDE.md"));
-    assert_eq!(run("repo", &["uninstall", "--instructions", "--yes"]).code, Some(0));
-    assert!(!home.has("repo/AGENTS.md"));
-
-    // In the folder of temporary files: this checkout is a repository.
-    let outside = tempfile::TempDir::new().unwrap();
-    let mut command = home.command(BINARY);
-    command.current_dir(outside.path()).args(["install", "--instructions", "--yes"]);
-    let ended = home.end(&mut command);
-    assert!(ended.failed.contains("no `.git`"), "{ended:?}");
-}
-
-#[test]
-fn older_lines_for_agents_are_replaced_and_broken_marks_are_refused() {
-    let home = Home::new();
-    fs::create_dir(home.path(".git")).unwrap();
-    let run = |arguments: &[&str]| {
-        home.end(home.command(BINARY).current_dir(home.0.path()).args(arguments))
-    };
-    home.write("AGENTS.md", "a\n\n<!-- codeinfo begin -->\nold\n<!-- codeinfo end -->\nb\n");
-    assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(0));
-    let text = home.text("AGENTS.md");
-    assert!(
-        text.starts_with("a\n\n<!-- codeinfo begin -->\n- To") && text.ends_with("end -->\nb\n")
-    );
-    for broken in ["<!-- codeinfo begin -->\n", "<!-- codeinfo end --><!-- codeinfo begin -->"] {
-        home.write("AGENTS.md", broken);
-        assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(1));
-        assert_eq!(run(&["uninstall", "--instructions", "--yes"]).code, Some(1));
-        assert_eq!(home.text("AGENTS.md"), broken);
-    }
 }

@@ -14,7 +14,7 @@ fn json_of(home: &Home, path: &str) -> Value {
 }
 
 fn install(home: &Home, switches: &[&str]) -> String {
-    let clients = ["install", "claude-code", "gemini", "qwen"];
+    let clients = ["install", "claude-code", "gemini", "qwen", "--no-instructions"];
     home.well(&[&clients[..], switches].concat())
 }
 
@@ -22,7 +22,8 @@ fn install(home: &Home, switches: &[&str]) -> String {
 fn one_question_permits_all_clients_and_a_no_permits_none() {
     for (answer, is_permitted) in [("", true), ("y", true), ("n", false), ("later", false)] {
         let home = Home::with_program();
-        let mut terminal = Terminal::start(&home, "install claude-code gemini qwen cursor");
+        let mut terminal =
+            Terminal::start(&home, "install claude-code gemini qwen cursor --no-instructions");
         terminal.answer("Index repositories", "n");
         terminal.answer("without asking you each time?", answer);
         terminal.answer("Write this?", "y");

@@ -1,0 +1,187 @@
+//! Lines for agents: in what they read everywhere, and in the documents of a repository.
+
+use super::*;
+
+/// What each client shows its model in every folder.
+const EVERYWHERE: [(&str, &str); 5] = [
+    ("claude-code", ".claude/CLAUDE.md"),
+    ("codex", ".codex/AGENTS.md"),
+    ("gemini", ".gemini/GEMINI.md"),
+    ("opencode", ".config/opencode/AGENTS.md"),
+    ("qwen", ".qwen/QWEN.md"),
+];
+const MAX_BYTES: usize = 600;
+
+#[test]
+fn what_agents_read_everywhere_says_when_to_ask_until_it_is_taken_out() {
+    let home = Home::with_program();
+    for (at, (_, path)) in EVERYWHERE.into_iter().enumerate() {
+        // The last one is made.
+        if at + 1 < EVERYWHERE.len() {
+            home.write(path, format!("# Mine {at}\r\n\r\n- be kind\r\n"));
+        }
+    }
+    let before = home.files();
+    home.well(&["install", "--all", "--yes"]);
+    for (at, (client, path)) in EVERYWHERE.into_iter().enumerate() {
+        let text = home.text(path);
+        let block = text.get(text.find("<!-- codeinfo begin -->").unwrap()..).unwrap();
+        assert!(text.starts_with(&format!("# Mine {at}\r\n")) || at == 4, "{client}: {text}");
+        assert!(block.replace("\r\n", "\n").len() <= MAX_BYTES, "{} bytes", block.len());
+        for needed in [
+            "Before grep or reading files",
+            "`codebase_question` (server `codeinfo`)",
+            "If it is listed but deferred, load it by name.",
+            "Sub-agents do the same",
+            "and if you have no such tool.",
+        ] {
+            assert!(block.contains(needed), "{client}: {needed}: {block}");
+        }
+    }
+    let installed = home.files();
+    home.well(&["install", "--all", "--yes"]);
+    assert_eq!(home.files(), installed);
+    // One that changed since keeps its change, and older lines are replaced in their place.
+    let (_, codex) = EVERYWHERE[1];
+    let older = home.text(codex).replace("Before grep", "Instead of grep") + "# More\r\n";
+    home.write(codex, &older);
+    home.well(&["install", "codex", "--yes"]);
+    assert_eq!(home.text(codex), older.replace("Instead of grep", "Before grep"));
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text(codex), "# Mine 1\r\n\r\n- be kind\r\n# More\r\n");
+    home.write(codex, "# Mine 1\r\n\r\n- be kind\r\n");
+    assert_eq!(home.files(), before);
+}
+
+#[test]
+fn lines_are_offered_once_and_a_no_adds_none() {
+    for (answer, is_added) in [("", true), ("n", false)] {
+        let home = Home::with_program();
+        let mut terminal = Terminal::start(&home, "install codex opencode cursor");
+        terminal.answer("Index repositories", "n");
+        terminal.answer("what agents read everywhere", answer);
+        terminal.answer("Write this?", "y");
+        let (code, said) = terminal.end();
+        assert_eq!(code, Some(0), "{said}");
+        for (_, path) in [EVERYWHERE[1], EVERYWHERE[3]] {
+            assert_eq!(home.has(path), is_added, "{path}: {said}");
+        }
+        assert!(home.text(".codex/config.toml").contains("codeinfo"));
+    }
+    // Those that were added go again.
+    let home = Home::with_program();
+    home.well(&["install", "codex", "--instructions", "--yes"]);
+    home.write(".codex/AGENTS.md", home.text(".codex/AGENTS.md") + "mine\n");
+    home.well(&["install", "codex", "--no-instructions", "--yes"]);
+    assert_eq!(home.text(".codex/AGENTS.md"), "mine\n");
+    assert_eq!(home.run(&["install", "--instructions", "--no-instructions"]).code, Some(2));
+}
+
+#[test]
+fn one_file_that_links_lead_two_clients_to_gets_the_lines_once() {
+    let home = Home::with_program();
+    home.write("dotfiles/agents.md", "mine\n");
+    for folder in [".codex", ".claude"] {
+        fs::create_dir(home.path(folder)).unwrap();
+    }
+    symlink("../dotfiles/agents.md", home.path(".codex/AGENTS.md")).unwrap();
+    symlink("../dotfiles/agents.md", home.path(".claude/CLAUDE.md")).unwrap();
+    let said = home.well(&["install", "codex", "claude-code", "--yes"]);
+    assert!(said.contains("~/dotfiles/agents.md (a link leads there)"), "{said}");
+    assert_eq!(home.text("dotfiles/agents.md").matches("codeinfo begin").count(), 1);
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text("dotfiles/agents.md"), "mine\n");
+    assert!(home.path(".codex/AGENTS.md").is_symlink());
+}
+
+#[test]
+fn a_link_of_a_repository_that_leads_out_of_it_is_not_followed() {
+    let home = Home::with_program();
+    home.write(".profile", "mine\n");
+    fs::create_dir_all(home.path("repo/.git")).unwrap();
+    symlink("../.profile", home.path("repo/AGENTS.md")).unwrap();
+    for command in ["install", "uninstall"] {
+        let mut program = home.command(BINARY);
+        program.current_dir(home.path("repo")).args([command, "--instructions", "--yes"]);
+        let ended = home.end(&mut program);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.said.contains("leads out of the repository"), "{ended:?}");
+    }
+    assert_eq!(home.text(".profile"), "mine\n");
+}
+
+#[test]
+fn lines_for_agents_come_into_the_documents_of_a_repository_and_out_again() {
+    let home = Home::new();
+    let documents = [
+        ("repo/AGENTS.md", "# Rules\r\n\r\n- be kind\r\n"),
+        ("repo/CLAUDE.md", "no end"),
+        ("repo/sub/keep.md", "x\n"),
+    ];
+    for (name, text) in documents {
+        home.write(name, text);
+    }
+    fs::create_dir(home.path("repo/.git")).unwrap();
+    symlink("AGENTS.md", home.path("repo/GEMINI.md")).unwrap();
+    let run = |folder: &str, arguments: &[&str]| {
+        home.end(home.command(BINARY).current_dir(home.path(folder)).args(arguments))
+    };
+    let ended = run("repo/sub", &["install", "--instructions", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let agents = home.text("repo/AGENTS.md");
+    assert!(
+        agents.starts_with("# Rules\r\n\r\n- be kind\r\n\r\n<!-- codeinfo begin -->\r\n- Before")
+    );
+    assert_eq!(agents.matches("codeinfo begin").count(), 1, "{agents}");
+    assert!(!agents.replace("\r\n", "").contains('\n'), "{agents:?}");
+    assert!(agents.contains("Sub-agents") && agents.contains("`codebase_question`"), "{agents}");
+    assert!(home.text("repo/CLAUDE.md").starts_with("no end\n\n<!-- codeinfo begin -->\n"));
+    let ended = run("repo", &["install", "--instructions", "--yes"]);
+    assert_eq!(ended.said.matches("already set up").count(), 2, "{ended:?}");
+
+    // One that changed since keeps its change.
+    home.write("repo/CLAUDE.md", home.text("repo/CLAUDE.md") + "more\n");
+    let ended = run("repo/sub", &["uninstall", "--instructions", "--yes"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(home.text("repo/AGENTS.md"), documents[0].1);
+    assert_eq!(home.text("repo/CLAUDE.md"), "no end\nmore\n");
+    let ended = run("repo", &["uninstall", "--instructions", "--yes"]);
+    assert!(ended.said.contains("AGENTS.md: not set up"), "{ended:?}");
+
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
+        fs::remove_file(home.path("repo").join(name)).unwrap();
+    }
+    assert_eq!(run("repo", &["install", "--instructions", "--yes"]).code, Some(0));
+    assert!(home.has("repo/AGENTS.md") && !home.has("repo/CLAUDE.md"));
+    assert_eq!(run("repo", &["uninstall", "--instructions", "--yes"]).code, Some(0));
+    assert!(!home.has("repo/AGENTS.md"));
+
+    // In the folder of temporary files: this checkout is a repository.
+    let outside = tempfile::TempDir::new().unwrap();
+    let mut command = home.command(BINARY);
+    command.current_dir(outside.path()).args(["install", "--instructions", "--yes"]);
+    let ended = home.end(&mut command);
+    assert!(ended.failed.contains("no `.git`"), "{ended:?}");
+}
+
+#[test]
+fn older_lines_for_agents_are_replaced_and_broken_marks_are_refused() {
+    let home = Home::new();
+    fs::create_dir(home.path(".git")).unwrap();
+    let run = |arguments: &[&str]| {
+        home.end(home.command(BINARY).current_dir(home.0.path()).args(arguments))
+    };
+    home.write("AGENTS.md", "a\n\n<!-- codeinfo begin -->\nold\n<!-- codeinfo end -->\nb\n");
+    assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(0));
+    let text = home.text("AGENTS.md");
+    assert!(
+        text.starts_with("a\n\n<!-- codeinfo begin -->\n- Before")
+            && text.ends_with("end -->\nb\n")
+    );
+    for broken in ["<!-- codeinfo begin -->\n", "<!-- codeinfo end --><!-- codeinfo begin -->"] {
+        home.write("AGENTS.md", broken);
+        assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(1));
+        assert_eq!(run(&["uninstall", "--instructions", "--yes"]).code, Some(1));
+        assert_eq!(home.text("AGENTS.md"), broken);
+    }
+}
