@@ -1,5 +1,6 @@
 //! The MCP server (port 5011): one tool, `codebase_question`.
 
+mod client_bounds;
 mod error;
 mod plain;
 mod progress;

@@ -22,8 +22,8 @@ pub use self::{
     relays::{HEADER, PATH, Place, Relay, Relays},
 };
 
-/// Where a client is given the id of a session, and repeats it. It only distinguishes the calls of one
-/// client from those of another: any id is accepted, and a restart loses nothing.
+/// Where a client is given a session, and repeats it. It distinguishes the calls of one client from those of
+/// another, and names the client: any session is accepted, and a restart loses nothing.
 const SESSION: &str = "mcp-session-id";
 
 /// Returns what holds for all messages to an edge.
@@ -41,11 +41,11 @@ pub fn relay(
     request: &mut Request,
     (relays, bounds): (&Relays, &Bounds),
 ) -> Result<Response, net::HttpError> {
-    let (is_greeted, place) = relays.admit(request)?;
+    let (session, is_greeted, place) = relays.admit(request)?;
     if let Some(preparing) = place.clone() {
         relays.spawn(async move { preparing.prepare().await });
     }
-    frames::frames(endpoint(place), request, bounds, is_greeted)
+    frames::frames(endpoint(place), request, bounds, session, is_greeted)
 }
 
 /// Answers a POST to `endpoint`.
@@ -62,7 +62,9 @@ pub async fn post(
     let post = post.sent_by(request.peer(), request.principal().map(Principal::as_str));
     Ok(match codeinfo_mcp::answer(endpoint, post, bounds).await {
         Reply::Accepted => reply::empty(StatusCode::ACCEPTED),
-        Reply::Greeting(text) => with_session(reply::json_text(200, text)),
+        Reply::Greeting { text, client } => {
+            with_session(reply::json_text(200, text), client.as_deref())
+        }
         Reply::Json { status, text } => reply::json_text(status, text),
         Reply::Deferred(text) => net::delayed_json(text, bounds.keep_alive).await,
         Reply::Events(messages) => sse::messages(messages, bounds.keep_alive),
@@ -90,8 +92,9 @@ fn listening(request: &Request, messages: BoxStream<'static, String>, bounds: &B
     sse::messages(messages, bounds.keep_alive)
 }
 
-fn with_session(mut greeting: Response) -> Response {
-    if let Ok(id) = HeaderValue::from_str(&Uuid::new_v4().to_string()) {
+fn with_session(mut greeting: Response, client: Option<&str>) -> Response {
+    let session = codeinfo_mcp::name_session(&Uuid::new_v4().to_string(), client);
+    if let Ok(id) = HeaderValue::from_str(&session) {
         greeting.headers_mut().insert(SESSION, id);
     }
     greeting

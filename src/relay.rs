@@ -162,7 +162,9 @@ impl Forwarding<'_> {
         match (&mut self.link, failure) {
             (Some(link), _) => {
                 self.waiting.extend(ids);
-                self.relay.is_greeted |= frame::is_greeting(&text);
+                if frame::is_greeting(&text) {
+                    (self.relay.is_greeted, self.relay.client) = (true, frame::client_name(&text));
+                }
                 link.send(text);
             }
             (None, failure) => {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{
+    client_bounds,
     error::{self, Wording},
     progress,
     tool::{self, Form, Wanted},
@@ -147,7 +148,8 @@ impl Questions {
                 let named = folder.map(|folder| Arc::new(self.relays.place(folder)));
                 let place = named.or_else(|| self.place.clone());
                 let failures = self.failures.clone();
-                let (max_bytes, wording) = (self.max_bytes, self.wording);
+                let max_bytes = self.max_bytes.min(client_bounds::max_shown_bytes(&meta));
+                let wording = self.wording;
                 let is_follow_up = ask.conversation.is_some();
                 let form = Form { segments, max_bytes, place, is_follow_up, wording, failures };
                 Ok((Ask { repository, toolkits, principal, ..ask }, form))

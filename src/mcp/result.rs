@@ -63,9 +63,13 @@ fn fitted(segments: &[&Segment], room: usize) -> Result<Vec<String>, serde_json:
             return lines.longest(room);
         }
     }
-    // Hundreds of segments: those that have nothing left go, too.
+    // Hundreds of segments: those that have nothing left go, too, and at last what was answered on the way.
     let answers = segments.iter().filter(|segment| matches!(segment, Segment::Answer { .. }));
-    answers.map(serde_json::to_string).collect()
+    let mut answers = answers.map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+    if size(&answers) > room {
+        answers.drain(..answers.len().saturating_sub(1));
+    }
+    Ok(answers)
 }
 
 fn size(lines: &[String]) -> usize {
@@ -277,6 +281,11 @@ mod tests {
         let alone = vec![serde_json::to_string(&segments[500]).unwrap()];
         assert_eq!(fitted(&all, ROOM).unwrap(), alone);
         assert_eq!(fitted(&all, 10_000).unwrap(), alone);
+        // Of several answers that do not fit together the last one stays.
+        let preface = answers(&"y".repeat(5000));
+        let both = [&preface, &segments[500]];
+        assert_eq!(fitted(&both, 20_000).unwrap().len(), 2);
+        assert_eq!(fitted(&both, 10_000).unwrap(), alone);
     }
 
     #[test]

@@ -9,7 +9,6 @@ use futures_util::{
     stream::{self, BoxStream, FuturesUnordered, SelectAll},
 };
 use tracing::{debug, info};
-use uuid::Uuid;
 
 use crate::{
     domain::Principal,
@@ -25,7 +24,10 @@ const MAX_UNTAKEN: usize = 256;
 enum Came {
     Text(String),
     /// The answer to a client of the first era, which hears of changes from here on.
-    Greeting(String),
+    Greeting {
+        text: String,
+        client: Option<String>,
+    },
     /// The client listens for changes.
     Listening(BoxStream<'static, String>),
     /// The message takes its time from here on.
@@ -37,7 +39,7 @@ struct Frames<A> {
     endpoint: Arc<dyn Endpoint>,
     bounds: Bounds,
     socket: WebSocket,
-    /// Names the client in the table of calls.
+    /// Distinguishes the client in the table of calls, and names it.
     session: String,
     principal: Option<Principal>,
     is_admitted: A,
@@ -61,6 +63,7 @@ pub(super) fn frames(
     endpoint: Arc<dyn Endpoint>,
     request: &mut Request,
     bounds: &Bounds,
+    session: String,
     is_greeted: bool,
 ) -> Result<Response, HttpError> {
     let (bounds, is_admitted) = (bounds.clone(), request.admission());
@@ -70,7 +73,7 @@ pub(super) fn frames(
             endpoint,
             bounds,
             socket,
-            session: Uuid::new_v4().to_string(),
+            session,
             principal,
             is_admitted,
             begun: FuturesUnordered::new(),
@@ -145,7 +148,7 @@ impl<A: Fn() -> bool> Frames<A> {
             let post = post.sent_by(None, principal.as_ref().map(Principal::as_str));
             match codeinfo_mcp::answer(&endpoint, post, &bounds).await {
                 Reply::Accepted => None,
-                Reply::Greeting(text) => Some(Came::Greeting(text)),
+                Reply::Greeting { text, client } => Some(Came::Greeting { text, client }),
                 Reply::Json { text, .. } => Some(Came::Text(text)),
                 Reply::Listening(messages) => Some(Came::Listening(messages)),
                 Reply::Deferred(text) => Some(Came::Later(stream::once(text).boxed())),
@@ -167,7 +170,8 @@ impl<A: Fn() -> bool> Frames<A> {
     fn report(&mut self, came: Option<Came>) {
         match came {
             Some(Came::Text(text)) => self.socket.send(text),
-            Some(Came::Greeting(text)) => {
+            Some(Came::Greeting { text, client }) => {
+                self.session = codeinfo_mcp::name_session(&self.session, client.as_deref());
                 self.socket.send(text);
                 self.listen();
             }

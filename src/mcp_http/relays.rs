@@ -8,6 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+use uuid::Uuid;
 
 use crate::{
     chat::Chat,
@@ -39,6 +40,8 @@ pub struct Relay {
     pub auto_index: bool,
     /// Whether its client has said `initialize`, over an earlier connection.
     pub is_greeted: bool,
+    /// The name that the client gave then.
+    pub client: Option<String>,
     /// Whether it is no relay, but a server that a person or a service starts in place of this one.
     pub takes_over: bool,
 }
@@ -76,15 +79,19 @@ impl Relays {
         self.tasks.spawn(work);
     }
 
-    /// Returns whether the client of the relay that sends this handshake was greeted before, and where it stands.
+    /// Returns a session for the client of the relay that sends this handshake, whether it was greeted before, and
+    /// where it stands.
     ///
     /// # Errors
     /// This server, which a relay started, stops: for a newer relay when it works on nothing, and for a server
     /// that is to take its place.
-    pub fn admit(&self, request: &Request) -> Result<(bool, Option<Arc<Place>>), HttpError> {
+    pub fn admit(
+        &self,
+        request: &Request,
+    ) -> Result<(String, bool, Option<Arc<Place>>), HttpError> {
         let header = request.header(HEADER);
         let read = header.as_deref().and_then(|header| serde_json::from_str(header).ok());
-        let Relay { version, folder, auto_index, is_greeted, takes_over } =
+        let Relay { version, folder, auto_index, is_greeted, client, takes_over } =
             read.unwrap_or_default();
         // Anybody can send a header; the relay of the owner shows a key.
         let is_owner = request.principal().is_some_and(Principal::is_owner);
@@ -100,7 +107,8 @@ impl Relays {
         let place = folder.map(|folder| {
             Arc::new(Place { auto_index: auto_index && is_owner, ..self.place(&folder) })
         });
-        Ok((is_greeted, place))
+        let id = Uuid::new_v4().to_string();
+        Ok((codeinfo_mcp::name_session(&id, client.as_deref()), is_greeted, place))
     }
 }
 

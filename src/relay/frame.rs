@@ -8,6 +8,8 @@ use url::Url;
 
 /// The id of a request of the relay's own.
 const ROOTS: &str = "codeinfo/roots";
+/// Maximum characters of a client's name.
+const MAX_NAME_CHARS: usize = 60;
 /// Of so many folders, the first is taken that is of a repository.
 const MAX_ROOTS: usize = 64;
 
@@ -27,6 +29,13 @@ pub(super) fn requests(text: &str) -> Vec<String> {
 pub(super) fn is_greeting(text: &str) -> bool {
     let frame = serde_json::from_str::<Frame>(text);
     frame.is_ok_and(|frame| frame.method.as_deref() == Some("initialize"))
+}
+
+/// Returns the name that a client gives in its greeting.
+pub(super) fn client_name(text: &str) -> Option<String> {
+    let greeting: Value = serde_json::from_str(text).ok()?;
+    let name = greeting.pointer("/params/clientInfo/name")?.as_str()?;
+    Some(name.chars().take(MAX_NAME_CHARS).collect())
 }
 
 /// Whether a message is the greeting of a client that says which folders it works in when it is asked.

@@ -41,7 +41,7 @@ fn without_codex() -> Environment {
 
 impl World {
     /// Has its repository indexed, and returns the data folder.
-    async fn indexed(&self) -> PathBuf {
+    pub(crate) async fn indexed(&self) -> PathBuf {
         let (data, boiler) = (self.folder.path().join("data"), self.folder.path().join("boiler"));
         let ingest = ["ingest", boiler.to_str().unwrap()];
         assert!(run(&data, &without_codex(), &ingest).await.status.success());

@@ -38,8 +38,9 @@ pub struct Bounds {
 pub enum Reply {
     /// 202 without a body.
     Accepted,
-    /// JSON, status 200: the answer to `initialize`, where an edge may hand out the id of a session.
-    Greeting(String),
+    /// JSON, status 200: the answer to `initialize`, where an edge may hand out a session, and the name that the
+    /// client gives itself.
+    Greeting { text: String, client: Option<String> },
     /// JSON that is there.
     Json { status: u16, text: String },
     /// JSON that will be there, status 200.
@@ -74,7 +75,7 @@ pub async fn answer(endpoint: &Arc<dyn Endpoint>, post: Post<'_>, bounds: &Bound
         Ok(Payload::One(message)) => one(endpoint, message, &post, (accepts, bounds)).await,
     };
     match reply {
-        Reply::Json { status: 200, text } | Reply::Greeting(text)
+        Reply::Json { status: 200, text } | Reply::Greeting { text, .. }
             if accepts == Accepts::EventsOnly =>
         {
             Reply::Events(stream::once(future::ready(text)).boxed())
@@ -124,7 +125,7 @@ fn notified(post: &Post<'_>) -> Reply {
 
 async fn requested(
     endpoint: &Arc<dyn Endpoint>,
-    (era, request): (Era, Request),
+    (era, mut request): (Era, Request),
     post: &Post<'_>,
     (accepts, bounds): (Accepts, &Bounds),
 ) -> Reply {
@@ -139,6 +140,10 @@ async fn requested(
         return subscribed(&**endpoint, &request, (post, accepts), bounds);
     }
     let is_greeting = era == Era::Legacy && operation == "initialize";
+    let client = request.client_name();
+    if let (Era::Legacy, Some(name)) = (era, &post.client) {
+        request.name_client(name);
+    }
     let caller = Caller::of(&request, era);
     let underway = bounds.calls.begin(post.sender.clone(), request.id.clone());
     let answer = tokio::select! {
@@ -148,7 +153,8 @@ async fn requested(
     };
     match answer {
         Answer::Now(Ok(greeting)) if is_greeting => {
-            Reply::Greeting(message::answered(&caller.id, Ok(greeting)).to_string())
+            let text = message::answered(&caller.id, Ok(greeting)).to_string();
+            Reply::Greeting { text, client }
         }
         Answer::Now(outcome) => Reply::json(
             outcome.as_ref().err().map_or(200, |error| status(era, error)),

@@ -4,6 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value, json};
 
+/// Where a request of the second era names its client in `_meta`; one of the first era is given the name that
+/// its greeting had.
+pub const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+
 /// The id of a request: text or a whole number of at most 64 bits, echoed as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Id {
@@ -89,6 +93,19 @@ impl Request {
     /// Returns `params._meta.KEY`.
     pub(super) fn meta(&self, key: &str) -> Option<&Value> {
         self.params.get("_meta")?.get(key)
+    }
+
+    /// Returns the name that a client gives in its greeting.
+    pub(super) fn client_name(&self) -> Option<String> {
+        self.params.get("clientInfo")?.get("name")?.as_str().map(str::to_owned)
+    }
+
+    /// Has `_meta` name the client, unless it does so by itself.
+    pub(super) fn name_client(&mut self, name: &str) {
+        let meta = self.params.entry("_meta").or_insert_with(|| json!({}));
+        if let Some(members) = meta.as_object_mut() {
+            members.entry(CLIENT_KEY).or_insert_with(|| json!({ "name": name }));
+        }
     }
 }
 

@@ -4,12 +4,33 @@ use std::{borrow::Cow, net::IpAddr};
 
 use super::{accept::Accepts, calls::Sender};
 
+/// What stands between the id of a session and the name of its client.
+const CLIENT_MARK: char = '~';
+/// Maximum characters of a client's name in a session.
+const MAX_NAME_CHARS: usize = 60;
+
+/// Returns the session with the name that its client gave, so that nothing has to be remembered of it.
+#[must_use]
+pub fn name_session(session: &str, client: Option<&str>) -> String {
+    let (id, _) = split_session(session);
+    let plain_chars = client.unwrap_or_default().chars().filter(char::is_ascii_graphic);
+    let name: String = plain_chars.take(MAX_NAME_CHARS).collect();
+    if name.is_empty() { id.to_owned() } else { format!("{id}{CLIENT_MARK}{name}") }
+}
+
+/// Returns the id of a session, and the name of its client.
+fn split_session(session: &str) -> (&str, Option<&str>) {
+    session.split_once(CLIENT_MARK).map_or((session, None), |(id, name)| (id, Some(name)))
+}
+
 /// A message, or a batch, as it arrived.
 #[derive(Debug, Clone)]
 pub struct Post<'a> {
     /// The headers that matter; a frame of a stream has none.
     pub(super) headers: Option<Headers<'a>>,
     pub(super) sender: Sender,
+    /// The name that the client gave in its greeting, where the session has it.
+    pub(super) client: Option<String>,
     pub(super) body: &'a [u8],
 }
 
@@ -25,14 +46,14 @@ pub(super) struct Headers<'a> {
 impl<'a> Post<'a> {
     /// Returns the body of an HTTP request. Picks the headers out through `header`, which looks one up by name.
     pub fn new(header: impl Fn(&str) -> Option<Cow<'a, str>>, body: &'a [u8]) -> Self {
-        let session = header("mcp-session-id").map(Cow::into_owned);
+        let session = header("mcp-session-id");
         let headers = Headers {
             accept: header("accept"),
             protocol_version: header("mcp-protocol-version"),
             method: header("mcp-method"),
             name: header("mcp-name"),
         };
-        Self { headers: Some(headers), sender: Sender { session, ..Sender::default() }, body }
+        Self::sent_in(session.as_deref(), Some(headers), body)
     }
 
     /// Returns a frame of a stream, such as a message of a WebSocket: it has no headers, so its version is
@@ -41,8 +62,14 @@ impl<'a> Post<'a> {
     /// A client may cancel a call by a later frame, so frames are to be answered in their order: each
     /// [`answer`](super::answer) polled once before the next one is asked for.
     pub fn frame(session: &str, body: &'a [u8]) -> Self {
-        let sender = Sender { session: Some(session.to_owned()), ..Sender::default() };
-        Self { headers: None, sender, body }
+        Self::sent_in(Some(session), None, body)
+    }
+
+    fn sent_in(session: Option<&str>, headers: Option<Headers<'a>>, body: &'a [u8]) -> Self {
+        let (id, name) = session.map(split_session).unzip();
+        let client = name.flatten().map(str::to_owned);
+        let sender = Sender { session: id.map(str::to_owned), ..Sender::default() };
+        Self { headers, sender, client, body }
     }
 
     /// Adds who sent it, which distinguishes clients that have no session.
@@ -63,5 +90,22 @@ impl<'a> Post<'a> {
             Some(headers) => Accepts::read(headers.accept.as_deref()),
             None => Accepts::JsonAndEvents,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Post, name_session};
+
+    #[test]
+    fn a_session_names_its_client_and_stays_the_same_session() {
+        assert_eq!(name_session("a", None), "a");
+        assert_eq!(name_session("a", Some(" \u{e9}\r\n")), "a");
+        let named = name_session("a", Some("the client\n~1"));
+        assert_eq!(named, "a~theclient~1");
+        assert_eq!(name_session(&named, Some(&"x".repeat(100))), format!("a~{}", "x".repeat(60)));
+        let post = Post::frame(&named, b"");
+        assert_eq!(post.client.as_deref(), Some("theclient~1"));
+        assert_eq!(post.sender, Post::frame("a", b"").sender);
     }
 }

@@ -142,7 +142,7 @@ async fn a_frame_needs_no_headers_and_its_metadata_is_checked() {
             .await
         {
             Reply::Json { text, .. } => serde_json::from_str::<Value>(&text).unwrap(),
-            Reply::Greeting(text) => json!({ "greeting": text.contains("serverInfo") }),
+            Reply::Greeting { text, .. } => json!({ "greeting": text.contains("serverInfo") }),
             Reply::Accepted | Reply::Deferred(_) | Reply::Events(_) | Reply::Listening(_) => {
                 json!("other")
             }

@@ -82,7 +82,7 @@ impl Judge {
             match answer(endpoint, post, &self.bounds).await {
                 Reply::Accepted => Heard::Nothing,
                 Reply::Json { status, text } => Heard::Json(status, text),
-                Reply::Greeting(text) => Heard::Json(200, text),
+                Reply::Greeting { text, .. } => Heard::Json(200, text),
                 Reply::Deferred(text) => Heard::Json(200, text.await),
                 Reply::Events(messages) | Reply::Listening(messages) => {
                     Heard::Events(messages.collect().await)
