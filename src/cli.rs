@@ -16,7 +16,7 @@ mod serve;
 mod token;
 mod toolkits;
 
-pub use args::{Arguments, Check, Command, Stdio, Switch, Toolkits, completions};
+pub use args::{Arguments, Check, Command, Hook, Stdio, Switch, Toolkits, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
@@ -53,6 +53,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         // These need no server, so that they run before there is one.
         Command::Check(_)
         | Command::Completions { .. }
+        | Command::Hook(_)
         | Command::Install(_)
         | Command::Service(_)
         | Command::Stdio(_)

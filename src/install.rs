@@ -15,6 +15,7 @@ mod instructions;
 mod launch;
 mod places;
 mod record;
+mod sub_agent;
 mod talk;
 
 use std::{
@@ -33,6 +34,7 @@ use self::{
     clients::{CLIENTS, Connection},
     content::FileContent,
     entry::Entry,
+    launch::Launch,
     talk::say,
 };
 use crate::config::Config;
@@ -183,9 +185,9 @@ fn find_clients(
 
 /// Returns the files in which an `install` may have left something.
 fn written_files(client: &Client, places: &Places<'_>) -> Vec<ClientFile> {
-    let servers = (client.files)(places).into_iter();
-    let servers = servers.map(|path| ClientFile::server(client, path, Entry::new(), false));
-    servers.chain(ClientFile::further(client, places, InstallChoices::ALL)).collect()
+    let paths = (client.files)(places).into_iter();
+    let servers = paths.map(|path| ClientFile::server(client, path, Entry::new(), false));
+    servers.chain(ClientFile::further(client, places, InstallChoices::ALL, None)).collect()
 }
 
 impl ClientFile {
@@ -195,15 +197,27 @@ impl ClientFile {
         Self { path, content, is_wanted: true }
     }
 
-    /// Returns the files beside that of the server.
-    fn further(client: &Client, places: &Places<'_>, choices: InstallChoices) -> Vec<Self> {
-        let InstallChoices { permissions, instructions, .. } = choices;
-        let file = |path, content, is_wanted| Self { path, content, is_wanted };
-        let settings = client.settings_file(places);
-        let settings = settings.map(|path| file(path, FileContent::Permission, permissions));
-        let lines = client.instructions_file(places);
-        let lines = lines.map(|path| file(path, FileContent::Instructions, instructions));
-        settings.into_iter().chain(lines).collect()
+    /// Returns the files beside that of the server. `hook` is what Claude Code runs with each prompt.
+    fn further(
+        client: &Client,
+        places: &Places<'_>,
+        choices: InstallChoices,
+        hook: Option<String>,
+    ) -> Vec<Self> {
+        let InstallChoices { permissions: permission, instructions, .. } = choices;
+        let mut files = Vec::new();
+        let mut add = |path, content, is_wanted| files.push(Self { path, content, is_wanted });
+        if let Some(path) = client.settings_file(places) {
+            let is_wanted = permission || hook.is_some();
+            add(path, FileContent::Settings { permission, hook }, is_wanted);
+        }
+        if let Some(path) = client.instructions_file(places) {
+            add(path, FileContent::Instructions, instructions);
+        }
+        if let Some((path, members)) = client.sub_agent(places) {
+            add(path, FileContent::SubAgent(members), instructions);
+        }
+        files
     }
 
     fn paste(&self) -> Result<(), InstallError> {
@@ -251,17 +265,31 @@ impl Installer<'_> {
         let entry = self.entry(client, agreed.iter().any(|arg| arg == AUTO_INDEX))?;
         let revokes_trust = client.has_trust() && !permissions;
         let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
-        files.extend(ClientFile::further(client, &self.places, self.choices));
+        let hook = self.hook_command(client);
+        files.extend(ClientFile::further(client, &self.places, self.choices, hook));
         Ok(files)
+    }
+
+    /// Returns the command of the hook where it is agreed to, now or before.
+    fn hook_command(&self, client: &Client) -> Option<String> {
+        let settings_file = file::read(&client.settings_file(&self.places)?).ok();
+        let settings = settings_file.and_then(|found| found.text).unwrap_or_default();
+        if !self.choices.hook && !content::has_hook(&settings) {
+            return None;
+        }
+        launch::shell_line(&self.launch(client), "hook", self.places.platform)
+    }
+
+    fn launch(&self, client: &Client) -> Launch {
+        let path = &self.config.codex.path;
+        launch::launch(&self.exe, path, client.started_from, self.places.platform)
     }
 
     fn entry(&self, client: &Client, agreed: bool) -> Result<Entry, InstallError> {
         let connection = if self.asked.http {
             Connection::Url(format!("http://127.0.0.1:{}/mcp", self.config.mcp_port))
         } else {
-            let platform = self.places.platform;
-            let path = &self.config.codex.path;
-            let launch = launch::launch(&self.exe, path, client.started_from, platform);
+            let launch = self.launch(client);
             let command = launch.command.to_str();
             let command =
                 command.ok_or_else(|| InstallError::Program(self.exe.clone()))?.to_owned();

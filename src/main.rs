@@ -46,21 +46,8 @@ fn main() -> ExitCode {
             return if error.print().is_ok() { ExitCode::from(code) } else { ExitCode::FAILURE };
         }
     };
-    if let Command::Check(asked) = &arguments.command {
-        return match citations(asked) {
-            Ok(Verdict::Right) => ExitCode::SUCCESS,
-            Ok(Verdict::Wrong) => ExitCode::FAILURE,
-            Ok(Verdict::Failed) => ExitCode::from(USAGE),
-            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, USAGE),
-        };
-    }
-    if let Command::Completions { shell } = arguments.command {
-        return match io::stdout().write_all(&completions(shell)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-            Err(error) => fail(&error, 1),
-        };
+    if let Some(code) = run_without_settings(&arguments.command) {
+        return code;
     }
     let mut config = match config::from_environment() {
         Ok(config) => config,
@@ -106,6 +93,30 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => fail(error.as_ref(), 1),
     }
+}
+
+/// Runs a command that needs no settings, or that bad ones are not to stop.
+fn run_without_settings(command: &Command) -> Option<ExitCode> {
+    Some(match command {
+        Command::Check(asked) => match citations(asked) {
+            Ok(Verdict::Right) => ExitCode::SUCCESS,
+            Ok(Verdict::Wrong) => ExitCode::FAILURE,
+            Ok(Verdict::Failed) => ExitCode::from(USAGE),
+            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+            Err(error) => fail(&error, USAGE),
+        },
+        Command::Completions { shell } => match io::stdout().write_all(&completions(*shell)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+            Err(error) => fail(&error, 1),
+        },
+        Command::Hook(asked) => {
+            // No prompt is to be refused because of it.
+            drop(io::stdout().write_all(run::remind(asked).unwrap_or_default().as_bytes()));
+            ExitCode::SUCCESS
+        }
+        _ => return None,
+    })
 }
 
 /// Returns whether the processor has the instructions that `.cargo/config.toml` had the compiler use:

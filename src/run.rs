@@ -1,6 +1,7 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
 mod elect;
+mod remind;
 mod takeover;
 
 use std::{
@@ -11,6 +12,7 @@ use std::{
 
 use tracing::warn;
 
+pub use self::remind::remind;
 use crate::{
     app::{Server, StartError, Visibility},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},

@@ -134,6 +134,11 @@ pub enum Command {
     Install(Install),
     /// Take CodeInfo out of the clients again
     Uninstall(Uninstall),
+    /// Say to the model of Claude Code that the folder is indexed, as `codeinfo install --hook` has it done
+    ///
+    /// Claude Code runs it with each prompt. Where nothing is indexed, the server is away or does not answer
+    /// at once, it says nothing; it never fails.
+    Hook(Hook),
     /// Have the server started with your sessions, by systemd or launchd
     #[command(subcommand)]
     Service(Service),
@@ -150,6 +155,14 @@ pub fn completions(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     generate(shell, &mut Arguments::command(), "codeinfo", &mut script);
     script
+}
+
+/// How the hook runs.
+#[derive(Debug, Args)]
+pub struct Hook {
+    /// How long a prompt waits for it, in milliseconds
+    #[arg(long, hide = true, default_value_t = 25)]
+    pub wait_ms: u64,
 }
 
 /// What is offered over standard input and output.

@@ -36,14 +36,17 @@ pub struct Install {
     /// Have clients ask before each call of the tool, and take back what was permitted
     #[arg(long)]
     pub no_permissions: bool,
-    /// Add lines that say when to ask CodeInfo to what agents read everywhere [default: asked; with --yes
-    /// they are added]; without CLIENT or --all, to AGENTS.md, CLAUDE.md and GEMINI.md of this repository
+    /// Add lines that say when to ask CodeInfo to what agents read everywhere, and a sub-agent that asks it
+    /// [default: asked; with --yes they are added]; without CLIENT or --all, to AGENTS.md, CLAUDE.md and GEMINI.md of this repository
     /// instead, and nothing else is done
     #[arg(long, conflicts_with = "no_instructions")]
     pub instructions: bool,
-    /// Add no such lines, and take out those that are there
+    /// Add no such lines and no sub-agent, and take out those that are there
     #[arg(long)]
     pub no_instructions: bool,
+    /// Have Claude Code run `codeinfo hook` with each prompt [default: asked; not with --yes alone]
+    #[arg(long)]
+    pub hook: bool,
 }
 
 /// Which clients to forget CodeInfo in.

@@ -51,9 +51,7 @@ impl Change {
             (Some(before), _) => before,
             (None, _) if found.text.is_none() => Before::Nothing,
             // It changed since: what is there of ours is not to come back.
-            (None, Some(_)) => {
-                Before::Text(content.remove_from(old, original.as_ref()).map_err(refused)?)
-            }
+            (None, Some(_)) => rest(content.remove_from(old, original.as_ref()).map_err(refused)?),
             (None, None) => Before::Text(old.to_owned()),
         };
         Ok(Some(Self { name: name.to_owned(), found, place, to: To::Set { text, before } }))
@@ -74,10 +72,10 @@ impl Change {
         let refused = |refusal| InstallError::refused(path, &refusal);
         let our_part = || {
             let original = record.as_ref().and_then(|record| place.original(record));
-            content.remove_from(now, original.as_ref()).map(Before::Text).map_err(refused)
+            content.remove_from(now, original.as_ref()).map(rest).map_err(refused)
         };
         let before = kept.map_or_else(our_part, Ok)?;
-        if before == Before::Text(now.clone()) {
+        if before.as_str() == now {
             return Ok(None);
         }
         Ok(Some(Self { name: name.to_owned(), found, place, to: To::Undone(before) }))
@@ -147,6 +145,11 @@ impl Change {
             }
         }
     }
+}
+
+/// Returns what stays of a file without our part: no file where that was all.
+fn rest(text: String) -> Before {
+    if text.is_empty() { Before::Nothing } else { Before::Text(text) }
 }
 
 /// All changes of one command.

@@ -4,18 +4,22 @@ use super::{Client, Install, InstallError, Places, talk::ask};
 
 /// The answers, from switches, from the terminal, or else the defaults.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is the answer to one question")]
 pub(super) struct InstallChoices {
     /// Whether repositories are indexed when a client starts in them.
     pub(super) auto_index: bool,
     /// Whether clients call the tool without a prompt.
     pub(super) permissions: bool,
-    /// Whether what agents read everywhere says when to ask.
+    /// Whether what agents read everywhere says when to ask, and a sub-agent is there that does.
     pub(super) instructions: bool,
+    /// Whether Claude Code runs `codeinfo hook` with each prompt.
+    pub(super) hook: bool,
 }
 
 impl InstallChoices {
     /// Everything, for what is to be taken out again.
-    pub(super) const ALL: Self = Self { auto_index: true, permissions: true, instructions: true };
+    pub(super) const ALL: Self =
+        Self { auto_index: true, permissions: true, instructions: true, hook: true };
 
     /// Asks what the switches leave open and concerns these clients. `--yes` takes the defaults.
     pub(super) fn ask(
@@ -29,6 +33,7 @@ impl InstallChoices {
             Ok::<_, InstallError>(answer.unwrap_or(default))
         };
         let asks = clients.iter().any(|client| client.asks_before_calls());
+        let has_hooks = clients.iter().any(|client| client.settings_file(places).is_some());
         let reads = clients.iter().any(|client| client.instructions_file(places).is_some());
         Ok(Self {
             auto_index: choose(
@@ -42,9 +47,14 @@ impl InstallChoices {
                 !asked.no_permissions,
             )?,
             instructions: choose(
-                "Add lines to what agents read everywhere that say when to ask CodeInfo?",
+                "Add lines to what agents read everywhere, and a sub-agent, that say when to ask CodeInfo?",
                 !(asked.instructions || asked.no_instructions) && reads,
                 !asked.no_instructions,
+            )?,
+            hook: choose(
+                "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
+                !asked.hook && has_hooks,
+                asked.hook,
             )?,
         })
     }

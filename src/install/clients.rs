@@ -11,6 +11,7 @@ use super::{
         Value::{self, List, Number, Text, Yes},
     },
     places::{Places, Platform, program},
+    sub_agent,
 };
 
 /// How long clients wait for an answer, where they can be set to: as long as a turn may take.
@@ -242,6 +243,18 @@ impl Client {
             Form::Qwen => places.named("QWEN_HOME", ".qwen").join("QWEN.md"),
             Form::Typed | Form::Plain | Form::Windsurf | Form::Zed | Form::Local => return None,
         })
+    }
+
+    /// The file of the sub-agent, and the members that name its tool.
+    pub(super) fn sub_agent(&self, places: &Places<'_>) -> Option<(PathBuf, &'static str)> {
+        let members = match self.form {
+            Form::Claude | Form::Qwen => sub_agent::CLAUDE,
+            Form::Gemini => sub_agent::GEMINI,
+            Form::OpenCode => sub_agent::OPEN_CODE,
+            _ => return None,
+        };
+        let folder = self.instructions_file(places)?.with_file_name("agents");
+        Some((folder.join(sub_agent::FILE), members))
     }
 
     /// Whether the entry of a server says that its tools are called without a prompt.

@@ -1,12 +1,15 @@
 //! What CodeInfo has in one file: put in, and taken out again without what people have there themselves.
 
-use serde_json::json;
+use std::path::Path;
+
+use serde_json::{Value, json};
 
 use super::{
     edit::{self, ListElement, Refusal},
     entry::{Entry, Syntax, TRUST},
     instructions,
     record::Before,
+    sub_agent,
 };
 
 /// The rule by which Claude Code calls the tool without a prompt.
@@ -23,10 +26,17 @@ pub(super) enum FileContent {
         /// Whether an entry that CodeInfo once had trusted loses that.
         revokes_trust: bool,
     },
-    /// The permission to call the tool without a prompt, in the settings of Claude Code.
-    Permission,
+    /// What the settings of Claude Code have.
+    Settings {
+        /// The permission to call the tool without a prompt.
+        permission: bool,
+        /// The command that Claude Code runs with each prompt.
+        hook: Option<String>,
+    },
     /// Lines for agents.
     Instructions,
+    /// The file of a sub-agent, with the members that name its tool.
+    SubAgent(&'static str),
 }
 
 impl FileContent {
@@ -42,8 +52,19 @@ impl FileContent {
                 }
                 Ok(text)
             }
-            Self::Permission => edit::with_element(text, &permission()),
+            Self::Settings { permission, hook } => {
+                let mut text = if *permission {
+                    edit::with_element(text, &permission_element())?
+                } else {
+                    revoke_permission(text, original)?
+                };
+                if let Some(command) = hook {
+                    text = edit::with_element(&text, &hook_element(command))?;
+                }
+                Ok(text)
+            }
             Self::Instructions => instructions::with(text),
+            Self::SubAgent(members) => sub_agent::with(text, members),
         }
     }
 
@@ -55,22 +76,54 @@ impl FileContent {
     ) -> Result<String, Refusal> {
         match self {
             Self::Server { syntax, section, .. } => edit::without((*syntax, section), text),
-            // Who wrote it is known from the original alone.
-            Self::Permission => match original.map(Before::as_str) {
-                Some(original) if edit::without_element(original, &permission())? == original => {
-                    edit::without_element(text, &permission())
-                }
-                _ => Ok(text.to_owned()),
-            },
+            Self::Settings { .. } => {
+                edit::without_element(&revoke_permission(text, original)?, &hook_element(""))
+            }
             Self::Instructions => instructions::without(text),
+            Self::SubAgent(_) => Ok(sub_agent::without(text)),
         }
     }
 }
 
-fn permission() -> ListElement {
+/// Whether the settings of Claude Code have the command that it runs with each prompt.
+pub(super) fn has_hook(text: &str) -> bool {
+    edit::without_element(text, &hook_element("")).is_ok_and(|without| without != text)
+}
+
+/// Returns `text` without the permission, unless the user gave it, as the original alone tells.
+fn revoke_permission(text: &str, original: Option<&Before>) -> Result<String, Refusal> {
+    let permission = permission_element();
+    match original.map(Before::as_str) {
+        Some(original) if edit::without_element(original, &permission)? == original => {
+            edit::without_element(text, &permission)
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn permission_element() -> ListElement {
     ListElement {
         path: ["permissions", "allow"],
         value: json!(CLAUDE_RULE),
         is_same: |value| value == CLAUDE_RULE,
     }
+}
+
+fn hook_element(command: &str) -> ListElement {
+    ListElement {
+        path: ["hooks", "UserPromptSubmit"],
+        value: json!({ "hooks": [{ "type": "command", "command": command, "timeout": 1 }] }),
+        is_same: is_hook,
+    }
+}
+
+/// Whether an element runs `codeinfo hook` and nothing else.
+fn is_hook(element: &Value) -> bool {
+    let Some([hook]) = element.get("hooks").and_then(Value::as_array).map(Vec::as_slice) else {
+        return false;
+    };
+    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    let command = command.split(" || ").next().unwrap_or_default();
+    let program = command.strip_suffix(" hook").map(|program| program.trim_matches(['\'', '"']));
+    program.is_some_and(|program| Path::new(program).file_stem() == Some("codeinfo".as_ref()))
 }

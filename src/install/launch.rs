@@ -51,6 +51,18 @@ pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom, platform: Plat
     Launch::new(command, &[])
 }
 
+/// Returns the line by which a shell runs a command of this program, and goes on where it is gone. `None` for
+/// a program that a runner has to unpack first, which takes seconds.
+pub(super) fn shell_line(launch: &Launch, command: &str, platform: Platform) -> Option<String> {
+    let program = launch.command.to_str().filter(|_| launch.before.is_empty())?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    Some(match platform {
+        Platform::Windows => format!("\"{program}\" {command}"),
+        _ if program.chars().all(is_plain) => format!("{program} {command} || true"),
+        _ => format!("'{}' {command} || true", program.replace('\'', r"'\''")),
+    })
+}
+
 fn npx(path: &OsStr, from: StartedFrom, platform: Platform) -> Launch {
     // A script of the shell there, which clients do not start.
     if platform == Platform::Windows {

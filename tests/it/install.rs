@@ -3,6 +3,7 @@
 mod asks;
 mod clients;
 mod documents;
+mod hook;
 mod hostile;
 mod instructions;
 mod permissions;
@@ -244,13 +245,17 @@ fn folders_that_the_environment_names_are_used() {
             "a/config.toml",
             "b/.claude.json",
             "b/CLAUDE.md",
+            "b/agents/code-investigator.md",
             "b/settings.json",
             "c/.gemini/GEMINI.md",
+            "c/.gemini/agents/code-investigator.md",
             "c/.gemini/settings.json",
             "d/QWEN.md",
+            "d/agents/code-investigator.md",
             "d/settings.json",
             "e/Code/User/mcp.json",
             "e/opencode/AGENTS.md",
+            "e/opencode/agents/code-investigator.md",
             "e/opencode/opencode.json",
             "e/zed/settings.json",
         ]

@@ -32,17 +32,15 @@ const OPTIONS: ParseOptions = ParseOptions {
 pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
     let Some(root) = parsed(text)? else { return with(&empty_object(text), section, entry) };
     let top = object(&root, "the whole")?;
-    let style = Style::of(text, &top.into());
+    let top_style = Style::of(text, &top.into());
     let Some(servers) = member(top, section)? else {
-        return Ok(added(text, &top.into(), &style, &|indent| {
-            let inner = style.deeper(indent);
-            let servers = style.object(indent, &[(NAME, style.object(&inner, &members(entry)))]);
-            named(section, &servers)
+        return Ok(added(text, &top.into(), &top_style, &|indent| {
+            let server = top_style.object(&top_style.deeper(indent), &members(entry));
+            named(section, &top_style.object(indent, &[(NAME, server)]))
         }));
     };
     let servers = object(&servers.value, section)?;
-    let style =
-        if servers.properties.is_empty() { style } else { Style::of(text, &servers.into()) };
+    let style = top_style.within(text, &servers.into());
     let whole = |indent: &str| style.object(indent, &members(entry));
     match member(servers, NAME)? {
         None => Ok(added(text, &servers.into(), &style, &|indent| named(NAME, &whole(indent)))),

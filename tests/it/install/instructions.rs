@@ -94,6 +94,48 @@ fn one_file_that_links_lead_two_clients_to_gets_the_lines_once() {
     assert!(home.path(".codex/AGENTS.md").is_symlink());
 }
 
+/// The files of the sub-agent, with what makes the tool its only one.
+const SUB_AGENTS: [(&str, &str); 4] = [
+    (".claude/agents/code-investigator.md", "tools:\n  - mcp__codeinfo__codebase_question\n---\n"),
+    (".gemini/agents/code-investigator.md", "tools:\n  - mcp_codeinfo_codebase_question\n---\n"),
+    (
+        ".config/opencode/agents/code-investigator.md",
+        "permission:\n  \"*\": deny\n  codeinfo_codebase_question: allow\n---\n",
+    ),
+    (".qwen/agents/code-investigator.md", "tools:\n  - mcp__codeinfo__codebase_question\n---\n"),
+];
+
+#[test]
+fn a_sub_agent_that_has_the_tool_alone_comes_and_goes() {
+    let home = Home::with_program();
+    home.well(&["install", "--all", "--yes"]);
+    for (path, tools) in SUB_AGENTS {
+        let text = home.text(path);
+        assert!(text.starts_with("---\n") && text.contains(tools), "{path}: {text}");
+        assert!(text.len() <= 800, "{path}: {} bytes", text.len());
+    }
+    home.well(&["install", "--all", "--no-instructions", "--yes"]);
+    assert!(SUB_AGENTS.iter().all(|(path, _)| !home.has(path)), "{}", home.lines());
+    home.well(&["install", "--all", "--yes"]);
+    // It goes without what was remembered, too, and when somebody changed it.
+    fs::remove_dir_all(home.path("data")).unwrap();
+    let (changed, _) = SUB_AGENTS[0];
+    home.write(changed, home.text(changed) + "more\n");
+    home.well(&["install", "claude-code", "--yes"]);
+    home.write(changed, home.text(changed) + "more\n");
+    home.well(&["uninstall", "--yes"]);
+    assert!(SUB_AGENTS.iter().all(|(path, _)| !home.has(path)), "{}", home.lines());
+
+    // One of the same name that the user wrote stays, and all else is set up.
+    home.write(changed, "---\nname: code-investigator\n---\nmine\n");
+    let ended = home.run(&["install", "claude-code", "--yes"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.said.contains("was not written by `codeinfo install`"), "{ended:?}");
+    assert!(home.text(".claude.json").contains("codeinfo"));
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text(changed), "---\nname: code-investigator\n---\nmine\n");
+}
+
 #[test]
 fn a_link_of_a_repository_that_leads_out_of_it_is_not_followed() {
     let home = Home::with_program();

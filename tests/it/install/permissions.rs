@@ -26,6 +26,7 @@ fn one_question_permits_all_clients_and_a_no_permits_none() {
             Terminal::start(&home, "install claude-code gemini qwen cursor --no-instructions");
         terminal.answer("Index repositories", "n");
         terminal.answer("without asking you each time?", answer);
+        terminal.answer("with each prompt", "");
         terminal.answer("Write this?", "y");
         let (code, said) = terminal.end();
         assert_eq!(code, Some(0), "{said}");

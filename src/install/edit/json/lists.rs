@@ -23,22 +23,21 @@ impl ListElement {
         let [outer, inner] = self.path;
         let Some(root) = parsed(text)? else { return self.add_to(&empty_object(text)) };
         let top = object(&root, "the whole")?;
-        let style = Style::of(text, &top.into());
+        let top_style = Style::of(text, &top.into());
         let Some(found) = member(top, outer)? else {
             let whole = json!({ inner: [self.value] });
-            return Ok(add_member(text, top, &style, outer, &whole));
+            return Ok(add_member(text, top, &top_style, outer, &whole));
         };
         let settings = object(&found.value, outer)?;
-        let container = JsonContainer::from(settings);
-        let style = if container.is_empty() { style } else { Style::of(text, &container) };
+        let settings_style = top_style.within(text, &settings.into());
         let Some(list) = find_list(settings, inner)? else {
-            return Ok(add_member(text, settings, &style, inner, &json!([self.value])));
+            return Ok(add_member(text, settings, &settings_style, inner, &json!([self.value])));
         };
         if self.find(list).is_some() {
             return Ok(text.to_owned());
         }
         let container = JsonContainer::from(list);
-        let style = if container.is_empty() { style } else { Style::of(text, &container) };
+        let style = settings_style.within(text, &container);
         let element = |indent: &str| style.render(indent, &self.value);
         Ok(added(text, &container, &style, &element))
     }

@@ -14,12 +14,6 @@ pub(super) struct JsonContainer {
     members: Vec<Range<usize>>,
 }
 
-impl JsonContainer {
-    pub(super) fn is_empty(&self) -> bool {
-        self.members.is_empty()
-    }
-}
-
 impl From<&Object<'_>> for JsonContainer {
     fn from(object: &Object<'_>) -> Self {
         let members = object.properties.iter().map(bytes_of).collect();
@@ -55,6 +49,11 @@ impl Style {
         let base = indent_at(text, top.range.start);
         let unit = own.map_or("  ", |own| own.strip_prefix(base).unwrap_or(own));
         Self { unit: (!is_one_line).then(|| unit.to_owned()), end }
+    }
+
+    /// Returns the style of a container in this one: its own, if it has members.
+    pub(super) fn within(self, text: &str, container: &JsonContainer) -> Self {
+        if container.members.is_empty() { self } else { Self::of(text, container) }
     }
 
     pub(super) fn deeper(&self, indent: &str) -> String {

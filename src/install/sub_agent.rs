@@ -1,0 +1,35 @@
+//! A sub-agent that has CodeInfo's tool alone, in a file of its own for clients that read such files.
+
+use super::edit::Refusal;
+
+/// The name of the file, and so of the sub-agent where a client takes it from there.
+pub(super) const FILE: &str = "code-investigator.md";
+const MARK: &str = "# Written by `codeinfo install`; `codeinfo uninstall` removes it.";
+const DESCRIPTION: &str = "Answers how code works, where something is, what uses it and what a change \
+    affects, from the index of whole repositories, with path:lines. Use it before grep or reading files.";
+const PROMPT: &str = "\
+Ask `codebase_question` the whole question and wait: an answer may take minutes. Ask on with its `conversationId` until
+the question is answered. Return what you learned with its `path:lines`, and say what stays open. If the tool is away,
+return its reason and hint.
+";
+
+/// The members by which a client names the tool, and denies all others.
+pub(super) const CLAUDE: &str =
+    "name: code-investigator\ntools:\n  - mcp__codeinfo__codebase_question\n";
+pub(super) const GEMINI: &str =
+    "name: code-investigator\ntools:\n  - mcp_codeinfo_codebase_question\n";
+pub(super) const OPEN_CODE: &str =
+    "mode: subagent\npermission:\n  \"*\": deny\n  codeinfo_codebase_question: allow\n";
+
+/// Returns the text of the file, unless there is one that CodeInfo did not write.
+pub(super) fn with(text: &str, members: &str) -> Result<String, Refusal> {
+    if !text.is_empty() && !text.contains(MARK) {
+        return Err(Refusal::new("was not written by `codeinfo install`"));
+    }
+    Ok(format!("---\n{MARK}\ndescription: {DESCRIPTION}\n{members}---\n\n{PROMPT}"))
+}
+
+/// Returns nothing of a file that CodeInfo wrote, and all of others.
+pub(super) fn without(text: &str) -> String {
+    if text.contains(MARK) { String::new() } else { text.to_owned() }
+}

@@ -1,0 +1,67 @@
+//! `codeinfo hook`: says to the model of Claude Code, with each prompt, that the folder is indexed.
+//!
+//! A prompt waits for it, so that it starts no runtime, reads one reply over a plain connection, and is given
+//! up when that takes too long.
+
+use std::{
+    io::{self, Read, Write},
+    net::TcpStream,
+    path::PathBuf,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::{cli::Hook, config, replies::Repos, store, vault};
+
+/// What a model is told, 600 bytes at most.
+const REMINDER: &str = "\
+This repository is indexed by CodeInfo. Before grep or reading files to learn how its code works, where something is, what \
+uses it or what a change affects, ask codebase_question (mcp__codeinfo__codebase_question); if it is listed but deferred, \
+load it by name. Sub-agents do the same: say so when you start one. Search yourself for exact text and for uncommitted \
+changes.
+";
+/// Most bytes of a prompt and of a reply that are read.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Returns the reminder where the folder of a prompt is known in time to be indexed.
+pub fn remind(asked: &Hook) -> Option<&'static str> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // What waits for a server that does not answer ends with the process, which nobody hears by then.
+    let ask = move || {
+        let _ = sender.send(is_indexed().unwrap_or(false));
+    };
+    thread::Builder::new().spawn(ask).ok()?;
+    let is_indexed = receiver.recv_timeout(Duration::from_millis(asked.wait_ms)).ok()?;
+    is_indexed.then_some(REMINDER)
+}
+
+/// Whether the server that runs knows the folder of the prompt.
+fn is_indexed() -> Option<bool> {
+    let folder = read_folder(io::stdin().lock())?;
+    let config = config::from_environment().ok()?;
+    let url = store::holder(&config.data_dir).ok()??.main_url?;
+    let key = vault::owner_key(&config.data_dir).ok().flatten();
+    let address = url.strip_prefix("http://")?;
+    let mut server = TcpStream::connect(address).ok()?;
+    write!(server, "GET /tools/ingested-repos HTTP/1.0\r\nhost: {address}\r\n").ok()?;
+    if let Some(key) = key {
+        write!(server, "authorization: Bearer {}\r\n", key.expose()).ok()?;
+    }
+    server.write_all(b"\r\n").ok()?;
+    let mut reply = String::new();
+    server.take(MAX_BYTES).read_to_string(&mut reply).ok()?;
+    let (_, body) = reply.split_once("\r\n\r\n")?;
+    let Repos { repos, .. } = serde_json::from_str(body).ok()?;
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+    let mut indexed = repos.iter().filter(|repo| repo.last_ingest_at.is_some());
+    Some(indexed.any(|repo| folder.starts_with(&repo.path) || real.starts_with(&repo.path)))
+}
+
+/// Returns the folder that Claude Code says a prompt is written in.
+fn read_folder(input: impl Read) -> Option<PathBuf> {
+    let prompt: Value = serde_json::from_reader(input.take(MAX_BYTES)).ok()?;
+    prompt.get("cwd")?.as_str().map(PathBuf::from)
+}

@@ -1,0 +1,141 @@
+//! `codeinfo hook`: put into the settings of Claude Code and taken out, and what it says with a prompt.
+
+use std::net::TcpListener;
+
+use codeinfo::store::{Holder, Lock};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::*;
+use crate::support::process::Program;
+
+const SETTINGS: &str = ".claude/settings.json";
+const MAX_BYTES: usize = 600;
+/// Longest that a hook which hangs holds this test up.
+const GUARD: std::time::Duration = std::time::Duration::from_mins(1);
+
+/// Runs the hook for a prompt in `folder`, and returns what it says; it must never fail.
+async fn hook(home: &Home, input: &str, switches: &[&str]) -> String {
+    let mut command = home.command(BINARY);
+    command.arg("hook").args(switches).stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // It may have ended before it has read all.
+    drop(tokio::io::AsyncWriteExt::write_all(&mut stdin, input.as_bytes()).await);
+    drop(stdin);
+    let output = timeout(GUARD, child.wait_with_output()).await.expect("it ends").unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn prompt(folder: &Path) -> String {
+    json!({ "hook_event_name": "UserPromptSubmit", "prompt": "why?", "cwd": folder }).to_string()
+}
+
+#[tokio::test]
+async fn a_prompt_is_told_of_the_index_where_its_folder_is_in_it() {
+    let home = Home::new();
+    home.write("boiler/src/valve.rs", "/// Opens the valve.\npub fn relieve_pressure() {}\n");
+    home.write("other/notes.txt", "x\n");
+    let codex = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let server = Program::serve(&home.path("data"), &[&home.path("boiler")], &codex).await;
+    // A machine under load may be slower than a prompt would wait.
+    let patient = ["--wait-ms", "120000"];
+    for folder in ["boiler", "boiler/src"] {
+        let said = hook(&home, &prompt(&home.path(folder)), &patient).await;
+        assert!(said.contains("mcp__codeinfo__codebase_question"), "{folder}: {said}");
+        assert!(said.len() <= MAX_BYTES, "{} bytes", said.len());
+    }
+    for input in [&prompt(&home.path("other")), &prompt(Path::new("/")), "{}", "", "{\"cwd\": 1}"] {
+        assert_eq!(hook(&home, input, &patient).await, "", "{input}");
+    }
+    drop(server);
+    assert_eq!(hook(&home, &prompt(&home.path("boiler")), &patient).await, "");
+}
+
+#[tokio::test]
+async fn a_prompt_does_not_wait_for_a_server_that_does_not_answer() {
+    let home = Home::new();
+    // Nobody has a data folder, or its server says nothing of itself yet.
+    assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
+    let mut lock = Lock::acquire(&home.path("data")).unwrap();
+    assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    lock.announce(&Holder { main_url: Some(url), ..Holder::silent() }).unwrap();
+    // The system takes the connection, and nothing ever reads from it.
+    assert_eq!(hook(&home, &prompt(home.0.path()), &[]).await, "");
+    // A setting that no other command starts with.
+    let mut command = home.command(BINARY);
+    let ended = home.end(command.env("MAX_BATCH", "many").arg("hook"));
+    assert_eq!((ended.code, ended.said.as_str(), ended.failed.as_str()), (Some(0), "", ""));
+}
+
+#[test]
+fn the_hook_is_a_choice_that_uninstall_takes_back() {
+    let home = Home::with_program();
+    let own = "{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\n        \"hooks\": [\n          {\n            \
+               \"type\": \"command\",\n            \"command\": \"mine hook\"\n          }\n        ]\n      }\n    \
+               ]\n  }\n}\n";
+    home.write(SETTINGS, own);
+    let install = |switches: &[&str]| {
+        home.well(&[&["install", "claude-code", "--no-instructions", "--yes"], switches].concat())
+    };
+    install(&[]);
+    assert!(!home.text(SETTINGS).contains("codeinfo hook"));
+    let shown = install(&["--hook"]);
+    assert!(shown.contains("\"command\": \"codeinfo hook || true\""), "{shown}");
+    let settings = |home: &Home| serde_json::from_str::<Value>(&home.text(SETTINGS)).unwrap();
+    let hooks = settings(&home)["hooks"]["UserPromptSubmit"].clone();
+    let ours = json!({ "type": "command", "command": "codeinfo hook || true", "timeout": 1 });
+    assert_eq!(hooks[0]["hooks"][0]["command"], "mine hook");
+    assert_eq!(hooks[1], json!({ "hooks": [ours] }));
+    // Who agreed once is not asked for it with every update.
+    let installed = home.text(SETTINGS);
+    install(&[]);
+    assert_eq!(home.text(SETTINGS), installed);
+    install(&["--no-permissions"]);
+    assert_eq!(settings(&home)["hooks"]["UserPromptSubmit"], hooks);
+    assert!(!home.text(SETTINGS).contains("codebase_question"));
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(home.text(SETTINGS), own);
+    // From a file that changed since, with a permission that is the user's own.
+    let own = "{\"permissions\": {\"allow\": [\"mcp__codeinfo__codebase_question\"]}}";
+    home.write(SETTINGS, own);
+    install(&["--hook"]);
+    home.write(SETTINGS, home.text(SETTINGS) + "\n");
+    home.well(&["uninstall", "--yes"]);
+    let left = settings(&home);
+    assert_eq!(left["hooks"]["UserPromptSubmit"], json!([]));
+    assert_eq!(left["permissions"]["allow"], json!(["mcp__codeinfo__codebase_question"]));
+}
+
+#[test]
+fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
+    let home = Home::new();
+    let program = home.path("it's mine/codeinfo");
+    fs::create_dir(program.parent().unwrap()).unwrap();
+    fs::hard_link(BINARY, &program).unwrap();
+    let mut command = home.command(program.to_str().unwrap());
+    command.args(["install", "claude-code", "--hook", "--yes"]);
+    assert_eq!(home.end(&mut command).code, Some(0));
+    let settings: Value = serde_json::from_str(&home.text(SETTINGS)).unwrap();
+    let line = settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"].as_str().unwrap();
+    let mut shell = home.command("/bin/sh");
+    let ended = home.end(shell.args(["-c", line]));
+    assert_eq!((ended.code, ended.failed.as_str()), (Some(0), ""), "{line}");
+    home.well(&["uninstall", "--yes"]);
+    assert!(!home.has(SETTINGS));
+
+    let home = Home::with_program();
+    let mut terminal = Terminal::start(&home, "install claude-code");
+    terminal.answer("Index repositories", "");
+    terminal.answer("each time?", "");
+    terminal.answer("what agents read everywhere", "");
+    terminal.answer("with each prompt", "");
+    terminal.answer("Write this?", "y");
+    let (code, said) = terminal.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!home.text(SETTINGS).contains("hook"), "{said}");
+}
