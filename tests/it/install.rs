@@ -6,6 +6,7 @@ mod documents;
 mod hook;
 mod hostile;
 mod instructions;
+mod models;
 mod permissions;
 mod service;
 

@@ -46,37 +46,47 @@ fn codex_lists_what_was_installed_for_it() {
     assert!(!list("codex", command).contains("codeinfo"));
 }
 
-/// The clients from npm, 0.8 GB: with `CLIENTS=all`.
+/// The clients from npm, 0.8 GB: name, package, version, program.
+const FROM_NPM: [(&str, &str, &str, &str); 4] = [
+    (
+        "claude-code",
+        "@anthropic-ai/claude-code",
+        "2.1.197",
+        "@anthropic-ai/claude-code-linux-x64/claude",
+    ),
+    ("gemini", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js"),
+    ("opencode", "opencode-ai", "1.18.33", "opencode-linux-x64/bin/opencode"),
+    ("qwen", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js"),
+];
+
+/// Returns the command of a client from npm in a home.
+pub(super) fn installed(client: &str, home: &Home) -> Command {
+    let (id, package, version, entry) = FROM_NPM.iter().find(|(id, ..)| *id == client).unwrap();
+    let name = format!("{id}-{version}");
+    let folder = install::npm(&name, &format!("{package}@{version}"), Parts::Whole);
+    let entry = folder.join("node_modules").join(entry);
+    let mut command = if entry.extension().is_some() {
+        let mut command = home.command(node().to_str().unwrap());
+        command.arg(&entry);
+        command
+    } else {
+        home.command(entry.to_str().unwrap())
+    };
+    // They start programs of the system beside ours.
+    command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
+    command
+}
+
+/// With `CLIENTS=all`.
 #[test]
 fn clients_from_npm_list_what_was_installed_for_them() {
     if std::env::var_os("CLIENTS").is_none_or(|clients| clients != "all") {
         return;
     }
-    for (id, package, version, entry) in [
-        (
-            "claude-code",
-            "@anthropic-ai/claude-code",
-            "2.1.197",
-            "@anthropic-ai/claude-code-linux-x64/claude",
-        ),
-        ("gemini", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js"),
-        ("opencode", "opencode-ai", "1.18.33", "opencode-linux-x64/bin/opencode"),
-        ("qwen", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js"),
-    ] {
-        let folder =
-            install::npm(&format!("{id}-{version}"), &format!("{package}@{version}"), Parts::Whole);
-        let entry = folder.join("node_modules").join(entry);
+    for (id, ..) in FROM_NPM {
         let home = Home::with_program();
         let listed = || {
-            let mut command = if entry.extension().is_some() {
-                let mut command = home.command(node().to_str().unwrap());
-                command.arg(&entry);
-                command
-            } else {
-                home.command(entry.to_str().unwrap())
-            };
-            // They start programs of the system beside ours.
-            command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
+            let mut command = installed(id, &home);
             command.args(["mcp", "list"]).current_dir(home.0.path());
             // The server that they start through a relay ends soon.
             command.env("IDLE_EXIT_SECS", "1").env("PORT", "0").env("MCP_PORT", "0");
