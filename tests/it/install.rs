@@ -6,7 +6,6 @@ mod documents;
 mod hook;
 mod hostile;
 mod instructions;
-mod models;
 mod permissions;
 mod service;
 

@@ -1,11 +1,20 @@
 //! Real clients read what was installed for them.
 
-use std::process::Command;
+use std::{
+    fmt::Write,
+    io::{BufRead, BufReader, Lines},
+    path::Path,
+    process::{Child, ChildStdout, Command, Stdio},
+};
 
-use super::Home;
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::{BINARY, Home};
 use crate::support::{
     codex,
     install::{self, Parts, node},
+    model::{Model, Reply, says},
 };
 
 /// The line in which a client lists the server.
@@ -35,7 +44,7 @@ fn codex_lists_what_was_installed_for_it() {
     assert!(said.contains("other"), "{said}");
     let mut command = home.command(codex::binary().to_str().unwrap());
     command.args(["mcp", "get", "codeinfo", "--json"]);
-    let got: serde_json::Value = serde_json::from_str(&list("codex", command)).unwrap();
+    let got: Value = serde_json::from_str(&list("codex", command)).unwrap();
     assert_eq!(got["transport"]["command"], "codeinfo", "{got}");
     assert_eq!(got["transport"]["args"], serde_json::json!(["stdio"]), "{got}");
     assert_eq!(got["tool_timeout_sec"], 1800.0, "{got}");
@@ -46,54 +55,265 @@ fn codex_lists_what_was_installed_for_it() {
     assert!(!list("codex", command).contains("codeinfo"));
 }
 
-/// The clients from npm, 0.8 GB: name, package, version, program.
-const FROM_NPM: [(&str, &str, &str, &str); 4] = [
-    (
-        "claude-code",
-        "@anthropic-ai/claude-code",
-        "2.1.197",
-        "@anthropic-ai/claude-code-linux-x64/claude",
-    ),
-    ("gemini", "@google/gemini-cli", "0.61.0", "@google/gemini-cli/bundle/gemini.js"),
-    ("opencode", "opencode-ai", "1.18.33", "opencode-linux-x64/bin/opencode"),
-    ("qwen", "@qwen-code/qwen-code", "0.24.4", "@qwen-code/qwen-code/cli.js"),
-];
-
-/// Returns the command of a client from npm in a home.
-pub(super) fn installed(client: &str, home: &Home) -> Command {
-    let (id, package, version, entry) = FROM_NPM.iter().find(|(id, ..)| *id == client).unwrap();
-    let name = format!("{id}-{version}");
-    let folder = install::npm(&name, &format!("{package}@{version}"), Parts::Whole);
-    let entry = folder.join("node_modules").join(entry);
-    let mut command = if entry.extension().is_some() {
-        let mut command = home.command(node().to_str().unwrap());
-        command.arg(&entry);
-        command
-    } else {
-        home.command(entry.to_str().unwrap())
-    };
-    // They start programs of the system beside ours.
-    command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
-    command
+/// A client from npm, and how its model is set: by variables of the environment and a file, in which `MODEL` stands
+/// for the address of the model service.
+struct NpmClient {
+    id: &'static str,
+    package: &'static str,
+    version: &'static str,
+    /// Its program below `node_modules`.
+    entry: &'static str,
+    /// What asks a question without a person.
+    arguments: &'static [&'static str],
+    variables: &'static [(&'static str, &'static str)],
+    settings: Option<(&'static str, &'static str)>,
 }
 
-/// With `CLIENTS=all`.
-#[test]
-fn clients_from_npm_list_what_was_installed_for_them() {
-    if std::env::var_os("CLIENTS").is_none_or(|clients| clients != "all") {
+const NPM_CLIENTS: [NpmClient; 4] = [
+    NpmClient {
+        id: "claude-code",
+        package: "@anthropic-ai/claude-code",
+        version: "2.1.331",
+        entry: "@anthropic-ai/claude-code-linux-x64/claude",
+        arguments: &["-p"],
+        variables: &[
+            ("ANTHROPIC_BASE_URL", "MODEL"),
+            ("ANTHROPIC_API_KEY", "x"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ],
+        settings: None,
+    },
+    NpmClient {
+        id: "gemini",
+        package: "@google/gemini-cli",
+        version: "0.61.0",
+        entry: "@google/gemini-cli/bundle/gemini.js",
+        arguments: &["-m", "gemini-2.5-pro", "-p"],
+        variables: &[
+            ("GEMINI_API_KEY", "x"),
+            ("GOOGLE_GEMINI_BASE_URL", "MODEL"),
+            ("GEMINI_TELEMETRY_ENABLED", "false"),
+        ],
+        settings: Some((
+            ".gemini/settings.json",
+            r#"{"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false},
+                "security": {"auth": {"selectedType": "gemini-api-key"}}}"#,
+        )),
+    },
+    NpmClient {
+        id: "opencode",
+        package: "opencode-ai",
+        version: "1.18.33",
+        entry: "opencode-linux-x64/bin/opencode",
+        arguments: &["run"],
+        variables: &[("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")],
+        settings: Some((
+            ".config/opencode/opencode.json",
+            r#"{"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "models": {"m": {}},
+                "options": {"baseURL": "MODEL/v1", "apiKey": "x"}}},
+                "model": "mock/m", "small_model": "mock/m", "share": "disabled", "autoupdate": false}"#,
+        )),
+    },
+    NpmClient {
+        id: "qwen",
+        package: "@qwen-code/qwen-code",
+        version: "0.24.4",
+        entry: "@qwen-code/qwen-code/cli.js",
+        arguments: &["-p"],
+        variables: &[
+            ("OPENAI_API_KEY", "x"),
+            ("OPENAI_BASE_URL", "MODEL/v1"),
+            ("OPENAI_MODEL", "m"),
+        ],
+        settings: Some((
+            ".qwen/settings.json",
+            r#"{"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
+                "general": {"enableAutoUpdate": false}, "security": {"auth": {"selectedType": "openai"}}}"#,
+        )),
+    },
+];
+
+/// Whether the clients from npm, 0.8 GB, are asked for by `CLIENTS=all`.
+fn has_npm_clients() -> bool {
+    std::env::var_os("CLIENTS").is_some_and(|clients| clients == "all")
+}
+
+impl NpmClient {
+    /// Returns a command that runs it in a home; `model_url` is that of the model of Codex.
+    fn command(&self, home: &Home, model_url: &str) -> Command {
+        let Self { id, package, version, entry, .. } = self;
+        let folder =
+            install::npm(&format!("{id}-{version}"), &format!("{package}@{version}"), Parts::Whole);
+        let entry = folder.join("node_modules").join(entry);
+        let mut command = if entry.extension().is_some() {
+            let mut command = home.command(node().to_str().unwrap());
+            command.arg(&entry);
+            command
+        } else {
+            home.command(entry.to_str().unwrap())
+        };
+        // They start programs of the system beside ours.
+        command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
+        // The server that they start through a relay ends soon.
+        command.env("IDLE_EXIT_SECS", "1").env("PORT", "0").env("MCP_PORT", "0");
+        // Gemini CLI starts no server in a folder that nobody has trusted yet.
+        command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+        // Without Codex there is no tool, and OpenCode calls that a failure.
+        command.envs(codex::environment(home.0.path(), model_url));
+        command
+    }
+
+    /// Installs CodeInfo with `choices`, asks a question, and returns what the requests showed the model. Codex is
+    /// there from the start, or else when the tool was called once.
+    fn ask(&self, choices: &[&str], model_url: &str, is_codex_there: bool) -> Vec<Value> {
+        let home = Home::with_program();
+        home.write("boiler/valve.rs", "fn open() {}\n");
+        let link = home.path("codex-link");
+        let service = ModelService::start(&[codex::binary(), &link]);
+        if let Some((path, text)) = self.settings {
+            home.write(path, text.replace("MODEL", &service.url));
+        }
+        home.well(&[&["install", self.id, "--yes"], choices].concat());
+        let mut ingest = home.command(BINARY);
+        list("ingest", {
+            ingest.arg("ingest").arg(home.path("boiler"));
+            ingest
+        });
+        let mut command = self.command(&home, model_url);
+        for (name, value) in self.variables {
+            command.env(name, value.replace("MODEL", &service.url));
+        }
+        if !is_codex_there {
+            command.env("CODEX_BIN", &link);
+        }
+        command.args(self.arguments).arg("Where is the valve?").current_dir(home.path("boiler"));
+        // Some end with a failure after a tool was refused.
+        let output = command.output().unwrap();
+        let requests = service.stop();
+        assert!(!requests.is_empty(), "{}: {output:?}", self.id);
+        requests
+    }
+}
+
+/// The process of `tests/clients/models.py`.
+struct ModelService {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    url: String,
+}
+
+impl ModelService {
+    fn start(arguments: &[&Path]) -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/models.py");
+        let mut child = Command::new("python3")
+            .arg(script)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = format!("http://127.0.0.1:{}", lines.next().unwrap().unwrap());
+        Self { child, lines, url }
+    }
+
+    /// Ends it, and returns what its requests showed.
+    fn stop(mut self) -> Vec<Value> {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let lines = self.lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+        // Requests without tools ask for titles and the like.
+        lines.filter(|request: &Value| request["tools"] != 0).collect()
+    }
+}
+
+/// Says what the first request showed, and what calling the tool came to.
+fn describe_requests(requests: &[Value]) -> String {
+    let first = requests.first().expect("the model was asked");
+    let tool = match first["description"].as_str() {
+        None => "no tool",
+        Some(description) if description.ends_with("pass the conversationId back.") => {
+            "tool with its whole description"
+        }
+        Some(_) => "tool with a part of its description",
+    };
+    let has = |name: &str| first[name] == true;
+    let instructions = if has("instructions") { "instructions" } else { "no instructions" };
+    let lines = match (has("lines"), has("agent")) {
+        (true, true) => "lines and sub-agent",
+        (true, false) => "lines alone",
+        (false, true) => "sub-agent alone",
+        (false, false) => "neither lines nor sub-agent",
+    };
+    let results: Vec<&str> = requests
+        .iter()
+        .flat_map(|one| one["results"].as_array().unwrap())
+        .filter_map(Value::as_str)
+        .collect();
+    let result = match results.first() {
+        None => "not called",
+        Some(result) if result.contains("In valve.rs.") => "answered",
+        Some(_) => "refused",
+    };
+    format!("{tool}; {instructions}; {lines}; {result}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn models_of_clients_from_npm_are_shown_the_tool_and_may_call_it() {
+    if !has_npm_clients() {
         return;
     }
-    for (id, ..) in FROM_NPM {
-        let home = Home::with_program();
+    let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
+    let mut seen = String::new();
+    for client in &NPM_CLIENTS {
+        for (name, choices) in
+            [("all", &[][..]), ("nothing more", &["--no-permissions", "--no-instructions"])]
+        {
+            let shown = describe_requests(&client.ask(choices, &model.url, true));
+            writeln!(seen, "{} {}, {name}: {shown}", client.id, client.version).unwrap();
+        }
+    }
+    assert_snapshot!(seen, @r"
+    claude-code 2.1.331, all: tool with its whole description; instructions; lines and sub-agent; answered
+    claude-code 2.1.331, nothing more: tool with its whole description; instructions; neither lines nor sub-agent; refused
+    gemini 0.61.0, all: tool with its whole description; instructions; lines and sub-agent; answered
+    gemini 0.61.0, nothing more: no tool; instructions; neither lines nor sub-agent; not called
+    opencode 1.18.33, all: tool with its whole description; instructions; lines and sub-agent; answered
+    opencode 1.18.33, nothing more: tool with its whole description; instructions; neither lines nor sub-agent; answered
+    qwen 0.24.4, all: tool with its whole description; instructions; lines and sub-agent; answered
+    qwen 0.24.4, nothing more: tool with its whole description; instructions; neither lines nor sub-agent; refused
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_from_npm_reach_codex_in_the_session_in_which_it_was_away() {
+    if !has_npm_clients() {
+        return;
+    }
+    let model = Model::answer(|_| Reply::Items(vec![says("In valve.rs.")])).await;
+    for client in &NPM_CLIENTS {
+        let requests = client.ask(&[], &model.url, false);
+        let last = requests.last().unwrap()["results"].as_array().unwrap();
+        let is = |at: usize, text: &str| last[at].as_str().unwrap().contains(text);
+        assert!(
+            is(0, "CODE_INFO_LLM_UNAVAILABLE") && is(0, "CODEX_BIN"),
+            "{}: {last:?}",
+            client.id
+        );
+        assert!(is(last.len() - 1, "In valve.rs."), "{}: {last:?}", client.id);
+    }
+}
+
+#[test]
+fn clients_from_npm_list_what_was_installed_for_them() {
+    if !has_npm_clients() {
+        return;
+    }
+    for client in &NPM_CLIENTS {
+        let (id, home) = (client.id, Home::with_program());
         let listed = || {
-            let mut command = installed(id, &home);
+            let mut command = client.command(&home, "http://127.0.0.1:9/v1");
             command.args(["mcp", "list"]).current_dir(home.0.path());
-            // The server that they start through a relay ends soon.
-            command.env("IDLE_EXIT_SECS", "1").env("PORT", "0").env("MCP_PORT", "0");
-            // Gemini CLI starts no server in a folder that nobody has trusted yet.
-            command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
-            // Without Codex there is no tool, and OpenCode calls that a failure.
-            command.envs(codex::environment(home.0.path(), "http://127.0.0.1:9/v1"));
             list(id, command)
         };
         home.well(&["install", id, "--yes"]);

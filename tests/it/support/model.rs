@@ -1,7 +1,5 @@
 //! A model service that replays scripts: the OpenAI Responses API over server-sent events.
 
-mod anthropic;
-
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -180,21 +178,12 @@ async fn respond(
     let Ok(body) = serde_json::from_slice::<Value>(&body) else {
         return Ok(status(404, &json!({ "error": { "message": "not a model request" } })));
     };
-    let is_anthropic = body["messages"].is_array();
     let reply = (shared.script.lock().unwrap())(&body);
     shared.requests.lock().unwrap().push(body);
     shared.asked.send_modify(|asked| *asked += 1);
     let number = shared.responses.fetch_add(1, Ordering::SeqCst);
     if let Reply::Status(code, body) = &reply {
         return Ok(status(*code, body));
-    }
-    if let (true, Reply::Items(items)) = (is_anthropic, &reply) {
-        let text = anthropic::stream_message(number, items);
-        let body = Full::from(text).boxed();
-        return Ok(Response::builder()
-            .header("content-type", "text/event-stream")
-            .body(body)
-            .unwrap());
     }
     let (frames, stream) = mpsc::channel(64);
     tasks.spawn(stream_reply(number, reply, frames, shared));
@@ -293,7 +282,7 @@ fn events(response: &str, index: usize, item: &Item) -> Vec<Value> {
             let mut call = json!({
                 "type": "function_call", "id": format!("fc_{response}_{index}"),
                 "call_id": format!("call_{response}_{index}"), "name": name,
-                "arguments": arguments.to_string(), "status": "completed",
+                "arguments": arguments.to_string(),
             });
             if !namespace.is_empty() {
                 call["namespace"] = namespace.as_str().into();
