@@ -63,7 +63,7 @@ pub(crate) use claims::find_words;
 pub use claims::{Claim, Excerpt};
 pub use documents::{DocumentError, Documents, Examined, Finding, OnChange, is_markdown};
 pub use error::CiteError;
-pub use fault::Fault;
+pub use fault::{Fault, join_lines};
 pub use html::{cited_html, found_html, html};
 pub use lock::LOCK_FILE;
 pub use parse::{Certainty, Citation, MAX_CITATIONS, citations};

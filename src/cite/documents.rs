@@ -295,7 +295,7 @@ impl Documents {
             let moved = self.moved(path, lines, &entries(&path).unwrap_or_default());
             if let Some((to, ranges)) = moved {
                 let mended = self.mended(reading, case, (path, &to, &ranges), examined);
-                let place = format!("moved to {to}:{}", super::fault::listed(&ranges));
+                let place = format!("moved to {to}:{}", super::fault::join_lines(&ranges));
                 settled = Settled {
                     state: State::Moved,
                     message: Some(place),

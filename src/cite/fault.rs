@@ -68,13 +68,13 @@ impl fmt::Display for Fault {
                 write!(out, "the file has {lines} lines, counted from 1")
             }
             Self::Reversed => out.write_str("the last line is before the first"),
-            Self::Elsewhere { name, at } => write!(out, "`{name}` is at {}", listed(at)),
+            Self::Elsewhere { name, at } => write!(out, "`{name}` is at {}", join_lines(at)),
             Self::Absent { name } => write!(out, "`{name}` does not occur in this file"),
             Self::Changed { at } if at.is_empty() => {
                 out.write_str("these lines have changed since they were indexed")
             }
             Self::Changed { at } => {
-                write!(out, "what was indexed there is at {} now", listed(at))
+                write!(out, "what was indexed there is at {} now", join_lines(at))
             }
         }
     }
@@ -85,8 +85,8 @@ fn quoted(files: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Writes lines as people do: `12-40, 55`.
-pub(super) fn listed(lines: &[LineRange]) -> String {
+/// Joins ranges of lines as people write them: `12-40, 55`.
+pub fn join_lines(lines: &[LineRange]) -> String {
     let one = |range: &LineRange| match range {
         LineRange { first, last } if first == last => first.to_string(),
         range => range.to_string(),

@@ -311,12 +311,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::cite::fault::listed;
+    use crate::cite::fault::join_lines;
 
     /// Returns path, lines and what is struck out of each citation.
     fn read(text: &str) -> Vec<(String, String, &str)> {
         let read = citations(text).into_iter();
-        read.map(|one| (one.path, listed(&one.lines), text.get(one.whole).unwrap())).collect()
+        read.map(|one| (one.path, join_lines(&one.lines), text.get(one.whole).unwrap())).collect()
     }
 
     #[test]

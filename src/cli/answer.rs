@@ -6,7 +6,7 @@ use sse_stream::{Sse, SseByteStream};
 
 use super::{CliError, Client, print};
 use crate::{
-    cite::{Checked, CitationState},
+    cite::{Checked, CitationState, join_lines},
     domain::{CitationCounts, ClaimCounts, FileSummary, Segment},
     replies::{Answered, FilesFound, Frame, Origin, Text, ToolResult, Unanswered, Warned},
 };
@@ -135,9 +135,8 @@ fn verdict(counts: &CitationCounts, citations: &[Checked]) -> Result<(), CliErro
     }
     let doubtful = citations.iter().filter(|one| one.state != CitationState::Confirmed);
     for one in doubtful {
-        let lines: Vec<String> = one.lines.iter().map(ToString::to_string).collect();
-        let colon = if lines.is_empty() { "" } else { ":" };
-        let (path, lines) = (print::name(&one.path), lines.join(","));
+        let colon = if one.lines.is_empty() { "" } else { ":" };
+        let (path, lines) = (print::name(&one.path), join_lines(&one.lines));
         print::note(&format!("  {path}{colon}{lines}: {}", one.state.as_str()))?;
     }
     Ok(())

@@ -32,13 +32,13 @@ const ANSWERS: [&str; 36] = [
      misplaced last>>) | `definitions_of` of `Content` |",
     "The callers are src/cite.rs:<<src/cite.rs read>> (`read`), src/cite/judge.rs:<<src/cite/judge.rs verdict>> \
      (`verdict`) and src/cite/parse.rs:<<src/cite/parse.rs plain>> (`plain`).",
-    "* src/cite/read.rs:<<src/cite/read.rs files>> has `files`, src/cite/fault.rs:<<src/cite/fault.rs listed>> has \
-     `listed`.\n* And src/cite/parse.rs:<<src/cite/parse.rs citations>>.",
+    "* src/cite/read.rs:<<src/cite/read.rs files>> has `files`, src/cite/fault.rs:<<src/cite/fault.rs join_lines>> has \
+     `join_lines`.\n* And src/cite/parse.rs:<<src/cite/parse.rs citations>>.",
     // Two files and their names in a sentence.
     "`verdict` in `src/cite/judge.rs:<<src/cite/judge.rs verdict>>` is given what `files` in \
      `src/cite/read.rs:<<src/cite/read.rs files>>` has read.",
-    "`verdict` (src/cite/judge.rs:<<src/cite/judge.rs verdict>>) calls `listed` \
-     (src/cite/fault.rs:<<src/cite/fault.rs listed>>) only for `Fault`.",
+    "`verdict` (src/cite/judge.rs:<<src/cite/judge.rs verdict>>) calls `join_lines` \
+     (src/cite/fault.rs:<<src/cite/fault.rs join_lines>>) only for `Fault`.",
     "src/cite/judge.rs:<<src/cite/judge.rs verdict>> defines `verdict`; src/cite/parse.rs:<<src/cite/parse.rs plain>> \
      takes escapes away.",
     "In `src/cite/read.rs:<<src/cite/read.rs files>>`, `files` opens each root once, and the text goes to \
@@ -49,33 +49,33 @@ const ANSWERS: [&str; 36] = [
     "The struct `Known` (src/cite/judge.rs:<<src/cite/judge.rs Known>>), similar to \
      src/cite/read.rs:<<src/cite/read.rs File>>, has the content.",
     "See src/cite/judge.rs:<<src/cite/judge.rs verdict>> and `src/cite/read.rs:<<src/cite/read.rs files>>`; \
-     `listed`: src/cite/fault.rs:<<src/cite/fault.rs listed>>.",
+     `join_lines`: src/cite/fault.rs:<<src/cite/fault.rs join_lines>>.",
     "Both src/cite/judge.rs:<<src/cite/judge.rs verdict>> (`verdict`) and src/cite/fault.rs:<<src/cite/fault.rs \
-     listed>> (`listed`) are pure.",
+     join_lines>> (`join_lines`) are pure.",
     // Several ranges, brackets, and other ways to write lines.
     "`verdict` and `misplaced` are in src/cite/judge.rs:<<src/cite/judge.rs verdict>>, \
      <<src/cite/judge.rs misplaced>>.",
-    "`listed` (in [the faults](src/cite/fault.rs#L<<src/cite/fault.rs listed first>>-L<<src/cite/fault.rs listed \
+    "`join_lines` (in [the faults](src/cite/fault.rs#L<<src/cite/fault.rs join_lines first>>-L<<src/cite/fault.rs join_lines \
      last>>) (see `quoted` (src/cite/fault.rs:<<src/cite/fault.rs quoted>>), which is private)) writes them.",
-    "`listed` – `src/cite/fault.rs` (lines <<src/cite/fault.rs listed>>) – writes `12-40, 55`.",
-    "Look at **[`listed`](src/cite/fault.rs#L<<src/cite/fault.rs listed first>>)** and \
+    "`join_lines` – `src/cite/fault.rs` (lines <<src/cite/fault.rs join_lines>>) – writes `12-40, 55`.",
+    "Look at **[`join_lines`](src/cite/fault.rs#L<<src/cite/fault.rs join_lines first>>)** and \
      *`quoted`* (*src/cite/fault.rs:<<src/cite/fault.rs quoted>>*).",
-    "`listed` is at `src/cite/fault.rs#L<<src/cite/fault.rs listed first>>C5-L<<src/cite/fault.rs listed last>>C2`, \
-     `./src/cite/fault.rs:<<src/cite/fault.rs listed first>>:5` and `fault.rs:<<src/cite/fault.rs listed last>>`.",
-    "### `listed` (src/cite/fault.rs:<<src/cite/fault.rs listed>>)\n\nIt joins ranges.\n\n\
+    "`join_lines` is at `src/cite/fault.rs#L<<src/cite/fault.rs join_lines first>>C5-L<<src/cite/fault.rs join_lines last>>C2`, \
+     `./src/cite/fault.rs:<<src/cite/fault.rs join_lines first>>:5` and `fault.rs:<<src/cite/fault.rs join_lines last>>`.",
+    "### `join_lines` (src/cite/fault.rs:<<src/cite/fault.rs join_lines>>)\n\nIt joins ranges.\n\n\
      > `quoted` is next to it: src/cite/fault.rs:<<src/cite/fault.rs quoted>>",
     // Code blocks with numbers, and what programs print.
-    "`listed` joins ranges (src/cite/fault.rs:<<src/cite/fault.rs listed>>):\n\n```rust\n\
-     88| pub(super) fn listed(lines: &[LineRange]) -> String {\n89|     let one = |range: &LineRange| match range {\n\
+    "`join_lines` joins ranges (src/cite/fault.rs:<<src/cite/fault.rs join_lines>>):\n\n```rust\n\
+     88| pub(super) fn join_lines(lines: &[LineRange]) -> String {\n89|     let one = |range: &LineRange| match range {\n\
      ```\n\nThen `quoted` (src/cite/fault.rs:<<src/cite/fault.rs quoted>>).",
     "It then prints\n\n```\nthread 'main' panicked at src/gone/main.rs:3:5:\n   at \
-     /rustc/5980/library/std/src/panicking.rs:689:5\n```\n\nwhich `listed` cannot (src/cite/fault.rs:<<src/cite/fault.rs \
-     listed>>).",
+     /rustc/5980/library/std/src/panicking.rs:689:5\n```\n\nwhich `join_lines` cannot (src/cite/fault.rs:<<src/cite/fault.rs \
+     join_lines>>).",
     "Run `cargo test --test it cite` first; `check` and `report` are then in \
      src/cite/judge.rs:<<src/cite/judge.rs verdict>>, more or less.",
     "Bounded by `MAX_BYTES` = 64 MiB (src/cite/read.rs:<<src/cite/read.rs MAX_BYTES first>>), at 12:30, e.g. \
      for v1.2.3, 3:4 of all.",
-    "After `just listed again`, names are joined (src/cite/fault.rs:<<src/cite/fault.rs quoted>>).",
+    "After `just join_lines again`, names are joined (src/cite/fault.rs:<<src/cite/fault.rs quoted>>).",
     // Names in other spellings, and words that are none.
     "`relPath` is the path below the root, `movedTo` the right lines (src/cite.rs:<<src/cite.rs Checked>>).",
     "The `moved-to` member and the field `rel_path` are in src/cite.rs:<<src/cite.rs Checked>>.",
@@ -86,14 +86,14 @@ const ANSWERS: [&str; 36] = [
     "Every `Content` has its lines\n(src/cite/content.rs:<<src/cite/content.rs Content>>), which\n`lines` \
      counts (src/cite/content.rs:<<src/cite/content.rs lines>>).",
     // Other languages, and other line ends.
-    "`listed` steht in src/cite/fault.rs:<<src/cite/fault.rs listed>> und ruft nichts auf; `quoted` \
+    "`join_lines` steht in src/cite/fault.rs:<<src/cite/fault.rs join_lines>> und ruft nichts auf; `quoted` \
      (siehe `src/cite/fault.rs:<<src/cite/fault.rs quoted>>`) fügt Namen zusammen, z.B. für `Display`.",
     "Die Funktion `verdict` (src/cite/judge.rs:<<src/cite/judge.rs verdict>>, vgl. \
      src/cite/read.rs:<<src/cite/read.rs files>>) prüft `Known`.",
-    "`listed` は src/cite/fault.rs:<<src/cite/fault.rs listed>> で定義されています。次に`quoted`\
+    "`join_lines` は src/cite/fault.rs:<<src/cite/fault.rs join_lines>> で定義されています。次に`quoted`\
      （src/cite/fault.rs:<<src/cite/fault.rs quoted>>）が名前をつなぎます。`verdict`は\
      `src/cite/judge.rs:<<src/cite/judge.rs verdict>>`にあります。",
-    "`listed` joins ranges (src/cite/fault.rs:<<src/cite/fault.rs listed>>).\r\n\r\n- `quoted`: \
+    "`join_lines` joins ranges (src/cite/fault.rs:<<src/cite/fault.rs join_lines>>).\r\n\r\n- `quoted`: \
      src/cite/fault.rs:<<src/cite/fault.rs quoted>>\r\n- src/cite/judge.rs:<<src/cite/judge.rs verdict>>: \
      `verdict`\r\n\r\n```rust\r\n12| let x;\r\n```\r\n",
     // No more than a file, and files that are none of these.

@@ -4,7 +4,7 @@ use crate::{
     cite::{
         State,
         content::Content,
-        fault::{Fault, listed},
+        fault::{Fault, join_lines},
         judge::{self, Known, Verdict},
         lock::Lock,
         parse::Citation,
@@ -72,7 +72,7 @@ pub(super) fn by_lock(
     if right == lines {
         return Some(verified());
     }
-    let message = format!("moved to {}", listed(&right));
+    let message = format!("moved to {}", join_lines(&right));
     Some(Settled { moved_to: right, is_mendable: true, ..settled(State::Moved, message) })
 }
 
