@@ -19,6 +19,8 @@ const MAX_LINES: u32 = 2000;
 const MAX_EXCERPT_BYTES: usize = 6000;
 /// Maximum bytes of a line, such as one of minified code.
 const MAX_LINE_BYTES: usize = 200;
+/// Ends a text that was shortened.
+const CUT: char = '…';
 /// Bytes of a line that has to be shortened for lack of room.
 const MIN_LINE_BYTES: usize = 40;
 /// Bytes that saying which lines were left out takes.
@@ -52,6 +54,8 @@ pub struct Excerpt {
     pub range: LineRange,
     /// Number and text of each line, in order. The numbers of lines that were left out are missing.
     pub lines: Vec<(u32, String)>,
+    /// Whether nothing that the sentence cites was left out or shortened, here or in another excerpt.
+    pub is_whole: bool,
 }
 
 impl Claim {
@@ -62,12 +66,6 @@ impl Claim {
 }
 
 impl Excerpt {
-    /// Returns whether no line of the range is left out.
-    pub fn is_whole(&self) -> bool {
-        let has = |number| self.lines.iter().any(|(line, _)| *line == number);
-        (self.range.first..=self.range.last).all(has)
-    }
-
     /// Returns the bytes of its lines with their numbers, escaped as in JSON.
     pub fn bytes(&self) -> usize {
         self.path.len() + self.lines.iter().map(|(_, line)| line_bytes(line)).sum::<usize>()
@@ -89,7 +87,8 @@ impl Excerpt {
             let line = self.lines.get(most).cloned();
             kept.extend(line.map(|(number, line)| (number, shorten_text(line, MIN_LINE_BYTES))));
         }
-        Self { lines: kept, ..self.clone() }
+        let is_whole = self.is_whole && kept == self.lines;
+        Self { lines: kept, is_whole, ..self.clone() }
     }
 }
 
@@ -120,13 +119,19 @@ pub(super) fn find_claims<'a>(
         };
         let Some(said) = said else { continue };
         let sentence = one_line(text.get(said).unwrap_or_default());
-        let mut excerpts = Vec::new();
+        let mut excerpts: Vec<Excerpt> = Vec::new();
+        let mut is_whole = !sentence.ends_with(CUT);
         for (at, citation) in (first..).zip(cited) {
-            if let Some(content) = content(at) {
-                excerpts.extend(read_excerpts(citation, content, &sentence));
+            match content(at) {
+                Some(content) => excerpts.extend(read_excerpts(citation, content, &sentence)),
+                None => is_whole = false,
             }
         }
+        is_whole &= excerpts.len() <= MAX_EXCERPTS;
         excerpts.truncate(MAX_EXCERPTS);
+        for excerpt in &mut excerpts {
+            excerpt.is_whole &= is_whole;
+        }
         claims.push(Claim { range, sentence, excerpts });
     }
     claims
@@ -143,11 +148,14 @@ fn read_excerpts(citation: &Citation, content: &Content, sentence: &str) -> Vec<
     let excerpts = in_file.take(MAX_EXCERPTS).map(|range| {
         let read = range.last.min(range.first.saturating_add(MAX_LINES - 1));
         let lines = (range.first..).zip(content.text_of(range.first..=read));
+        let lines: Vec<(u32, String)> =
+            lines.map(|(number, line)| (number, plain_code(line))).collect();
         let excerpt = Excerpt {
             path: citation.path.clone(),
             citation: citation.range.clone(),
             range,
-            lines: lines.map(|(number, line)| (number, plain_code(line))).collect(),
+            is_whole: read == range.last && !lines.iter().any(|(_, line)| line.ends_with(CUT)),
+            lines,
         };
         excerpt.shorten(sentence, MAX_EXCERPT_BYTES)
     });
@@ -229,7 +237,7 @@ fn plain_code(line: &str) -> String {
 fn shorten_text(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
         text.truncate(text.floor_char_boundary(max_bytes));
-        text.push('…');
+        text.push(CUT);
     }
     text
 }

@@ -95,6 +95,8 @@ struct SentClaim {
     place: usize,
     /// As they were sent.
     excerpts: Vec<Excerpt>,
+    /// Whether nothing of the claim was left out or shortened.
+    is_whole: bool,
 }
 
 impl ReadingRequest {
@@ -119,7 +121,10 @@ impl ReadingRequest {
                 continue;
             }
             text.push_str(&block);
-            sent.push(SentClaim { place, excerpts });
+            let is_whole = sentence == claim.sentence
+                && excerpts.len() == claim.excerpts.len()
+                && excerpts.iter().all(|excerpt| excerpt.is_whole);
+            sent.push(SentClaim { place, excerpts, is_whole });
         }
         let end =
             if left_out > 0 { format!("{left_out} sentences left out") } else { "end".into() };
@@ -155,7 +160,7 @@ impl SentClaim {
         match verdict.word.as_str() {
             SUPPORTED => ClaimVerdict::Supported,
             CONTRADICTED => self.find_line(verdict).unwrap_or(ClaimVerdict::Open),
-            ABSENT if self.excerpts.iter().all(Excerpt::is_whole) => ClaimVerdict::NotInLines,
+            ABSENT if self.is_whole => ClaimVerdict::NotInLines,
             _ => ClaimVerdict::Open,
         }
     }

@@ -89,3 +89,22 @@ fn sentences_and_lines_are_bounded_and_one_line_each() {
     assert!(lines[0].1.len() <= MAX_LINE_BYTES + '…'.len_utf8());
     assert_eq!(lines[1].1, "last answer supported");
 }
+
+#[test]
+fn what_is_left_out_or_shortened_is_no_whole_excerpt() {
+    let file = format!("{FILE}{}\n", "x".repeat(300));
+    let many: Vec<String> = (1..=9).map(|line| format!("a.rs:{line}")).collect();
+    for (text, expected) in [
+        ("`MAX` is four (a.rs:3).".to_owned(), true),
+        ("It waits (a.rs:6), then counts (a.rs:7).".to_owned(), true),
+        // A line of 300 bytes, a file that cannot be read, a long sentence, nine places.
+        ("It is long (a.rs:8-9).".to_owned(), false),
+        ("It waits (a.rs:6), as there (b.rs:6).".to_owned(), false),
+        (format!("It waits {} (a.rs:6).", "and waits ".repeat(100)), false),
+        (format!("It is here ({}).", many.join(", ")), false),
+    ] {
+        let claims = claims_of(&text, &file);
+        let is_whole = claims[0].excerpts.iter().all(|excerpt| excerpt.is_whole);
+        assert_eq!(is_whole, expected, "{text}");
+    }
+}

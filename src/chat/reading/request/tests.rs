@@ -18,6 +18,7 @@ fn claim(sentence: &str, excerpts: &[(&str, u32, &[&str])]) -> Claim {
             citation: at..at + 1,
             range: LineRange { first: *first, last },
             lines: (*first..).zip(lines.iter().map(|line| (*line).to_owned())).collect(),
+            is_whole: true,
         }
     });
     Claim { range: 0..sentence.len(), sentence: sentence.to_owned(), excerpts: excerpts.collect() }
@@ -133,6 +134,8 @@ fn lines_that_were_sent_whole_and_do_not_say_it_support_nothing() {
     let long: Vec<&str> = long.iter().map(String::as_str).collect();
     let short = claim("Short", &[("a.rs", 1, &["one"]), ("b.rs", 2, &["two"])]);
     let long = claim("Long", &[("a.rs", 1, &long)]);
+    let mut cut = short.clone();
+    cut.excerpts[1].is_whole = false;
     let absent = (1, ABSENT, None, None);
     for (claim, verdict, expected) in [
         (&short, absent, HashSet::from([0..1, 1..2])),
@@ -140,6 +143,7 @@ fn lines_that_were_sent_whole_and_do_not_say_it_support_nothing() {
         (&short, (1, SUPPORTED, None, None), HashSet::new()),
         (&short, (2, ABSENT, None, None), HashSet::new()),
         (&long, absent, HashSet::new()),
+        (&cut, absent, HashSet::new()),
     ] {
         let claims = vec![claim.clone()];
         let request = build(&claims);
