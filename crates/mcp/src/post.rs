@@ -9,6 +9,9 @@ const CLIENT_MARK: char = '~';
 /// Maximum characters of a client's name in a session.
 const MAX_NAME_CHARS: usize = 60;
 
+/// Bytes of an id, which is a UUID.
+const ID_BYTES: usize = 36;
+
 /// Returns the session with the name that its client gave, so that nothing has to be remembered of it.
 #[must_use]
 pub fn name_session(session: &str, client: Option<&str>) -> String {
@@ -18,9 +21,12 @@ pub fn name_session(session: &str, client: Option<&str>) -> String {
     if name.is_empty() { id.to_owned() } else { format!("{id}{CLIENT_MARK}{name}") }
 }
 
-/// Returns the id of a session, and the name of its client.
+/// Returns the id of a session, and the name of its client. A session that a client made up is an id as a whole.
 fn split_session(session: &str) -> (&str, Option<&str>) {
-    session.split_once(CLIENT_MARK).map_or((session, None), |(id, name)| (id, Some(name)))
+    let is_id =
+        |id: &str| id.len() == ID_BYTES && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+    let parts = session.split_once(CLIENT_MARK).filter(|(id, _)| is_id(id));
+    parts.map_or((session, None), |(id, name)| (id, Some(name)))
 }
 
 /// A message, or a batch, as it arrived.
@@ -99,13 +105,19 @@ mod tests {
 
     #[test]
     fn a_session_names_its_client_and_stays_the_same_session() {
-        assert_eq!(name_session("a", None), "a");
-        assert_eq!(name_session("a", Some(" \u{e9}\r\n")), "a");
-        let named = name_session("a", Some("the client\n~1"));
-        assert_eq!(named, "a~theclient~1");
-        assert_eq!(name_session(&named, Some(&"x".repeat(100))), format!("a~{}", "x".repeat(60)));
+        let id = "0190a5d2-3f4b-7c11-9a6e-2b8d5c0e4f17";
+        assert_eq!(name_session(id, None), id);
+        assert_eq!(name_session(id, Some(" \u{e9}\r\n")), id);
+        let named = name_session(id, Some("the client\n~1"));
+        assert_eq!(named, format!("{id}~theclient~1"));
+        let long = name_session(&named, Some(&"x".repeat(100)));
+        assert_eq!(long, format!("{id}~{}", "x".repeat(60)));
         let post = Post::frame(&named, b"");
         assert_eq!(post.client.as_deref(), Some("theclient~1"));
-        assert_eq!(post.sender, Post::frame("a", b"").sender);
+        assert_eq!(post.sender, Post::frame(id, b"").sender);
+        // Clients that make ids up do not cancel the calls of each other.
+        let [one, other] = ["user~1", "user~2"].map(|session| Post::frame(session, b""));
+        assert_ne!(one.sender, other.sender);
+        assert_eq!(one.client, None);
     }
 }
