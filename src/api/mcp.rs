@@ -1,5 +1,6 @@
 //! `POST /mcp` of the main listener: raw search for Codex and for any agent that wants it.
 
+mod arguments;
 mod evidence;
 mod lines;
 mod matches;
@@ -17,7 +18,7 @@ use futures_util::{FutureExt, future, future::BoxFuture};
 use serde_json::{Map, Value, json};
 use tracing::{error, info, warn};
 
-use self::shown::Shown;
+use self::{arguments::mend_arguments, shown::Shown};
 use super::{
     Services,
     error::{ApiError, MAIN},
@@ -280,8 +281,8 @@ impl RawSearch {
         (arguments, tree): (&mut Value, Option<RootId>),
         meta: &Map<String, Value>,
     ) -> Result<ToolResult, CallError> {
+        mend_arguments(arguments);
         if tool.name() == SEARCH_TOOL {
-            tools::clamp_limit(arguments);
             let arguments: tools::SearchArguments =
                 tool.arguments().read(arguments.take()).map_err(CallError::Arguments)?;
             let conversation = meta.get(CONVERSATION_META).and_then(Value::as_str);

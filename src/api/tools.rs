@@ -112,18 +112,6 @@ pub(super) fn standing_schema(default_limit: usize) -> Value {
     schema
 }
 
-/// Puts a limit that is too small or too large right: a model should get results, and no error that costs it a
-/// call.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 1 to 20")]
-#[expect(clippy::cast_precision_loss, reason = "20 is exact")]
-pub(super) fn clamp_limit(arguments: &mut Value) {
-    if let Some(limit) = arguments.get_mut("limit")
-        && let Some(number) = limit.as_f64()
-    {
-        *limit = json!(number.clamp(1.0, MAX_LIMIT as f64) as u64);
-    }
-}
-
 pub(super) async fn ingested_repos(services: &Services) -> Result<Response, ApiError> {
     Ok(reply::json(StatusCode::OK, &repos_compared(services).await?))
 }

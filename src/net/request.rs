@@ -89,9 +89,10 @@ impl Request {
         &self.head.method
     }
 
-    /// Returns the path as sent, without the query.
+    /// Returns the path as sent, without the query; `/mcp/`, as some clients write it, is `/mcp`.
     pub fn path(&self) -> &str {
-        self.head.uri.path()
+        let path = self.head.uri.path();
+        if path == "/mcp/" { "/mcp" } else { path }
     }
 
     /// Returns what follows the path after a question mark, as sent.

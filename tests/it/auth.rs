@@ -45,6 +45,7 @@ async fn with_auth_required_nobody_is_answered_without_a_token_on_either_listene
         (server.main, "POST", "/tools/vector-search", r#"{"query":"x"}"#),
         (server.main, "POST", "/chat", r#"{"question":"x"}"#),
         (server.main, "POST", "/mcp", list),
+        (server.main, "POST", "/mcp/", list),
         (server.main, "GET", "/nowhere", ""),
         (server.main, "GET", "/health/", ""),
         (server.main, "GET", "/%68ealth", ""),

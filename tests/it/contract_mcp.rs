@@ -69,7 +69,9 @@ async fn both_paths_answer_alike_and_no_other_does() {
     }
     "#);
     assert_eq!(wire::post(server.mcp, "/mcp", ping).await.body, root.body);
-    assert_snapshot!(wire::post(server.mcp, "/mcp/", ping).await.shown(), @r#"
+    assert_eq!(wire::post(server.mcp, "/mcp/", ping).await.body, root.body);
+    assert_eq!(wire::post(server.main, "/mcp/", ping).await.body, root.body);
+    assert_snapshot!(wire::post(server.mcp, "/mcp/mcp", ping).await.shown(), @r#"
     404 content-type: application/json
     {
       "error": "ROUTE_NOT_FOUND",
@@ -193,7 +195,9 @@ async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
         r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
         r#"{"jsonrpc":"2.0","id":1}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":1}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#,
         r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
         r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
         r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
@@ -228,8 +232,12 @@ async fn messages_of_the_wrong_shape_are_refused_with_a_reason() {
       400 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request: `method` is missing"}}
     {"jsonrpc":"2.0","id":1,"method":1}
       400 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request: `method` must be a string"}}
-    {"jsonrpc":"2.0","id":1,"method":"ping","params":[]}
+    {"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}
       400 {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"Invalid Request: `params` must be an object"}}
+    {"jsonrpc":"2.0","id":1,"method":"ping","params":[]}
+      200 {"jsonrpc":"2.0","id":1,"result":{}}
+    {"jsonrpc":"2.0","id":1,"method":"ping","params":null}
+      200 {"jsonrpc":"2.0","id":1,"result":{}}
     {"jsonrpc":"2.0","id":null,"method":"ping"}
       400 {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: `id` must be a string or a whole number of 64 bits"}}
     {"jsonrpc":"2.0","id":1.5,"method":"ping"}

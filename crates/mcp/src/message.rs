@@ -159,11 +159,21 @@ pub(super) fn message(value: Value) -> Message {
     match (given, members.remove("params")) {
         (None, params) => notification(&method, params.as_ref()),
         (Some(None), _) => invalid(None, "`id` must be a string or a whole number of 64 bits"),
-        (Some(Some(id)), None) => Message::Request(Request { id, method, params: Map::new() }),
-        (Some(Some(id)), Some(Value::Object(params))) => {
-            Message::Request(Request { id, method, params })
-        }
-        (Some(Some(id)), Some(_)) => invalid(Some(id), "`params` must be an object"),
+        (Some(Some(id)), params) => match read_params(params) {
+            Some(params) => Message::Request(Request { id, method, params }),
+            None => invalid(Some(id), "`params` must be an object"),
+        },
+    }
+}
+
+/// Returns the members of `params`: none of `null` and `[]`, which some clients send for nothing, and `None` for
+/// values that are no object.
+fn read_params(params: Option<Value>) -> Option<Map<String, Value>> {
+    match params {
+        None | Some(Value::Null) => Some(Map::new()),
+        Some(Value::Array(list)) if list.is_empty() => Some(Map::new()),
+        Some(Value::Object(params)) => Some(params),
+        Some(_) => None,
     }
 }
 

@@ -98,7 +98,7 @@ impl RawSearch {
         arguments: &Value,
         tree: Option<RootId>,
     ) -> Option<Result<ToolResult, CallError>> {
-        let arguments = tidied(arguments.clone());
+        let arguments = arguments.clone();
         let answered = match tool.name() {
             USES => self.find_uses(tool, arguments, tree).await,
             LINES => self.read_lines(tool, arguments, tree).await,
@@ -261,21 +261,6 @@ fn read<T: DeserializeOwned>(tool: &Tool, arguments: Value) -> Result<T, CallErr
 fn said(tool: &Tool, text: String) -> ToolResult {
     info!(tool.name = tool.name(), tool.bytes = text.len(), "evidence given");
     ToolResult::text(text)
-}
-
-/// Puts arguments right that are as good as right: a model should get results, and no error that costs it a call.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a line number")]
-fn tidied(mut arguments: Value) -> Value {
-    let Some(members) = arguments.as_object_mut() else { return arguments };
-    members.retain(|_, member| !member.is_null() && member != "");
-    for bound in ["first", "last"] {
-        if let Some(member) = members.get_mut(bound)
-            && let Some(number) = member.as_f64().or_else(|| member.as_str()?.trim().parse().ok())
-        {
-            *member = json!(number.clamp(1.0, f64::from(u32::MAX)) as u32);
-        }
-    }
-    arguments
 }
 
 impl RawSearch {

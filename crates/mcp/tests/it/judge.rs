@@ -117,10 +117,12 @@ impl Kind {
             }
             Some(_) | None => return Self::Invalid(id),
         }
-        match (given, members.get("params")) {
-            (None, _) => Self::Silent,
-            (Some(_), None | Some(Value::Object(_))) if !id.is_null() => Self::Request(id),
-            (Some(_), _) => Self::Invalid(id),
+        let params = members.get("params").unwrap_or(&Value::Null);
+        let has_form = params.is_null() || params.is_object() || *params == json!([]);
+        match given {
+            None => Self::Silent,
+            Some(_) if has_form && !id.is_null() => Self::Request(id),
+            Some(_) => Self::Invalid(id),
         }
     }
 }
