@@ -6,7 +6,7 @@ use codeinfo_mcp::{CallError, Error, ToolResult};
 use serde_json::json;
 use tracing::{error, warn};
 
-use super::tool;
+use super::tool::{self, Wording};
 use crate::{
     chat::{ChatError, Failure, Outcome},
     codex::Unavailable,
@@ -25,15 +25,6 @@ fn note(form: &tool::Form, code: Code, message: &str) {
     if code != Code::Cancelled {
         form.failures.note(MCP, (code.as_str(), message), None);
     }
-}
-
-/// How the message of an error says that Codex cannot be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wording {
-    /// By the one word that callers of port 5011 wait for.
-    Code,
-    /// With reason and hint: few clients show a model the `data` of an error.
-    Explained,
 }
 
 /// Says why Codex cannot be used, and what to do.

@@ -10,10 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::{
-    client_bounds,
-    error::{self, Wording},
-    progress,
-    tool::{self, Form, Wanted},
+    client_bounds, error, progress,
+    tool::{self, Form, Wanted, Wording},
 };
 use crate::{
     chat::{Ask, Chat},

@@ -6,10 +6,7 @@ use codeinfo_mcp::{Idempotence, SchemaError, Tool, ToolResult};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    error::Wording,
-    result::{self, Failed, Head},
-};
+use super::result::{self, Failed, Head};
 use crate::{
     chat::{Failure, Outcome},
     domain::{ConversationId, InvalidQuestion, MAX_QUESTION_BYTES, Question, Segment},
@@ -127,6 +124,15 @@ impl Form {
     pub(super) async fn notice(&self) -> Option<String> {
         self.place.as_ref().filter(|_| !self.is_follow_up)?.notice().await
     }
+}
+
+/// How the message of an error says that Codex cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wording {
+    /// By the one word that callers of port 5011 wait for.
+    Code,
+    /// With reason and hint: few clients show a model the `data` of an error.
+    Explained,
 }
 
 /// Which kinds of segments a call asks for.
