@@ -6,7 +6,7 @@
 use std::{
     io::{self, Read, Write},
     net::TcpStream,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc,
     thread,
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{cli::Hook, config, replies::Repos, store, vault};
+use crate::{cli::Hook, config, relay::repository, replies::Repos, store, vault};
 
 /// What a model is told, 600 bytes at most.
 const REMINDER: &str = "\
@@ -55,9 +55,17 @@ fn is_indexed() -> Option<bool> {
     server.take(MAX_BYTES).read_to_string(&mut reply).ok()?;
     let (_, body) = reply.split_once("\r\n\r\n")?;
     let Repos { repos, .. } = serde_json::from_str(body).ok()?;
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
     let mut indexed = repos.iter().filter(|repo| repo.last_ingest_at.is_some());
-    Some(indexed.any(|repo| folder.starts_with(&repo.path) || real.starts_with(&repo.path)))
+    Some(indexed.any(|repo| is_part_of(&folder, Path::new(&repo.path))))
+}
+
+/// Returns whether a folder is in an indexed root, and in no repository of its own within it.
+fn is_part_of(folder: &Path, root: &Path) -> bool {
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if !folder.starts_with(root) && !real.starts_with(root) {
+        return false;
+    }
+    repository(root, None).is_none_or(|outer| repository(&real, None) == Some(outer))
 }
 
 /// Returns the folder that Claude Code says a prompt is written in.

@@ -37,6 +37,8 @@ fn prompt(folder: &Path) -> String {
 async fn a_prompt_is_told_of_the_index_where_its_folder_is_in_it() {
     let home = Home::new();
     home.write("boiler/src/valve.rs", "/// Opens the valve.\npub fn relieve_pressure() {}\n");
+    home.write("boiler/.git/HEAD", "ref: refs/heads/main\n");
+    home.write("boiler/nested/.git/HEAD", "ref: refs/heads/main\n");
     home.write("other/notes.txt", "x\n");
     let codex = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
     let server = Program::serve(&home.path("data"), &[&home.path("boiler")], &codex).await;
@@ -47,7 +49,9 @@ async fn a_prompt_is_told_of_the_index_where_its_folder_is_in_it() {
         assert!(said.contains("mcp__codeinfo__codebase_question"), "{folder}: {said}");
         assert!(said.len() <= MAX_BYTES, "{} bytes", said.len());
     }
-    for input in [&prompt(&home.path("other")), &prompt(Path::new("/")), "{}", "", "{\"cwd\": 1}"] {
+    let elsewhere = ["other", "boiler/nested"].map(|folder| prompt(&home.path(folder)));
+    let root = prompt(Path::new("/"));
+    for input in [&elsewhere[0], &elsewhere[1], &*root, "{}", "", "{\"cwd\": 1}"] {
         assert_eq!(hook(&home, input, &patient).await, "", "{input}");
     }
     drop(server);
