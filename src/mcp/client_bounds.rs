@@ -1,5 +1,5 @@
 //! How much of a result each client shows its model whole: the one table of it. A client that shows less than it is
-//! sent cuts the middle out, or all but the beginning, and the answer stands last.
+//! sent cuts the middle out, or all but the beginning, and the answer is last.
 
 use codeinfo_mcp::CLIENT_KEY;
 use serde_json::{Map, Value};
@@ -33,7 +33,7 @@ const CODEX_MODELS: [&str; 4] = ["gpt-5.5", "gpt-5.6", "gpt-6", "gpt-daybreak"];
 /// Where Codex names its model in `_meta` of a call.
 const CODEX_TURN: &str = "x-codex-turn-metadata";
 
-/// Returns the maximum bytes of a result that the client of a call shows whole, as far as that is known.
+/// Returns the maximum bytes of a result that the client of a call shows whole; no bound for unknown clients.
 pub(super) fn max_shown_bytes(meta: &Map<String, Value>) -> usize {
     let read = |key: &str, member: &str| meta.get(key)?.get(member)?.as_str();
     let client = read(CLIENT_KEY, "name").unwrap_or_default().to_ascii_lowercase();

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{cli::Hook, config, relay::repository, replies::Repos, store, vault};
 
-/// What a model is told, 600 bytes at most.
+/// Text for the model, 600 bytes at most.
 const REMINDER: &str = "\
 This repository is indexed by CodeInfo. Before grep or reading files to learn how its code works, where something is, what \
 uses it or what a change affects, ask codebase_question (mcp__codeinfo__codebase_question); if it is listed but deferred, \
@@ -29,7 +29,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Returns the reminder where the folder of a prompt is known in time to be indexed.
 pub fn remind(asked: &Hook) -> Option<&'static str> {
     let (sender, receiver) = mpsc::sync_channel(1);
-    // What waits for a server that does not answer ends with the process, which nobody hears by then.
+    // A thread that waits for a silent server ends with the process.
     let ask = move || {
         let _ = sender.send(is_indexed().unwrap_or(false));
     };

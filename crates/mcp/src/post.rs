@@ -4,7 +4,7 @@ use std::{borrow::Cow, net::IpAddr};
 
 use super::{accept::Accepts, calls::Sender};
 
-/// What stands between the id of a session and the name of its client.
+/// Separates the id of a session from the name of its client.
 const CLIENT_MARK: char = '~';
 /// Maximum characters of a client's name in a session.
 const MAX_NAME_CHARS: usize = 60;
