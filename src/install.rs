@@ -31,7 +31,7 @@ pub use places::{Places, Platform, program};
 use self::{
     change::{Change, Plan},
     choices::InstallChoices,
-    clients::{CLIENTS, Connection},
+    clients::{CLIENTS, Connection, StartedFrom},
     content::FileContent,
     entry::Entry,
     launch::Launch,
@@ -59,7 +59,9 @@ struct ClientFile {
 pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), InstallError> {
     let places = places(config)?;
     let clients = find_clients(asked, &places, &config.codex.path)?;
-    let choices = InstallChoices::ask(asked, &clients, &places)?;
+    let launch = launch::launch(&exe, &config.codex.path, StartedFrom::Terminal, places.platform);
+    let can_hook = launch::shell_line(&launch, "hook", places.platform).is_some();
+    let choices = InstallChoices::ask(asked, &clients, &places, can_hook)?;
     let installer = Installer { asked, config, places, exe, choices };
     if asked.print_config {
         return installer.print(&clients);
@@ -187,7 +189,7 @@ fn find_clients(
 fn written_files(client: &Client, places: &Places<'_>) -> Vec<ClientFile> {
     let paths = (client.files)(places).into_iter();
     let servers = paths.map(|path| ClientFile::server(client, path, Entry::new(), false));
-    servers.chain(ClientFile::further(client, places, InstallChoices::ALL, None)).collect()
+    servers.chain(ClientFile::further(client, places, InstallChoices::NONE, None)).collect()
 }
 
 impl ClientFile {
@@ -265,19 +267,26 @@ impl Installer<'_> {
         let entry = self.entry(client, agreed.iter().any(|arg| arg == AUTO_INDEX))?;
         let revokes_trust = client.has_trust() && !permissions;
         let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
-        let hook = self.hook_command(client);
+        let hook = self.hook_command(client)?;
         files.extend(ClientFile::further(client, &self.places, self.choices, hook));
         Ok(files)
     }
 
     /// Returns the command of the hook where it is agreed to, now or before.
-    fn hook_command(&self, client: &Client) -> Option<String> {
-        let settings_file = file::read(&client.settings_file(&self.places)?).ok();
-        let settings = settings_file.and_then(|found| found.text).unwrap_or_default();
-        if !self.choices.hook && !content::has_hook(&settings) {
-            return None;
+    fn hook_command(&self, client: &Client) -> Result<Option<String>, InstallError> {
+        let is_wanted =
+            self.choices.hook.unwrap_or_else(|| choices::has_hook(client, &self.places));
+        if !is_wanted || client.settings_file(&self.places).is_none() {
+            return Ok(None);
         }
-        launch::shell_line(&self.launch(client), "hook", self.places.platform)
+        let line = launch::shell_line(&self.launch(client), "hook", self.places.platform);
+        if line.is_none() {
+            say(&format!(
+                "{}: no reminder with each prompt: a runner such as npx or uvx takes seconds to start CodeInfo",
+                client.name
+            ))?;
+        }
+        Ok(line)
     }
 
     fn launch(&self, client: &Client) -> Launch {

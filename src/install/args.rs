@@ -33,7 +33,7 @@ pub struct Install {
     /// Let clients call the tool without asking you each time [default: asked; with --yes they may]
     #[arg(long, conflicts_with = "no_permissions")]
     pub permissions: bool,
-    /// Have clients ask before each call of the tool, and take back what was permitted
+    /// Have clients that can ask before each call of the tool, and take back what `install` permitted
     #[arg(long)]
     pub no_permissions: bool,
     /// Add lines that say when to ask CodeInfo to what agents read everywhere, and a sub-agent that asks it
@@ -44,9 +44,12 @@ pub struct Install {
     /// Add no such lines and no sub-agent, and take out those that are there
     #[arg(long)]
     pub no_instructions: bool,
-    /// Have Claude Code run `codeinfo hook` with each prompt [default: asked; not with --yes alone]
-    #[arg(long)]
+    /// Have Claude Code run `codeinfo hook` with each prompt [default: asked; with --yes as it is]
+    #[arg(long, conflicts_with = "no_hook")]
     pub hook: bool,
+    /// Take the hook out where it is
+    #[arg(long)]
+    pub no_hook: bool,
 }
 
 /// Which clients to forget CodeInfo in.

@@ -43,6 +43,12 @@ impl Change {
         let record = place.load();
         let original = record.as_ref().and_then(|record| place.original(record));
         let text = content.add_to(old, original.as_ref()).map_err(refused)?;
+        let is_known = record.as_ref().is_some_and(|record| place.before(record, old).is_some());
+        if content.is_whole_file() && !old.is_empty() && old != text && !is_known {
+            say(&format!("{name}: {} stays: it was written or changed by hand", path.display()))?;
+            return Ok(None);
+        }
+        say_remaining(name, path, content, &text)?;
         if found.text.as_ref() == Some(&text) {
             say(&format!("{name}: already set up in {}", path.display()))?;
             return Ok(None);
@@ -75,6 +81,7 @@ impl Change {
             content.remove_from(now, original.as_ref()).map(rest).map_err(refused)
         };
         let before = kept.map_or_else(our_part, Ok)?;
+        say_remaining(name, path, content, before.as_str())?;
         if before.as_str() == now {
             return Ok(None);
         }
@@ -145,6 +152,20 @@ impl Change {
             }
         }
     }
+}
+
+/// Says which permission stays in a file: it was there before, or nothing tells who gave it.
+fn say_remaining(
+    name: &str,
+    path: &Path,
+    content: &FileContent,
+    text: &str,
+) -> Result<(), InstallError> {
+    let Some(permission) = content.remaining_permission(text) else { return Ok(()) };
+    let path = path.display();
+    say(&format!(
+        "{name}: `{permission}` stays in {path}; remove it there to be asked before calls"
+    ))
 }
 
 /// Returns what stays of a file without our part: no file where that was all.

@@ -1,10 +1,9 @@
 //! What a person agrees to beside the servers, asked once for all clients.
 
-use super::{Client, Install, InstallError, Places, talk::ask};
+use super::{Client, Install, InstallError, Places, content, file, talk::ask};
 
 /// The answers, from switches, from the terminal, or else the defaults.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is the answer to one question")]
 pub(super) struct InstallChoices {
     /// Whether repositories are indexed when a client starts in them.
     pub(super) auto_index: bool,
@@ -12,20 +11,22 @@ pub(super) struct InstallChoices {
     pub(super) permissions: bool,
     /// Whether what agents read everywhere says when to ask, and a sub-agent is there that does.
     pub(super) instructions: bool,
-    /// Whether Claude Code runs `codeinfo hook` with each prompt.
-    pub(super) hook: bool,
+    /// Whether Claude Code runs `codeinfo hook` with each prompt; `None` leaves that as it is.
+    pub(super) hook: Option<bool>,
 }
 
 impl InstallChoices {
-    /// Everything, for what is to be taken out again.
-    pub(super) const ALL: Self =
-        Self { auto_index: true, permissions: true, instructions: true, hook: true };
+    /// Nothing, for what is to be taken out again.
+    pub(super) const NONE: Self =
+        Self { auto_index: false, permissions: false, instructions: false, hook: Some(false) };
 
     /// Asks what the switches leave open and concerns these clients. `--yes` takes the defaults.
+    /// `can_hook` is whether this program starts fast enough for a prompt.
     pub(super) fn ask(
         asked: &Install,
         clients: &[&Client],
         places: &Places<'_>,
+        can_hook: bool,
     ) -> Result<Self, InstallError> {
         let is_quiet = asked.yes || asked.print_config;
         let choose = |question: &str, is_open: bool, default: bool| {
@@ -33,7 +34,9 @@ impl InstallChoices {
             Ok::<_, InstallError>(answer.unwrap_or(default))
         };
         let asks = clients.iter().any(|client| client.asks_before_calls());
-        let has_hooks = clients.iter().any(|client| client.settings_file(places).is_some());
+        let lacks_hook = clients
+            .iter()
+            .any(|client| client.settings_file(places).is_some() && !has_hook(client, places));
         let reads = clients.iter().any(|client| client.instructions_file(places).is_some());
         Ok(Self {
             auto_index: choose(
@@ -51,11 +54,21 @@ impl InstallChoices {
                 !(asked.instructions || asked.no_instructions) && reads,
                 !asked.no_instructions,
             )?,
-            hook: choose(
-                "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
-                !asked.hook && has_hooks,
-                asked.hook,
-            )?,
+            hook: match (asked.hook, asked.no_hook) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ if is_quiet || !can_hook || !lacks_hook => None,
+                _ => ask(
+                    "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
+                    false,
+                )?,
+            },
         })
     }
+}
+
+/// Whether the settings of a client have the hook.
+pub(super) fn has_hook(client: &Client, places: &Places<'_>) -> bool {
+    let settings = client.settings_file(places).and_then(|path| file::read(&path).ok()?.text);
+    settings.is_some_and(|text| content::has_hook(&text))
 }

@@ -8,6 +8,7 @@ use super::{
     edit::{self, ListElement, Refusal},
     entry::{Entry, Syntax, TRUST},
     instructions,
+    launch::HOOK_MARK,
     record::Before,
     sub_agent,
 };
@@ -53,18 +54,18 @@ impl FileContent {
                 Ok(text)
             }
             Self::Settings { permission, hook } => {
-                let mut text = if *permission {
+                let text = if *permission {
                     edit::with_element(text, &permission_element())?
                 } else {
                     revoke_permission(text, original)?
                 };
-                if let Some(command) = hook {
-                    text = edit::with_element(&text, &hook_element(command))?;
+                match hook {
+                    Some(command) => edit::with_element(&text, &hook_element(command)),
+                    None => revoke_hook(&text, original),
                 }
-                Ok(text)
             }
             Self::Instructions => instructions::with(text),
-            Self::SubAgent(members) => sub_agent::with(text, members),
+            Self::SubAgent(members) => Ok(sub_agent::render(members)),
         }
     }
 
@@ -76,12 +77,33 @@ impl FileContent {
     ) -> Result<String, Refusal> {
         match self {
             Self::Server { syntax, section, .. } => edit::without((*syntax, section), text),
-            Self::Settings { .. } => {
-                edit::without_element(&revoke_permission(text, original)?, &hook_element(""))
-            }
+            Self::Settings { .. } => revoke_hook(&revoke_permission(text, original)?, original),
             Self::Instructions => instructions::without(text),
-            Self::SubAgent(_) => Ok(sub_agent::without(text)),
+            Self::SubAgent(members) => {
+                let is_ours = text == sub_agent::render(members);
+                Ok(if is_ours { String::new() } else { text.to_owned() })
+            }
         }
+    }
+
+    /// Names the permission that a text has although it was to be taken back: it was there before, or nothing tells
+    /// who gave it.
+    pub(super) fn remaining_permission(&self, text: &str) -> Option<&'static str> {
+        match self {
+            Self::Server { section, revokes_trust, .. } => {
+                (*revokes_trust && edit::has_member(section, text, TRUST)).then_some(TRUST)
+            }
+            Self::Settings { permission, .. } => {
+                let without = edit::without_element(text, &permission_element()).ok()?;
+                (!permission && without != text).then_some(CLAUDE_RULE)
+            }
+            Self::Instructions | Self::SubAgent(_) => None,
+        }
+    }
+
+    /// Whether a file is written as a whole, so that one that a person wrote or changed is left alone.
+    pub(super) fn is_whole_file(&self) -> bool {
+        matches!(self, Self::SubAgent(_))
     }
 }
 
@@ -98,6 +120,19 @@ fn revoke_permission(text: &str, original: Option<&Before>) -> Result<String, Re
             edit::without_element(text, &permission)
         }
         _ => Ok(text.to_owned()),
+    }
+}
+
+/// Returns `text` without the hook. One without the mark stays where the user had it, or nobody knows whose it is.
+fn revoke_hook(text: &str, original: Option<&Before>) -> Result<String, Refusal> {
+    let unmarked = ListElement { is_same: is_unmarked_hook, ..hook_element("") };
+    let marked = ListElement { is_same: is_marked_hook, ..hook_element("") };
+    match original.map(Before::as_str) {
+        Some(original) if edit::without_element(original, &unmarked)? != original => {
+            Ok(text.to_owned())
+        }
+        Some(_) => edit::without_element(text, &hook_element("")),
+        None => edit::without_element(text, &marked),
     }
 }
 
@@ -119,10 +154,25 @@ fn hook_element(command: &str) -> ListElement {
 
 /// Whether an element runs `codeinfo hook` and nothing else.
 fn is_hook(element: &Value) -> bool {
-    let Some([hook]) = element.get("hooks").and_then(Value::as_array).map(Vec::as_slice) else {
-        return false;
-    };
-    let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+    is_marked_hook(element) || is_unmarked_hook(element)
+}
+
+/// Returns the command of an element that runs nothing else.
+fn only_command(element: &Value) -> &str {
+    match element.get("hooks").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([hook]) => hook.get("command").and_then(Value::as_str).unwrap_or_default(),
+        _ => "",
+    }
+}
+
+/// Whether an element says that CodeInfo put it there, whatever the program's name is.
+fn is_marked_hook(element: &Value) -> bool {
+    only_command(element).ends_with(HOOK_MARK)
+}
+
+/// Whether an element is of the form that older versions wrote.
+fn is_unmarked_hook(element: &Value) -> bool {
+    let command = only_command(element);
     let command = command.split(" || ").next().unwrap_or_default();
     let program = command.strip_suffix(" hook").map(|program| program.trim_matches(['\'', '"']));
     program.is_some_and(|program| Path::new(program).file_stem() == Some("codeinfo".as_ref()))

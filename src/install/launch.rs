@@ -10,6 +10,9 @@ use super::{
     places::{Platform, program},
 };
 
+/// The comment by which a line of a shell is known to be of CodeInfo. `cmd.exe` knows no such comments.
+pub(super) const HOOK_MARK: &str = " # codeinfo";
+
 /// A command that runs this program, and the arguments before those of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Launch {
@@ -58,8 +61,8 @@ pub(super) fn shell_line(launch: &Launch, command: &str, platform: Platform) -> 
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     Some(match platform {
         Platform::Windows => format!("\"{program}\" {command}"),
-        _ if program.chars().all(is_plain) => format!("{program} {command} || true"),
-        _ => format!("'{}' {command} || true", program.replace('\'', r"'\''")),
+        _ if program.chars().all(is_plain) => format!("{program} {command} || true{HOOK_MARK}"),
+        _ => format!("'{}' {command} || true{HOOK_MARK}", program.replace('\'', r"'\''")),
     })
 }
 

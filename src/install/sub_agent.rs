@@ -1,7 +1,5 @@
 //! A sub-agent that has CodeInfo's tool alone, in a file of its own for clients that read such files.
 
-use super::edit::Refusal;
-
 /// The name of the file, and so of the sub-agent where a client takes it from there.
 pub(super) const FILE: &str = "code-investigator.md";
 const MARK: &str = "# Written by `codeinfo install`; `codeinfo uninstall` removes it.";
@@ -21,15 +19,7 @@ pub(super) const GEMINI: &str =
 pub(super) const OPEN_CODE: &str =
     "mode: subagent\npermission:\n  \"*\": deny\n  codeinfo_codebase_question: allow\n";
 
-/// Returns the text of the file, unless there is one that CodeInfo did not write.
-pub(super) fn with(text: &str, members: &str) -> Result<String, Refusal> {
-    if !text.is_empty() && !text.contains(MARK) {
-        return Err(Refusal::new("was not written by `codeinfo install`"));
-    }
-    Ok(format!("---\n{MARK}\ndescription: {DESCRIPTION}\n{members}---\n\n{PROMPT}"))
-}
-
-/// Returns nothing of a file that CodeInfo wrote, and all of others.
-pub(super) fn without(text: &str) -> String {
-    if text.contains(MARK) { String::new() } else { text.to_owned() }
+/// Returns the text of the file.
+pub(super) fn render(members: &str) -> String {
+    format!("---\n{MARK}\ndescription: {DESCRIPTION}\n{members}---\n\n{PROMPT}")
 }

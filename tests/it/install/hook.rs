@@ -89,10 +89,11 @@ fn the_hook_is_a_choice_that_uninstall_takes_back() {
     install(&[]);
     assert!(!home.text(SETTINGS).contains("codeinfo hook"));
     let shown = install(&["--hook"]);
-    assert!(shown.contains("\"command\": \"codeinfo hook || true\""), "{shown}");
+    assert!(shown.contains("\"command\": \"codeinfo hook || true # codeinfo\""), "{shown}");
     let settings = |home: &Home| serde_json::from_str::<Value>(&home.text(SETTINGS)).unwrap();
     let hooks = settings(&home)["hooks"]["UserPromptSubmit"].clone();
-    let ours = json!({ "type": "command", "command": "codeinfo hook || true", "timeout": 1 });
+    let ours =
+        json!({ "type": "command", "command": "codeinfo hook || true # codeinfo", "timeout": 1 });
     assert_eq!(hooks[0]["hooks"][0]["command"], "mine hook");
     assert_eq!(hooks[1], json!({ "hooks": [ours] }));
     // Who agreed once is not asked for it with every update.
@@ -142,4 +143,73 @@ fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
     let (code, said) = terminal.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(!home.text(SETTINGS).contains("hook"), "{said}");
+}
+
+/// Installs as the program at `path`, and returns the commands of all hooks and what was said.
+fn install_as(home: &Home, path: &str, switches: &[&str]) -> (Vec<String>, String) {
+    let program = home.path(path);
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::hard_link(BINARY, &program).unwrap();
+    let mut command = home.command(program.to_str().unwrap());
+    command.args(["install", "claude-code", "--no-instructions", "--yes"]).args(switches);
+    let ended = home.end(&mut command);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let settings: Value = serde_json::from_str(&home.text(SETTINGS)).unwrap();
+    let hooks = settings["hooks"]["UserPromptSubmit"].as_array().cloned().unwrap_or_default();
+    let commands =
+        hooks.iter().map(|hook| hook["hooks"][0]["command"].as_str().unwrap().to_owned());
+    (commands.collect(), ended.said)
+}
+
+#[test]
+fn the_hook_follows_the_program_whatever_its_name_is() {
+    let home = Home::new();
+    let line = |path| format!("{} hook || true # codeinfo", home.path(path).display());
+    assert_eq!(install_as(&home, "a/ci-1.2", &["--hook"]).0, [line("a/ci-1.2")]);
+    // What the user set beside the command stays.
+    let patient = home.text(SETTINGS).replace("\"timeout\": 1", "\"timeout\": 7");
+    home.write(SETTINGS, patient);
+    assert_eq!(install_as(&home, "b/codeinfo", &[]).0, [line("b/codeinfo")]);
+    assert!(home.text(SETTINGS).contains("\"timeout\": 7"));
+    // As older versions wrote it.
+    home.write(SETTINGS, home.text(SETTINGS).replace(" # codeinfo", ""));
+    assert_eq!(install_as(&home, "c/ci", &["--hook"]).0, [line("c/ci")]);
+    // A runner has to unpack it first.
+    let (left, said) = install_as(&home, "_npx/bin/codeinfo", &[]);
+    assert!(left.is_empty() && said.contains("no reminder with each prompt"), "{said}");
+    let (left, said) = install_as(&home, "_npx/other/codeinfo", &["--hook"]);
+    assert!(left.is_empty() && said.contains("no reminder with each prompt"), "{said}");
+    install_as(&home, "d/ci", &["--hook"]);
+    fs::remove_dir_all(home.path("data")).unwrap();
+    home.well(&["uninstall", "--yes"]);
+    assert!(!home.text(SETTINGS).contains("# codeinfo"));
+}
+
+#[test]
+fn a_hook_that_the_user_had_stays() {
+    let home = Home::with_program();
+    let own = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "codeinfo hook", "timeout": 5}]}]}});
+    home.write(SETTINGS, own.to_string());
+    home.run(&["uninstall", "--yes"]);
+    assert_eq!(home.text(SETTINGS), own.to_string());
+    home.well(&["install", "claude-code", "--yes"]);
+    home.write(SETTINGS, home.text(SETTINGS) + "\n");
+    home.well(&["uninstall", "--yes"]);
+    assert!(home.text(SETTINGS).contains("\"timeout\":5"), "{}", home.text(SETTINGS));
+}
+
+#[test]
+fn a_no_takes_the_hook_out_and_what_is_there_is_not_asked_for() {
+    let home = Home::with_program();
+    home.well(&["install", "claude-code", "--hook", "--yes"]);
+    let mut terminal = Terminal::start(&home, "install claude-code --no-instructions");
+    terminal.answer("Index repositories", "");
+    terminal.answer("each time?", "");
+    terminal.answer("Write this?", "y");
+    let (code, said) = terminal.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(home.text(SETTINGS).contains("codeinfo hook"), "{said}");
+    home.well(&["install", "claude-code", "--no-hook", "--yes"]);
+    assert!(!home.text(SETTINGS).contains("codeinfo hook"));
+    assert!(home.text(SETTINGS).contains("codebase_question"));
 }

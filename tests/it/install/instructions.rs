@@ -117,23 +117,25 @@ fn a_sub_agent_that_has_the_tool_alone_comes_and_goes() {
     home.well(&["install", "--all", "--no-instructions", "--yes"]);
     assert!(SUB_AGENTS.iter().all(|(path, _)| !home.has(path)), "{}", home.lines());
     home.well(&["install", "--all", "--yes"]);
-    // It goes without what was remembered, too, and when somebody changed it.
+    // Without what was remembered it goes as well.
     fs::remove_dir_all(home.path("data")).unwrap();
-    let (changed, _) = SUB_AGENTS[0];
-    home.write(changed, home.text(changed) + "more\n");
-    home.well(&["install", "claude-code", "--yes"]);
-    home.write(changed, home.text(changed) + "more\n");
     home.well(&["uninstall", "--yes"]);
     assert!(SUB_AGENTS.iter().all(|(path, _)| !home.has(path)), "{}", home.lines());
 
-    // One of the same name that the user wrote stays, and all else is set up.
-    home.write(changed, "---\nname: code-investigator\n---\nmine\n");
-    let ended = home.run(&["install", "claude-code", "--yes"]);
-    assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert!(ended.said.contains("was not written by `codeinfo install`"), "{ended:?}");
-    assert!(home.text(".claude.json").contains("codeinfo"));
-    home.well(&["uninstall", "--yes"]);
-    assert_eq!(home.text(changed), "---\nname: code-investigator\n---\nmine\n");
+    // One that the user changed, or wrote, stays, and all else is set up.
+    home.well(&["install", "claude-code", "--yes"]);
+    let (path, _) = SUB_AGENTS[0];
+    for own in [&*(home.text(path) + "more\n"), "---\nname: code-investigator\n---\nmine\n"] {
+        home.write(path, own);
+        let said = home.well(&["install", "claude-code", "--yes"]);
+        assert!(
+            said.contains("code-investigator.md stays: it was written or changed by hand"),
+            "{said}"
+        );
+        assert!(home.text(".claude.json").contains("codeinfo"));
+        home.well(&["uninstall", "--yes"]);
+        assert_eq!(home.text(path), own);
+    }
 }
 
 #[test]

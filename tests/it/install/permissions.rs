@@ -151,3 +151,18 @@ fn settings_that_cannot_be_edited_stay_and_the_servers_are_set_up() {
     assert_eq!(home.run(&["install", "claude-code", "--yes"]).code, Some(1));
     assert!(home.path(CLAUDE).is_symlink() && !home.has(".claude/nowhere"));
 }
+
+#[test]
+fn a_permission_that_cannot_be_taken_back_is_named() {
+    let home = Home::with_program();
+    install(&home, &["--yes"]);
+    // Nothing tells any more who gave it.
+    fs::remove_dir_all(home.path("data")).unwrap();
+    let said = install(&home, &["--no-permissions", "--yes"]);
+    for line in [
+        "`mcp__codeinfo__codebase_question` stays in ~/.claude/settings.json; remove it there",
+        "`trust` stays in ~/.gemini/settings.json; remove it there",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+}

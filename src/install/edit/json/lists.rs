@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     JsonContainer, Style, added, bytes_of, empty_object, member, named, object, parsed, removed,
+    splice::replaced,
 };
 use crate::install::edit::Refusal;
 
@@ -18,7 +19,8 @@ pub(in crate::install) struct ListElement {
 }
 
 impl ListElement {
-    /// Returns `text` with the element at the end of its list; the same text where one says the same.
+    /// Returns `text` with the element at the end of its list; where one says the same, its
+    /// command alone is brought up to date.
     pub(in crate::install::edit) fn add_to(&self, text: &str) -> Result<String, Refusal> {
         let [outer, inner] = self.path;
         let Some(root) = parsed(text)? else { return self.add_to(&empty_object(text)) };
@@ -33,8 +35,15 @@ impl ListElement {
         let Some(list) = find_list(settings, inner)? else {
             return Ok(add_member(text, settings, &settings_style, inner, &json!([self.value])));
         };
-        if self.find(list).is_some() {
-            return Ok(text.to_owned());
+        if let Some(element) = self.find(list) {
+            let old = command_of(element).map(|old| (old, Value::from(old.clone())));
+            let new = self.value.pointer("/hooks/0/command");
+            return Ok(match (old, new) {
+                (Some((node, old)), Some(new)) if old != *new => {
+                    replaced(text, bytes_of(node), &new.to_string())
+                }
+                _ => text.to_owned(),
+            });
         }
         let container = JsonContainer::from(list);
         let style = settings_style.within(text, &container);
@@ -67,6 +76,14 @@ impl ListElement {
     fn find<'a, 'b>(&self, list: &'b Array<'a>) -> Option<&'b Node<'a>> {
         list.elements.iter().find(|element| (self.is_same)(&Value::from((*element).clone())))
     }
+}
+
+/// Returns the command of a hook.
+fn command_of<'a, 'b>(element: &'b Node<'a>) -> Option<&'b Node<'a>> {
+    let hooks =
+        object(element, "a hook").ok().and_then(|element| find_list(element, "hooks").ok()?);
+    let hook = object(hooks?.elements.first()?, "a hook").ok()?;
+    Some(&member(hook, "command").ok()??.value)
 }
 
 fn add_member(text: &str, object: &Object<'_>, style: &Style, name: &str, value: &Value) -> String {
