@@ -179,7 +179,8 @@ async fn markup_of_tools_and_their_faults_stays_text() {
     for step in &steps[1..] {
         assert!(step.starts_with("echo\nmcp\neverything"), "{steps:?}");
     }
-    assert!(steps[2].contains("failed"), "{steps:?}");
+    // Either of the two calls may begin first.
+    assert!(steps[1..].iter().any(|step| step.contains("failed")), "{steps:?}");
     for number in 1..=steps.len() {
         page.click(&format!(".step:nth-child({number}) summary")).await;
     }
