@@ -172,7 +172,8 @@ fn find_clients(
         return Ok(CLIENTS.iter().collect());
     }
     if asked.instructions {
-        return Ok(Vec::new());
+        let switch = asked.find_client_switch().map(InstallError::ClientSwitch);
+        return switch.map_or(Ok(Vec::new()), Err);
     }
     let found: Vec<_> = CLIENTS.iter().filter(|client| client.is_found(places, path)).collect();
     if found.is_empty() {

@@ -36,9 +36,9 @@ pub struct Install {
     /// Have clients that can ask before each call of the tool, and take back what `install` permitted
     #[arg(long)]
     pub no_permissions: bool,
-    /// Add lines that say when to ask CodeInfo to what agents read everywhere, and a sub-agent that asks it
+    /// Add lines that say when to ask CodeInfo to what agents read in every folder, and a sub-agent that asks it
     /// [default: asked; with --yes they are added]; without CLIENT or --all, to AGENTS.md, CLAUDE.md and GEMINI.md of this repository
-    /// instead, and nothing else is done
+    /// instead, without any other switch but --yes
     #[arg(long, conflicts_with = "no_instructions")]
     pub instructions: bool,
     /// Add no such lines and no sub-agent, and take out those that are there
@@ -50,6 +50,21 @@ pub struct Install {
     /// Take the hook out where it is
     #[arg(long)]
     pub no_hook: bool,
+}
+
+impl Install {
+    /// Returns a switch that concerns clients, for a command that has none.
+    pub(super) fn find_client_switch(&self) -> Option<&'static str> {
+        let switches = [
+            ("--http", self.http),
+            ("--auto-index", self.auto_index),
+            ("--permissions", self.permissions),
+            ("--no-permissions", self.no_permissions),
+            ("--hook", self.hook),
+            ("--no-hook", self.no_hook),
+        ];
+        switches.into_iter().find(|(_, is_set)| *is_set).map(|(name, _)| name)
+    }
 }
 
 /// Which clients to forget CodeInfo in.

@@ -9,7 +9,7 @@ pub(super) struct InstallChoices {
     pub(super) auto_index: bool,
     /// Whether clients call the tool without a prompt.
     pub(super) permissions: bool,
-    /// Whether what agents read everywhere says when to ask, and a sub-agent is there that does.
+    /// Whether what agents read in every folder says when to ask, and a sub-agent is there that does.
     pub(super) instructions: bool,
     /// Whether Claude Code runs `codeinfo hook` with each prompt; `None` leaves that as it is.
     pub(super) hook: Option<bool>,
@@ -50,7 +50,7 @@ impl InstallChoices {
                 !asked.no_permissions,
             )?,
             instructions: choose(
-                "Add lines to what agents read everywhere, and a sub-agent, that say when to ask CodeInfo?",
+                "Add lines to what agents read in every folder, and a sub-agent, that say when to ask CodeInfo?",
                 !(asked.instructions || asked.no_instructions) && reads,
                 !asked.no_instructions,
             )?,

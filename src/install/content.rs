@@ -1,7 +1,5 @@
 //! What CodeInfo has in one file: put in, and taken out again without what people have there themselves.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use super::{
@@ -61,7 +59,7 @@ impl FileContent {
                 };
                 match hook {
                     Some(command) => edit::with_element(&text, &hook_element(command)),
-                    None => revoke_hook(&text, original),
+                    None => edit::without_element(&text, &hook_element("")),
                 }
             }
             Self::Instructions => instructions::with(text),
@@ -77,7 +75,10 @@ impl FileContent {
     ) -> Result<String, Refusal> {
         match self {
             Self::Server { syntax, section, .. } => edit::without((*syntax, section), text),
-            Self::Settings { .. } => revoke_hook(&revoke_permission(text, original)?, original),
+            Self::Settings { .. } => {
+                let text = revoke_permission(text, original)?;
+                edit::without_element(&text, &hook_element(""))
+            }
             Self::Instructions => instructions::without(text),
             Self::SubAgent(members) => {
                 let is_ours = text == sub_agent::render(members);
@@ -123,19 +124,6 @@ fn revoke_permission(text: &str, original: Option<&Before>) -> Result<String, Re
     }
 }
 
-/// Returns `text` without the hook. One without the mark stays where the user had it, or nobody knows whose it is.
-fn revoke_hook(text: &str, original: Option<&Before>) -> Result<String, Refusal> {
-    let unmarked = ListElement { is_same: is_unmarked_hook, ..hook_element("") };
-    let marked = ListElement { is_same: is_marked_hook, ..hook_element("") };
-    match original.map(Before::as_str) {
-        Some(original) if edit::without_element(original, &unmarked)? != original => {
-            Ok(text.to_owned())
-        }
-        Some(_) => edit::without_element(text, &hook_element("")),
-        None => edit::without_element(text, &marked),
-    }
-}
-
 fn permission_element() -> ListElement {
     ListElement {
         path: ["permissions", "allow"],
@@ -148,13 +136,8 @@ fn hook_element(command: &str) -> ListElement {
     ListElement {
         path: ["hooks", "UserPromptSubmit"],
         value: json!({ "hooks": [{ "type": "command", "command": command, "timeout": 1 }] }),
-        is_same: is_hook,
+        is_same: is_marked_hook,
     }
-}
-
-/// Whether an element runs `codeinfo hook` and nothing else.
-fn is_hook(element: &Value) -> bool {
-    is_marked_hook(element) || is_unmarked_hook(element)
 }
 
 /// Returns the command of an element that runs nothing else.
@@ -168,12 +151,4 @@ fn only_command(element: &Value) -> &str {
 /// Whether an element says that CodeInfo put it there, whatever the program's name is.
 fn is_marked_hook(element: &Value) -> bool {
     only_command(element).ends_with(HOOK_MARK)
-}
-
-/// Whether an element is of the form that older versions wrote.
-fn is_unmarked_hook(element: &Value) -> bool {
-    let command = only_command(element);
-    let command = command.split(" || ").next().unwrap_or_default();
-    let program = command.strip_suffix(" hook").map(|program| program.trim_matches(['\'', '"']));
-    program.is_some_and(|program| Path::new(program).file_stem() == Some("codeinfo".as_ref()))
 }

@@ -26,6 +26,10 @@ pub enum InstallError {
     Declined,
     #[error("no client was found; looked for:\n{0}\nName one, or use --all or --print-config")]
     NoClient(String),
+    #[error(
+        "`{0}` concerns clients, and `--instructions` alone this repository: name clients, or use `--all`"
+    )]
+    ClientSwitch(&'static str),
     #[error("some clients could not be changed")]
     Some,
     #[error("this folder is in no repository: no `.git` from here upwards")]

@@ -42,19 +42,22 @@ pub(super) fn documents(folder: &Path) -> Result<(PathBuf, Vec<PathBuf>), Instal
 
 /// Returns a document with the lines: at its end, or in place of older ones.
 pub(super) fn with(text: &str) -> Result<String, Refusal> {
-    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    // A line that ends with `\r` alone ends with `\r\n` when more lines follow.
+    let is_crlf = text.contains("\r\n") || text.ends_with('\r');
+    let end = if is_crlf { "\r\n" } else { "\n" };
     let block = format!("{BEGIN}\n{LINES}{END}\n").replace('\n', end);
-    Ok(match block_of(text)? {
+    Ok(match split_at_block(text)? {
         Some((before, after)) => format!("{before}{block}{after}"),
         None if text.is_empty() => block,
         None if text.ends_with('\n') => format!("{text}{end}{block}"),
+        None if text.ends_with('\r') => format!("{text}\n{end}{block}"),
         None => format!("{text}{end}{end}{block}"),
     })
 }
 
 /// Returns a document without the lines, and without the empty line that came with them.
 pub(super) fn without(text: &str) -> Result<String, Refusal> {
-    Ok(match block_of(text)? {
+    Ok(match split_at_block(text)? {
         None => text.to_owned(),
         Some((before, after)) => {
             let above = before.strip_suffix('\n').map(|one| one.strip_suffix('\r').unwrap_or(one));
@@ -63,20 +66,21 @@ pub(super) fn without(text: &str) -> Result<String, Refusal> {
     })
 }
 
-/// Returns what stands before and after the lines.
-fn block_of(text: &str) -> Result<Option<(&str, &str)>, Refusal> {
-    let once = |mark: &str| text.matches(mark).count();
-    match (once(BEGIN), once(END)) {
-        (0, 0) => return Ok(None),
-        (1, 1) => {}
-        _ => return Err(Refusal::new(format!("has `{BEGIN}` and `{END}` not once each"))),
+/// Returns the text before and after the lines. A marker counts where it has a line to itself.
+fn split_at_block(text: &str) -> Result<Option<(&str, &str)>, Refusal> {
+    let (mut at, mut begins, mut ends) = (0, Vec::new(), Vec::new());
+    for line in text.split_inclusive('\n') {
+        match line.trim() {
+            BEGIN => begins.push(at),
+            END => ends.push(at + line.len()),
+            _ => {}
+        }
+        at += line.len();
     }
-    let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(END)?;
-        Some((before, after))
-    });
-    let (before, after) =
-        parts.ok_or_else(|| Refusal::new(format!("has `{END}` before `{BEGIN}`")))?;
-    let after = after.strip_prefix("\r\n").or(after.strip_prefix('\n')).unwrap_or(after);
-    Ok(Some((before, after)))
+    match (&*begins, &*ends) {
+        ([], []) => Ok(None),
+        (&[begin], &[end]) if begin < end => Ok(text.get(..begin).zip(text.get(end..))),
+        (&[_], &[_]) => Err(Refusal::new(format!("has `{END}` before `{BEGIN}`"))),
+        _ => Err(Refusal::new(format!("has `{BEGIN}` and `{END}` not once each"))),
+    }
 }

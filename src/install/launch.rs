@@ -10,7 +10,8 @@ use super::{
     places::{Platform, program},
 };
 
-/// The comment by which a line of a shell is known to be of CodeInfo. `cmd.exe` knows no such comments.
+/// The comment by which a line of a shell is known to be of CodeInfo. `cmd.exe` takes it for arguments of the
+/// command before it, which ignores them.
 pub(super) const HOOK_MARK: &str = " # codeinfo";
 
 /// A command that runs this program, and the arguments before those of its own.
@@ -59,11 +60,13 @@ pub(super) fn launch(exe: &Path, path: &OsStr, from: StartedFrom, platform: Plat
 pub(super) fn shell_line(launch: &Launch, command: &str, platform: Platform) -> Option<String> {
     let program = launch.command.to_str().filter(|_| launch.before.is_empty())?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    Some(match platform {
-        Platform::Windows => format!("\"{program}\" {command}"),
-        _ if program.chars().all(is_plain) => format!("{program} {command} || true{HOOK_MARK}"),
-        _ => format!("'{}' {command} || true{HOOK_MARK}", program.replace('\'', r"'\''")),
-    })
+    let quoted = match platform {
+        Platform::Windows => format!("\"{program}\""),
+        _ if program.chars().all(is_plain) => program.to_owned(),
+        _ => format!("'{}'", program.replace('\'', r"'\''")),
+    };
+    // `true` is no command of `cmd.exe`.
+    Some(format!("{quoted} {command} || exit 0{HOOK_MARK}"))
 }
 
 fn npx(path: &OsStr, from: StartedFrom, platform: Platform) -> Launch {
@@ -106,6 +109,23 @@ mod tests {
         for own in ["/opt/uv/codeinfo", "/a/lib/node_modules/codeinfo-linux-x64/bin/codeinfo"] {
             assert_eq!(at(own, Platform::Linux), Launch::new(own, &[]));
         }
+    }
+
+    #[test]
+    fn lines_of_every_shell_have_a_guard_and_the_mark() {
+        let line = |program, platform| shell_line(&Launch::new(program, &[]), "hook", platform);
+        for (program, platform, expected) in [
+            ("/a/codeinfo", Platform::Linux, "/a/codeinfo hook || exit 0 # codeinfo"),
+            ("/it's/codeinfo", Platform::MacOs, r"'/it'\''s/codeinfo' hook || exit 0 # codeinfo"),
+            (
+                r"C:\a b\codeinfo.exe",
+                Platform::Windows,
+                r#""C:\a b\codeinfo.exe" hook || exit 0 # codeinfo"#,
+            ),
+        ] {
+            assert_eq!(line(program, platform).unwrap(), expected);
+        }
+        assert_eq!(shell_line(&Launch::new("npx", &["codeinfo"]), "hook", Platform::Linux), None);
     }
 
     #[cfg(unix)]

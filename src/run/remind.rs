@@ -14,7 +14,13 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{cli::Hook, config, relay::repository, replies::Repos, store, vault};
+use crate::{
+    cli::Hook,
+    config::{self, Secret},
+    relay::repository,
+    replies::Repos,
+    store, vault,
+};
 
 /// Text for the model, 600 bytes at most.
 const REMINDER: &str = "\
@@ -26,7 +32,7 @@ changes.
 /// Most bytes of a prompt and of a reply that are read.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Returns the reminder where the folder of a prompt is known in time to be indexed.
+/// Returns the reminder where the folder of a prompt is known in time to be indexed, and a question would be answered.
 pub fn remind(asked: &Hook) -> Option<&'static str> {
     let (sender, receiver) = mpsc::sync_channel(1);
     // A thread that waits for a silent server ends with the process.
@@ -45,18 +51,32 @@ fn is_indexed() -> Option<bool> {
     let url = store::holder(&config.data_dir).ok()??.main_url?;
     let key = vault::owner_key(&config.data_dir).ok().flatten();
     let address = url.strip_prefix("http://")?;
+    // Each is asked over a connection of its own, both at the same time.
+    let mut repositories = send_request(address, "/tools/ingested-repos", key.as_ref())?;
+    // It refuses while Codex is away.
+    let mut readiness = send_request(address, "/ready", key.as_ref())?;
+    let Repos { repos, .. } = serde_json::from_str(&read_body(&mut repositories)?).ok()?;
+    let mut indexed = repos.iter().filter(|repo| repo.last_ingest_at.is_some());
+    let is_indexed = indexed.any(|repo| is_part_of(&folder, Path::new(&repo.path)));
+    Some(is_indexed && read_body(&mut readiness).is_some())
+}
+
+fn send_request(address: &str, path: &str, key: Option<&Secret>) -> Option<TcpStream> {
     let mut server = TcpStream::connect(address).ok()?;
-    write!(server, "GET /tools/ingested-repos HTTP/1.0\r\nhost: {address}\r\n").ok()?;
+    write!(server, "GET {path} HTTP/1.0\r\nhost: {address}\r\n").ok()?;
     if let Some(key) = key {
         write!(server, "authorization: Bearer {}\r\n", key.expose()).ok()?;
     }
     server.write_all(b"\r\n").ok()?;
+    Some(server)
+}
+
+/// Returns the body of a reply that is no refusal.
+fn read_body(server: &mut TcpStream) -> Option<String> {
     let mut reply = String::new();
     server.take(MAX_BYTES).read_to_string(&mut reply).ok()?;
-    let (_, body) = reply.split_once("\r\n\r\n")?;
-    let Repos { repos, .. } = serde_json::from_str(body).ok()?;
-    let mut indexed = repos.iter().filter(|repo| repo.last_ingest_at.is_some());
-    Some(indexed.any(|repo| is_part_of(&folder, Path::new(&repo.path))))
+    let (head, body) = reply.split_once("\r\n\r\n")?;
+    head.lines().next()?.contains(" 200").then(|| body.to_owned())
 }
 
 /// Returns whether a folder is in an indexed root, and in no repository of its own within it.

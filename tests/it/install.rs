@@ -377,7 +377,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
     let mut terminal = Terminal::start(&home, "install codex gemini");
     terminal.answer("Index repositories", "y");
     terminal.answer("without asking you each time?", "");
-    terminal.answer("what agents read everywhere", "");
+    terminal.answer("what agents read in every folder", "");
     terminal.answer("Write this?", "n");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(1), "{said}");
@@ -385,7 +385,7 @@ fn a_person_is_asked_about_repositories_and_about_the_change() {
 
     let mut terminal = Terminal::start(&home, "install codex opencode");
     terminal.answer("Index repositories", "y");
-    terminal.answer("what agents read everywhere", "y");
+    terminal.answer("what agents read in every folder", "y");
     terminal.answer("Write this?", "yes");
     let (code, said) = terminal.end();
     assert_eq!(code, Some(0), "{said}");

@@ -32,7 +32,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 pub(super) fn with(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> {
     let Some(root) = parsed(text)? else { return with(&empty_object(text), section, entry) };
     let top = object(&root, "the whole")?;
-    let top_style = Style::of(text, &top.into());
+    let top_style = Style::detect_style(text, &top.into());
     let Some(servers) = member(top, section)? else {
         return Ok(added(text, &top.into(), &top_style, &|indent| {
             let server = top_style.object(&top_style.deeper(indent), &members(entry));
@@ -93,7 +93,7 @@ fn updated(text: &str, section: &str, entry: &Entry) -> Result<String, Refusal> 
         text = within(&text, section, |members| {
             let Some(old) = member(members, name)? else {
                 let members = members.into();
-                let style = Style::of(&text, &members);
+                let style = Style::detect_style(&text, &members);
                 return Ok(Some(added(&text, &members, &style, &|_| named(name, &wanted))));
             };
             let is_same = serde_json::Value::from(old.value.clone()) == plain(value);

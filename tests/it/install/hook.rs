@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::*;
-use crate::support::process::Program;
+use crate::support::{
+    codex,
+    model::{Model, Reply},
+    process::Program,
+};
 
 const SETTINGS: &str = ".claude/settings.json";
 const MAX_BYTES: usize = 600;
@@ -40,7 +44,8 @@ async fn a_prompt_is_told_of_the_index_where_its_folder_is_in_it() {
     home.write("boiler/.git/HEAD", "ref: refs/heads/main\n");
     home.write("boiler/nested/.git/HEAD", "ref: refs/heads/main\n");
     home.write("other/notes.txt", "x\n");
-    let codex = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let model = Model::answer(|_| Reply::Items(Vec::new())).await;
+    let codex = codex::environment(home.0.path(), &model.url);
     let server = Program::serve(&home.path("data"), &[&home.path("boiler")], &codex).await;
     // A machine under load may be slower than a prompt would wait.
     let patient = ["--wait-ms", "120000"];
@@ -55,6 +60,10 @@ async fn a_prompt_is_told_of_the_index_where_its_folder_is_in_it() {
         assert_eq!(hook(&home, input, &patient).await, "", "{input}");
     }
     drop(server);
+    assert_eq!(hook(&home, &prompt(&home.path("boiler")), &patient).await, "");
+    // A question would be refused.
+    let away = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+    let _server = Program::serve(&home.path("data"), &[&home.path("boiler")], &away).await;
     assert_eq!(hook(&home, &prompt(&home.path("boiler")), &patient).await, "");
 }
 
@@ -89,11 +98,11 @@ fn the_hook_is_a_choice_that_uninstall_takes_back() {
     install(&[]);
     assert!(!home.text(SETTINGS).contains("codeinfo hook"));
     let shown = install(&["--hook"]);
-    assert!(shown.contains("\"command\": \"codeinfo hook || true # codeinfo\""), "{shown}");
+    assert!(shown.contains("\"command\": \"codeinfo hook || exit 0 # codeinfo\""), "{shown}");
     let settings = |home: &Home| serde_json::from_str::<Value>(&home.text(SETTINGS)).unwrap();
     let hooks = settings(&home)["hooks"]["UserPromptSubmit"].clone();
     let ours =
-        json!({ "type": "command", "command": "codeinfo hook || true # codeinfo", "timeout": 1 });
+        json!({ "type": "command", "command": "codeinfo hook || exit 0 # codeinfo", "timeout": 1 });
     assert_eq!(hooks[0]["hooks"][0]["command"], "mine hook");
     assert_eq!(hooks[1], json!({ "hooks": [ours] }));
     // Who agreed once is not asked for it with every update.
@@ -137,7 +146,7 @@ fn the_hook_is_asked_for_where_claude_code_is_and_a_shell_can_run_it() {
     let mut terminal = Terminal::start(&home, "install claude-code");
     terminal.answer("Index repositories", "");
     terminal.answer("each time?", "");
-    terminal.answer("what agents read everywhere", "");
+    terminal.answer("what agents read in every folder", "");
     terminal.answer("with each prompt", "");
     terminal.answer("Write this?", "y");
     let (code, said) = terminal.end();
@@ -164,21 +173,22 @@ fn install_as(home: &Home, path: &str, switches: &[&str]) -> (Vec<String>, Strin
 #[test]
 fn the_hook_follows_the_program_whatever_its_name_is() {
     let home = Home::new();
-    let line = |path| format!("{} hook || true # codeinfo", home.path(path).display());
+    let line = |path| format!("{} hook || exit 0 # codeinfo", home.path(path).display());
     assert_eq!(install_as(&home, "a/ci-1.2", &["--hook"]).0, [line("a/ci-1.2")]);
     // What the user set beside the command stays.
     let patient = home.text(SETTINGS).replace("\"timeout\": 1", "\"timeout\": 7");
     home.write(SETTINGS, patient);
     assert_eq!(install_as(&home, "b/codeinfo", &[]).0, [line("b/codeinfo")]);
     assert!(home.text(SETTINGS).contains("\"timeout\": 7"));
-    // As older versions wrote it.
+    // One without the mark is the user's own.
     home.write(SETTINGS, home.text(SETTINGS).replace(" # codeinfo", ""));
-    assert_eq!(install_as(&home, "c/ci", &["--hook"]).0, [line("c/ci")]);
+    let own = line("b/codeinfo").replace(" # codeinfo", "");
+    assert_eq!(install_as(&home, "c/ci", &["--hook"]).0, [own.clone(), line("c/ci")]);
     // A runner has to unpack it first.
     let (left, said) = install_as(&home, "_npx/bin/codeinfo", &[]);
-    assert!(left.is_empty() && said.contains("no reminder with each prompt"), "{said}");
+    assert!(left == [own.clone()] && said.contains("no reminder with each prompt"), "{said}");
     let (left, said) = install_as(&home, "_npx/other/codeinfo", &["--hook"]);
-    assert!(left.is_empty() && said.contains("no reminder with each prompt"), "{said}");
+    assert!(left == [own] && said.contains("no reminder with each prompt"), "{said}");
     install_as(&home, "d/ci", &["--hook"]);
     fs::remove_dir_all(home.path("data")).unwrap();
     home.well(&["uninstall", "--yes"]);

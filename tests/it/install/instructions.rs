@@ -1,9 +1,9 @@
-//! Lines for agents: in what they read everywhere, and in the documents of a repository.
+//! Lines for agents: in what they read in every folder, and in the documents of a repository.
 
 use super::*;
 
 /// What each client shows its model in every folder.
-const EVERYWHERE: [(&str, &str); 5] = [
+const OWN_LINES: [(&str, &str); 5] = [
     ("claude-code", ".claude/CLAUDE.md"),
     ("codex", ".codex/AGENTS.md"),
     ("gemini", ".gemini/GEMINI.md"),
@@ -13,17 +13,17 @@ const EVERYWHERE: [(&str, &str); 5] = [
 const MAX_BYTES: usize = 600;
 
 #[test]
-fn what_agents_read_everywhere_says_when_to_ask_until_it_is_taken_out() {
+fn what_agents_read_in_every_folder_says_when_to_ask_until_it_is_taken_out() {
     let home = Home::with_program();
-    for (at, (_, path)) in EVERYWHERE.into_iter().enumerate() {
+    for (at, (_, path)) in OWN_LINES.into_iter().enumerate() {
         // The last one is made.
-        if at + 1 < EVERYWHERE.len() {
+        if at + 1 < OWN_LINES.len() {
             home.write(path, format!("# Mine {at}\r\n\r\n- be kind\r\n"));
         }
     }
     let before = home.files();
     home.well(&["install", "--all", "--yes"]);
-    for (at, (client, path)) in EVERYWHERE.into_iter().enumerate() {
+    for (at, (client, path)) in OWN_LINES.into_iter().enumerate() {
         let text = home.text(path);
         let block = text.get(text.find("<!-- codeinfo begin -->").unwrap()..).unwrap();
         assert!(text.starts_with(&format!("# Mine {at}\r\n")) || at == 4, "{client}: {text}");
@@ -42,7 +42,7 @@ fn what_agents_read_everywhere_says_when_to_ask_until_it_is_taken_out() {
     home.well(&["install", "--all", "--yes"]);
     assert_eq!(home.files(), installed);
     // One that changed since keeps its change, and older lines are replaced in their place.
-    let (_, codex) = EVERYWHERE[1];
+    let (_, codex) = OWN_LINES[1];
     let older = home.text(codex).replace("Before grep", "Instead of grep") + "# More\r\n";
     home.write(codex, &older);
     home.well(&["install", "codex", "--yes"]);
@@ -59,11 +59,11 @@ fn lines_are_offered_once_and_a_no_adds_none() {
         let home = Home::with_program();
         let mut terminal = Terminal::start(&home, "install codex opencode cursor");
         terminal.answer("Index repositories", "n");
-        terminal.answer("what agents read everywhere", answer);
+        terminal.answer("what agents read in every folder", answer);
         terminal.answer("Write this?", "y");
         let (code, said) = terminal.end();
         assert_eq!(code, Some(0), "{said}");
-        for (_, path) in [EVERYWHERE[1], EVERYWHERE[3]] {
+        for (_, path) in [OWN_LINES[1], OWN_LINES[3]] {
             assert_eq!(home.has(path), is_added, "{path}: {said}");
         }
         assert!(home.text(".codex/config.toml").contains("codeinfo"));
@@ -222,10 +222,61 @@ fn older_lines_for_agents_are_replaced_and_broken_marks_are_refused() {
         text.starts_with("a\n\n<!-- codeinfo begin -->\n- Before")
             && text.ends_with("end -->\nb\n")
     );
-    for broken in ["<!-- codeinfo begin -->\n", "<!-- codeinfo end --><!-- codeinfo begin -->"] {
+    for broken in ["<!-- codeinfo begin -->\n", "<!-- codeinfo end -->\n<!-- codeinfo begin -->\n"]
+    {
         home.write("AGENTS.md", broken);
         assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(1));
         assert_eq!(run(&["uninstall", "--instructions", "--yes"]).code, Some(1));
         assert_eq!(home.text("AGENTS.md"), broken);
+    }
+}
+
+#[test]
+fn markers_within_a_sentence_are_text() {
+    let home = Home::new();
+    fs::create_dir(home.path(".git")).unwrap();
+    let run = |arguments: &[&str]| {
+        home.end(home.command(BINARY).current_dir(home.0.path()).args(arguments))
+    };
+    let text = "Lines between `<!-- codeinfo begin -->` and `<!-- codeinfo end -->` are not ours:\n\
+                keep <!-- codeinfo begin --> as it is.\n";
+    home.write("AGENTS.md", text);
+    assert_eq!(run(&["install", "--instructions", "--yes"]).code, Some(0));
+    let installed = home.text("AGENTS.md");
+    assert!(installed.starts_with(text) && installed.ends_with("<!-- codeinfo end -->\n"));
+    home.write("AGENTS.md", installed + "more\n");
+    assert_eq!(run(&["uninstall", "--instructions", "--yes"]).code, Some(0));
+    assert_eq!(home.text("AGENTS.md"), format!("{text}more\n"));
+}
+
+#[test]
+fn lines_after_a_text_that_ends_with_a_carriage_return_are_written_once() {
+    let home = Home::with_program();
+    for text in ["mine\r", "mine\r\nyours\r", "\r", "mine\rno end"] {
+        home.write(".codex/AGENTS.md", text);
+        home.well(&["install", "codex", "--yes"]);
+        let installed = home.text(".codex/AGENTS.md");
+        assert!(installed.starts_with(text), "{installed:?}");
+        let said = home.well(&["install", "codex", "--yes"]);
+        assert!(said.contains("already set up in ~/.codex/AGENTS.md"), "{text:?}: {said}");
+        assert_eq!(home.text(".codex/AGENTS.md"), installed);
+        home.well(&["uninstall", "--yes"]);
+        assert_eq!(home.text(".codex/AGENTS.md"), text);
+    }
+}
+
+#[test]
+fn switches_for_clients_are_refused_beside_lines_for_a_repository() {
+    let home = Home::with_program();
+    fs::create_dir(home.path(".git")).unwrap();
+    for switch in
+        ["--http", "--auto-index", "--permissions", "--no-permissions", "--hook", "--no-hook"]
+    {
+        let mut command = home.command(BINARY);
+        command.current_dir(home.0.path()).args(["install", "--instructions", "--yes", switch]);
+        let ended = home.end(&mut command);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.failed.contains(&format!("`{switch}` concerns clients")), "{ended:?}");
+        assert!(!home.has("AGENTS.md"));
     }
 }

@@ -25,7 +25,7 @@ impl ListElement {
         let [outer, inner] = self.path;
         let Some(root) = parsed(text)? else { return self.add_to(&empty_object(text)) };
         let top = object(&root, "the whole")?;
-        let top_style = Style::of(text, &top.into());
+        let top_style = Style::detect_style(text, &top.into());
         let Some(found) = member(top, outer)? else {
             let whole = json!({ inner: [self.value] });
             return Ok(add_member(text, top, &top_style, outer, &whole));

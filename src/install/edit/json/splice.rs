@@ -41,7 +41,7 @@ pub(super) struct Style {
 }
 
 impl Style {
-    pub(super) fn of(text: &str, top: &JsonContainer) -> Self {
+    pub(super) fn detect_style(text: &str, top: &JsonContainer) -> Self {
         let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = top.members.first().map(|first| first.start);
         let is_one_line = first.is_some() && !slice(text, top.range.clone()).contains('\n');
@@ -53,7 +53,7 @@ impl Style {
 
     /// Returns the style of a container in this one: its own, if it has members.
     pub(super) fn within(self, text: &str, container: &JsonContainer) -> Self {
-        if container.members.is_empty() { self } else { Self::of(text, container) }
+        if container.members.is_empty() { self } else { Self::detect_style(text, container) }
     }
 
     pub(super) fn deeper(&self, indent: &str) -> String {
