@@ -29,7 +29,7 @@ const MIN_FIT_OF_OTHERS: f32 = 1.0;
 const MIN_CONTENT: f32 = -1.8;
 /// What a statement counts that no other one is near to compare with.
 const ALONE: f32 = 1.0;
-/// Greatest fit of the words of a statement whose name is elsewhere.
+/// Greatest fit of the words of a statement whose name is elsewhere, with that name and without it.
 const MAX_DOUBT: f32 = -0.5;
 
 /// What became of one citation.
@@ -108,6 +108,7 @@ impl<'a> CitedLines<'a> {
             || own > MAX_DOUBT
             || self.has_name_in_definition()
             || group.any(|one| !one.has_names_far_away())
+            || content_fit(&place.measure(&self.about.statement.prose)) > MAX_DOUBT
         {
             return Verdict::Unconfirmed;
         }

@@ -92,10 +92,18 @@ impl Content {
             || any_within(self.lines_of_spellings(word), range)
     }
 
-    /// Returns whether a word is part of the file's path: a folder, the name or the ending of the file.
+    /// Returns whether a word is part of the file's path: a folder, the name or the ending of the file, or
+    /// the name of its crate, which is often that of the folder of `src` after a prefix: `grep_searcher`
+    /// in `searcher/src`.
     pub(super) fn is_in_path(&self, word: &str) -> bool {
-        let word = folded(word.as_bytes());
-        self.path.split(['/', '.']).any(|part| folded(part.as_bytes()) == word)
+        let fold = |part: &str| folded(part.replace('-', "_").as_bytes());
+        let is_word = |part: &str| fold(part) == fold(word);
+        let crate_folder = self.path.split("/src/").next().and_then(|path| path.rsplit('/').next());
+        let is_crate = |folder: &str| {
+            let prefix = word.strip_suffix(&folder.replace('-', "_"));
+            prefix.is_some_and(|prefix| prefix.ends_with('_'))
+        };
+        self.path.split(['/', '.']).any(is_word) || crate_folder.is_some_and(is_crate)
     }
 
     /// Returns where a name is defined.

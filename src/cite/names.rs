@@ -82,7 +82,14 @@ pub(super) fn names_in_code(code: &str) -> Vec<Name> {
     let Some(word) = words(head).pop() else { return Vec::new() };
     let is_path =
         head.contains("::") || head.contains("->") || head.contains('#') || head.contains('.');
-    let weight = if is_call || is_path || is_spelled(&word) { Weight::Name } else { Weight::Word };
+    let weight = if !is_call && codeinfo_lang::detect::by_path(head).is_some() {
+        // A file: its ending is no name of code.
+        Weight::Hint
+    } else if is_call || is_path || is_spelled(&word) {
+        Weight::Name
+    } else {
+        Weight::Word
+    };
     vec![Name { shown: head.to_owned(), word, weight }]
 }
 

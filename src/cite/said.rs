@@ -54,16 +54,13 @@ pub(super) const OWN_WEIGHT: f32 = FLOW_WEIGHT;
 pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Said> {
     let marks = marks(text, whole, citations);
     let mut all: Vec<Said> = Vec::with_capacity(citations.len());
-    let mut before: &[Mark] = &[];
     let mut context: Vec<Range<usize>> = Vec::new();
     for range in sentences(text, whole, &marks) {
         let marks = part(&marks, &range);
         if whole.blocks.binary_search(&range.start).is_ok() {
-            before = &[];
             context.clear();
         }
-        let gaps = Sentence { text, range, marks, before }.say(&context, &mut all);
-        before = marks;
+        let gaps = Sentence { text, range, marks }.say(&context, &mut all);
         if gaps.len() > 1 {
             context.clear();
         }
@@ -72,7 +69,8 @@ pub(super) fn said(text: &str, whole: &Pieces, citations: &[Citation]) -> Vec<Sa
     all
 }
 
-/// Returns the sentences of a text: they end with a full stop or with their block.
+/// Returns the sentences of a text: they end with a full stop or with their block. Citations after the
+/// full stop belong to the sentence before them.
 pub(super) fn sentence_ranges(
     text: &str,
     whole: &Pieces,
@@ -120,8 +118,6 @@ struct Sentence<'a> {
     text: &'a str,
     range: Range<usize>,
     marks: &'a [Mark],
-    /// The sentence before it in the same block.
-    before: &'a [Mark],
 }
 
 impl Sentence<'_> {
@@ -153,13 +149,6 @@ impl Sentence<'_> {
             let is_in_flow = || !is_adjacent && !self.is_in_brackets(cited.first());
             if is_claimed || !names.is_empty() && is_in_flow() {
                 add(&mut names, names_of(own));
-            }
-            if names.is_empty()
-                && at == 0
-                && !lead.iter().any(Mark::breaks)
-                && !tail.iter().any(Mark::breaks)
-            {
-                names = names_of(self.before);
             }
             let (group, count) =
                 (all.len(), cited.iter().filter(|mark| mark.is_citation()).count());
@@ -314,7 +303,8 @@ fn part<'a>(marks: &'a [Mark], range: &Range<usize>) -> &'a [Mark] {
     marks.get(first..end).unwrap_or_default()
 }
 
-/// Returns the sentences of a text: they end with a full stop or with their block.
+/// Returns the sentences of a text: they end with a full stop or with their block. Citations after the
+/// full stop belong to the sentence before them.
 fn sentences(text: &str, whole: &Pieces, marks: &[Mark]) -> Vec<Range<usize>> {
     let stops =
         marks.iter().filter(|mark| matches!(mark.what, What::Stop)).map(|mark| mark.range.end);
@@ -322,12 +312,21 @@ fn sentences(text: &str, whole: &Pieces, marks: &[Mark]) -> Vec<Range<usize>> {
     ends.push(text.len());
     ends.sort_unstable();
     let mut start = 0;
-    let mut sentences = Vec::with_capacity(ends.len());
+    let mut sentences: Vec<Range<usize>> = Vec::with_capacity(ends.len());
     for end in ends {
-        if start < end {
-            sentences.push(start..end);
-            start = end;
+        if start >= end {
+            continue;
         }
+        let own = part(marks, &(start..end));
+        let is_citation_alone = own.iter().any(Mark::is_citation) && !own.iter().any(Mark::breaks);
+        match sentences.last_mut() {
+            // `It waits. (a.rs:3)`: the citation belongs to the sentence before it.
+            Some(before) if is_citation_alone && whole.blocks.binary_search(&start).is_err() => {
+                before.end = end;
+            }
+            _ => sentences.push(start..end),
+        }
+        start = end;
     }
     sentences
 }

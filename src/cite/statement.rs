@@ -17,6 +17,8 @@ const WHOLE_WORDS: [&str; 5] = ["whole", "entire", "entirely", "throughout", "ov
 pub(super) struct CitedStatement {
     pub(super) whole: Statement,
     pub(super) clause: Statement,
+    /// Its own clause without code spans.
+    pub(super) prose: Statement,
     /// Whether it is about a file as a whole.
     pub(super) speaks_of_whole: bool,
 }
@@ -41,7 +43,9 @@ impl CitedStatement {
         let speaks_of_whole =
             whole.iter().any(|part| part.weight >= OWN_WEIGHT && speaks_of_whole(part.text));
         let clause = whole.iter().filter(|part| part.weight >= OWN_WEIGHT).cloned();
+        let prose = clause.clone().filter(|part| !part.is_code);
         Self {
+            prose: Statement::new(prose, Vec::new(), model),
             clause: Statement::new(clause, spans.clone(), model),
             whole: Statement::new(whole, spans, model),
             speaks_of_whole,

@@ -13,6 +13,7 @@ mod circles;
 mod cite;
 mod cite_answers;
 mod cite_kinds;
+mod cite_planted;
 mod client_bounds;
 mod clients;
 mod clients_later;
