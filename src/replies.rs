@@ -29,7 +29,9 @@ pub use health::{
 pub use listing::{ListedHit, Listing, Part};
 pub use map::{DrawnFile, DrawnFolder, DrawnLink, FilesDrawn, FoldersDrawn};
 pub use repository::{EndedRun, LanguageShare, SkippedFile, WatchState, WholeRepository};
-pub use roots::{Adds, ListedRoot, Removed, RemovedRoot, Repo, Repos, Roots, Started};
+pub use roots::{
+    Adds, ListedRoot, OmittedCount, Removed, RemovedRoot, Repo, Repos, Roots, Started,
+};
 pub use settings::{ListedFailure, ListedSetting, RecentFailures, Settings};
 pub use source::{LineShown, SourceShown};
 pub use tokens::{ConfigStored, ListedToken, Revoked, TokenList, TokenMade};

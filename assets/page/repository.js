@@ -29,8 +29,8 @@ export async function one(content, name, signal) {
       run = root.runId;
       fill(parts.run, runPanel(run, root.name, () => refreshRepositories().catch(() => {}), signal));
     }
-    renew(parts.more, [root.languages, root.lastRun],
-      () => [languages(root.languages ?? []), root.lastRun ? lastRun(root.lastRun) : noRun()]);
+    renew(parts.more, [root.languages, root.lastRun, root.leftOut],
+      () => [languages(root.languages ?? []), root.lastRun ? lastRun(root.lastRun) : noRun(), leftOut(root.leftOut ?? [])]);
   };
   const load = async () => {
     try {
@@ -129,4 +129,24 @@ function skipped({ skipped: files = [], skippedTotal = files.length }) {
     h('thead', null, h('tr', null, h('th', { scope: 'col' }, 'File'), h('th', { scope: 'col' }, 'Why'))),
     h('tbody', null, files.map((file) => h('tr', null, h('td', null, h('code', null, file.path)), h('td', null, file.reason))),
       rest > 0 && h('tr', null, h('td', { colspan: 2 }, `and ${count(rest)} more, which the server did not list`)))));
+}
+
+/** What rules leave out of the index, a row for each. */
+function leftOut(rules) {
+  if (rules.length === 0) {
+    return null;
+  }
+  const counts = ({ files, folders }) => [folders > 0 && counted(folders, 'folder'), files > 0 && counted(files, 'file')]
+    .filter((part) => part).join(' and ');
+  const paths = ({ files, folders, examples }) => [examples.flatMap((path) => [h('code', null, path), ' ']),
+    examples.length < files + folders && '…'];
+  const head = ['Why', 'How many', 'Such as'].map((name) => h('th', { scope: 'col' }, name));
+  return h('section', { 'aria-labelledby': 'left-out' },
+    h('h2', { id: 'left-out' }, 'Left out'),
+    h('p', { class: 'about' }, 'A line ', h('code', null, '!vendor/'), ' in ', h('code', null, '.codeinfoignore'),
+      ' brings a folder or file in, except for secrets and what is no text.'),
+    h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Left out by rule' }, h('table', null,
+      h('thead', null, h('tr', null, head)),
+      h('tbody', null, rules.map((rule) => h('tr', null,
+        h('td', null, rule.reason), h('td', null, counts(rule)), h('td', null, paths(rule))))))));
 }

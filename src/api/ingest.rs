@@ -9,10 +9,10 @@ use tracing::info;
 
 use super::{Services, error::ApiError};
 use crate::{
-    domain::RunId,
+    domain::{OmissionRule, OmittedGroup, RunId},
     ingest::{self, RootStatus},
     net::{Response, reply},
-    replies::{ListedRoot, Removed, RemovedRoot, Roots, Started},
+    replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started},
 };
 
 /// The body of `POST /ingest/start`.
@@ -97,6 +97,20 @@ pub(super) fn listed(
         last_error: root.last_run.error().map(str::to_owned),
         state,
         run_id,
+        left_out: root.omitted.groups().map(omitted_count).collect(),
+    }
+}
+
+fn omitted_count((rule, group): (OmissionRule, &OmittedGroup)) -> OmittedCount {
+    /// Maximum number of paths of one rule.
+    const MAX_EXAMPLES: usize = 10;
+    let examples = group.examples(MAX_EXAMPLES).into_iter().filter(|path| *path != "…");
+    OmittedCount {
+        rule,
+        reason: rule.as_str().to_owned(),
+        files: group.files,
+        folders: group.folders,
+        examples: examples.map(str::to_owned).collect(),
     }
 }
 

@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
+use super::OmissionRule;
+
 /// How a file was cut into chunks. The same content cut in another way is another version, so that
 /// chunks of two cuts never mix under one version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,21 @@ fn hex(bytes: &[u8]) -> String {
     hex
 }
 
+/// Returns the version of a file that a rule about its content leaves out: the same, and a letter.
+pub fn omitted_version(version: &str, rule: OmissionRule) -> String {
+    version.chars().chain(rule.letter()).collect()
+}
+
+/// Returns the version of the content, and the rule that leaves it out.
+pub fn split_omitted(version: &str) -> (&str, Option<OmissionRule>) {
+    // No hex digit is one of the letters.
+    let last = version.char_indices().next_back();
+    match last.and_then(|(at, letter)| Some((at, OmissionRule::from_letter(letter)?))) {
+        Some((at, rule)) => (version.get(..at).unwrap_or_default(), Some(rule)),
+        None => (version, None),
+    }
+}
+
 /// Whether a version, of any revision, is that of this content, however it was cut.
 pub fn is_of(known: &str, content: &[u8]) -> bool {
     // Former revisions had the whole of the hash.
@@ -86,5 +103,16 @@ mod tests {
         // Former revisions had the whole of it.
         let former = versions[2].replace(REVISION, "1-") + &"0".repeat(32);
         assert!(is_of(&former, b"a") && !is_of(&former, b"b") && is_of(&versions[1], b""));
+    }
+
+    #[test]
+    fn a_version_says_by_which_rule_its_content_is_left_out() {
+        let version = version(b"a", Cut::Planned);
+        assert_eq!(split_omitted(&version), (version.as_str(), None));
+        for rule in [OmissionRule::Minified, OmissionRule::Generated, OmissionRule::Binary] {
+            let omitted = omitted_version(&version, rule);
+            assert_eq!(split_omitted(&omitted), (version.as_str(), Some(rule)));
+            assert!(is_of(&omitted, b"a") && is_current(&omitted));
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{FileRecord, Host, LastRun, RootId, Timestamp};
+use super::{FileRecord, Host, LastRun, OmittedPaths, RootId, Timestamp};
 
 /// One indexed repository, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct Root {
     /// looked for them: former versions did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
+    /// What rules left out of its index.
+    #[serde(default)]
+    pub omitted: OmittedPaths,
 }
 
 /// Where a repository is from. Two that have one of these in common are the same.
@@ -100,6 +103,7 @@ impl Root {
             counts: Counts::default(),
             last_run: LastRun::Completed,
             private_files: None,
+            omitted: OmittedPaths::default(),
         }
     }
 

@@ -23,7 +23,7 @@ use self::ignored::{Rules, Verdict};
 use super::{error::IngestError, pulse::Pulse, skip::Skipped};
 use crate::{
     beneath::{self, Beneath},
-    domain::Root,
+    domain::{OmittedPaths, Root},
 };
 
 pub(super) use walk::Wanted;
@@ -41,6 +41,8 @@ pub struct Found {
     pub size: u64,
     /// Modification time, nanoseconds since the Unix epoch.
     pub modified_ns: u64,
+    /// Whether it is indexed even if it is generated or minified.
+    pub is_asked_for: bool,
 }
 
 /// What a walk found.
@@ -51,6 +53,8 @@ pub struct Discovered {
     /// Files and folders that should have been read but could not be, files too large, and ignore
     /// files that do not count as a whole.
     pub skipped: Vec<Skipped>,
+    /// What rules about paths leave out.
+    pub omitted: OmittedPaths,
     /// Files that are secrets by their names, and private folders, also where nothing is indexed.
     pub private: BTreeSet<String>,
     /// Folders whose files are listed, the root first, by their paths below it.

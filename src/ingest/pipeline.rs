@@ -275,6 +275,7 @@ impl Run<'_> {
 
     fn plan(&mut self, discovered: Discovered, mode: Mode) -> Plan {
         let untouchable = scan::untouchable(&discovered);
+        self.index_state.skips.omitted = discovered.omitted;
         for skipped in discovered.skipped {
             self.index_state.skips.add(skipped);
         }
@@ -418,11 +419,18 @@ impl Run<'_> {
     ) -> Result<(), IngestError> {
         let missing = Missing::of(&self.index_state.skips);
         self.progress.end(AtEnd { missing, part: self.part.clone() });
-        if let Some(notes) = self.index_state.notes(ended.is_ok()) {
+        let omitted = self.index_state.omitted();
+        if let Some(notes) = self.index_state.notes(ended.is_ok(), &omitted) {
             info!(root.name = %self.root.name, notes, "files not indexed as they are");
             self.progress.update(|status| status.message = Some(notes));
         }
         self.root.private_files = Some(self.private_files());
+        self.root.omitted = match (&self.part, &before) {
+            (Some(scope), Some(before)) => {
+                omitted.with_rest(&before.omitted, |path| scope.covers(path))
+            }
+            _ => omitted,
+        };
         let private_files = self.root.private_files.clone();
         let before = before.map(|root| Root { private_files, ..root });
         let root = match ended {

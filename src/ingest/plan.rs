@@ -51,6 +51,7 @@ pub fn plan(found: Vec<Found>, known: &Records, untouchable: &[String], mode: Mo
                 && record.modified_ns == file.modified_ns
                 && record.modified_ns != 0
                 && hash::is_current(&record.version)
+                && !(file.is_asked_for && hash::split_omitted(&record.version).1.is_some())
         });
         match mode {
             Mode::Changes if is_same => plan.unchanged += 1,
@@ -73,7 +74,7 @@ mod tests {
     use crate::domain::RootId;
 
     fn found(path: &str, size: u64, modified_ns: u64) -> Found {
-        Found { path: path.to_owned(), size, modified_ns }
+        Found { path: path.to_owned(), size, modified_ns, is_asked_for: false }
     }
 
     fn known(files: &[(&str, u64, u64)]) -> Records {

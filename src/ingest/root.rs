@@ -210,6 +210,7 @@ pub(super) fn requested(
             last_ingest_at: before.last_ingest_at,
             counts: before.counts,
             private_files: before.private_files.clone(),
+            omitted: before.omitted.clone(),
             ..fresh
         },
     })

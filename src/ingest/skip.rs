@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fmt, io};
 
 use super::{discover::ignored, scope::Scope};
-use crate::beneath::{self, Fault};
+use crate::{
+    beneath::{self, Fault},
+    domain::{OmissionRule, OmittedGroup, OmittedPaths, plain_name},
+};
 
 /// Why a file is not indexed, although nothing asked to leave it out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,23 +43,28 @@ impl Reason {
     pub(super) fn is_passing(self) -> bool {
         matches!(self, Self::Unreadable | Self::NotFetched)
     }
+
+    /// Returns the rule that it is an instance of; an ignore file that does not count is left out by none.
+    pub(super) fn rule(self) -> Option<OmissionRule> {
+        Some(match self {
+            Self::TooLarge => OmissionRule::TooLarge,
+            Self::Unreadable => OmissionRule::Unreadable,
+            Self::NotUtf8 => OmissionRule::NotUtf8,
+            Self::PathNotUtf8 => OmissionRule::PathNotUtf8,
+            Self::HoldsSecret => OmissionRule::HoldsSecret,
+            Self::NotFetched => OmissionRule::NotFetched,
+            Self::Module => OmissionRule::Module,
+            Self::IgnoreFile(_) => return None,
+        })
+    }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let reason = match self {
-            Self::TooLarge => "too large",
-            Self::Unreadable => "unreadable",
-            Self::NotUtf8 => "not UTF-8",
-            Self::PathNotUtf8 => "its path is not UTF-8",
-            Self::HoldsSecret => "holds secrets",
-            Self::NotFetched => {
-                "not in this partial clone; `git fetch --refetch --no-filter` gets it"
-            }
-            Self::Module => "a repository of its own, which `codeinfo ingest` of this path indexes",
-            Self::IgnoreFile(error) => return error.fmt(formatter),
-        };
-        formatter.write_str(reason)
+        match self {
+            Self::IgnoreFile(error) => error.fmt(formatter),
+            reason => formatter.write_str(reason.rule().map_or("", OmissionRule::as_str)),
+        }
     }
 }
 
@@ -75,6 +83,8 @@ pub(super) struct Skips {
     named: BTreeMap<String, Vec<Reason>>,
     /// The file that was added last, which may have several reasons.
     last: String,
+    /// What rules left out, these files included.
+    pub(super) omitted: OmittedPaths,
 }
 
 impl Skips {
@@ -94,6 +104,11 @@ impl Skips {
         }
         self.count += 1;
         self.last.clone_from(&path);
+        match reason.rule() {
+            Some(OmissionRule::Module) => self.omitted.add_folder(OmissionRule::Module, &path),
+            Some(rule) => self.omitted.add_file(rule, &path),
+            None => {}
+        }
         // In order: readers run side by side, and the same files make the same message.
         self.named.insert(path, vec![reason]);
         if Self::NAMED < self.named.len() {
@@ -119,6 +134,32 @@ impl Skips {
         let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
         Some(format!("skipped {} {files}: {}{more}", self.count, named.join(", ")))
     }
+}
+
+/// Returns a line for each rule that left something out which was not skipped, and how it is brought back.
+pub(super) fn omission_lines(omitted: &OmittedPaths) -> Vec<String> {
+    /// Maximum number of paths of one rule that a message names.
+    const MAX_EXAMPLES: usize = 5;
+    /// Maximum number of characters of one.
+    const MAX_PATH: usize = 120;
+    let groups = omitted.groups().filter(|(rule, _)| !rule.is_failure());
+    let line = |(rule, group): (OmissionRule, &OmittedGroup)| {
+        let examples: Vec<String> = group
+            .examples(MAX_EXAMPLES)
+            .into_iter()
+            .map(|path| plain_name(path, MAX_PATH))
+            .collect();
+        format!("left out {} ({}): {}", group.counts(), rule.as_str(), examples.join(", "))
+    };
+    let mut lines: Vec<String> = groups.map(line).collect();
+    let mut overruled = omitted.groups().filter(|(rule, _)| rule.can_be_overruled());
+    if let Some((_, group)) = overruled.next()
+        && let Some(path) = group.examples(1).first()
+    {
+        let path = plain_name(path, MAX_PATH);
+        lines.push(format!("(`!{path}` in `.codeinfoignore` brings `{path}` in)"));
+    }
+    lines
 }
 
 fn because(reasons: &[Reason]) -> String {
@@ -170,6 +211,22 @@ mod tests {
             skips.add(Skipped { path: format!("b{at}"), reason: Reason::TooLarge });
         }
         assert!(skips.message().unwrap().ends_with("b8 (too large) and 1 more"));
+    }
+
+    #[test]
+    fn each_rule_has_a_line_with_its_count_and_the_first_paths() {
+        let mut omitted = OmittedPaths::default();
+        assert_eq!(omission_lines(&omitted), [""; 0]);
+        omitted.add_folder(OmissionRule::Vendored, "vendor");
+        omitted.add_file(OmissionRule::TooLarge, "large.rs");
+        for number in 0..7 {
+            omitted.add_file(OmissionRule::Binary, &format!("{number}.png"));
+        }
+        insta::assert_snapshot!(omission_lines(&omitted).join("\n"), @r"
+        left out 1 folder (other people's code): vendor/
+        left out 7 files (no text): 0.png, 1.png, 2.png, 3.png, 4.png, …
+        (`!vendor/` in `.codeinfoignore` brings `vendor/` in)
+        ");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    domain::{Counts, RootId, RunId},
+    domain::{Counts, OmissionRule, RootId, RunId},
     ingest::State,
 };
 
@@ -40,6 +40,22 @@ pub struct ListedRoot {
     pub state: State,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// What rules leave out of its index, the most telling first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<OmittedCount>,
+}
+
+/// How much one rule leaves out of an index.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct OmittedCount {
+    pub rule: OmissionRule,
+    /// The rule in words.
+    pub reason: String,
+    pub files: u64,
+    /// Nothing in them is counted.
+    pub folders: u64,
+    /// The first paths below the repository, folders first, which end with `/`.
+    pub examples: Vec<String>,
 }
 
 /// What `POST /ingest/remove/ROOT` replies.

@@ -54,6 +54,7 @@ mod ingest_runs;
 mod ingest_secrets;
 mod install;
 mod keys;
+mod left_out;
 mod listeners;
 mod net;
 mod packages;

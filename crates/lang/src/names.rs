@@ -150,14 +150,29 @@ const LOCK_ENDS: &[&str] =
 /// The start of names that a generator of Kubernetes gives.
 const MADE_START: &str = "zz_generated.";
 
-/// Whether a file of this name is left out.
-pub fn is_left_out(name: &str) -> bool {
+/// File that its name shows to be made for machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MachineFile {
+    /// No text, or text that no person reads.
+    Binary,
+    /// Records which versions were chosen.
+    LockFile,
+    /// Made by a generator or a minifier.
+    Generated,
+}
+
+/// Returns why a file of this name is left out.
+pub fn detect_machine_file(name: &str) -> Option<MachineFile> {
     let name = name.to_lowercase();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|extension| BINARY.contains(&extension))
-        || is_lock(&name)
-        || is_made(&name)
-        || name.starts_with(MADE_START)
+    if extension.is_some_and(|extension| BINARY.contains(&extension)) {
+        return Some(MachineFile::Binary);
+    }
+    if is_lock(&name) {
+        return Some(MachineFile::LockFile);
+    }
+    let is_generated = is_made(&name) || name.starts_with(MADE_START);
+    is_generated.then_some(MachineFile::Generated)
 }
 
 /// Whether a file of this name, lower-case, records which versions were chosen.
@@ -192,7 +207,7 @@ mod tests {
             ".terraform.lock.hcl",
             "main.js.map",
         ] {
-            assert!(is_left_out(name), "{name}");
+            assert!(detect_machine_file(name).is_some(), "{name}");
         }
     }
 
@@ -200,7 +215,7 @@ mod tests {
     fn sources_are_kept() {
         for name in ["lock.rs", "Makefile", "admin.js", "block.go", "pb.go", "generated.rs", "png"]
         {
-            assert!(!is_left_out(name), "{name}");
+            assert_eq!(detect_machine_file(name), None, "{name}");
         }
     }
 }

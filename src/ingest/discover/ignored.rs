@@ -153,6 +153,21 @@ impl Rules {
         self.nearest.as_ref().map(|level| level.spent).unwrap_or_default()
     }
 
+    /// Returns whether a pattern with `!` of a `.codeinfoignore` asks for a path, which overrules all but secrets.
+    pub fn asks_for(&self, path: &str, is_folder: bool) -> bool {
+        let mut level = self.nearest.as_deref();
+        while let Some(here) = level {
+            level = here.above.as_deref();
+            let (below, [.., own]) = (path.get(here.prefix..), &here.sets);
+            let found = below.zip(own.as_ref()).map(|(below, own)| own.matched(below, is_folder));
+            match found {
+                None | Some(Match::None) => {}
+                Some(found) => return found.is_whitelist(),
+            }
+        }
+        false
+    }
+
     /// Says what becomes of a path below the root. Folders above it are not asked.
     pub fn verdict(&self, path: &str, is_folder: bool) -> Verdict {
         let mut said = [Verdict::Silent; NAMES.len()];

@@ -3,16 +3,21 @@
 
 use std::{io, path::Path};
 
-use codeinfo_lang::{names, vendored};
+use codeinfo_lang::{
+    names::{self, MachineFile},
+    vendored,
+};
 
 use super::{
     Discovered, Found, MAX_FILES,
     ignored::{self, IgnoreError, Rules, Spent, Verdict},
+    is_ignore_file,
     search::{self, LeftOut, Whose},
     way::{GIT, Step, Way},
 };
 use crate::{
     beneath::{self, Beneath, Entry, Folder, Kind},
+    domain::OmissionRule,
     ingest::{
         error::IngestError,
         skip::{Reason, Skipped},
@@ -82,8 +87,9 @@ impl Walk<'_> {
             self.module(step);
             return Ok(());
         }
-        if !step.is_root() && vendored::is_marked(&step.path, is_inside) {
-            self.leave_out(step, Whose::Vendored);
+        let is_marked = !step.is_root() && vendored::is_marked(&step.path, is_inside);
+        if is_marked && !step.rules.asks_for(&step.text, true) {
+            self.leave_out(step, OmissionRule::Vendored);
             return Ok(());
         }
         let rules = self.rules(&step, &entries);
@@ -95,18 +101,24 @@ impl Walk<'_> {
                 continue;
             }
             match entry.kind {
-                Kind::Other => {}
+                Kind::Other => self.omit(OmissionRule::Link, &next.text),
                 Kind::Module => self.skip(next.text, Reason::Module),
                 Kind::File => self.file(&opened, entry, next),
                 Kind::Folder if entry.name == GIT => self.nested_git(&step, &next),
-                Kind::Folder if vendored::is_proved(&next.path, is_inside) => {
-                    self.leave_out(next, Whose::Vendored);
+                Kind::Folder
+                    if vendored::is_proved(&next.path, is_inside)
+                        && !rules.asks_for(&next.text, true) =>
+                {
+                    self.leave_out(next, OmissionRule::Vendored);
                 }
-                Kind::Folder if secret::is_private_folder(&next.path) => self.keep_private(&next),
-                Kind::Folder if is_left_out(&next, entry, Kind::Folder) => {
-                    self.leave_out(next, Whose::Own);
+                Kind::Folder if secret::is_private_folder(&next.path) => {
+                    self.keep_private(&next);
+                    self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
                 }
-                Kind::Folder => pending.push(next),
+                Kind::Folder => match own_rule(&next, entry, Kind::Folder) {
+                    Some(rule) => self.leave_out(next, rule),
+                    None => pending.push(next),
+                },
             }
         }
         Ok(())
@@ -119,7 +131,7 @@ impl Walk<'_> {
         if self.is_covered(&step) {
             self.skip(step.text.clone(), Reason::Module);
         }
-        self.leave_out(step, Whose::Own);
+        self.search_later(step, Whose::Own);
     }
 
     fn note_folder(&mut self, step: &Step) {
@@ -133,9 +145,23 @@ impl Walk<'_> {
         self.way.scope.is_none_or(|scope| scope.covers(&step.text))
     }
 
+    /// Leaves out a folder by a rule.
+    fn leave_out(&mut self, step: Step, rule: OmissionRule) {
+        self.found.omitted.add_folder(rule, &step.text);
+        let is_own = matches!(rule, OmissionRule::Ignored | OmissionRule::Hidden);
+        self.search_later(step, if is_own { Whose::Own } else { Whose::Vendored });
+    }
+
+    /// Leaves out a file by a rule.
+    fn omit(&mut self, rule: OmissionRule, path: &str) {
+        if self.wanted != Wanted::Folders {
+            self.found.omitted.add_file(rule, path);
+        }
+    }
+
     /// Notes a folder that is not walked. Nothing asks what its rules say, and the patterns of all such
     /// folders would stay in memory.
-    fn leave_out(&mut self, step: Step, whose: Whose) {
+    fn search_later(&mut self, step: Step, whose: Whose) {
         self.left_out.push(LeftOut { step: Step { rules: Rules::default(), ..step }, whose });
     }
 
@@ -260,16 +286,25 @@ impl Walk<'_> {
         let Wanted::Files { max_bytes } = self.wanted else { return };
         if secret::is_secret_path(&next.text) {
             self.keep_private(&next);
+            self.omit(OmissionRule::Secret, &next.text);
             return;
         }
-        if is_left_out(&next, entry, Kind::File) {
+        let name = entry.name.to_string_lossy();
+        if let Some(rule) = own_rule(&next, entry, Kind::File) {
+            // Ignore files are read, though not indexed.
+            if !is_ignore_file(&name) {
+                self.omit(rule, &next.text);
+            }
             return;
         }
         if !next.is_utf8 {
             self.skip(next.text, Reason::PathNotUtf8);
             return;
         }
-        if names::is_left_out(&entry.name.to_string_lossy()) {
+        let is_asked_for = next.rules.asks_for(&next.text, false);
+        let rule = name_rule(&name).filter(|_| !is_asked_for);
+        if let Some(rule) = rule {
+            self.omit(rule, &next.text);
             return;
         }
         let path = next.text;
@@ -280,6 +315,7 @@ impl Walk<'_> {
                 path,
                 size: facts.size,
                 modified_ns: facts.modified_ns,
+                is_asked_for,
             }),
             Ok(None) => {}
             Err(error) => self.skip(path, Reason::of(&error)),
@@ -287,12 +323,21 @@ impl Walk<'_> {
     }
 }
 
-/// Whether ignore files leave an entry out, or its name hides it.
-fn is_left_out(next: &Step, entry: &Entry, kind: Kind) -> bool {
+/// Returns whether ignore files leave an entry out, or its name hides it.
+fn own_rule(next: &Step, entry: &Entry, kind: Kind) -> Option<OmissionRule> {
     let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
     match next.rules.verdict(&next.text, kind == Kind::Folder) {
-        Verdict::Ignored => true,
-        Verdict::Kept => false,
-        Verdict::Silent => is_hidden,
+        Verdict::Ignored => Some(OmissionRule::Ignored),
+        Verdict::Kept => None,
+        Verdict::Silent => is_hidden.then_some(OmissionRule::Hidden),
     }
+}
+
+/// Returns the rule that leaves out files of a name.
+fn name_rule(name: &str) -> Option<OmissionRule> {
+    names::detect_machine_file(name).map(|found| match found {
+        MachineFile::Binary => OmissionRule::Binary,
+        MachineFile::LockFile => OmissionRule::LockFile,
+        MachineFile::Generated => OmissionRule::Generated,
+    })
 }

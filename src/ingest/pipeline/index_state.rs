@@ -1,8 +1,12 @@
 //! What the store holds of a root, kept in step with every write of a run.
 
 use crate::{
-    domain::{Counts, FileRecord},
-    ingest::{plan::Records, skip::Skips, status::RunCounts},
+    domain::{Counts, FileRecord, OmittedPaths, hash},
+    ingest::{
+        plan::Records,
+        skip::{self, Skips},
+        status::RunCounts,
+    },
 };
 
 /// What a run says that found nothing, as an empty result looks like an error.
@@ -118,8 +122,19 @@ impl IndexState {
         self.totals
     }
 
+    /// Returns what rules leave out of what the run looked at: by path as it was found, by content as the records say.
+    pub(super) fn omitted(&self) -> OmittedPaths {
+        let mut omitted = self.skips.omitted.clone();
+        for record in self.records.values().filter(|record| record.chunks == 0) {
+            if let Some(rule) = hash::split_omitted(&record.version).1 {
+                omitted.add_file(rule, &record.path);
+            }
+        }
+        omitted
+    }
+
     /// What people should know of the run, if anything. A run that `ended_well` should have found files.
-    pub(super) fn notes(&self, ended_well: bool) -> Option<String> {
+    pub(super) fn notes(&self, ended_well: bool, omitted: &OmittedPaths) -> Option<String> {
         let fallbacks = match self.fallbacks {
             0 => None,
             1 => Some("cut 1 file by lines, because parsing it took too long".to_owned()),
@@ -130,7 +145,9 @@ impl IndexState {
         let nothing = (ended_well && self.totals.files == 0).then(|| NOTHING.to_owned());
         let notes = [nothing, self.skips.message(), self.redacted.message(), fallbacks];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
-        (!notes.is_empty()).then(|| notes.join("; "))
+        let notes = (!notes.is_empty()).then(|| notes.join("; "));
+        let lines: Vec<String> = notes.into_iter().chain(skip::omission_lines(omitted)).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     pub(super) fn counts(&self) -> RunCounts {

@@ -90,7 +90,10 @@ impl Reader<'_> {
             chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
         };
         let version = hash::version(&content, Cut::Planned);
-        let has_it = known.filter(|known| known.version == version);
+        let has_it = known.filter(|known| {
+            let (known, rule) = hash::split_omitted(&known.version);
+            known == version && !(rule.is_some() && file.is_asked_for)
+        });
         if let (Mode::Changes, Some(known)) = (self.mode, has_it) {
             return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
@@ -98,9 +101,10 @@ impl Reader<'_> {
             let notes = Notes { cut: Cut::Planned, secrets: 0 };
             return Outcome::Changed(record(version, chunks), Vec::new(), notes);
         }
-        let (text, language) = match inspect::inspect(&file.path, &content) {
+        let (text, language) = match inspect::inspect(&file.path, &content, file.is_asked_for) {
             Verdict::Text { text, language } => (text, language),
-            Verdict::LeftOut => {
+            Verdict::LeftOut(rule) => {
+                let version = hash::omitted_version(&version, rule);
                 let notes = Notes { cut: Cut::Planned, secrets: 0 };
                 return Outcome::Changed(record(version, 0), Vec::new(), notes);
             }
@@ -191,7 +195,8 @@ mod tests {
         let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
         let (mode, elsewhere) = (Mode::Changes, &Elsewhere::default());
         let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1000, mode, elsewhere };
-        reader.read(&Found { path: path.to_owned(), size: 1, modified_ns: 1 }, None)
+        let (path, is_asked_for) = (path.to_owned(), false);
+        reader.read(&Found { path, size: 1, modified_ns: 1, is_asked_for }, None)
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn pieces_of(folder: &Beneath, path: &str) -> Vec<Piece> {
     let (root, pulse) = (RootId::of(Path::new("/demo")), Pulse::default());
     let (mode, elsewhere) = (Mode::Everything, &Elsewhere::default());
     let reader = Reader { root, folder, pulse: &pulse, max_file_bytes: 1 << 20, mode, elsewhere };
-    let found = Found { path: path.to_owned(), size: 1, modified_ns: 1 };
+    let found = Found { path: path.to_owned(), size: 1, modified_ns: 1, is_asked_for: false };
     match reader.read(&found, None) {
         Outcome::Changed(_, pieces, _) => pieces,
         other => panic!("{path}: {other:?}"),
