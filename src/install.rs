@@ -5,6 +5,7 @@
 mod args;
 mod change;
 mod choices;
+mod client_file;
 mod clients;
 mod content;
 mod edit;
@@ -15,6 +16,7 @@ mod instructions;
 mod launch;
 mod places;
 mod record;
+mod state;
 mod sub_agent;
 mod talk;
 
@@ -29,12 +31,14 @@ pub use error::InstallError;
 pub use places::{Places, Platform, program};
 
 use self::{
-    change::{Change, Plan},
+    change::Plan,
     choices::InstallChoices,
+    client_file::{ClientFile, FileReaders},
     clients::{CLIENTS, Connection, StartedFrom},
     content::FileContent,
     entry::Entry,
     launch::Launch,
+    state::InstallState,
     talk::say,
 };
 use crate::config::Config;
@@ -48,36 +52,29 @@ struct Installer<'a> {
     choices: InstallChoices,
 }
 
-/// A file of a client and what of ours belongs into it.
-struct ClientFile {
-    path: PathBuf,
-    content: FileContent,
-    is_wanted: bool,
-}
-
 /// Sets up the clients that are asked for.
 pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), InstallError> {
     let places = places(config)?;
     let clients = find_clients(asked, &places, &config.codex.path)?;
     let launch = launch::launch(&exe, &config.codex.path, StartedFrom::Terminal, places.platform);
     let can_hook = launch::shell_line(&launch, "hook", places.platform).is_some();
-    let choices = InstallChoices::ask(asked, &clients, &places, can_hook)?;
+    let state = InstallState::load(&config.data_dir);
+    let choices = InstallChoices::ask(asked, &clients, &places, can_hook, state)?;
     let installer = Installer { asked, config, places, exe, choices };
     if asked.print_config {
         return installer.print(&clients);
     }
-    let mut plan = Plan::default();
+    let mut plan = Plan::new(&config.data_dir);
     let missed = if clients.is_empty() || asked.http { Vec::new() } else { set_here(config) };
-    let is_for_repository = clients.is_empty();
-    for client in clients {
-        installer.plan_client(client, &mut plan)?;
+    for client in &clients {
+        installer.plan_client(client, &clients, &mut plan)?;
     }
-    if is_for_repository {
-        plan_instructions(&mut plan, |name, path| {
-            Change::planned(name, path, config, &FileContent::Instructions)
+    if clients.is_empty() {
+        plan_instructions(&mut plan, |plan, name, path| {
+            plan.add_content(name, path, &FileContent::Instructions)
         })?;
     }
-    plan.carry_out(asked.yes)?;
+    plan.carry_out(asked.yes, installer.choices.state)?;
     if missed.is_empty() {
         return Ok(());
     }
@@ -97,39 +94,54 @@ fn set_here(config: &Config) -> Vec<&'static str> {
 /// Takes CodeInfo out of the clients that are asked for.
 pub fn uninstall(asked: &Uninstall, config: &Config) -> Result<(), InstallError> {
     let places = places(config)?;
-    let mut plan = Plan::default();
-    let all = asked.clients.is_empty() && !asked.instructions;
-    let clients = if all { CLIENTS.iter().collect() } else { asked.clients.clone() };
-    for client in &clients {
-        let mut is_set_up = false;
-        for ClientFile { path, content, .. } in written_files(client, &places) {
-            match Change::undone(client.name, &path, config, &content) {
-                Ok(Some(change)) => {
-                    is_set_up = true;
-                    plan.add(change)?;
-                }
-                Ok(None) => {}
-                // What stands in files of others that nobody named is none of our business.
-                Err(_) if all && !Change::was_made(&path, config) => {}
-                Err(error) => {
-                    is_set_up = true;
-                    plan.fail(client.name, &error)?;
-                }
-            }
-        }
-        if !is_set_up && !all {
+    let mut plan = Plan::new(&config.data_dir);
+    let mut state = InstallState::load(&config.data_dir);
+    let is_for_all = asked.clients.is_empty() && !asked.instructions;
+    let named = if is_for_all { CLIENTS.iter().collect() } else { asked.clients.clone() };
+    for client in &named {
+        let readers =
+            FileReaders { places: &places, state: &state, named: &named, is_install: false };
+        let is_set_up = plan_removal(client, &readers, is_for_all, &mut plan)?;
+        if !is_set_up && !is_for_all {
             say(&format!("{}: not set up", client.name))?;
         }
+        state.forget_client(client.id);
     }
     if asked.instructions {
-        plan_instructions(&mut plan, |name, path| {
-            Change::undone_or_none(name, path, config, &FileContent::Instructions)
+        plan_instructions(&mut plan, |plan, name, path| {
+            let is_there = plan.remove_content(name, path, &FileContent::Instructions)?;
+            if is_there { Ok(()) } else { say(&format!("{name}: not set up")) }
         })?;
     }
-    if all && plan.is_empty() {
-        return say("no client is set up");
+    if is_for_all && plan.is_empty() {
+        say("no client is set up")?;
     }
-    plan.carry_out(asked.yes)
+    plan.carry_out(asked.yes, state)
+}
+
+/// Plans to take CodeInfo out of a client. Returns whether it is there.
+fn plan_removal(
+    client: &Client,
+    readers: &FileReaders<'_>,
+    is_for_all: bool,
+    plan: &mut Plan<'_>,
+) -> Result<bool, InstallError> {
+    let mut is_set_up = false;
+    for file in ClientFile::list_written(client, readers.places) {
+        if readers.keep_for_other(client, &file)? {
+            continue;
+        }
+        match plan.remove_content(client.name, &file.path, &file.content) {
+            Ok(is_there) => is_set_up |= is_there,
+            // A file that cannot be read, in a client that was not named, is not ours to judge.
+            Err(_) if is_for_all && !plan.is_remembered(&file.path) => {}
+            Err(error) => {
+                is_set_up = true;
+                plan.fail(client.name, &error)?;
+            }
+        }
+    }
+    Ok(is_set_up)
 }
 
 fn places(config: &Config) -> Result<Places<'_>, InstallError> {
@@ -137,23 +149,21 @@ fn places(config: &Config) -> Result<Places<'_>, InstallError> {
 }
 
 fn plan_instructions(
-    plan: &mut Plan,
-    planned: impl Fn(&str, &Path) -> Result<Option<Change>, InstallError>,
+    plan: &mut Plan<'_>,
+    plan_document: impl Fn(&mut Plan<'_>, &str, &Path) -> Result<(), InstallError>,
 ) -> Result<(), InstallError> {
     let (root, documents) = instructions::documents(Path::new("."))?;
     for path in documents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Whoever made the repository says where its links lead.
         let leads_out = path.canonicalize().is_ok_and(|real| !real.starts_with(&root));
-        let change = if leads_out {
+        let planned = if leads_out {
             Err(InstallError::unfit(&path, "is a link that leads out of the repository"))
         } else {
-            planned(&name, &path)
+            plan_document(plan, &name, &path)
         };
-        match change {
-            Ok(Some(change)) => plan.add(change)?,
-            Ok(None) => {}
-            Err(error) => plan.fail(&name, &error)?,
+        if let Err(error) = planned {
+            plan.fail(&name, &error)?;
         }
     }
     Ok(())
@@ -186,90 +196,72 @@ fn find_clients(
     Ok(found)
 }
 
-/// Returns the files in which an `install` may have left something.
-fn written_files(client: &Client, places: &Places<'_>) -> Vec<ClientFile> {
-    let paths = (client.files)(places).into_iter();
-    let servers = paths.map(|path| ClientFile::server(client, path, Entry::new(), false));
-    servers.chain(ClientFile::further(client, places, InstallChoices::NONE, None)).collect()
-}
-
-impl ClientFile {
-    fn server(client: &Client, path: PathBuf, entry: Entry, revokes_trust: bool) -> Self {
-        let Client { syntax, section, .. } = *client;
-        let content = FileContent::Server { syntax, section, entry, revokes_trust };
-        Self { path, content, is_wanted: true }
-    }
-
-    /// Returns the files beside that of the server. `hook` is what Claude Code runs with each prompt.
-    fn further(
-        client: &Client,
-        places: &Places<'_>,
-        choices: InstallChoices,
-        hook: Option<String>,
-    ) -> Vec<Self> {
-        let InstallChoices { permissions: permission, instructions, .. } = choices;
-        let mut files = Vec::new();
-        let mut add = |path, content, is_wanted| files.push(Self { path, content, is_wanted });
-        if let Some(path) = client.settings_file(places) {
-            let is_wanted = permission || hook.is_some();
-            add(path, FileContent::Settings { permission, hook }, is_wanted);
-        }
-        if let Some(path) = client.instructions_file(places) {
-            add(path, FileContent::Instructions, instructions);
-        }
-        if let Some((path, members)) = client.sub_agent(places) {
-            add(path, FileContent::SubAgent(members), instructions);
-        }
-        files
-    }
-
-    fn paste(&self) -> Result<(), InstallError> {
-        let refused = |refusal| InstallError::refused(&self.path, &refusal);
-        let whole = self.content.add_to("", None).map_err(refused)?;
-        say(&format!("paste into {}:\n\n{whole}", self.path.display()))
-    }
-}
-
 impl Installer<'_> {
-    fn plan_client(&self, client: &Client, plan: &mut Plan) -> Result<(), InstallError> {
-        let files = match self.files(client) {
+    fn plan_client(
+        &self,
+        client: &Client,
+        named: &[&'static Client],
+        plan: &mut Plan<'_>,
+    ) -> Result<(), InstallError> {
+        let files = match self.list_files(client) {
             Ok(files) => files,
             Err(error) => return plan.fail(client.name, &error),
         };
+        let (places, state) = (&self.places, &self.choices.state);
+        let readers = FileReaders { places, state, named, is_install: true };
         for file in files {
+            if readers.keep_for_other(client, &file)? {
+                continue;
+            }
             let ClientFile { path, content, is_wanted } = &file;
-            let change = if *is_wanted { Change::planned } else { Change::undone };
-            match change(client.name, path, self.config, content) {
-                Ok(Some(change)) => plan.add(change)?,
-                Ok(None) => {}
-                Err(error) => {
-                    plan.fail(client.name, &error)?;
-                    if *is_wanted {
-                        file.paste()?;
-                    }
-                    // Without the server the rest is of no use.
-                    if matches!(content, FileContent::Server { .. }) {
-                        break;
-                    }
+            let planned = if *is_wanted {
+                plan.add_content(client.name, path, content)
+            } else {
+                plan.remove_content(client.name, path, content).map(drop)
+            };
+            if let Err(error) = planned {
+                plan.fail(client.name, &error)?;
+                if *is_wanted {
+                    file.paste()?;
+                }
+                // Without the server the rest is of no use.
+                if matches!(content, FileContent::Server { .. }) {
+                    break;
                 }
             }
+        }
+        self.say_refusals(client)
+    }
+
+    /// Says what a client does not get since that was chosen before.
+    fn say_refusals(&self, client: &Client) -> Result<(), InstallError> {
+        let (asked, state, name) = (self.asked, &self.choices.state, client.name);
+        if state.without_permissions.contains(client.id) && !asked.no_permissions {
+            say(&format!("{name}: asks before calls, as you chose; `--permissions` changes that"))?;
+        }
+        if state.without_instructions.contains(client.id) && !asked.no_instructions {
+            say(&format!("{name}: has no lines, as you chose; `--instructions` adds them"))?;
         }
         Ok(())
     }
 
     /// Returns the files of a client, that of the server first.
-    fn files(&self, client: &Client) -> Result<Vec<ClientFile>, InstallError> {
-        let permissions = self.choices.permissions;
+    fn list_files(&self, client: &Client) -> Result<Vec<ClientFile>, InstallError> {
+        let permission = self.choices.permits_calls(client);
         let path = client.file(&self.places);
         // What cannot be read is refused when the change is planned.
         let text = file::read(&path).ok().and_then(|found| found.text).unwrap_or_default();
         // Who agreed once is not asked for it with every update.
         let agreed = edit::args((client.syntax, client.section), &text);
         let entry = self.entry(client, agreed.iter().any(|arg| arg == AUTO_INDEX))?;
-        let revokes_trust = client.has_trust() && !permissions;
+        let revokes_trust = client.has_trust() && !permission;
         let mut files = vec![ClientFile::server(client, path, entry, revokes_trust)];
         let hook = self.hook_command(client)?;
-        files.extend(ClientFile::further(client, &self.places, self.choices, hook));
+        let is_wanted = permission || hook.is_some();
+        let settings = FileContent::Settings { permission, hook };
+        files.extend(ClientFile::settings(client, &self.places, settings, is_wanted));
+        let is_instructed = !self.choices.state.without_instructions.contains(client.id);
+        files.extend(ClientFile::list_for_models(client, &self.places, is_instructed));
         Ok(files)
     }
 
@@ -309,7 +301,7 @@ impl Installer<'_> {
             Connection::Program { command, args }
         };
         let path = client.file(&self.places);
-        client.entry(connection, self.choices.permissions).ok_or_else(|| {
+        client.entry(connection, self.choices.permits_calls(client)).ok_or_else(|| {
             InstallError::unfit(path, "takes programs only, no URLs: leave `--http` out for it")
         })
     }
@@ -318,7 +310,7 @@ impl Installer<'_> {
     fn print(&self, clients: &[&'static Client]) -> Result<(), InstallError> {
         for client in clients {
             say(&format!("{}:", client.name))?;
-            match self.files(client) {
+            match self.list_files(client) {
                 Err(error) => say(&format!("  {error}\n"))?,
                 Ok(files) => {
                     for file in files.iter().filter(|file| file.is_wanted) {

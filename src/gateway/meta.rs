@@ -17,7 +17,7 @@ pub const MAX_LIMIT: usize = 20;
 pub const DEFAULT_LIMIT: usize = 8;
 /// Most characters of what is looked for, and of a name.
 const MAX_QUERY_CHARS: usize = 2000;
-const MAX_NAME_CHARS: usize = 300;
+const MAX_ARGUMENT_CHARS: usize = 300;
 
 pub const DISCOVER: &str = "discover_tools";
 pub const SCHEMA: &str = "get_tool_schema";
@@ -67,18 +67,18 @@ impl Reply {
 
 /// Returns the five tools, in the order in which they are used.
 pub fn tools() -> Result<Vec<Tool>, SchemaError> {
-    let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_NAME_CHARS);
+    let id = text_of("The tool's id as it was found, such as `mcp:git:log`.", MAX_ARGUMENT_CHARS);
     let query = text_of(
         "What the tool must do, in a few words, such as `list open issues`; with the product's name if you know it.",
         MAX_QUERY_CHARS,
     );
-    let domain = text_of("A domain of list_tool_domains.", MAX_NAME_CHARS);
+    let domain = text_of("A domain of list_tool_domains.", MAX_ARGUMENT_CHARS);
     let limit = json!({
         "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT,
         "description": "Most tools to return.",
     });
     let any = json!({"type": "object", "description": "What the tool's own schema asks for."});
-    let cursor = text_of("Where the page before ended, as it said.", MAX_NAME_CHARS);
+    let cursor = text_of("Where the page before ended, as it said.", MAX_ARGUMENT_CHARS);
     [
         definition(
             DISCOVER,

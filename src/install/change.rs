@@ -6,116 +6,74 @@ use super::{
     content::FileContent,
     error::InstallError,
     file::{self, Found},
-    record::{Before, Place},
+    record::{Before, Place, Record},
+    state::InstallState,
     talk::{ask, say, show},
 };
-use crate::{config::Config, error::chain};
+use crate::error::chain;
 
 /// A change that is to be made.
 #[derive(Debug)]
-pub(super) struct Change {
+struct Change {
     name: String,
     found: Found,
     place: Place,
+    /// The file before the first change, or without our part.
+    before: Before,
     to: To,
 }
 
 #[derive(Debug)]
 enum To {
-    /// Something of ours is added to what was there before.
-    Set { text: String, before: Before },
-    /// It is as it was before, or without our part.
-    Undone(Before),
+    /// Something of ours is added, or revoked where `is_added` is false.
+    Set { text: String, is_added: bool, is_permitted: bool },
+    /// The file is as it was before.
+    Undone,
+}
+
+/// A file that a change is planned for, and what is remembered of it.
+struct KnownFile {
+    found: Found,
+    place: Place,
+    record: Option<Record>,
+    /// The file before the first change, where it is as it was left, or will be.
+    before: Option<Before>,
+    /// Whether an earlier change of the same command is about it. Links may lead two clients to one file.
+    is_planned: bool,
+}
+
+impl KnownFile {
+    fn text(&self) -> &str {
+        self.found.text.as_deref().unwrap_or_default()
+    }
+
+    /// Returns whether the permission in the file was given by CodeInfo.
+    fn is_permitted(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.is_permitted)
+    }
+
+    /// Returns the file without our part: none where it was made for that and nothing else is in it.
+    fn remove_content(&self, path: &Path, content: &FileContent) -> Result<Before, InstallError> {
+        let refused = |refusal| InstallError::refused(path, &refusal);
+        let text = content.remove_from(self.text(), self.is_permitted()).map_err(refused)?;
+        let is_ours = match &self.record {
+            Some(record) => record.is_made && content.is_emptied(&text),
+            None => text.is_empty() && !self.text().is_empty(),
+        };
+        Ok(if is_ours { Before::Nothing } else { Before::Text(text) })
+    }
 }
 
 impl Change {
-    /// Plans to put `content` into a file; `None` where that changes nothing.
-    pub(super) fn planned(
-        name: &str,
-        path: &Path,
-        config: &Config,
-        content: &FileContent,
-    ) -> Result<Option<Self>, InstallError> {
-        let found = file::read(path)?;
-        let refused = |refusal| InstallError::refused(path, &refusal);
-        let old = found.text.as_deref().unwrap_or_default();
-        let place = Place::new(&config.data_dir, &found.path);
-        let record = place.load();
-        let original = record.as_ref().and_then(|record| place.original(record));
-        let text = content.add_to(old, original.as_ref()).map_err(refused)?;
-        let is_known = record.as_ref().is_some_and(|record| place.before(record, old).is_some());
-        if content.is_whole_file() && !old.is_empty() && old != text && !is_known {
-            say(&format!("{name}: {} stays: it was written or changed by hand", path.display()))?;
-            return Ok(None);
-        }
-        say_remaining(name, path, content, &text)?;
-        if found.text.as_ref() == Some(&text) {
-            say(&format!("{name}: already set up in {}", path.display()))?;
-            return Ok(None);
-        }
-        let before = match (record.as_ref().and_then(|record| place.before(record, old)), record) {
-            (Some(before), _) => before,
-            (None, _) if found.text.is_none() => Before::Nothing,
-            // It changed since: what is there of ours is not to come back.
-            (None, Some(_)) => rest(content.remove_from(old, original.as_ref()).map_err(refused)?),
-            (None, None) => Before::Text(old.to_owned()),
-        };
-        Ok(Some(Self { name: name.to_owned(), found, place, to: To::Set { text, before } }))
-    }
-
-    /// Plans to put back what was there before, or else to take `content` out; `None` where there is none.
-    pub(super) fn undone(
-        name: &str,
-        path: &Path,
-        config: &Config,
-        content: &FileContent,
-    ) -> Result<Option<Self>, InstallError> {
-        let found = file::read(path)?;
-        let Some(now) = &found.text else { return Ok(None) };
-        let place = Place::new(&config.data_dir, &found.path);
-        let record = place.load();
-        let kept = record.as_ref().and_then(|record| place.before(record, now));
-        let refused = |refusal| InstallError::refused(path, &refusal);
-        let our_part = || {
-            let original = record.as_ref().and_then(|record| place.original(record));
-            content.remove_from(now, original.as_ref()).map(rest).map_err(refused)
-        };
-        let before = kept.map_or_else(our_part, Ok)?;
-        say_remaining(name, path, content, before.as_str())?;
-        if before.as_str() == now {
-            return Ok(None);
-        }
-        Ok(Some(Self { name: name.to_owned(), found, place, to: To::Undone(before) }))
-    }
-
-    /// Whether a file was changed by us.
-    pub(super) fn was_made(path: &Path, config: &Config) -> bool {
-        Place::new(&config.data_dir, path).load().is_some()
-    }
-
-    /// As [`Self::undone`], and says where there is nothing to take out.
-    pub(super) fn undone_or_none(
-        name: &str,
-        path: &Path,
-        config: &Config,
-        content: &FileContent,
-    ) -> Result<Option<Self>, InstallError> {
-        let change = Self::undone(name, path, config, content)?;
-        if change.is_none() {
-            say(&format!("{name}: not set up"))?;
-        }
-        Ok(change)
-    }
-
     fn text(&self) -> Option<&str> {
         match &self.to {
-            To::Set { text, .. } | To::Undone(Before::Text(text)) => Some(text),
-            To::Undone(Before::Nothing) => None,
+            To::Set { text, .. } => Some(text),
+            To::Undone => self.before.text(),
         }
     }
 
     fn show(&self) -> Result<(), InstallError> {
-        let Found { path, is_linked, text } = &self.found;
+        let Found { path, is_linked, text, .. } = &self.found;
         let link = if *is_linked { " (a link leads there)" } else { "" };
         let what = match (text, self.text()) {
             (None, _) => "makes",
@@ -127,70 +85,140 @@ impl Change {
     }
 
     fn make(&self) -> Result<(), InstallError> {
+        let (name, path) = (&self.name, self.found.path.display());
         match &self.to {
-            To::Set { text, before } => {
-                let mut record = self.place.keep(before, text)?;
-                if let Some(made) = self.found.replace(Some(text))? {
-                    record.made = Some(made);
-                    self.place.store(&record)?;
+            To::Set { text, is_added, is_permitted } => {
+                self.place.keep(&self.before, text, *is_permitted)?;
+                self.found.replace(Some(text))?;
+                if !is_added {
+                    return say(&format!("{name}: removed from {path} what you do not want"));
                 }
-                say(&format!("{}: set up in {}", self.name, self.found.path.display()))?;
-                if matches!(before, Before::Text(_)) {
+                say(&format!("{name}: set up in {path}"))?;
+                if self.before.text().is_some() {
                     let backup = self.place.backup();
                     say(&format!("  what was there before is kept in {}", backup.display()))?;
                 }
                 Ok(())
             }
-            To::Undone(before) => {
-                let made = self.place.load().and_then(|record| record.made);
+            To::Undone => {
                 self.found.replace(self.text())?;
-                if let (Before::Nothing, Some(made)) = (before, made) {
-                    file::remove_folders(&self.found.path, &made);
-                }
                 self.place.forget()?;
-                say(&format!("{}: removed from {}", self.name, self.found.path.display()))
+                say(&format!("{name}: removed from {path}"))
             }
         }
     }
 }
 
-/// Says which permission stays in a file: it was there before, or nothing tells who gave it.
-fn say_remaining(
-    name: &str,
-    path: &Path,
-    content: &FileContent,
-    text: &str,
-) -> Result<(), InstallError> {
-    let Some(permission) = content.remaining_permission(text) else { return Ok(()) };
-    let path = path.display();
-    say(&format!(
-        "{name}: `{permission}` stays in {path}; remove it there to be asked before calls"
-    ))
-}
-
-/// Returns what stays of a file without our part: no file where that was all.
-fn rest(text: String) -> Before {
-    if text.is_empty() { Before::Nothing } else { Before::Text(text) }
-}
-
 /// All changes of one command.
-#[derive(Debug, Default)]
-pub(super) struct Plan {
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    data_dir: &'a Path,
     changes: Vec<Change>,
     has_failed: bool,
 }
 
-impl Plan {
+impl<'a> Plan<'a> {
+    pub(super) fn new(data_dir: &'a Path) -> Self {
+        Self { data_dir, changes: Vec::new(), has_failed: false }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.changes.is_empty() && !self.has_failed
     }
 
-    /// Shows a change and takes it up.
-    pub(super) fn add(&mut self, change: Change) -> Result<(), InstallError> {
-        // A link may lead two clients to one file.
-        if self.changes.iter().any(|other| other.found.path == change.found.path) {
-            return Ok(());
+    /// Returns whether a file was changed by an earlier command.
+    pub(super) fn is_remembered(&self, path: &Path) -> bool {
+        let real_path = file::resolve_links(path).ok();
+        real_path.is_some_and(|path| Place::new(self.data_dir, &path).load().is_some())
+    }
+
+    /// Plans to put `content` into a file.
+    pub(super) fn add_content(
+        &mut self,
+        name: &str,
+        path: &Path,
+        content: &FileContent,
+    ) -> Result<(), InstallError> {
+        let known = self.inspect_file(path)?;
+        let refused = |refusal| InstallError::refused(path, &refusal);
+        let old = known.text();
+        let added = content.add_to(old).map_err(refused)?;
+        let text = content.revoke_from(&added, known.is_permitted()).map_err(refused)?;
+        let is_foreign = known.before.is_none() && !old.is_empty();
+        if content.is_whole_file() && is_foreign && old != text {
+            let shown = path.display();
+            return say(&format!("{name}: {shown} stays: it was written or changed by hand"));
         }
+        say_permission(name, path, content, &text)?;
+        if known.found.text.as_ref() == Some(&text) {
+            if known.is_planned {
+                return Ok(());
+            }
+            return say(&format!("{name}: already set up in {}", path.display()));
+        }
+        let had_permission = content.has_permission(old) && !known.is_permitted();
+        let is_permitted = content.has_permission(&text) && !had_permission;
+        let is_added = added != old || known.found.text.is_none();
+        let before = match &known.before {
+            Some(before) => before.clone(),
+            None if known.found.text.is_none() => Before::Nothing,
+            // It changed since: what is there of ours is not to come back.
+            None if known.record.is_some() => known.remove_content(path, content)?,
+            None => Before::Text(old.to_owned()),
+        };
+        self.take_up(name, known, before, To::Set { text, is_added, is_permitted })
+    }
+
+    /// Plans to put back what was there before, or else to take `content` out. Returns whether it is there.
+    pub(super) fn remove_content(
+        &mut self,
+        name: &str,
+        path: &Path,
+        content: &FileContent,
+    ) -> Result<bool, InstallError> {
+        let known = self.inspect_file(path)?;
+        if known.found.text.is_none() {
+            return Ok(known.is_planned);
+        }
+        let before = match &known.before {
+            Some(before) => before.clone(),
+            None => known.remove_content(path, content)?,
+        };
+        say_permission(name, path, content, before.text().unwrap_or_default())?;
+        if before.text() == known.found.text.as_deref() {
+            return Ok(known.is_planned);
+        }
+        self.take_up(name, known, before, To::Undone).map(|()| true)
+    }
+
+    /// Reads a file as it will be after the changes that are planned so far.
+    fn inspect_file(&self, path: &Path) -> Result<KnownFile, InstallError> {
+        let mut found = file::read(path)?;
+        let place = Place::new(self.data_dir, &found.real_path);
+        let record = place.load();
+        let is_same = |change: &&Change| change.found.real_path == found.real_path;
+        let planned = self.changes.iter().rfind(is_same);
+        let before = match (planned, &record) {
+            (Some(change), _) => {
+                found.text = change.text().map(str::to_owned);
+                Some(change.before.clone())
+            }
+            (None, Some(record)) => place.before(record, found.text.as_deref().unwrap_or_default()),
+            (None, None) => None,
+        };
+        Ok(KnownFile { found, place, record, before, is_planned: planned.is_some() })
+    }
+
+    /// Shows a change and takes it up.
+    fn take_up(
+        &mut self,
+        name: &str,
+        known: KnownFile,
+        before: Before,
+        to: To,
+    ) -> Result<(), InstallError> {
+        let KnownFile { found, place, .. } = known;
+        let change = Change { name: name.to_owned(), found, place, before, to };
         change.show()?;
         self.changes.push(change);
         Ok(())
@@ -202,8 +230,12 @@ impl Plan {
         say(&format!("{name}: {}; nothing of it was changed", chain(error)))
     }
 
-    /// Makes all changes after a yes.
-    pub(super) fn carry_out(mut self, is_agreed: bool) -> Result<(), InstallError> {
+    /// Makes all changes after a yes, and remembers `state`.
+    pub(super) fn carry_out(
+        mut self,
+        is_agreed: bool,
+        mut state: InstallState,
+    ) -> Result<(), InstallError> {
         if !self.changes.is_empty() && !is_agreed {
             match ask("Write this?", false)? {
                 None => return Err(InstallError::Unasked),
@@ -211,16 +243,27 @@ impl Plan {
                 Some(true) => {}
             }
         }
-        let mut changes = std::mem::take(&mut self.changes);
-        // Folders that several files were made in are removed by the one that made them.
-        changes.sort_by_key(|change| matches!(change.to, To::Undone(_)));
-        let first_undone = changes.partition_point(|change| matches!(change.to, To::Set { .. }));
-        changes.get_mut(first_undone..).unwrap_or_default().reverse();
-        for change in changes {
+        let folders = self.changes.iter().flat_map(|change| change.found.missing_folders());
+        state.made_folders.extend(folders);
+        state.store(self.data_dir)?;
+        for change in std::mem::take(&mut self.changes) {
             if let Err(error) = change.make() {
                 self.fail(&change.name, &error)?;
             }
         }
+        state.remove_empty_folders();
+        state.store(self.data_dir)?;
         if self.has_failed { Err(InstallError::Some) } else { Ok(()) }
     }
+}
+
+/// Says which permission stays although it is not wanted, or has no effect although it is.
+fn say_permission(
+    name: &str,
+    path: &Path,
+    content: &FileContent,
+    text: &str,
+) -> Result<(), InstallError> {
+    let Some((found, advice)) = content.describe_permission(text) else { return Ok(()) };
+    say(&format!("{name}: {found} in {}; {advice}", path.display()))
 }

@@ -1,73 +1,118 @@
 //! What a person agrees to beside the servers, asked once for all clients.
 
-use super::{Client, Install, InstallError, Places, content, file, talk::ask};
+use std::collections::BTreeSet;
 
-/// The answers, from switches, from the terminal, or else the defaults.
-#[derive(Debug, Clone, Copy)]
+use super::{Client, Install, InstallError, Places, content, file, state::InstallState, talk::ask};
+
+/// The answers, from switches, from the terminal, from earlier answers, or else the defaults.
+#[derive(Debug)]
 pub(super) struct InstallChoices {
     /// Whether repositories are indexed when a client starts in them.
     pub(super) auto_index: bool,
-    /// Whether clients call the tool without a prompt.
-    pub(super) permissions: bool,
-    /// Whether what agents read in every folder says when to ask, and a sub-agent is there that does.
-    pub(super) instructions: bool,
+    /// What clients are not to have.
+    pub(super) state: InstallState,
     /// Whether Claude Code runs `codeinfo hook` with each prompt; `None` leaves that as it is.
     pub(super) hook: Option<bool>,
 }
 
-impl InstallChoices {
-    /// Nothing, for what is to be taken out again.
-    pub(super) const NONE: Self =
-        Self { auto_index: false, permissions: false, instructions: false, hook: Some(false) };
+/// One question, with the switches that answer it.
+struct ChoiceQuestion {
+    text: &'static str,
+    /// The switches that say yes and no.
+    switches: (bool, bool),
+    /// Whether it concerns any client.
+    is_open: bool,
+    default: bool,
+}
 
-    /// Asks what the switches leave open and concerns these clients. `--yes` takes the defaults.
-    /// `can_hook` is whether this program starts fast enough for a prompt.
+impl ChoiceQuestion {
+    /// Returns an explicit answer: that of a switch, or else of the terminal unless `is_quiet`.
+    fn ask(&self, is_quiet: bool) -> Result<Option<bool>, InstallError> {
+        match self.switches {
+            (true, _) => Ok(Some(true)),
+            (_, true) => Ok(Some(false)),
+            _ if is_quiet || !self.is_open => Ok(None),
+            _ => ask(self.text, self.default),
+        }
+    }
+}
+
+impl InstallChoices {
+    /// Asks what the switches leave open and concerns these clients. `--yes` keeps earlier answers, or else takes the
+    /// defaults. `can_hook` is whether this program starts fast enough for a prompt.
     pub(super) fn ask(
         asked: &Install,
         clients: &[&Client],
         places: &Places<'_>,
         can_hook: bool,
+        mut state: InstallState,
     ) -> Result<Self, InstallError> {
         let is_quiet = asked.yes || asked.print_config;
-        let choose = |question: &str, is_open: bool, default: bool| {
-            let answer = if is_open && !is_quiet { ask(question, default)? } else { None };
-            Ok::<_, InstallError>(answer.unwrap_or(default))
+        let indexing = ChoiceQuestion {
+            text: "Index repositories that are not indexed yet when a client is started in them?",
+            switches: (asked.auto_index, false),
+            is_open: !(clients.is_empty() || asked.http),
+            default: false,
         };
-        let asks = clients.iter().any(|client| client.asks_before_calls());
-        let lacks_hook = clients
-            .iter()
-            .any(|client| client.settings_file(places).is_some() && !has_hook(client, places));
-        let reads = clients.iter().any(|client| client.instructions_file(places).is_some());
-        Ok(Self {
-            auto_index: choose(
-                "Index repositories that are not indexed yet when a client is started in them?",
-                !(clients.is_empty() || asked.http || asked.auto_index),
-                asked.auto_index,
-            )?,
-            permissions: choose(
-                "Let clients call codebase_question, which only reads, without asking you each time?",
-                !(asked.permissions || asked.no_permissions) && asks,
-                !asked.no_permissions,
-            )?,
-            instructions: choose(
-                "Add lines to what agents read in every folder, and a sub-agent, that say when to ask CodeInfo?",
-                !(asked.instructions || asked.no_instructions) && reads,
-                !asked.no_instructions,
-            )?,
-            hook: match (asked.hook, asked.no_hook) {
-                (true, _) => Some(true),
-                (_, true) => Some(false),
-                _ if is_quiet || !can_hook || !lacks_hook => None,
-                _ => ask(
-                    "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
-                    false,
-                )?,
-            },
-        })
+        let auto_index = indexing.ask(is_quiet)?.unwrap_or_default();
+        let asking = list_ids(clients, Client::asks_before_calls);
+        let permissions = ChoiceQuestion {
+            text: "Let clients call codebase_question, which only reads, without asking you each time?",
+            switches: (asked.permissions, asked.no_permissions),
+            is_open: !asking.is_empty(),
+            default: state.without_permissions.is_disjoint(&asking),
+        };
+        update_refusals(&mut state.without_permissions, asking, permissions.ask(is_quiet)?);
+        let reading = list_ids(clients, |client| client.instructions_file(places).is_some());
+        let instructions = ChoiceQuestion {
+            text: "Add lines to what agents read in every folder, and a sub-agent, that say when to ask CodeInfo?",
+            switches: (asked.instructions, asked.no_instructions),
+            is_open: !reading.is_empty(),
+            default: state.without_instructions.is_disjoint(&reading),
+        };
+        update_refusals(&mut state.without_instructions, reading, instructions.ask(is_quiet)?);
+        let hook = ask_for_hook(asked, clients, places, is_quiet || !can_hook)?;
+        Ok(Self { auto_index, state, hook })
+    }
+
+    /// Returns whether a client may call the tool without a prompt.
+    pub(super) fn permits_calls(&self, client: &Client) -> bool {
+        !self.state.without_permissions.contains(client.id)
     }
 }
 
-/// Whether the settings of a client have the hook.
+fn ask_for_hook(
+    asked: &Install,
+    clients: &[&Client],
+    places: &Places<'_>,
+    is_quiet: bool,
+) -> Result<Option<bool>, InstallError> {
+    let lacks_hook =
+        |client: &&Client| client.settings_file(places).is_some() && !has_hook(client, places);
+    let question = ChoiceQuestion {
+        text: "Remind Claude Code's model of CodeInfo with each prompt where the folder is indexed?",
+        switches: (asked.hook, asked.no_hook),
+        is_open: clients.iter().any(lacks_hook),
+        default: false,
+    };
+    question.ask(is_quiet)
+}
+
+fn list_ids(clients: &[&Client], is_listed: impl Fn(&Client) -> bool) -> BTreeSet<String> {
+    let listed = clients.iter().filter(|client| is_listed(client));
+    listed.map(|client| client.id.to_owned()).collect()
+}
+
+/// Remembers an explicit answer for these clients.
+fn update_refusals(refusals: &mut BTreeSet<String>, ids: BTreeSet<String>, answer: Option<bool>) {
+    match answer {
+        Some(true) => refusals.retain(|id| !ids.contains(id)),
+        Some(false) => refusals.extend(ids),
+        None => {}
+    }
+}
+
+/// Returns whether the settings of a client have the hook.
 pub(super) fn has_hook(client: &Client, places: &Places<'_>) -> bool {
     let settings = client.settings_file(places).and_then(|path| file::read(&path).ok()?.text);
     settings.is_some_and(|text| content::has_hook(&text))

@@ -29,10 +29,15 @@ pub struct Client {
     pub(super) section: &'static str,
     pub(super) started_from: StartedFrom,
     form: Form,
-    /// The files it may keep its servers in; one that is there, or else the first, is the one to edit.
-    pub(super) files: fn(&Places<'_>) -> Vec<PathBuf>,
-    /// Folders and files that are there where it is.
-    signs: fn(&Places<'_>) -> Vec<PathBuf>,
+    /// The folder of its settings, which is there where the client is.
+    folder: fn(&Places<'_>) -> PathBuf,
+    /// The files below `folder` that it may keep its servers in; one that is there, or else the first, is the one to
+    /// edit.
+    servers: &'static [&'static str],
+    /// The file below `folder` of a person's own lines, which the client shows its model in every folder.
+    instructions: Option<&'static str>,
+    /// The members of a sub-agent's file that name its tool.
+    pub(super) sub_agent: Option<&'static str>,
     programs: &'static [&'static str],
 }
 
@@ -83,8 +88,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcp_servers",
         started_from: StartedFrom::Terminal,
         form: Form::Codex,
-        files: |places| vec![places.named("CODEX_HOME", ".codex").join("config.toml")],
-        signs: |places| vec![places.named("CODEX_HOME", ".codex")],
+        folder: |places| places.named("CODEX_HOME", ".codex"),
+        servers: &["config.toml"],
+        instructions: Some("AGENTS.md"),
+        sub_agent: None,
         programs: &["codex"],
     },
     Client {
@@ -94,11 +101,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcpServers",
         started_from: StartedFrom::Terminal,
         form: Form::Claude,
-        files: |places| vec![places.named("CLAUDE_CONFIG_DIR", "").join(".claude.json")],
-        signs: |places| {
-            let folder = places.named("CLAUDE_CONFIG_DIR", ".claude");
-            vec![folder, places.named("CLAUDE_CONFIG_DIR", "").join(".claude.json")]
-        },
+        folder: |places| places.named("CLAUDE_CONFIG_DIR", ".claude"),
+        servers: &[".claude.json"],
+        instructions: Some("CLAUDE.md"),
+        sub_agent: Some(sub_agent::CLAUDE),
         programs: &["claude"],
     },
     Client {
@@ -108,8 +114,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcpServers",
         started_from: StartedFrom::Desktop,
         form: Form::Plain,
-        files: |places| vec![places.home(".cursor/mcp.json")],
-        signs: |places| vec![places.home(".cursor")],
+        folder: |places| places.home(".cursor"),
+        servers: &["mcp.json"],
+        instructions: None,
+        sub_agent: None,
         programs: &["cursor", "cursor-agent"],
     },
     Client {
@@ -119,8 +127,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcpServers",
         started_from: StartedFrom::Terminal,
         form: Form::Gemini,
-        files: |places| vec![places.named("GEMINI_CLI_HOME", "").join(".gemini/settings.json")],
-        signs: |places| vec![places.named("GEMINI_CLI_HOME", "").join(".gemini")],
+        folder: |places| places.named("GEMINI_CLI_HOME", "").join(".gemini"),
+        servers: &["settings.json"],
+        instructions: Some("GEMINI.md"),
+        sub_agent: Some(sub_agent::GEMINI),
         programs: &["gemini"],
     },
     Client {
@@ -130,8 +140,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "servers",
         started_from: StartedFrom::Desktop,
         form: Form::Typed,
-        files: |places| vec![places.application("Code").join("User").join("mcp.json")],
-        signs: |places| vec![places.application("Code")],
+        folder: |places| places.application("Code"),
+        servers: &["User/mcp.json"],
+        instructions: None,
+        sub_agent: None,
         programs: &["code"],
     },
     Client {
@@ -141,11 +153,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcp",
         started_from: StartedFrom::Terminal,
         form: Form::OpenCode,
-        files: |places| {
-            let folder = places.dot_config().join("opencode");
-            vec![folder.join("opencode.json"), folder.join("opencode.jsonc")]
-        },
-        signs: |places| vec![places.dot_config().join("opencode")],
+        folder: |places| places.dot_config().join("opencode"),
+        servers: &["opencode.json", "opencode.jsonc"],
+        instructions: Some("AGENTS.md"),
+        sub_agent: Some(sub_agent::OPEN_CODE),
         programs: &["opencode"],
     },
     Client {
@@ -155,8 +166,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcpServers",
         started_from: StartedFrom::Desktop,
         form: Form::Windsurf,
-        files: |places| vec![places.home(".codeium/windsurf/mcp_config.json")],
-        signs: |places| vec![places.home(".codeium/windsurf")],
+        folder: |places| places.home(".codeium/windsurf"),
+        servers: &["mcp_config.json"],
+        instructions: None,
+        sub_agent: None,
         programs: &["windsurf"],
     },
     Client {
@@ -166,8 +179,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "context_servers",
         started_from: StartedFrom::Desktop,
         form: Form::Zed,
-        files: |places| vec![zed(places).join("settings.json")],
-        signs: |places| vec![zed(places)],
+        folder: zed_folder,
+        servers: &["settings.json"],
+        instructions: None,
+        sub_agent: None,
         programs: &["zed", "zeditor"],
     },
     Client {
@@ -177,8 +192,10 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcpServers",
         started_from: StartedFrom::Desktop,
         form: Form::Local,
-        files: |places| vec![places.application("Claude").join("claude_desktop_config.json")],
-        signs: |places| vec![places.application("Claude")],
+        folder: |places| places.application("Claude"),
+        servers: &["claude_desktop_config.json"],
+        instructions: None,
+        sub_agent: None,
         programs: &["claude-desktop"],
     },
     Client {
@@ -188,13 +205,15 @@ pub(super) static CLIENTS: [Client; 10] = [
         section: "mcpServers",
         started_from: StartedFrom::Terminal,
         form: Form::Qwen,
-        files: |places| vec![places.named("QWEN_HOME", ".qwen").join("settings.json")],
-        signs: |places| vec![places.named("QWEN_HOME", ".qwen")],
+        folder: |places| places.named("QWEN_HOME", ".qwen"),
+        servers: &["settings.json"],
+        instructions: Some("QWEN.md"),
+        sub_agent: Some(sub_agent::CLAUDE),
         programs: &["qwen"],
     },
 ];
 
-fn zed(places: &Places<'_>) -> PathBuf {
+fn zed_folder(places: &Places<'_>) -> PathBuf {
     match places.platform {
         Platform::Windows => places.application("Zed"),
         Platform::Linux | Platform::MacOs => places.dot_config().join("zed"),
@@ -205,19 +224,30 @@ impl Client {
     /// Whether the client is on this machine.
     pub(super) fn is_found(&self, places: &Places<'_>, path: &OsStr) -> bool {
         let is_there = |sign: &PathBuf| sign.try_exists().unwrap_or(false);
-        (self.signs)(places).iter().any(is_there)
+        is_there(&(self.folder)(places))
+            || self.server_files(places).iter().any(is_there)
             || self.programs.iter().any(|name| program(name, path).is_some())
     }
 
     /// What is looked for, in words.
     pub(super) fn looked_for(&self, places: &Places<'_>) -> String {
-        let first = (self.signs)(places).into_iter().next().unwrap_or_default();
-        format!("{} or `{}` on PATH", first.display(), self.programs.join("`, `"))
+        let folder = (self.folder)(places);
+        format!("{} or `{}` on PATH", folder.display(), self.programs.join("`, `"))
+    }
+
+    /// Returns the files that it may keep its servers in.
+    pub(super) fn server_files(&self, places: &Places<'_>) -> Vec<PathBuf> {
+        let folder = match self.form {
+            // Beside its folder, unless that is named.
+            Form::Claude => places.named("CLAUDE_CONFIG_DIR", ""),
+            _ => (self.folder)(places),
+        };
+        self.servers.iter().map(|name| folder.join(name)).collect()
     }
 
     /// The file to edit.
     pub(super) fn file(&self, places: &Places<'_>) -> PathBuf {
-        let files = (self.files)(places);
+        let files = self.server_files(places);
         let is_there = |file: &&PathBuf| Path::symlink_metadata(file).is_ok();
         files.iter().find(is_there).or(files.first()).cloned().unwrap_or_default()
     }
@@ -229,32 +259,18 @@ impl Client {
 
     /// The file of Claude Code's permissions.
     pub(super) fn settings_file(&self, places: &Places<'_>) -> Option<PathBuf> {
-        let folder = places.named("CLAUDE_CONFIG_DIR", ".claude");
-        matches!(self.form, Form::Claude).then(|| folder.join("settings.json"))
+        matches!(self.form, Form::Claude).then(|| (self.folder)(places).join("settings.json"))
     }
 
     /// The file of a person's own lines, which the client shows its model in every folder.
     pub(super) fn instructions_file(&self, places: &Places<'_>) -> Option<PathBuf> {
-        Some(match self.form {
-            Form::Codex => places.named("CODEX_HOME", ".codex").join("AGENTS.md"),
-            Form::Claude => places.named("CLAUDE_CONFIG_DIR", ".claude").join("CLAUDE.md"),
-            Form::Gemini => places.named("GEMINI_CLI_HOME", "").join(".gemini/GEMINI.md"),
-            Form::OpenCode => places.dot_config().join("opencode/AGENTS.md"),
-            Form::Qwen => places.named("QWEN_HOME", ".qwen").join("QWEN.md"),
-            Form::Typed | Form::Plain | Form::Windsurf | Form::Zed | Form::Local => return None,
-        })
+        self.instructions.map(|name| (self.folder)(places).join(name))
     }
 
     /// The file of the sub-agent, and the members that name its tool.
-    pub(super) fn sub_agent(&self, places: &Places<'_>) -> Option<(PathBuf, &'static str)> {
-        let members = match self.form {
-            Form::Claude | Form::Qwen => sub_agent::CLAUDE,
-            Form::Gemini => sub_agent::GEMINI,
-            Form::OpenCode => sub_agent::OPEN_CODE,
-            _ => return None,
-        };
-        let folder = self.instructions_file(places)?.with_file_name("agents");
-        Some((folder.join(sub_agent::FILE), members))
+    pub(super) fn sub_agent_file(&self, places: &Places<'_>) -> Option<(PathBuf, &'static str)> {
+        let file = (self.folder)(places).join("agents").join(sub_agent::FILE);
+        self.sub_agent.map(|members| (file, members))
     }
 
     /// Whether the entry of a server says that its tools are called without a prompt.

@@ -7,7 +7,6 @@ use super::{
     entry::{Entry, Syntax, TRUST},
     instructions,
     launch::HOOK_MARK,
-    record::Before,
     sub_agent,
 };
 
@@ -39,45 +38,54 @@ pub(super) enum FileContent {
 }
 
 impl FileContent {
-    /// Returns `text` with the content. `original` is what was there before the first change, where that is
-    /// known.
-    pub(super) fn add_to(&self, text: &str, original: Option<&Before>) -> Result<String, Refusal> {
+    /// Returns `text` with the content.
+    pub(super) fn add_to(&self, text: &str) -> Result<String, Refusal> {
         match self {
-            Self::Server { syntax, section, entry, revokes_trust } => {
-                let text = edit::with((*syntax, section), text, entry)?;
-                let is_ours = |original: &str| !edit::has_member(section, original, TRUST);
-                if *revokes_trust && original.is_some_and(|original| is_ours(original.as_str())) {
-                    return edit::without_member(section, &text, TRUST);
-                }
-                Ok(text)
+            Self::Server { syntax, section, entry, .. } => {
+                edit::with((*syntax, section), text, entry)
             }
             Self::Settings { permission, hook } => {
-                let text = if *permission {
-                    edit::with_element(text, &permission_element())?
-                } else {
-                    revoke_permission(text, original)?
-                };
-                match hook {
-                    Some(command) => edit::with_element(&text, &hook_element(command)),
-                    None => edit::without_element(&text, &hook_element("")),
+                let mut settings = text.to_owned();
+                if *permission {
+                    settings = edit::with_element(&settings, &permission_element())?;
                 }
+                if let Some(command) = hook {
+                    settings = edit::with_element(&settings, &hook_element(command))?;
+                }
+                Ok(settings)
             }
             Self::Instructions => instructions::with(text),
             Self::SubAgent(members) => Ok(sub_agent::render(members)),
         }
     }
 
+    /// Returns `text` without the hook and the permission that are not wanted. The permission is taken back only
+    /// where CodeInfo gave it.
+    pub(super) fn revoke_from(&self, text: &str, is_permitted: bool) -> Result<String, Refusal> {
+        match self {
+            Self::Server { section, revokes_trust: true, .. } if is_permitted => {
+                edit::without_member(section, text, TRUST)
+            }
+            Self::Settings { permission, hook } => {
+                let mut settings = text.to_owned();
+                if !permission && is_permitted {
+                    settings = edit::without_element(&settings, &permission_element())?;
+                }
+                if hook.is_none() {
+                    settings = edit::without_element(&settings, &hook_element(""))?;
+                }
+                Ok(settings)
+            }
+            _ => Ok(text.to_owned()),
+        }
+    }
+
     /// Returns `text` without the content; the same text where it has none.
-    pub(super) fn remove_from(
-        &self,
-        text: &str,
-        original: Option<&Before>,
-    ) -> Result<String, Refusal> {
+    pub(super) fn remove_from(&self, text: &str, is_permitted: bool) -> Result<String, Refusal> {
         match self {
             Self::Server { syntax, section, .. } => edit::without((*syntax, section), text),
             Self::Settings { .. } => {
-                let text = revoke_permission(text, original)?;
-                edit::without_element(&text, &hook_element(""))
+                Self::Settings { permission: false, hook: None }.revoke_from(text, is_permitted)
             }
             Self::Instructions => instructions::without(text),
             Self::SubAgent(members) => {
@@ -87,19 +95,43 @@ impl FileContent {
         }
     }
 
-    /// Names the permission that a text has although it was to be taken back: it was there before, or nothing tells
-    /// who gave it.
-    pub(super) fn remaining_permission(&self, text: &str) -> Option<&'static str> {
+    /// Returns whether nothing is in a text but lists and objects that the content was taken out of.
+    pub(super) fn is_emptied(&self, text: &str) -> bool {
         match self {
-            Self::Server { section, revokes_trust, .. } => {
-                (*revokes_trust && edit::has_member(section, text, TRUST)).then_some(TRUST)
+            Self::Server { syntax: Syntax::Json, section, .. } => {
+                edit::is_emptied(text, &[section])
             }
-            Self::Settings { permission, .. } => {
-                let without = edit::without_element(text, &permission_element()).ok()?;
-                (!permission && without != text).then_some(CLAUDE_RULE)
-            }
-            Self::Instructions | Self::SubAgent(_) => None,
+            Self::Settings { .. } => edit::is_emptied(text, &["permissions", "hooks"]),
+            _ => text.trim().is_empty(),
         }
+    }
+
+    /// Returns whether a text has the permission to call the tool without a prompt.
+    pub(super) fn has_permission(&self, text: &str) -> bool {
+        match self {
+            Self::Server { section, .. } => edit::is_set(section, text, TRUST),
+            Self::Settings { .. } => edit::has_element(text, &permission_element()),
+            Self::Instructions | Self::SubAgent(_) => false,
+        }
+    }
+
+    /// Returns what to tell a person of the permissions in a text.
+    pub(super) fn describe_permission(&self, text: &str) -> Option<(String, &'static str)> {
+        let (rule, is_wanted) = match self {
+            Self::Server { revokes_trust, .. } => (TRUST, !revokes_trust),
+            Self::Settings { permission, .. } => (CLAUDE_RULE, *permission),
+            Self::Instructions | Self::SubAgent(_) => return None,
+        };
+        if !is_wanted {
+            return self
+                .has_permission(text)
+                .then(|| (format!("`{rule}` stays"), "remove it there to be asked before calls"));
+        }
+        let has_rule = |list: &&'static str| edit::has_element(text, &rule_element(list));
+        let mut lists = ["deny", "ask"].into_iter().filter(|_| rule == CLAUDE_RULE);
+        let overruling = lists.find(has_rule)?;
+        let found = format!("`permissions.{overruling}` names the tool");
+        Some((found, "remove it there, or the permission has no effect"))
     }
 
     /// Whether a file is written as a whole, so that one that a person wrote or changed is left alone.
@@ -110,18 +142,7 @@ impl FileContent {
 
 /// Whether the settings of Claude Code have the command that it runs with each prompt.
 pub(super) fn has_hook(text: &str) -> bool {
-    edit::without_element(text, &hook_element("")).is_ok_and(|without| without != text)
-}
-
-/// Returns `text` without the permission, unless the user gave it, as the original alone tells.
-fn revoke_permission(text: &str, original: Option<&Before>) -> Result<String, Refusal> {
-    let permission = permission_element();
-    match original.map(Before::as_str) {
-        Some(original) if edit::without_element(original, &permission)? == original => {
-            edit::without_element(text, &permission)
-        }
-        _ => Ok(text.to_owned()),
-    }
+    edit::has_element(text, &hook_element(""))
 }
 
 fn permission_element() -> ListElement {
@@ -130,6 +151,14 @@ fn permission_element() -> ListElement {
         value: json!(CLAUDE_RULE),
         is_same: |value| value == CLAUDE_RULE,
     }
+}
+
+/// Returns a rule for the tool, or for all tools of the server, in a list of Claude Code's permissions.
+fn rule_element(list: &'static str) -> ListElement {
+    let is_same = |value: &Value| {
+        matches!(value.as_str(), Some(CLAUDE_RULE | "mcp__codeinfo" | "mcp__codeinfo__*"))
+    };
+    ListElement { path: ["permissions", list], value: json!(CLAUDE_RULE), is_same }
 }
 
 fn hook_element(command: &str) -> ListElement {

@@ -62,9 +62,19 @@ pub(super) fn without_element(text: &str, element: &ListElement) -> Result<Strin
     changed(text, |text| element.remove_from(text))
 }
 
-/// Whether the server in `section` of a JSON file has member `name`.
-pub(super) fn has_member(section: &str, text: &str, name: &str) -> bool {
-    json::value(text.trim_start_matches(BYTE_ORDER_MARK), section, name).is_some()
+/// Returns whether `text` has `element`.
+pub(super) fn has_element(text: &str, element: &ListElement) -> bool {
+    without_element(text, element).is_ok_and(|without| without != text)
+}
+
+/// Returns whether member `name` of the server in `section` of a JSON file is `true`.
+pub(super) fn is_set(section: &str, text: &str, name: &str) -> bool {
+    json::value(text.trim_start_matches(BYTE_ORDER_MARK), section, name) == Some(true.into())
+}
+
+/// Returns whether a JSON text has nothing but empty lists and objects below members of these names.
+pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
+    json::is_emptied(text.trim_start_matches(BYTE_ORDER_MARK), names)
 }
 
 /// Returns a JSON text with no member `name` of the server in `section`.

@@ -14,8 +14,10 @@ const MAX_BYTES: u64 = 8 << 20;
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Where it is, which a link may lead to.
+    /// Where the client has it, or where a link in its place leads.
     pub(super) path: PathBuf,
+    /// Where it is, with no link on the way.
+    pub(super) real_path: PathBuf,
     pub(super) is_linked: bool,
     /// Its text; `None` when it is not there.
     pub(super) text: Option<String>,
@@ -24,19 +26,14 @@ pub(super) struct Found {
 /// Reads a file. Fails where it could not be written again.
 pub(super) fn read(path: &Path) -> Result<Found, InstallError> {
     let failed = |source| InstallError::file(path, source);
+    let real_path = resolve_links(path)?;
     let is_linked = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(Found { path: path.to_owned(), is_linked: false, text: None });
+            return Ok(Found { path: path.to_owned(), real_path, is_linked: false, text: None });
         }
         found => found.map_err(failed)?.is_symlink(),
     };
-    let path = if is_linked {
-        path.canonicalize().map_err(|error| {
-            InstallError::unfit(path, format!("is a link to what cannot be opened: {error}"))
-        })?
-    } else {
-        path.to_owned()
-    };
+    let path = if is_linked { real_path.clone() } else { path.to_owned() };
     let about = path.symlink_metadata().map_err(failed)?;
     if about.is_file() && about.len() > MAX_BYTES {
         return Err(InstallError::unfit(path, format!("is larger than {} MiB", MAX_BYTES >> 20)));
@@ -47,37 +44,37 @@ pub(super) fn read(path: &Path) -> Result<Found, InstallError> {
     let bytes = atomic::read(&path, Readers::AsUsual).map_err(failed)?;
     let text = bytes.map(String::from_utf8).transpose();
     let text = text.map_err(|_| InstallError::unfit(&path, "is not UTF-8"))?;
-    Ok(Found { path, is_linked, text })
+    Ok(Found { path, real_path, is_linked, text })
+}
+
+/// Returns where a file is, or would be made, with no link on the way.
+pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, InstallError> {
+    let absolute = std::path::absolute(path).map_err(|source| InstallError::file(path, source))?;
+    let is_there = |part: &&Path| part.symlink_metadata().is_ok();
+    let present = absolute.ancestors().find(is_there).unwrap_or(&absolute);
+    let mut real_path = present.canonicalize().map_err(|error| {
+        InstallError::unfit(present, format!("is a link to what cannot be opened: {error}"))
+    })?;
+    real_path.extend(absolute.strip_prefix(present).into_iter().flatten());
+    Ok(real_path)
 }
 
 impl Found {
     /// Puts `text` in the file's place, or takes it away, unless another program changed it meanwhile.
-    /// Returns the uppermost folder that was made for it.
-    pub(super) fn replace(&self, text: Option<&str>) -> Result<Option<PathBuf>, InstallError> {
+    pub(super) fn replace(&self, text: Option<&str>) -> Result<(), InstallError> {
         let failed = |source| InstallError::file(&self.path, source);
         if read(&self.path)?.text != self.text {
             let reason = "was changed by another program meanwhile; nothing was written to it";
             return Err(InstallError::unfit(&self.path, reason));
         }
-        let Some(text) = text else {
-            return atomic::remove(&self.path).map(|()| None).map_err(failed);
-        };
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let missing = folder.ancestors().take_while(|folder| folder.symlink_metadata().is_err());
-        let made = missing.last().map(Path::to_owned);
-        fs::create_dir_all(folder).map_err(failed)?;
-        atomic::exchange(&self.path, text.as_bytes()).map_err(failed)?;
-        Ok(made)
+        let Some(text) = text else { return atomic::remove(&self.path).map_err(failed) };
+        fs::create_dir_all(self.path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+        atomic::exchange(&self.path, text.as_bytes()).map_err(failed)
     }
-}
 
-/// Removes the folder of `path` and those above it up to `uppermost`, as far as they are empty.
-pub(super) fn remove_folders(path: &Path, uppermost: &Path) {
-    let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(uppermost));
-    for folder in folders {
-        // One that holds something now is not ours alone any more.
-        if fs::remove_dir(folder).is_err() {
-            return;
-        }
+    /// Returns the folders that have to be made for the file.
+    pub(super) fn missing_folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.real_path.ancestors().skip(1);
+        folders.take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned)
     }
 }

@@ -5,7 +5,7 @@
 //! them back.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -27,8 +27,10 @@ pub(super) struct Record {
     before: Option<String>,
     /// Digests of what was written since, the last one last.
     after: Vec<String>,
-    /// The uppermost folder that was made.
-    pub(super) made: Option<PathBuf>,
+    /// Whether the file was made, now or before someone changed it.
+    pub(super) is_made: bool,
+    /// Whether the permission that it has was given by CodeInfo.
+    pub(super) is_permitted: bool,
 }
 
 /// What to put back.
@@ -40,10 +42,10 @@ pub(super) enum Before {
 }
 
 impl Before {
-    pub(super) fn as_str(&self) -> &str {
+    pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => text,
-            Self::Nothing => "",
+            Self::Text(text) => Some(text),
+            Self::Nothing => None,
         }
     }
 }
@@ -60,7 +62,7 @@ impl Place {
     pub(super) fn new(data_dir: &Path, path: &Path) -> Self {
         let mut name = digest(&path.to_string_lossy());
         name.truncate(16);
-        Self { folder: data_dir.join(FOLDER), path: path.to_owned(), name }
+        Self { folder: records_folder(data_dir), path: path.to_owned(), name }
     }
 
     fn file(&self, ending: &str) -> PathBuf {
@@ -79,46 +81,43 @@ impl Place {
         (record.path == self.path).then_some(record)
     }
 
-    /// Returns what was in a file that is still as it was left.
+    /// Returns what was in a file before the first change, if it is still as it was left.
     pub(super) fn before(&self, record: &Record, now: &str) -> Option<Before> {
-        record.after.contains(&digest(now)).then(|| self.original(record))?
-    }
-
-    /// Returns what was in a file before the first change, whatever it holds now.
-    pub(super) fn original(&self, record: &Record) -> Option<Before> {
+        if !record.after.contains(&digest(now)) {
+            return None;
+        }
         let Some(wanted) = &record.before else { return Some(Before::Nothing) };
         let bytes = atomic::read(&self.backup(), Readers::Owner).ok()??;
         let text = String::from_utf8(bytes).ok()?;
         (digest(&text) == *wanted).then_some(Before::Text(text))
     }
 
-    /// Remembers that `before` becomes `after`. A record of the same start grows.
-    pub(super) fn keep(&self, before: &Before, after: &str) -> Result<Record, InstallError> {
-        let folder_failed = |source| InstallError::file(&self.folder, source);
-        private_folder(&self.folder).map_err(folder_failed)?;
-        let wanted = match before {
-            Before::Text(text) => Some(digest(text)),
-            Before::Nothing => None,
-        };
-        let old = self.load().filter(|record| record.before == wanted);
-        let mut record = old.unwrap_or_else(|| Record {
-            path: self.path.clone(),
-            before: wanted,
-            after: Vec::new(),
-            made: None,
-        });
-        record.after.retain(|digest_before| *digest_before != digest(after));
-        record.after.push(digest(after));
+    /// Remembers that `before` becomes `after`. A record of the same start grows, and what is ours stays known in
+    /// one that starts again.
+    pub(super) fn keep(
+        &self,
+        before: &Before,
+        after: &str,
+        is_permitted: bool,
+    ) -> Result<(), InstallError> {
+        create_folder(&self.folder)?;
+        let wanted = before.text().map(digest);
+        let old = self.load();
+        let is_made = wanted.is_none() || old.as_ref().is_some_and(|record| record.is_made);
+        let same = old.filter(|record| record.before == wanted);
+        let mut after_digests = same.map(|record| record.after).unwrap_or_default();
+        after_digests.retain(|known| *known != digest(after));
+        after_digests.push(digest(after));
         if let Before::Text(text) = before {
             let backup = self.backup();
             atomic::replace(&backup, text.as_bytes(), Readers::Owner)
                 .map_err(|source| InstallError::file(&backup, source))?;
         }
-        self.store(&record)?;
-        Ok(record)
+        let path = self.path.clone();
+        self.store(&Record { path, before: wanted, after: after_digests, is_made, is_permitted })
     }
 
-    pub(super) fn store(&self, record: &Record) -> Result<(), InstallError> {
+    fn store(&self, record: &Record) -> Result<(), InstallError> {
         let file = self.file("changed");
         let failed = |source| InstallError::file(&file, source);
         let bytes = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
@@ -133,12 +132,18 @@ impl Place {
     }
 }
 
-fn private_folder(folder: &Path) -> io::Result<()> {
+/// Returns the folder of all records.
+pub(super) fn records_folder(data_dir: &Path) -> PathBuf {
+    data_dir.join(FOLDER)
+}
+
+/// Makes the folder of all records, for its user alone.
+pub(super) fn create_folder(folder: &Path) -> Result<(), InstallError> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder).map_err(|source| InstallError::file(folder, source))
 }
 
 fn digest(text: &str) -> String {

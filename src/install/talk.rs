@@ -63,7 +63,7 @@ fn lines(sign: char, lines: Option<&[&str]>) -> Result<(), InstallError> {
         if shown.len() < line.len() {
             shown.push('…');
         }
-        say(&format!("  {sign} {shown}"))?;
+        say(format!("  {sign} {shown}").trim_end())?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod hostile;
 mod instructions;
 mod permissions;
 mod service;
+mod shared;
 
 use std::{
     fs,
@@ -316,6 +317,21 @@ fn what_is_printed_to_paste_is_not_written() {
 }
 
 #[test]
+fn the_example_of_the_document_is_what_a_person_sees() {
+    let document = include_str!("../../docs/install.md");
+    let (_, rest) = document.split_once("```console\n$ codeinfo ").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let (line, shown) = example.split_once('\n').unwrap();
+    let home = Home::with_program();
+    home.write(".codex/config.toml", "model = \"gpt-5.1-codex\"\n");
+    let mut command = home.command(BINARY);
+    let ended = home.end(command.env_remove("DATA_DIR").args(line.split_whitespace()));
+    // The name of the copy follows the path.
+    let without_name = |text: &str| text.rsplit_once('/').unwrap().0.to_owned();
+    assert_eq!(without_name(&ended.said), without_name(&shown.replace("/home/me", "~")));
+}
+
+#[test]
 fn nothing_is_written_without_a_yes() {
     let home = Home::new();
     home.write(".codex/config.toml", "model = \"a\"\n");
@@ -326,7 +342,7 @@ fn nothing_is_written_without_a_yes() {
     Codex: changes ~/.codex/config.toml
       @@ line 1 @@
         model = "a"
-      + 
+      +
       + [mcp_servers.codeinfo]
       + command = "CODEINFO"
       + args = ["stdio"]

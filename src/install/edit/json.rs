@@ -74,6 +74,28 @@ pub(super) fn without_member(text: &str, section: &str, name: &str) -> Result<St
     })
 }
 
+pub(super) fn is_emptied(text: &str, names: &[&str]) -> bool {
+    fn is_empty(value: &serde_json::Value) -> bool {
+        match value {
+            serde_json::Value::Object(members) => members.values().all(is_empty),
+            serde_json::Value::Array(elements) => elements.is_empty(),
+            _ => false,
+        }
+    }
+    // What is left has no strings but its names, so that a slash begins a comment.
+    let has_comment = text.contains('/');
+    match parsed(text) {
+        Ok(None) => !has_comment,
+        Ok(Some(Node::Object(top))) => {
+            let is_ours = |found: &ObjectProp<'_>| names.contains(&found.name.as_str());
+            !has_comment
+                && top.properties.iter().all(is_ours)
+                && is_empty(&Node::Object(top).into())
+        }
+        _ => false,
+    }
+}
+
 pub(super) fn args(text: &str, section: &str) -> Vec<String> {
     // OpenCode has the arguments in `command`.
     let lists = ["args", "command"].into_iter().filter_map(|name| value(text, section, name));

@@ -66,6 +66,9 @@ fn lines_are_offered_once_and_a_no_adds_none() {
         for (_, path) in [OWN_LINES[1], OWN_LINES[3]] {
             assert_eq!(home.has(path), is_added, "{path}: {said}");
         }
+        // A further run does not ask.
+        home.well(&["install", "codex", "opencode", "--yes"]);
+        assert_eq!(home.has(OWN_LINES[1].1), is_added);
         assert!(home.text(".codex/config.toml").contains("codeinfo"));
     }
     // Those that were added go again.
@@ -116,7 +119,8 @@ fn a_sub_agent_that_has_the_tool_alone_comes_and_goes() {
     }
     home.well(&["install", "--all", "--no-instructions", "--yes"]);
     assert!(SUB_AGENTS.iter().all(|(path, _)| !home.has(path)), "{}", home.lines());
-    home.well(&["install", "--all", "--yes"]);
+    home.well(&["install", "--all", "--instructions", "--yes"]);
+    assert!(SUB_AGENTS.iter().all(|(path, _)| home.has(path)), "{}", home.lines());
     // Without what was remembered it goes as well.
     fs::remove_dir_all(home.path("data")).unwrap();
     home.well(&["uninstall", "--yes"]);

@@ -166,3 +166,78 @@ fn a_permission_that_cannot_be_taken_back_is_named() {
         assert!(said.contains(line), "{said}");
     }
 }
+
+#[test]
+fn what_was_refused_stays_refused_until_it_is_asked_for() {
+    let home = Home::with_program();
+    let install = |switches: &[&str]| {
+        home.well(&[&["install", "claude-code", "gemini", "--yes"], switches].concat())
+    };
+    let has_trust = || json_of(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"] == true;
+    install(&["--no-permissions", "--no-instructions"]);
+    let said = install(&[]);
+    assert!(!has_trust() && !home.has(".gemini/GEMINI.md") && !home.has(CLAUDE), "{said}");
+    for client in ["Claude Code", "Gemini CLI"] {
+        let permissions = format!("{client}: asks before calls, as you chose; `--permissions`");
+        let lines = format!("{client}: has no lines, as you chose; `--instructions`");
+        assert!(said.contains(&permissions) && said.contains(&lines), "{said}");
+    }
+    let said = install(&["--permissions"]);
+    assert!(has_trust() && home.has(CLAUDE) && !home.has(".gemini/GEMINI.md"), "{said}");
+    install(&["--instructions"]);
+    assert!(has_trust() && home.has(".gemini/GEMINI.md") && home.has(".claude/CLAUDE.md"));
+    // A client that was taken out starts again.
+    install(&["--no-permissions"]);
+    home.well(&["uninstall", "gemini", "--yes"]);
+    let said = install(&[]);
+    assert!(has_trust() && !home.has(CLAUDE), "{said}");
+}
+
+#[test]
+fn a_permission_that_the_user_adds_later_stays_after_an_update() {
+    let home = Home::with_program();
+    home.well(&["install", "claude-code", "gemini", "--hook", "--no-permissions", "--yes"]);
+    let older = home.text(CLAUDE).replace("codeinfo hook", "/old/codeinfo hook");
+    let own = format!("{{\n  \"permissions\": {{\"allow\": [\"{RULE}\"]}},");
+    home.write(CLAUDE, older.replacen('{', &own, 1));
+    let trusted = home.text(GEMINI).replace("\"timeout\"", "\"trust\": true, \"timeout\"");
+    home.write(GEMINI, trusted);
+    let said = install(&home, &["--http", "--no-permissions", "--yes"]);
+    assert!(said.contains(&format!("`{RULE}` stays")) && said.contains("`trust` stays"), "{said}");
+    assert!(!home.text(CLAUDE).contains("/old/"), "{said}");
+    install(&home, &["--permissions", "--yes"]);
+    install(&home, &["--no-permissions", "--yes"]);
+    assert_eq!(json_of(&home, GEMINI)["mcpServers"]["codeinfo"]["trust"], true);
+    home.well(&["uninstall", "--yes"]);
+    assert_eq!(json_of(&home, CLAUDE)["permissions"]["allow"], json!([RULE]));
+    assert!(!home.text(CLAUDE).contains("codeinfo hook"));
+}
+
+#[test]
+fn a_run_that_only_takes_back_says_so() {
+    let home = Home::with_program();
+    install(&home, &["--hook", "--yes"]);
+    let said = install(&home, &["--no-permissions", "--yes"]);
+    for (client, path) in [("Claude Code", CLAUDE), ("Gemini CLI", GEMINI), ("Qwen Code", QWEN)] {
+        assert!(said.contains(&format!("{client}: removed from ~/{path} what you do not want")));
+        assert!(!said.contains(&format!("{client}: set up in")), "{said}");
+    }
+    let said = install(&home, &["--permissions", "--yes"]);
+    assert!(said.contains("Gemini CLI: set up in"), "{said}");
+}
+
+#[test]
+fn a_rule_that_wins_over_the_permission_is_named() {
+    let home = Home::with_program();
+    for (list, rule) in [("deny", RULE), ("deny", "mcp__codeinfo"), ("ask", "mcp__codeinfo__*")] {
+        home.write(CLAUDE, json!({"permissions": {list: [rule]}}).to_string());
+        let named = format!("`permissions.{list}` names the tool in ~/{CLAUDE}; remove it there");
+        for _ in 0..2 {
+            let said = install(&home, &["--permissions", "--yes"]);
+            assert!(said.contains(&named), "{said}");
+        }
+        assert!(!install(&home, &["--no-permissions", "--yes"]).contains("names the tool"));
+    }
+    home.write(CLAUDE, json!({"permissions": {"deny": ["mcp__other"]}}).to_string());
+    assert!(!install(&home, &["--permissions", "--yes"]).contains("names the tool"));
+}

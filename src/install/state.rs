@@ -1,0 +1,69 @@
+//! Remembers what concerns no single file: the folders that were made, and what a person does not want.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::InstallError,
+    record::{create_folder, records_folder},
+};
+use crate::atomic::{self, Readers};
+
+const FILE: &str = "state.json";
+
+/// The state of all clients, in the data folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct InstallState {
+    /// Clients that are to ask before calls.
+    pub(super) without_permissions: BTreeSet<String>,
+    /// Clients whose models get no lines and no sub-agent.
+    pub(super) without_instructions: BTreeSet<String>,
+    /// Folders that were made for files of clients.
+    pub(super) made_folders: BTreeSet<PathBuf>,
+}
+
+impl InstallState {
+    /// Reads the state. One that cannot be read counts as none.
+    pub(super) fn load(data_dir: &Path) -> Self {
+        let stored = atomic::read(&records_folder(data_dir).join(FILE), Readers::Owner).ok();
+        serde_json::from_slice(&stored.flatten().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// Writes the state where it changed.
+    pub(super) fn store(&self, data_dir: &Path) -> Result<(), InstallError> {
+        if *self == Self::load(data_dir) {
+            return Ok(());
+        }
+        let file = records_folder(data_dir).join(FILE);
+        let failed = |source| InstallError::file(&file, source);
+        if *self == Self::default() {
+            return atomic::remove(&file).map_err(failed);
+        }
+        let bytes = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
+        create_folder(&records_folder(data_dir))?;
+        atomic::replace(&file, &bytes, Readers::Owner).map_err(failed)
+    }
+
+    /// Forgets what a person does not want of a client.
+    pub(super) fn forget_client(&mut self, id: &str) {
+        self.without_permissions.remove(id);
+        self.without_instructions.remove(id);
+    }
+
+    /// Removes the folders that were made and hold nothing, inner ones first.
+    pub(super) fn remove_empty_folders(&mut self) {
+        for folder in std::mem::take(&mut self.made_folders).into_iter().rev() {
+            match fs::remove_dir(&folder) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => drop(self.made_folders.insert(folder)),
+            }
+        }
+    }
+}
