@@ -31,6 +31,8 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
 use crate::{config::PathMap, domain::Root, store::VectorStore};
 
+pub use crate::decode::TextEncoding;
+
 pub use self::{
     classify::{Group, MAX_SHOWN},
     error::EvidenceError,

@@ -12,6 +12,7 @@ pub mod cite;
 pub mod cli;
 pub mod codex;
 pub mod config;
+mod decode;
 pub mod domain;
 pub mod embed;
 pub mod error;

@@ -9,6 +9,7 @@ use std::{
 use super::{content::Content, resolve::Place};
 use crate::{
     beneath::{self, Beneath},
+    decode,
     domain::{FileRecord, Root, hash},
 };
 
@@ -79,6 +80,7 @@ fn read(folder: &Beneath, record: &FileRecord) -> Option<File> {
         && record.modified_ns == facts.modified_ns
         && record.size == bytes.len() as u64;
     let is_changed = !is_settled && !hash::is_of(&record.version, &bytes);
-    let Ok(text) = String::from_utf8(bytes) else { return Some(GONE) };
-    Some(File { content: Some(Content::new(record.path.clone(), text)), is_changed })
+    let Some(decoded) = decode::decode(&bytes) else { return Some(GONE) };
+    let content = Content::new(record.path.clone(), decoded.text.into_owned());
+    Some(File { content: Some(content), is_changed })
 }

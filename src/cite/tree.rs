@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     beneath::{self, Beneath},
+    decode,
     domain::LineRange,
 };
 
@@ -104,13 +105,17 @@ impl Tree {
 
     /// Reads any file, up to a bound; for documents, which are named by who asks.
     pub(super) fn text(&self, path: &str) -> io::Result<String> {
+        String::from_utf8(self.bytes(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
+    }
+
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
         let (file, _) = self.folder.file(Path::new(path))?;
         let bytes = beneath::read(file, MAX_FILE_BYTES + 1, || ())?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
             let reason = format!("it is larger than {} MiB", MAX_FILE_BYTES >> 20);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
         }
-        String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
+        Ok(bytes)
     }
 
     /// Whether so many bytes more may be hashed; they count as hashed then.
@@ -125,9 +130,11 @@ impl Tree {
         if let Some(known) = self.read.borrow().get(path) {
             return known.clone();
         }
-        let text = (self.room.get() > 0).then(|| self.text(path).ok()).flatten();
-        let known = text.map(|text| {
-            self.room.set(self.room.get().saturating_sub(text.len() as u64));
+        let bytes = (self.room.get() > 0).then(|| self.bytes(path).ok()).flatten();
+        let read = bytes.as_ref().map_or(0, Vec::len) as u64;
+        self.room.set(self.room.get().saturating_sub(read));
+        let known = bytes.as_deref().and_then(decode::decode).map(|decoded| {
+            let text = decoded.text.into_owned();
             Arc::new(Known { content: Content::new(path.to_owned(), text), indexed: None })
         });
         self.read.borrow_mut().insert(path.to_owned(), known.clone());

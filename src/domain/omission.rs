@@ -34,8 +34,6 @@ pub enum OmissionRule {
     OwnData,
     /// Larger than the limit.
     TooLarge,
-    /// Its content is not UTF-8.
-    NotUtf8,
     /// Its path is not UTF-8.
     PathNotUtf8,
     /// It or its folder could not be read.
@@ -71,7 +69,6 @@ impl OmissionRule {
             Self::Link => "link",
             Self::OwnData => "data of CodeInfo itself",
             Self::TooLarge => "too large",
-            Self::NotUtf8 => "not UTF-8",
             Self::PathNotUtf8 => "its path is not UTF-8",
             Self::Unreadable => "unreadable",
             Self::NotFetched => {
@@ -98,7 +95,6 @@ impl OmissionRule {
             | Self::Link
             | Self::OwnData
             | Self::TooLarge
-            | Self::NotUtf8
             | Self::PathNotUtf8
             | Self::Unreadable
             | Self::NotFetched
@@ -121,7 +117,6 @@ impl OmissionRule {
             self,
             Self::HoldsSecret
                 | Self::TooLarge
-                | Self::NotUtf8
                 | Self::PathNotUtf8
                 | Self::Unreadable
                 | Self::NotFetched
@@ -262,8 +257,12 @@ mod tests {
 
     fn omitted(files: &[&str], folders: &[&str]) -> OmittedPaths {
         let mut omitted = OmittedPaths::default();
-        files.iter().for_each(|path| omitted.add_file(OmissionRule::Ignored, path));
-        folders.iter().for_each(|path| omitted.add_folder(OmissionRule::Vendored, path));
+        for path in files {
+            omitted.add_file(OmissionRule::Ignored, path);
+        }
+        for path in folders {
+            omitted.add_folder(OmissionRule::Vendored, path);
+        }
         omitted
     }
 

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     beneath::{self, Beneath},
+    decode::{self, DecodedText, TextEncoding},
     domain::{FileRecord, LineRange, Root, Within, hash},
     secret,
 };
@@ -65,6 +66,8 @@ pub struct FileLines {
     pub asked: LineRange,
     /// Whether they are as they were indexed.
     pub state: State,
+    /// What the file is written in, where it was read.
+    pub encoding: TextEncoding,
 }
 
 /// A file that was read.
@@ -78,9 +81,9 @@ pub(super) struct Whole {
 /// What a file has on disk now.
 enum OnDisk {
     /// With how many lines it has.
-    Same(u32),
+    Same(u32, TextEncoding),
     /// Without its secrets; and which of its lines are new or were changed.
-    Other(String, Vec<LineRange>),
+    Other(String, Vec<LineRange>, TextEncoding),
     Gone,
     Unreadable,
     Elsewhere(String),
@@ -116,10 +119,11 @@ impl Evidence {
         let tree = root.clone();
         let read = move || (on_disk(&tree, &record, snapshot.as_ref()), snapshot);
         let (on_disk, snapshot) = self.blocking(read).await?;
+        let encoding = on_disk.encoding();
         let (text, total, state) = match (on_disk, snapshot) {
-            (OnDisk::Other(text, changed), _) => (text, 0, State::Changed(changed)),
+            (OnDisk::Other(text, changed, _), _) => (text, 0, State::Changed(changed)),
             (_, None) => return Err(EvidenceError::InProgress(path.to_owned())),
-            (OnDisk::Same(total), Some(snapshot)) => (snapshot.text(), total, State::Indexed),
+            (OnDisk::Same(total, _), Some(snapshot)) => (snapshot.text(), total, State::Indexed),
             (OnDisk::Gone, Some(snapshot)) => (snapshot.text(), 0, State::Gone),
             (OnDisk::Unreadable, Some(snapshot)) => (snapshot.text(), 0, State::Unreadable),
             (OnDisk::Elsewhere(host), Some(snapshot)) => {
@@ -133,8 +137,17 @@ impl Evidence {
         let lines = (1..=shown_last).zip(all.into_iter().chain(iter::repeat("")));
         let shown = lines.filter(|(number, _)| asked.first <= *number);
         let lines = shown.map(|(number, line)| (number, line.to_owned())).collect();
-        let lines = FileLines { file, total, lines, asked, state };
+        let lines = FileLines { file, total, lines, asked, state, encoding };
         Ok(Whole { lines, text, root })
+    }
+}
+
+impl OnDisk {
+    fn encoding(&self) -> TextEncoding {
+        match self {
+            Self::Same(_, encoding) | Self::Other(.., encoding) => *encoding,
+            Self::Gone | Self::Unreadable | Self::Elsewhere(_) => TextEncoding::UTF_8,
+        }
     }
 }
 
@@ -158,19 +171,20 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDi
         Err(error) if error.kind() == io::ErrorKind::NotFound => return OnDisk::Gone,
         Err(_) => return OnDisk::Unreadable,
     };
-    let Ok(text) = str::from_utf8(&bytes) else { return OnDisk::Unreadable };
+    let Some(DecodedText { text, encoding }) = decode::decode(&bytes) else {
+        return OnDisk::Unreadable;
+    };
     if hash::is_of(&record.version, &bytes) {
-        return OnDisk::Same(number(text.lines().count()));
+        return OnDisk::Same(number(text.lines().count()), encoding);
     }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let language = detect::language(&record.path, text);
-    let is_secret = secret::holds_secret(language, text);
-    if is_secret || text.contains('\0') || bytes.len() as u64 > MAX_FILE_BYTES {
+    let language = detect::language(&record.path, &text);
+    if secret::holds_secret(language, &text) || bytes.len() as u64 > MAX_FILE_BYTES {
         return OnDisk::Unreadable;
     }
-    let text = secret::redact(&record.path, language, text).text.into_owned();
+    let text = secret::redact(&record.path, language, &text).text;
+    let text = decode::shorten_lines(text).into_owned();
     let changed = changed(&text, &indexed.map(Snapshot::text).unwrap_or_default());
-    OnDisk::Other(text, changed)
+    OnDisk::Other(text, changed, encoding)
 }
 
 /// Returns which lines are not those that were indexed, in their order.

@@ -1,54 +1,51 @@
 //! Decides by content whether a file is worth indexing.
 
-use codeinfo_lang::{Kind, Language, comment, detect};
+mod minified;
+
+use std::borrow::Cow;
+
+use codeinfo_lang::{Language, comment, detect};
 
 use super::skip::Reason;
-use crate::{domain::OmissionRule, secret};
+use crate::{
+    decode::{self, DecodedText},
+    domain::OmissionRule,
+    secret,
+};
 
 /// What inspecting a file says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict<'a> {
-    /// Text to index, without a byte order mark.
-    Text { text: &'a str, language: Option<&'static Language> },
+    /// Text to index. It may be lossy: `�` stands for what could not be decoded.
+    Text { text: Cow<'a, str>, language: Option<&'static Language>, is_lossy: bool },
     /// Binary, generated or minified.
     LeftOut(OmissionRule),
-    /// Should be text, or must not be shown.
+    /// Must not be shown.
     Skipped(Reason),
 }
 
-/// A NUL among these first bytes makes a file binary, as in Git.
-const BINARY_WINDOW: usize = 8 * 1024;
 /// Marks of generators are looked for in this many first lines.
 const HEAD_LINES: usize = 20;
-/// Lines longer than this many bytes are written for machines.
-const LONG_LINE: usize = 2000;
-/// So many other lines that are not blank make a file one that people write.
-const ORDINARY_LINES: usize = 48;
-/// Smaller files are never taken for minified.
-const MINIFIED_MIN: usize = 4096;
+/// What a drawing is, is in its first bytes.
+const HEAD_BYTES: usize = 4096;
 
 /// Looks into the content of the file at `path`. One that is asked for may be generated or minified.
 pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> Verdict<'a> {
-    let is_utf16 = content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]);
-    if !is_utf16 && content.iter().take(BINARY_WINDOW).any(|byte| *byte == 0) {
+    let Some(DecodedText { text, encoding }) = decode::decode(content) else {
         return Verdict::LeftOut(OmissionRule::Binary);
-    }
-    let Ok(text) = str::from_utf8(content) else {
-        return Verdict::Skipped(Reason::NotUtf8);
     };
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let language = detect::language(path, text);
-    if secret::holds_secret(language, text) {
+    let language = detect::language(path, &text);
+    if secret::holds_secret(language, &text) {
         return Verdict::Skipped(Reason::HoldsSecret);
     }
-    let is_prose = language.is_some_and(|language| language.kind == Kind::Prose);
-    if !is_asked_for && is_generated(language, text) {
+    if !is_asked_for && (is_generated(language, &text) || is_artifact(path, &text)) {
         return Verdict::LeftOut(OmissionRule::Generated);
     }
-    if !is_asked_for && !is_prose && is_minified(text) {
+    let is_bundle = |language| minified::is_minified(language, &text);
+    if !is_asked_for && language.is_some_and(is_bundle) {
         return Verdict::LeftOut(OmissionRule::Minified);
     }
-    Verdict::Text { text, language }
+    Verdict::Text { text, language, is_lossy: encoding.is_lossy }
 }
 
 /// Whether comments near the top say that a program wrote the file. That it should not be changed
@@ -75,18 +72,18 @@ fn is_generated(language: Option<&Language>, text: &str) -> bool {
     is_made && is_fixed
 }
 
-/// Whether most of the text stands in lines that no person writes, and few lines in others: code may
-/// hold an image or a table.
-fn is_minified(text: &str) -> bool {
-    let (mut long, mut ordinary) = (0, 0);
-    for length in text.lines().map(str::len) {
-        if length > LONG_LINE {
-            long += length;
-        } else {
-            ordinary += usize::from(0 < length);
+/// Whether a program wrote the text for another: a drawing, a source map, the expected output of tests.
+fn is_artifact(path: &str, text: &str) -> bool {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let head = text.get(..text.floor_char_boundary(HEAD_BYTES)).unwrap_or(text);
+    match extension.as_deref() {
+        Some("svg") => head.contains("<svg"),
+        Some("map") => head.starts_with('{') && text.contains("\"mappings\""),
+        Some("snap") => {
+            head.starts_with("// Jest Snapshot") || head.starts_with("// Vitest Snapshot")
         }
+        _ => false,
     }
-    MINIFIED_MIN < text.len() && text.len() / 2 < long && ordinary < ORDINARY_LINES
 }
 
 #[cfg(test)]
@@ -100,7 +97,7 @@ mod tests {
     #[test]
     fn text_is_kept_with_its_language() {
         let language = detect::named("rust");
-        let text = Verdict::Text { text: "fn main() {}\n", language };
+        let text = Verdict::Text { text: "fn main() {}\n".into(), language, is_lossy: false };
         assert_eq!(inspect("a.rs", b"\xef\xbb\xbffn main() {}\n"), text);
     }
 
@@ -112,7 +109,7 @@ mod tests {
         assert_eq!(inspect("a.go", generated), GENERATED);
         assert_eq!(inspect("a.js", b"/**\n * @generated\n */\nlet a;\n"), GENERATED);
         assert_eq!(
-            inspect("a.js", "let a=1;".repeat(2000).as_bytes()),
+            inspect("a.js", "push(a);".repeat(2000).as_bytes()),
             Verdict::LeftOut(OmissionRule::Minified)
         );
         let fixed = b"<!-- Generated; DO NOT EDIT -->\n<a>\n";
@@ -122,6 +119,30 @@ mod tests {
         let pragma = b"# Generated by the build.\n# DO NOT EDIT\nA = 1\n";
         assert_eq!(inspect("a.py", pragma), GENERATED);
         assert!(matches!(super::inspect("a.py", pragma, true), Verdict::Text { .. }));
+    }
+
+    #[test]
+    fn content_and_no_extension_says_what_is_text() {
+        for (path, content) in [
+            ("app.pkl", "module app.config\n"),
+            ("stations.dat", "OSLO 59.9\n"),
+            ("lib.map", "VERSION { global: open; };\n"),
+            ("page.pt", "<html tal:content=\"a\"/>\n"),
+            ("words.svg", "no drawing\n"),
+            ("tests.snap", "---\nsource: a.rs\n---\n1\n"),
+        ] {
+            assert!(matches!(inspect(path, content.as_bytes()), Verdict::Text { .. }), "{path}");
+        }
+        for (path, content) in [
+            ("a.pkl", "(dp0\nS'a'\np1\nI1\ns."),
+            ("a.svg", "<?xml version=\"1.0\"?>\n<svg><path/></svg>\n"),
+            ("a.js.map", "{\"version\":3,\"mappings\":\"AAAA\"}"),
+            ("a.snap", "// Jest Snapshot v1, https://goo.gl/fbAQLP\n"),
+            ("a.txt", "%PDF-1.4\n"),
+        ] {
+            let verdict = inspect(path, content.as_bytes());
+            assert!(matches!(verdict, Verdict::LeftOut(_)), "{path}: {verdict:?}");
+        }
     }
 
     #[test]
@@ -144,9 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_should_be_text_and_is_not_is_skipped() {
-        assert_eq!(inspect("a.txt", b"caf\xe9\n"), Verdict::Skipped(Reason::NotUtf8));
-        assert_eq!(inspect("a.cs", b"\xff\xfea\0"), Verdict::Skipped(Reason::NotUtf8));
+    fn what_must_not_be_shown_is_skipped() {
         let key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n";
         assert_eq!(inspect("a.txt", key), Verdict::Skipped(Reason::HoldsSecret));
     }

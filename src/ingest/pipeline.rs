@@ -384,6 +384,7 @@ impl Run<'_> {
         }
         self.index_state.fallbacks += batch.fallbacks;
         self.index_state.redacted.add(batch.redacted);
+        self.index_state.lossy.extend(std::mem::take(&mut batch.lossy));
         let (files, bytes) = (batch.files, batch.bytes);
         let room = std::mem::take(&mut batch.rooms);
         write::write(&self.target, &mut self.index_state, batch).await?;

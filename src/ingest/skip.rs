@@ -15,8 +15,6 @@ pub enum Reason {
     TooLarge,
     /// It or its folder could not be read.
     Unreadable,
-    /// Its content is not UTF-8.
-    NotUtf8,
     /// Its path is not UTF-8.
     PathNotUtf8,
     /// It holds a private key, or is nothing but secrets.
@@ -49,7 +47,6 @@ impl Reason {
         Some(match self {
             Self::TooLarge => OmissionRule::TooLarge,
             Self::Unreadable => OmissionRule::Unreadable,
-            Self::NotUtf8 => OmissionRule::NotUtf8,
             Self::PathNotUtf8 => OmissionRule::PathNotUtf8,
             Self::HoldsSecret => OmissionRule::HoldsSecret,
             Self::NotFetched => OmissionRule::NotFetched,
@@ -121,7 +118,7 @@ impl Skips {
         self.named.iter().map(|(path, reasons)| (path.clone(), because(reasons))).collect()
     }
 
-    /// Returns `skipped 2 files: a.txt (not UTF-8), b.txt (unreadable)`, or `None` without any.
+    /// Returns `skipped 2 files: a.txt (too large), b.txt (unreadable)`, or `None` without any.
     pub(super) fn message(&self) -> Option<String> {
         if self.count == 0 {
             return None;
@@ -205,8 +202,8 @@ mod tests {
     fn the_first_few_are_named_and_all_are_counted() {
         let mut skips = Skips::default();
         assert_eq!(skips.message(), None);
-        skips.add(Skipped { path: "a".to_owned(), reason: Reason::NotUtf8 });
-        assert_eq!(skips.message().unwrap(), "skipped 1 file: a (not UTF-8)");
+        skips.add(Skipped { path: "a".to_owned(), reason: Reason::Unreadable });
+        assert_eq!(skips.message().unwrap(), "skipped 1 file: a (unreadable)");
         for at in 0..NAMED {
             skips.add(Skipped { path: format!("b{at}"), reason: Reason::TooLarge });
         }
@@ -234,16 +231,16 @@ mod tests {
         let mut skips = Skips::default();
         for path in ["b", "a"] {
             skips.add(Skipped { path: path.to_owned(), reason: Reason::TooLarge });
-            skips.add(Skipped { path: path.to_owned(), reason: Reason::NotUtf8 });
+            skips.add(Skipped { path: path.to_owned(), reason: Reason::Unreadable });
         }
-        let all = "skipped 2 files: a (too large; not UTF-8), b (too large; not UTF-8)";
+        let all = "skipped 2 files: a (too large; unreadable), b (too large; unreadable)";
         assert_eq!(skips.message().unwrap(), all);
         // Also when it is not named.
         for at in 0..Skips::NAMED {
             skips.add(Skipped { path: format!("A{at:03}"), reason: Reason::TooLarge });
         }
         skips.add(Skipped { path: "z".to_owned(), reason: Reason::TooLarge });
-        skips.add(Skipped { path: "z".to_owned(), reason: Reason::NotUtf8 });
+        skips.add(Skipped { path: "z".to_owned(), reason: Reason::Unreadable });
         assert_eq!(skips.count, 203);
         let named = skips.named();
         assert_eq!((named.len(), named[199].0.as_str()), (200, "A199"));

@@ -66,7 +66,7 @@ pub struct RunCounts {
     pub chunks: u64,
     /// Chunks that this run embedded and wrote.
     pub embedded: u64,
-    /// Files that could not be indexed: unreadable, not UTF-8, too large, or with secrets throughout.
+    /// Files that could not be indexed: unreadable, too large, or with secrets throughout.
     pub skipped: u64,
     /// Files that were taken out of the store because they are gone or are skipped now.
     pub deleted: u64,

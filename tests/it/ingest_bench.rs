@@ -136,7 +136,7 @@ impl Bench {
         paths
     }
 
-    async fn stored(&self) -> Vec<Stored> {
+    pub(crate) async fn stored(&self) -> Vec<Stored> {
         self.store.chunks(None, None, MAX_PAGE).await.unwrap()
     }
 }

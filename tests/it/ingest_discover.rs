@@ -65,6 +65,7 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
         ("cache/c.rs", ""),
         ("logo.png", ""),
         ("main.rs", ""),
+        ("stations.dat", ""),
         ("target/debug/d.rs", ""),
         ("third_party/e.c", ""),
         ("vendor/f.go", ""),
@@ -73,6 +74,7 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
     Cargo.toml
     app/package.json
     main.rs
+    stations.dat
     ");
 }
 
@@ -144,8 +146,9 @@ fn pipes_are_not_read() {
 }
 
 #[test]
-fn large_files_are_counted_and_named() {
-    let folder = Folder::with(&[("a.rs", "12345"), ("b.rs", "123456")]);
+fn large_files_are_counted_and_named_unless_they_are_no_text() {
+    let folder =
+        Folder::with(&[("a.rs", "12345"), ("b.rs", "123456"), ("c.dat", "\0\x01\0\x02\0\x03")]);
     let discovered = discover(&folder.at("."), 5, &CancellationToken::new()).unwrap();
     assert_eq!(names(&discovered), "a.rs");
     let skipped: Vec<String> =

@@ -133,25 +133,47 @@ async fn a_run_that_finds_nothing_says_so() {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_cannot_be_indexed_are_counted_and_named() {
     let bench = Bench::new().await;
-    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("latin.txt", ""), ("large.txt", "")]);
-    fs::write(repo.at("latin.txt"), b"caf\xe9\n").unwrap();
+    let repo = bench.repo("demo", &[("a.rs", "fn a() {}\n"), ("large.txt", "")]);
     repo.write("large.txt", &"x\n".repeat(600_000));
     repo.write("key.txt", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n");
     for state in [State::Completed, State::Skipped] {
         let status = bench.ingest(&repo).await;
-        assert_eq!((status.state, status.counts.skipped), (state, 3));
+        assert_eq!((status.state, status.counts.skipped), (state, 2));
         assert_eq!(
             status.message.unwrap(),
-            "skipped 3 files: key.txt (holds secrets), large.txt (too large), \
-             latin.txt (not UTF-8)"
+            "skipped 2 files: key.txt (holds secrets), large.txt (too large)"
         );
     }
     assert_eq!(bench.chunks().await.into_keys().collect::<Vec<_>>(), ["a.rs"]);
     // What was text and is none any more is taken out.
-    fs::write(repo.at("a.rs"), b"caf\xe9\n").unwrap();
+    fs::write(repo.at("a.rs"), b"caf\xe9\0\0\n").unwrap();
     let status = bench.ingest(&repo).await;
-    assert_eq!((status.state, status.counts.deleted), (State::Completed, 1));
+    assert_eq!((status.state, status.counts.chunks), (State::Completed, 0));
     assert!(bench.chunks().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_in_other_encodings_are_indexed_and_what_no_encoding_has_is_named() {
+    let bench = Bench::new().await;
+    let repo = bench.repo("demo", &[("latin.c", ""), ("cr.py", "a = 1\rb = 2\r"), ("nul.c", "")]);
+    fs::write(repo.at("latin.c"), b"/* by J\xfcrgen */\nint add;\n").unwrap();
+    fs::write(repo.at("nul.c"), b"int before = 1; /* \0 */ int after = 2;\n").unwrap();
+    let status = bench.ingest(&repo).await;
+    assert_eq!(
+        status.message.unwrap(),
+        "read 1 file with `\u{fffd}` for what is in no known encoding: nul.c"
+    );
+    let mut texts: Vec<String> =
+        bench.stored().await.into_iter().map(|stored| stored.record.text).collect();
+    texts.sort();
+    assert_eq!(
+        texts,
+        [
+            "/* by Jürgen */\nint add;",
+            "a = 1\nb = 2",
+            "int before = 1; /* \u{fffd} */ int after = 2;"
+        ]
+    );
 }
 
 #[cfg(unix)]

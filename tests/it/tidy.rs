@@ -11,7 +11,7 @@ use codeinfo_lang::{comment, languages};
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
-    &["config", "atomic", "beneath", "foreign", "program", "secret"],
+    &["config", "atomic", "beneath", "decode", "foreign", "program", "secret"],
     &["telemetry", "git"],
     &["net", "store", "embed", "codex", "toolkit", "vault", "archive"],
     &["cite", "evidence", "gateway"],
@@ -26,6 +26,7 @@ const LAYERS: &[&[&str]] = &[
 /// Outside crates that only some modules may name.
 const FENCES: &[(&str, &[&str])] = &[
     ("envy::", &["config"]),
+    ("encoding_rs::", &["decode"]),
     ("gix_", &["beneath"]),
     ("hyper::", &["net", "mcp_http", "api", "mcp"]),
     ("jsonschema::", &[]),

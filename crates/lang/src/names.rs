@@ -1,40 +1,30 @@
-//! Files that are left out for what they are called: binaries, lock files, generated and minified
-//! code.
+//! Files that are left out for what they are called: media, archives and programs, lock files, generated and
+//! minified code.
 
 use crate::languages;
 
-/// Extensions of files that are no text, or text made for machines.
+/// Extensions of files that are text in no format that uses them. What else may be no text, such as `.dat`, `.lib`
+/// and `.pkl`, is decided by its first bytes.
 const BINARY: &[&str] = &[
     "7z",
-    "a",
     "aac",
     "aiff",
     "apk",
-    "ar",
-    "arrow",
     "avi",
     "avif",
     "avro",
-    "bin",
     "blend",
     "bmp",
-    "br",
     "bz2",
     "cab",
-    "class",
-    "dat",
-    "db",
     "deb",
     "dll",
     "dmg",
-    "doc",
     "docx",
-    "ds_store",
     "dylib",
     "eot",
     "exe",
     "feather",
-    "fla",
     "flac",
     "flv",
     "gguf",
@@ -45,54 +35,36 @@ const BINARY: &[&str] = &[
     "heic",
     "icns",
     "ico",
-    "idx",
-    "img",
     "iso",
     "jar",
     "jpeg",
     "jpg",
-    "lib",
     "lz4",
     "lzma",
     "m4a",
     "m4v",
-    "map",
-    "mdb",
     "mkv",
-    "mo",
     "mov",
     "mp3",
     "mp4",
     "mpeg",
     "mpg",
     "msi",
-    "node",
     "npy",
     "npz",
     "nupkg",
-    "o",
-    "obj",
     "odp",
     "ods",
     "odt",
     "ogg",
     "onnx",
     "opus",
-    "orc",
     "otf",
-    "pack",
     "parquet",
-    "pb",
-    "pdb",
     "pdf",
-    "pickle",
-    "pkl",
     "png",
-    "ppt",
     "pptx",
     "psd",
-    "pt",
-    "pth",
     "pyc",
     "pyd",
     "pyo",
@@ -101,11 +73,8 @@ const BINARY: &[&str] = &[
     "rmeta",
     "rpm",
     "safetensors",
-    "snap",
-    "so",
     "sqlite",
     "sqlite3",
-    "svg",
     "swf",
     "tar",
     "tflite",
@@ -125,7 +94,6 @@ const BINARY: &[&str] = &[
     "wmv",
     "woff",
     "woff2",
-    "xls",
     "xlsx",
     "xz",
     "zip",
@@ -205,7 +173,6 @@ mod tests {
             "a.wasm",
             "zz_generated.deepcopy.go",
             ".terraform.lock.hcl",
-            "main.js.map",
         ] {
             assert!(detect_machine_file(name).is_some(), "{name}");
         }
@@ -213,8 +180,18 @@ mod tests {
 
     #[test]
     fn sources_are_kept() {
-        for name in ["lock.rs", "Makefile", "admin.js", "block.go", "pb.go", "generated.rs", "png"]
-        {
+        for name in [
+            "lock.rs",
+            "Makefile",
+            "admin.js",
+            "block.go",
+            "pb.go",
+            "generated.rs",
+            "png",
+            "config.pkl",
+            "stations.dat",
+            "gates.lib",
+        ] {
             assert_eq!(detect_machine_file(name), None, "{name}");
         }
     }

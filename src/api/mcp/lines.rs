@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::MAX_TEXT_BYTES;
 use crate::{
+    decode::TextEncoding,
     domain::{FileSummary, LineRange, plain_line, plain_name},
     evidence::{File, FileLines, State},
 };
@@ -24,7 +25,8 @@ const MAX_RANGES: usize = 12;
 pub(super) fn text(read: &FileLines) -> (String, LineRange) {
     let path = plain_name(&read.file.path, MAX_PATH_CHARS);
     let LineRange { first, last } = read.asked;
-    let mut text = format!("{path}:{first}-{last} of {}{}\n", read.total, state(read));
+    let (encoding, state) = (encoding(read.encoding), state(read));
+    let mut text = format!("{path}:{first}-{last} of {}{encoding}{state}\n", read.total);
     let mut next = first;
     for (number, line) in &read.lines {
         let line = line.trim_end();
@@ -43,6 +45,18 @@ pub(super) fn text(read: &FileLines) -> (String, LineRange) {
         let _ = writeln!(text, "({next}-{last} do not fit: call ReadLines with first {next})");
     }
     (text.trim_end().to_owned(), LineRange { first, last: (next - 1).max(first) })
+}
+
+/// Says what a file is written in that is not UTF-8, so that nobody writes it back as that.
+fn encoding(encoding: TextEncoding) -> String {
+    let mut said = String::new();
+    if encoding.name != TextEncoding::UTF_8.name {
+        said = format!(", in {}, not UTF-8", encoding.name);
+    }
+    if encoding.is_lossy {
+        said.push_str(", with `\u{fffd}` for what is no text in it");
+    }
+    said
 }
 
 fn state(read: &FileLines) -> String {

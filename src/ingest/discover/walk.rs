@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     beneath::{self, Beneath, Entry, Folder, Kind},
+    decode,
     domain::OmissionRule,
     ingest::{
         error::IngestError,
@@ -309,7 +310,13 @@ impl Walk<'_> {
         }
         let path = next.text;
         match folder.facts(entry) {
-            Ok(Some(facts)) if max_bytes < facts.size => self.skip(path, Reason::TooLarge),
+            Ok(Some(facts)) if max_bytes < facts.size => {
+                if self.is_binary(&path) {
+                    self.omit(OmissionRule::Binary, &path);
+                } else {
+                    self.skip(path, Reason::TooLarge);
+                }
+            }
             // Files of time 0 are always read.
             Ok(Some(facts)) => self.found.files.push(Found {
                 path,
@@ -320,6 +327,17 @@ impl Walk<'_> {
             Ok(None) => {}
             Err(error) => self.skip(path, Reason::of(&error)),
         }
+    }
+
+    /// Whether a file is no text, by its first bytes. Those of a commit are not unpacked for that.
+    fn is_binary(&self, path: &str) -> bool {
+        let read =
+            |(file, _)| beneath::read(file, decode::HEAD_BYTES as u64, || self.way.pulse.beat());
+        if self.root.is_fixed() {
+            return false;
+        }
+        let head = self.root.file(Path::new(path)).and_then(read);
+        head.is_ok_and(|head| decode::is_binary(&head))
     }
 }
 

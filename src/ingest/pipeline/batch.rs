@@ -39,6 +39,7 @@ pub(super) struct Batch {
     gone: Vec<String>,
     fallbacks: u64,
     redacted: Redacted,
+    lossy: Vec<String>,
     bytes: u64,
     rooms: Vec<OwnedSemaphorePermit>,
 }
@@ -49,6 +50,7 @@ impl Batch {
         match read.outcome {
             Outcome::Same(record) => self.same.push(record),
             Outcome::Changed(record, pieces, notes) => {
+                self.lossy.extend(notes.is_lossy.then(|| record.path.clone()));
                 self.changed.push(record);
                 self.fallbacks += u64::from(notes.cut == Cut::Fallback);
                 self.redacted.add(Redacted::of_file(notes.secrets));
@@ -96,6 +98,7 @@ impl Batch {
             gone: self.gone,
             fallbacks: self.fallbacks,
             redacted: self.redacted,
+            lossy: self.lossy,
             files,
             bytes: self.bytes,
             rooms: self.rooms,

@@ -1,5 +1,7 @@
 //! What the store holds of a root, kept in step with every write of a run.
 
+use std::collections::BTreeSet;
+
 use crate::{
     domain::{Counts, FileRecord, OmittedPaths, hash},
     ingest::{
@@ -39,6 +41,37 @@ impl Redacted {
     }
 }
 
+/// Files of which some could not be decoded: all counted, the first in order of path named.
+#[derive(Debug, Default)]
+pub(super) struct LossyFiles {
+    count: u64,
+    named: BTreeSet<String>,
+}
+
+impl LossyFiles {
+    /// How many are named.
+    const MAX_NAMED: usize = 10;
+
+    pub(super) fn extend(&mut self, paths: Vec<String>) {
+        self.count += paths.len() as u64;
+        self.named.extend(paths);
+        while Self::MAX_NAMED < self.named.len() {
+            self.named.pop_last();
+        }
+    }
+
+    /// Returns ``read 1 file with `�` for what is in no known encoding: a.c``, or `None` without any.
+    fn message(&self) -> Option<String> {
+        let files = if self.count == 1 { "file" } else { "files" };
+        let rest = self.count - self.named.len() as u64;
+        let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+        let named: Vec<&str> = self.named.iter().map(String::as_str).collect();
+        let (count, named) = (self.count, named.join(", "));
+        let what = "with `\u{fffd}` for what is in no known encoding";
+        (0 < count).then(|| format!("read {count} {files} {what}: {named}{more}"))
+    }
+}
+
 /// The file records of the root and what the run did so far.
 #[derive(Debug)]
 pub(super) struct IndexState {
@@ -51,6 +84,7 @@ pub(super) struct IndexState {
     pub(super) fallbacks: u64,
     /// Of the files that this run read.
     pub(super) redacted: Redacted,
+    pub(super) lossy: LossyFiles,
 }
 
 impl IndexState {
@@ -73,6 +107,7 @@ impl IndexState {
             skips: Skips::default(),
             fallbacks: 0,
             redacted: Redacted::default(),
+            lossy: LossyFiles::default(),
         }
     }
 
@@ -143,7 +178,13 @@ impl IndexState {
             }
         };
         let nothing = (ended_well && self.totals.files == 0).then(|| NOTHING.to_owned());
-        let notes = [nothing, self.skips.message(), self.redacted.message(), fallbacks];
+        let notes = [
+            nothing,
+            self.skips.message(),
+            self.redacted.message(),
+            self.lossy.message(),
+            fallbacks,
+        ];
         let notes: Vec<String> = notes.into_iter().flatten().collect();
         let notes = (!notes.is_empty()).then(|| notes.join("; "));
         let lines: Vec<String> = notes.into_iter().chain(skip::omission_lines(omitted)).collect();

@@ -50,11 +50,7 @@ pub(super) fn read(private: &mut BTreeSet<String>, batch: &Embedded) {
             Reason::HoldsSecret => drop(private.insert(skipped.path.clone())),
             // Whether it still holds one is not known.
             Reason::Unreadable | Reason::NotFetched => {}
-            Reason::TooLarge
-            | Reason::NotUtf8
-            | Reason::PathNotUtf8
-            | Reason::Module
-            | Reason::IgnoreFile(_) => {
+            Reason::TooLarge | Reason::PathNotUtf8 | Reason::Module | Reason::IgnoreFile(_) => {
                 private.remove(&skipped.path);
             }
         }
@@ -138,7 +134,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_stays_a_secret() {
         let skipped = |(path, reason): (&str, Reason)| Skipped { path: path.to_owned(), reason };
-        let found = [("a", Reason::Unreadable), ("b", Reason::NotUtf8), ("c", Reason::HoldsSecret)];
+        let found =
+            [("a", Reason::Unreadable), ("b", Reason::TooLarge), ("c", Reason::HoldsSecret)];
         let batch = Embedded {
             chunks: Vec::new(),
             changed: Vec::new(),
@@ -147,6 +144,7 @@ mod tests {
             gone: vec!["d".to_owned()],
             fallbacks: 0,
             redacted: Redacted::default(),
+            lossy: Vec::new(),
             files: 4,
             bytes: 0,
             rooms: Vec::new(),

@@ -1,6 +1,10 @@
 //! Reads one file and cuts it; runs on blocking threads.
 
-use std::{io, path::Path, time::SystemTime};
+use std::{
+    io::{self, Read},
+    path::Path,
+    time::SystemTime,
+};
 
 use codeinfo_chunk::{Chunk, Chunked};
 use codeinfo_lang::{Language, role};
@@ -8,6 +12,7 @@ use codeinfo_lang::{Language, role};
 use super::elsewhere::Elsewhere;
 use crate::{
     beneath::{self, Beneath},
+    decode,
     domain::{
         self, ChunkRecord, FileRecord, RootId, Sparse, Timestamp,
         hash::{self, Cut},
@@ -58,6 +63,12 @@ pub(super) struct Notes {
     pub(super) cut: Cut,
     /// How many secrets were replaced.
     pub(super) secrets: u64,
+    /// Whether some of it could not be decoded.
+    pub(super) is_lossy: bool,
+}
+
+impl Notes {
+    const NONE: Self = Self { cut: Cut::Planned, secrets: 0, is_lossy: false };
 }
 
 /// One chunk on its way to the store.
@@ -98,21 +109,21 @@ impl Reader<'_> {
             return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
         if let Some((version, chunks)) = self.kept(&file.path, &version, &content) {
-            let notes = Notes { cut: Cut::Planned, secrets: 0 };
-            return Outcome::Changed(record(version, chunks), Vec::new(), notes);
+            return Outcome::Changed(record(version, chunks), Vec::new(), Notes::NONE);
         }
-        let (text, language) = match inspect::inspect(&file.path, &content, file.is_asked_for) {
-            Verdict::Text { text, language } => (text, language),
-            Verdict::LeftOut(rule) => {
-                let version = hash::omitted_version(&version, rule);
-                let notes = Notes { cut: Cut::Planned, secrets: 0 };
-                return Outcome::Changed(record(version, 0), Vec::new(), notes);
-            }
-            Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
-        };
+        let (text, language, is_lossy) =
+            match inspect::inspect(&file.path, &content, file.is_asked_for) {
+                Verdict::Text { text, language, is_lossy } => (text, language, is_lossy),
+                Verdict::LeftOut(rule) => {
+                    let version = hash::omitted_version(&version, rule);
+                    return Outcome::Changed(record(version, 0), Vec::new(), Notes::NONE);
+                }
+                Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
+            };
         // Nothing after this sees a secret: the version alone is of the content as it is.
-        let redacted = secret::redact(&file.path, language, text);
-        let chunked = codeinfo_chunk::chunks(language, &redacted.text);
+        let redacted = secret::redact(&file.path, language, &text);
+        let text = decode::shorten_lines(redacted.text);
+        let chunked = codeinfo_chunk::chunks(language, &text);
         let (version, cut) = if chunked.gave_up {
             (hash::version(&content, Cut::Fallback), Cut::Fallback)
         } else {
@@ -120,7 +131,7 @@ impl Reader<'_> {
         };
         let record = record(version, chunked.chunks.len());
         let pieces = pieces(&record, language, chunked);
-        Outcome::Changed(record, pieces, Notes { cut, secrets: redacted.count })
+        Outcome::Changed(record, pieces, Notes { cut, secrets: redacted.count, is_lossy })
     }
 
     /// Returns the version under which another tree has this content, with the number of its chunks.
@@ -139,14 +150,22 @@ impl Reader<'_> {
     /// Returns a file's content, size and modification time, or `None` if it is too large.
     fn content(self, file: &Found) -> io::Result<Option<(Vec<u8>, u64, u64)>> {
         self.pulse.beat();
-        let (opened, facts) = self.folder.file(Path::new(&file.path))?;
-        // The file may grow meanwhile; one byte above the limit proves that it is too large.
-        let content =
-            beneath::read(opened, self.max_file_bytes.saturating_add(1), || self.pulse.beat())?;
-        let size = content.len() as u64;
-        if self.max_file_bytes < size {
-            return Ok(None);
-        }
+        let (mut opened, facts) = self.folder.file(Path::new(&file.path))?;
+        // What is no text is known by its start alone, which then stands for all of it.
+        let head = beneath::read(&mut opened, decode::HEAD_BYTES as u64, || self.pulse.beat())?;
+        let (content, size) = if decode::is_binary(&head) {
+            (head, facts.size)
+        } else {
+            // The file may grow meanwhile; one byte above the limit proves that it is too large.
+            let all = io::Cursor::new(head).chain(opened);
+            let limit = self.max_file_bytes.saturating_add(1);
+            let content = beneath::read(all, limit, || self.pulse.beat())?;
+            let size = content.len() as u64;
+            if self.max_file_bytes < size {
+                return Ok(None);
+            }
+            (content, size)
+        };
         let settled = domain::nanoseconds(SystemTime::now()).saturating_sub(RACY_NS);
         let is_racy = settled <= facts.modified_ns || facts.size != size;
         let may_change = is_racy && !self.folder.is_fixed();
@@ -215,6 +234,20 @@ mod tests {
             let outcome = read(&beneath, path);
             assert!(matches!(outcome, Outcome::Skipped(_, Reason::Unreadable)), "{outcome:?}");
         }
+    }
+
+    #[test]
+    fn of_what_is_no_text_the_start_alone_is_read_and_the_size_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let beneath = Beneath::open(folder.path()).unwrap();
+        let mut content = vec![b'\0'; decode::HEAD_BYTES];
+        fs::write(folder.path().join("a.dat"), &content).unwrap();
+        let Outcome::Changed(start, ..) = read(&beneath, "a.dat") else { panic!() };
+        content.extend(b"more");
+        fs::write(folder.path().join("a.dat"), &content).unwrap();
+        let Outcome::Changed(whole, ..) = read(&beneath, "a.dat") else { panic!() };
+        assert_eq!((whole.chunks, whole.size), (0, start.size + 4));
+        assert_eq!(whole.version, start.version);
     }
 
     #[test]

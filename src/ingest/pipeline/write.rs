@@ -33,6 +33,8 @@ pub(super) struct Embedded {
     /// How many files were cut by lines because parsing took too long.
     pub(super) fallbacks: u64,
     pub(super) redacted: Redacted,
+    /// Files of which some could not be decoded.
+    pub(super) lossy: Vec<String>,
     /// How many files of the plan it settles.
     pub(super) files: u64,
     /// The size of those files.

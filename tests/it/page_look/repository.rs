@@ -32,7 +32,8 @@ async fn a_repository_says_what_it_holds_and_how_its_last_run_went() {
     server.write("demo/run", "#!/bin/sh\necho run\n");
     server.write("demo/empty.go", "");
     server.write("demo/<b>large</b>.rs", &"// large\n".repeat(1000));
-    fs::write(server.folder.path().join("demo/latin.txt"), b"caf\xe9 au lait").unwrap();
+    let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
+    server.write("demo/key.txt", key);
     server.ingest("demo", "a demo").await;
     let path = server.folder.path().join("demo").canonicalize().unwrap();
     let mut demo = read(&server, "/repositories/demo").await;
@@ -48,7 +49,7 @@ async fn a_repository_says_what_it_holds_and_how_its_last_run_went() {
     let sum = |name: &str| languages.iter().map(|one| one[name].as_u64().unwrap()).sum::<u64>();
     assert_eq!(demo["counts"]["files"], sum("files"), "a file without chunks is none");
     assert_eq!(demo["counts"]["chunks"], sum("chunks"));
-    let expected = [("<b>large</b>.rs", "too large"), ("latin.txt", "not UTF-8")];
+    let expected = [("<b>large</b>.rs", "too large"), ("key.txt", "holds secrets")];
     assert_eq!(skipped(&demo), pairs(&expected));
     assert_eq!(demo["watch"], json!({ "state": "off" }));
     assert!(demo["bytes"].as_u64().unwrap() > 100, "{demo}");
@@ -80,7 +81,7 @@ async fn a_repository_says_what_it_holds_and_how_its_last_run_went() {
     is_refused(&unknown, (404, "REPO_NOT_FOUND"), "`nothing`");
     // What changed is counted again.
     server.write("demo/src/c.rs", "pub fn c() {}\n");
-    fs::remove_file(server.folder.path().join("demo/latin.txt")).unwrap();
+    fs::remove_file(server.folder.path().join("demo/key.txt")).unwrap();
     server.ingest("demo", "a demo").await;
     let demo = read(&server, "/repositories/demo").await;
     assert_eq!(demo["languages"][0]["files"], 3, "{demo}");
