@@ -156,7 +156,9 @@ fn plan_instructions(
     for path in documents {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Whoever made the repository says where its links lead.
-        let leads_out = path.canonicalize().is_ok_and(|real| !real.starts_with(&root));
+        let is_outside =
+            |real: PathBuf| !real.starts_with(&root) || real.starts_with(root.join(".git"));
+        let leads_out = path.canonicalize().is_ok_and(is_outside);
         let planned = if leads_out {
             Err(InstallError::unfit(&path, "is a link that leads out of the repository"))
         } else {

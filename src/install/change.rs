@@ -144,6 +144,7 @@ impl<'a> Plan<'a> {
         let old = known.text();
         let added = content.add_to(old).map_err(refused)?;
         let text = content.revoke_from(&added, known.is_permitted()).map_err(refused)?;
+        file::refuse_large(path, text.len() as u64)?;
         let is_foreign = known.before.is_none() && !old.is_empty();
         if content.is_whole_file() && is_foreign && old != text {
             let shown = path.display();

@@ -35,8 +35,8 @@ pub(super) fn read(path: &Path) -> Result<Found, InstallError> {
     };
     let path = if is_linked { real_path.clone() } else { path.to_owned() };
     let about = path.symlink_metadata().map_err(failed)?;
-    if about.is_file() && about.len() > MAX_BYTES {
-        return Err(InstallError::unfit(path, format!("is larger than {} MiB", MAX_BYTES >> 20)));
+    if about.is_file() {
+        refuse_large(&path, about.len())?;
     }
     if about.is_file() && about.permissions().readonly() {
         return Err(InstallError::unfit(path, "is read-only"));
@@ -45,6 +45,14 @@ pub(super) fn read(path: &Path) -> Result<Found, InstallError> {
     let text = bytes.map(String::from_utf8).transpose();
     let text = text.map_err(|_| InstallError::unfit(&path, "is not UTF-8"))?;
     Ok(Found { path, real_path, is_linked, text })
+}
+
+/// Fails for a file that would not be read again.
+pub(super) fn refuse_large(path: &Path, bytes: u64) -> Result<(), InstallError> {
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    Err(InstallError::unfit(path, format!("is larger than {} MiB", MAX_BYTES >> 20)))
 }
 
 /// Returns where a file is, or would be made, with no link on the way.

@@ -1,8 +1,11 @@
 //! What `install` and `uninstall` say and ask, and how changes are shown.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::{
+    io::{self, BufRead, IsTerminal, Write},
+    time::{Duration, Instant},
+};
 
-use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::error::InstallError;
 
@@ -10,6 +13,8 @@ use super::error::InstallError;
 const CONTEXT: usize = 2;
 /// Longest line that is shown whole. Claude Code has histories in one line.
 const MAX_SHOWN: usize = 160;
+/// Longest time for the shortest list of changes; a longer list says the same.
+const MAX_COMPARING: Duration = Duration::from_millis(500);
 /// Longest answer.
 const MAX_ANSWER: u64 = 256;
 
@@ -41,7 +46,9 @@ pub(super) fn ask(question: &str, default: bool) -> Result<Option<bool>, Install
 pub(super) fn show(old: &str, new: &str) -> Result<(), InstallError> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
-    for group in group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), CONTEXT) {
+    let deadline = Some(Instant::now() + MAX_COMPARING);
+    let changes = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    for group in group_diff_ops(changes, CONTEXT) {
         let first = group.first().map_or(0, |change| change.new_range().start);
         say(&format!("  @@ line {} @@", first + 1))?;
         for change in group {

@@ -1,5 +1,10 @@
 //! Files that cannot be edited are left as they are, and what to paste is printed.
 
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
 use super::*;
 
 const CODEX: &str = ".codex/config.toml";
@@ -96,6 +101,28 @@ fn a_file_that_nobody_may_write_or_that_is_huge_stays() {
     home.write(GEMINI, "{}");
     fs::File::options().write(true).open(home.path(GEMINI)).unwrap().set_len(100 << 20).unwrap();
     assert!(refused(&home, "gemini").contains("larger than 8 MiB"));
+    // One that would be with what is added is not changed either: nothing could take that out again.
+    let comment = format!("# {}\n", "x".repeat((8 << 20) - 8));
+    fs::set_permissions(home.path(CODEX), fs::Permissions::from_mode(0o644)).unwrap();
+    home.write(CODEX, &comment);
+    assert!(refused(&home, "codex").contains("larger than 8 MiB"));
+    assert!(home.text(CODEX) == comment);
+}
+
+#[tokio::test]
+async fn many_elements_of_ours_are_taken_out_in_one_pass() {
+    let home = Home::with_program();
+    let hook = json!({"hooks": [{"type": "command", "command": "x # codeinfo"}]});
+    let mut hooks = vec![hook; 20_000];
+    hooks.insert(7, json!("mine"));
+    let settings = json!({"hooks": {"UserPromptSubmit": hooks}});
+    home.write(".claude/settings.json", serde_json::to_string_pretty(&settings).unwrap());
+    let mut command = tokio::process::Command::from(home.command(BINARY));
+    command.args(["uninstall", "claude-code", "--yes"]).kill_on_drop(true);
+    let ended = timeout(Duration::from_mins(1), command.output()).await.expect("it ends").unwrap();
+    assert!(ended.status.success(), "{:?}", ended.status);
+    let left: Value = serde_json::from_str(&home.text(".claude/settings.json")).unwrap();
+    assert_eq!(left, json!({"hooks": {"UserPromptSubmit": ["mine"]}}));
 }
 
 #[test]

@@ -156,6 +156,15 @@ fn a_link_of_a_repository_that_leads_out_of_it_is_not_followed() {
         assert!(ended.said.contains("leads out of the repository"), "{ended:?}");
     }
     assert_eq!(home.text(".profile"), "mine\n");
+    // What Git keeps is no file of the repository.
+    home.write("repo/.git/config", "[core]\n");
+    fs::remove_file(home.path("repo/AGENTS.md")).unwrap();
+    symlink(".git/config", home.path("repo/AGENTS.md")).unwrap();
+    let mut program = home.command(BINARY);
+    program.current_dir(home.path("repo")).args(["install", "--instructions", "--yes"]);
+    let ended = home.end(&mut program);
+    assert!(ended.said.contains("leads out of the repository"), "{ended:?}");
+    assert_eq!(home.text("repo/.git/config"), "[core]\n");
 }
 
 #[test]

@@ -54,27 +54,27 @@ impl ListElement {
     /// Returns `text` without the elements that say the same.
     pub(in crate::install::edit) fn remove_from(&self, text: &str) -> Result<String, Refusal> {
         let [outer, inner] = self.path;
-        let mut text = text.to_owned();
-        loop {
-            let shorter = match parsed(&text)? {
-                Some(Node::Object(top)) => match member(&top, outer)?.map(|found| &found.value) {
-                    Some(Node::Object(settings)) => find_list(settings, inner)?.and_then(|list| {
-                        let element = self.find(list)?;
-                        Some(removed(&text, &list.into(), bytes_of(element)))
-                    }),
-                    _ => None,
-                },
-                _ => None,
-            };
-            match shorter {
-                Some(shorter) => text = shorter,
-                None => return Ok(text),
-            }
+        let root = parsed(text)?;
+        let top = root.as_ref().and_then(Node::as_object);
+        let settings = top.map(|top| member(top, outer)).transpose()?.flatten();
+        let settings = settings.and_then(|found| found.value.as_object());
+        let list = settings.map(|settings| find_list(settings, inner)).transpose()?.flatten();
+        let Some(list) = list else { return Ok(text.to_owned()) };
+        let container = JsonContainer::from(list);
+        let mut shorter = text.to_owned();
+        // The last one first, since each moves what follows it.
+        for element in list.elements.iter().rev().filter(|element| self.matches(element)) {
+            shorter = removed(&shorter, &container, bytes_of(element));
         }
+        Ok(shorter)
+    }
+
+    fn matches(&self, element: &Node<'_>) -> bool {
+        (self.is_same)(&Value::from(element.clone()))
     }
 
     fn find<'a, 'b>(&self, list: &'b Array<'a>) -> Option<&'b Node<'a>> {
-        list.elements.iter().find(|element| (self.is_same)(&Value::from((*element).clone())))
+        list.elements.iter().find(|element| self.matches(element))
     }
 }
 
