@@ -22,6 +22,7 @@ mod scan;
 mod sizes;
 mod snapshot;
 mod source;
+mod unsearched;
 mod uses;
 mod word;
 

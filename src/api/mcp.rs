@@ -26,12 +26,13 @@ use super::{
 };
 use crate::{
     domain::{
-        FILES_META, FOLDER_META, InvalidId, Root, RootId, SEARCH_TOOL, UnknownRoot, plain_name,
+        FILES_META, FOLDER_META, InvalidId, Root, RootId, SEARCH_TOOL, UnknownRoot, Within,
+        plain_name,
     },
     error::{Code, chain},
     net::HttpError,
     replies::Repo,
-    search::{self, SearchError},
+    search::{self, Found, SearchError},
     telemetry::ToolCall,
 };
 
@@ -44,6 +45,9 @@ const DEFAULT_LIMIT: usize = 8;
 /// Most bytes of a reply. Codex cuts the middle out of what it takes for more than 11,988 bytes, its
 /// own line above the text included.
 const MAX_TEXT_BYTES: usize = 11_500;
+
+/// Maximum number of characters of the line that says what was not searched.
+const MAX_UNSEARCHED_CHARS: usize = 600;
 
 const INSTRUCTIONS: &str = "\
 Searches code and documents of the indexed repositories by meaning and by name: call VectorSearch first.
@@ -190,10 +194,12 @@ impl RawSearch {
             Ok(Some(root)) => arguments.within(&root),
             Err(failure) => return self.failed(failure.code(), &failure),
         };
+        let named = arguments.repository().map(str::to_owned);
         let query = arguments
             .query_or(DEFAULT_LIMIT)
             .map_err(|error| CallError::Arguments(vec![error.to_string()]))?;
         let query = query.standing_in(tree);
+        let within = self.within(named.as_deref(), tree).await.unwrap_or(Within::Everything);
         let found = match self.services.find(&query).await {
             Ok(found) => found,
             Err(failure) => return self.failed(failure.code(), &failure),
@@ -203,7 +209,9 @@ impl RawSearch {
             Err(failure) => return self.failed(failure.code(), &failure),
         };
         let known = self.shown.of(conversation);
-        let excerpt = search::excerpt(&found, query.text(), &freshness, &known, MAX_TEXT_BYTES);
+        let unsearched = self.unsearched(&found, within).await;
+        let max_bytes = MAX_TEXT_BYTES - unsearched.len();
+        let excerpt = search::excerpt(&found, query.text(), &freshness, &known, max_bytes);
         self.shown.add(conversation, excerpt.whole);
         info!(
             search.hits = found.hits.len(),
@@ -212,7 +220,20 @@ impl RawSearch {
             search.bytes = excerpt.text.len(),
             "search answered"
         );
-        Ok(ToolResult::text(excerpt.text).with_meta(FILES_META, json!(excerpt.files)))
+        let text = excerpt.text + &unsearched;
+        Ok(ToolResult::text(text).with_meta(FILES_META, json!(excerpt.files)))
+    }
+
+    /// Says in a line what was not searched for the names that are not in the index.
+    async fn unsearched(&self, found: &Found, within: Within) -> String {
+        let names: Vec<&str> = found.absent.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            return String::new();
+        }
+        let unsearched = self.services.evidence.describe_unsearched(&names, within).await;
+        unsearched
+            .map(|line| format!("\n({})", plain_name(&line, MAX_UNSEARCHED_CHARS)))
+            .unwrap_or_default()
     }
 }
 

@@ -4,6 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::{
+    paths::{ends_with, is_below},
+    plain_name,
+};
+
+/// Maximum number of characters of a path in a message.
+const MAX_PATH_CHARS: usize = 120;
+
 /// Rule that leaves something out of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -174,13 +182,7 @@ impl OmittedGroup {
 
     /// Returns `3 folders and 1 file`.
     pub fn counts(&self) -> String {
-        let counted = |count: u64, what: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {what}")),
-            count => Some(format!("{count} {what}s")),
-        };
-        let parts = [counted(self.folders, "folder"), counted(self.files, "file")];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+        count_paths(self.folders, self.files)
     }
 
     /// Returns the first paths, folders first, and `…` where there are more.
@@ -211,9 +213,51 @@ impl OmittedPaths {
         self.groups.entry(rule).or_default().add(format!("{path}/"));
     }
 
+    /// Adds what other rules left out that `is_wanted`, with `prefix` before each path.
+    pub fn add_groups(
+        &mut self,
+        other: &Self,
+        prefix: &str,
+        is_wanted: impl Fn(OmissionRule) -> bool,
+    ) {
+        for (rule, group) in other.groups.iter().filter(|(rule, _)| is_wanted(**rule)) {
+            let own = self.groups.entry(*rule).or_default();
+            let (files, folders) = (own.files + group.files, own.folders + group.folders);
+            group.paths.iter().for_each(|path| own.add(format!("{prefix}{path}")));
+            (own.files, own.folders) = (files, folders);
+        }
+    }
+
     /// Returns the rules that left something out, the most telling first.
     pub fn groups(&self) -> impl Iterator<Item = (OmissionRule, &OmittedGroup)> {
         self.groups.iter().map(|(rule, group)| (*rule, group))
+    }
+
+    /// Says why a path is not in the index, and how it is brought in, if it is known to be left out.
+    pub fn explain(&self, path: &str) -> Option<String> {
+        let (rule, path) = self.find(path).or_else(|| self.find_ending(path))?;
+        Some(explain_omission(rule, path))
+    }
+
+    /// Finds a file or folder that was left out whose path ends with all parts of `end`.
+    fn find_ending(&self, end: &str) -> Option<(OmissionRule, &str)> {
+        let is_meant = |path: &&String| ends_with(path.trim_end_matches('/'), end);
+        self.groups().find_map(|(rule, group)| Some((rule, group.paths.iter().find(is_meant)?.as_str())))
+    }
+
+    /// Returns what is known by its path to be left out below a folder; of the root itself, all.
+    #[must_use]
+    pub fn beneath(&self, folder: &str) -> Self {
+        if folder.is_empty() {
+            return self.clone();
+        }
+        let mut omitted = Self::default();
+        for (rule, group) in &self.groups {
+            for path in group.paths.iter().filter(|path| is_below(path, folder)) {
+                omitted.groups.entry(*rule).or_default().add(path.clone());
+            }
+        }
+        omitted
     }
 
     /// Finds what was left out at a path or above it: the rule, and the file or folder.
@@ -249,6 +293,55 @@ impl OmittedPaths {
         self.groups.retain(|_, group| 0 < group.total());
         self
     }
+}
+
+/// Says why a file, or a folder with a `/` at its end, is not in the index, and how it is brought in.
+pub fn explain_omission(rule: OmissionRule, path: &str) -> String {
+    let path = plain_name(path, MAX_PATH_CHARS).replace('`', "'");
+    let hint = if rule.can_be_overruled() {
+        format!("; `!{path}` in `.codeinfoignore` brings it in")
+    } else {
+        String::new()
+    };
+    format!("`{path}` was left out of the index ({}){hint}", rule.as_str())
+}
+
+/// Lists in one short line what was left out: for each rule how much, and one path, that of something called like
+/// one of `names` if there is one.
+pub fn list_omissions<'a>(
+    groups: impl Iterator<Item = (OmissionRule, &'a OmittedGroup)>,
+    names: &[&str],
+) -> String {
+    let describe = |(rule, group): (OmissionRule, &OmittedGroup)| {
+        let is_meant = |path: &&&str| names.iter().any(|name| is_called(path, name));
+        let examples = group.examples(OmittedGroup::MAX_PATHS);
+        let example = examples.iter().find(is_meant).or(examples.first()).copied();
+        let path = plain_name(example.unwrap_or_default(), MAX_PATH_CHARS);
+        let more = match group.total() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{path}{more} ({})", rule.as_str())
+    };
+    groups.filter(|(_, group)| 0 < group.total()).map(describe).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns `3 folders and 1 file`.
+pub fn count_paths(folders: u64, files: u64) -> String {
+    let counted = |count: u64, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        count => Some(format!("{count} {what}s")),
+    };
+    let parts = [counted(folders, "folder"), counted(files, "file")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+/// Returns whether a file or folder has a name, with an ending or without.
+fn is_called(path: &str, name: &str) -> bool {
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let stem = last.split('.').next().unwrap_or_default();
+    last.eq_ignore_ascii_case(name) || stem.eq_ignore_ascii_case(name)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Why there is no evidence.
 
 use crate::{
-    domain::{UnknownRoot, plain_name},
+    domain::{OmissionRule, UnknownRoot, explain_omission, plain_name},
     error::Code,
     store::StoreError,
 };
@@ -19,12 +19,19 @@ pub enum EvidenceError {
     #[error("`pattern` {0}")]
     Pattern(String),
     /// No indexed file or folder has this path.
-    #[error("no indexed file or folder is `{}`{}", plain(.path), also("; similar: ", .similar))]
+    #[error(
+        "no indexed file or folder is `{}`{}{}",
+        plain(.path),
+        .omitted.as_ref().map(|why| format!(": {why}")).unwrap_or_default(),
+        also("; similar: ", .similar)
+    )]
     NotFound {
         /// As it was given.
         path: String,
         /// Files of the same name, a few at most.
         similar: Vec<String>,
+        /// Why it was left out, if that is so.
+        omitted: Option<String>,
     },
     /// Several files or folders may be meant.
     #[error("`{}` may be one of {count}{}", plain(.path), also(": ", .several))]
@@ -40,8 +47,11 @@ pub enum EvidenceError {
     #[error("`{}` is a folder", plain(.0))]
     IsFolder(String),
     /// The index has nothing of the file's content.
-    #[error("nothing of `{}` is indexed: it is empty, binary, generated or minified", plain(.0))]
-    NoContent(String),
+    #[error("{}", .1.map_or_else(
+        || format!("nothing of `{}` is indexed: it is empty", plain(.0)),
+        |rule| explain_omission(rule, .0)
+    ))]
+    NoContent(String, Option<OmissionRule>),
     /// The file is being indexed at this moment.
     #[error("`{}` is being indexed again", plain(.0))]
     InProgress(String),
@@ -68,7 +78,7 @@ impl EvidenceError {
             | Self::Pattern(_)
             | Self::Ambiguous { .. }
             | Self::IsFolder(_)
-            | Self::NoContent(_) => Code::ValidationFailed,
+            | Self::NoContent(..) => Code::ValidationFailed,
             Self::RepoNotFound(_) => Code::RepoNotFound,
             Self::IngestRequired => Code::IngestRequired,
             Self::InProgress(_) | Self::Stalled => Code::Busy,

@@ -31,6 +31,8 @@ pub struct Folder {
     pub members: Vec<Member>,
     /// The first of the folders and files in it, with how many files each has that are not among `members`.
     pub others: Vec<(String, usize)>,
+    /// What was left out of the index, in one line; empty where nothing was.
+    pub left_out: String,
 }
 
 /// A file of a folder.
@@ -107,7 +109,8 @@ pub(super) fn of(path: String, folder: &str, files: &[FileRecord], read: &[Snaps
     for file in files.iter().filter(|file| !shown.contains(file.path.as_str())) {
         *others.entry(first_part(&below(&file.path)).to_owned()).or_default() += 1;
     }
-    Folder { path, files: files.len(), members, others: others.into_iter().collect() }
+    let (files, left_out) = (files.len(), String::new());
+    Folder { path, files, members, others: others.into_iter().collect(), left_out }
 }
 
 /// Returns what kind of landmark a file is; tests, examples and code of others are none.

@@ -112,7 +112,8 @@ impl Evidence {
             Place::Folder(..) => return Err(EvidenceError::IsFolder(path.to_owned())),
         };
         if record.chunks == 0 {
-            return Err(EvidenceError::NoContent(path.to_owned()));
+            let rule = hash::split_omitted(&record.version).1;
+            return Err(EvidenceError::NoContent(path.to_owned(), rule));
         }
         let file = self.file(&root, &record.path);
         let snapshot = self.snapshot(&record).await?;

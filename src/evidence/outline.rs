@@ -5,7 +5,7 @@ use super::{
     folder::{self, Folder},
     place::{File, Place},
 };
-use crate::domain::{FileRecord, Root, Within};
+use crate::domain::{FileRecord, Root, Within, hash, list_omissions};
 
 /// The first line of a definition may go on over so many lines until its name stands there.
 const HEAD_LINES: usize = 4;
@@ -52,7 +52,10 @@ impl Evidence {
                 let shown = self.shown(&root, &folder);
                 let wanted = folder::wanted(&files);
                 let snapshots = self.snapshots(wanted).await?;
-                Ok(Outline::Folder(folder::of(shown, &folder, &files, &snapshots)))
+                let omitted = root.omitted.beneath(&folder);
+                let left_out = list_omissions(omitted.groups(), &[]);
+                let found = folder::of(shown, &folder, &files, &snapshots);
+                Ok(Outline::Folder(Folder { left_out, ..found }))
             }
         }
     }
@@ -64,7 +67,8 @@ impl Evidence {
         record: &FileRecord,
     ) -> Result<Outline, EvidenceError> {
         if record.chunks == 0 {
-            return Err(EvidenceError::NoContent(asked.to_owned()));
+            let rule = hash::split_omitted(&record.version).1;
+            return Err(EvidenceError::NoContent(asked.to_owned(), rule));
         }
         let snapshot = self.snapshot(record).await?;
         let snapshot = snapshot.ok_or_else(|| EvidenceError::InProgress(asked.to_owned()))?;

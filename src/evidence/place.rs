@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{Evidence, EvidenceError, snapshot::with_content};
+use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};
 use crate::domain::{
     FileRecord, Root, Within,
     paths::{clean, ends_with, is_below},
@@ -62,13 +62,17 @@ impl Evidence {
         if matches!(within, Within::Only(_)) {
             roots.clone_from(&seen);
         }
-        let unknown = || EvidenceError::NotFound { path: path.to_owned(), similar: Vec::new() };
+        let unknown = |omitted| {
+            EvidenceError::NotFound { path: path.to_owned(), similar: Vec::new(), omitted }
+        };
         let written = Some(path.trim().trim_matches('`')).filter(|path| !path.contains('\0'));
         let Some(asked) = written.and_then(|path| clean(Path::new(path))) else {
-            return Err(unknown());
+            return Err(unknown(None));
         };
         let mut places = Vec::new();
+        let mut omitted = None;
         for (root, below) in self.asked(&asked, (&roots, &seen)) {
+            omitted = omitted.or_else(|| unsearched::explain(root, &below));
             let records = self.store.files_at(root.id, vec![below.clone()]).await?;
             if let Some(record) = root.public(records).pop() {
                 places.push(Place::File(root.clone(), record));
@@ -88,9 +92,9 @@ impl Evidence {
             places.retain(|place| place.root().id == tree);
         }
         match places.len() {
-            0 if asked.is_absolute() => Err(unknown()),
-            0 => self.ending(path, &asked, &seen).await,
-            1 => places.pop().ok_or_else(unknown),
+            0 if asked.is_absolute() => Err(unknown(omitted)),
+            0 => self.ending(path, (&asked, omitted), &seen).await,
+            1 => places.pop().ok_or_else(|| unknown(None)),
             _ => Err(ambiguous(path, places.iter().map(|place| self.name(place)).collect())),
         }
     }
@@ -137,7 +141,7 @@ impl Evidence {
     async fn ending(
         &self,
         given: &str,
-        asked: &Path,
+        (asked, omitted): (&Path, Option<String>),
         roots: &[Root],
     ) -> Result<Place, EvidenceError> {
         let end = asked.to_str().unwrap_or_default();
@@ -168,7 +172,7 @@ impl Evidence {
         }
         similar.sort_unstable();
         similar.truncate(MAX_NAMED);
-        let unknown = EvidenceError::NotFound { path: given.to_owned(), similar };
+        let unknown = EvidenceError::NotFound { path: given.to_owned(), similar, omitted };
         match found.len() {
             0 => Err(unknown),
             1 => found.pop().ok_or(unknown),

@@ -7,6 +7,7 @@ use super::{
     classify::{self, Budget, Counted},
     pick::{self, Shown},
     snapshot::Snapshot,
+    unsearched,
     word::Word,
 };
 use crate::domain::{Root, Timestamp, Within};
@@ -29,6 +30,8 @@ pub struct Uses {
     pub unread: usize,
     /// If it is nowhere: names that differ by case and underscores alone.
     pub spellings: Vec<String>,
+    /// If it is nowhere: what was not searched, since it was left out of the index.
+    pub unsearched: Option<String>,
 }
 
 /// A repository that was searched.
@@ -72,14 +75,17 @@ impl Evidence {
             root.map(|root| self.file(root, &file.path)).unwrap_or_default()
         };
         let groups = pick::pick(found, shown);
+        let count: usize = groups.iter().map(|group| group.count).sum();
+        let unsearched = if count == 0 { unsearched::describe(&roots, &[name]) } else { None };
         Ok(Uses {
             name: word.as_str().to_owned(),
-            count: groups.iter().map(|group| group.count).sum(),
+            count,
             files,
             groups,
             searched: searched(&roots),
             unread,
             spellings: candidates.spellings,
+            unsearched,
         })
     }
 }

@@ -9,7 +9,7 @@ use tracing::info;
 use super::{RawSearch, lines, matches, outline, uses};
 use crate::{
     api::tools::SearchArguments,
-    domain::{FILES_META, LineRange, RootId, Within},
+    domain::{FILES_META, LineRange, OmissionRule, RootId, Within},
     evidence::{Asked, EvidenceError, NamePattern, Outline, split_lines},
     search::SearchError,
 };
@@ -152,7 +152,7 @@ impl RawSearch {
 
     /// Returns the roots that a call may show: the only one, or that which it names, or what a client sees that stands
     /// in `tree`.
-    async fn within(
+    pub(super) async fn within(
         &self,
         named: Option<&str>,
         tree: Option<RootId>,
@@ -272,12 +272,17 @@ impl RawSearch {
                 "Write `pattern` as for ripgrep, with a backslash before each of `.()[]{}*+?|^$` that stands for \
                  itself; or give a `name`, such as `on_*`."
             }
+            EvidenceError::NoContent(_, Some(OmissionRule::Generated)) => {
+                "Look for what it is made from."
+            }
+            EvidenceError::NotFound { omitted: Some(_), .. }
+            | EvidenceError::NoContent(_, Some(_)) => "Read it directly if you need it.",
             EvidenceError::NotFound { .. } => {
                 "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
             }
             EvidenceError::Ambiguous { .. } => "Give a whole path.",
             EvidenceError::IsFolder(_) => "Call Outline to see its files.",
-            EvidenceError::NoContent(_) => "Look for what it is made from.",
+            EvidenceError::NoContent(_, None) => "There is nothing to read.",
             EvidenceError::InProgress(_) => "Try again in a moment.",
             EvidenceError::RepoNotFound(_)
             | EvidenceError::IngestRequired

@@ -14,7 +14,7 @@ const MAX_PATH_CHARS: usize = 500;
 /// Bytes of a line that says what a file is about.
 const MAX_ABOUT_BYTES: usize = 160;
 /// Room for the last lines.
-const RESERVE: usize = 500;
+const RESERVE: usize = 2200;
 /// Bytes of the heads of definitions, and names of a file: the first that make the whole fit.
 const HEAD_BYTES: [usize; 3] = [200, 100, SHORT_HEAD];
 const SHORT_HEAD: usize = 60;
@@ -22,6 +22,8 @@ const NAMES: [usize; 4] = [12, 6, 3, 1];
 /// So many folders are named whose files are left out, in so many bytes, which [`RESERVE`] has room for.
 const MAX_OTHERS: usize = 12;
 const OTHERS_BYTES: usize = 400;
+/// Characters of the line that says what is not in the index.
+const LEFT_OUT_CHARS: usize = 400;
 
 pub(super) fn text(outline: &Outline) -> String {
     match outline {
@@ -115,7 +117,7 @@ fn folder(found: &Folder) -> String {
     for names in NAMES {
         let lines: Vec<String> = found.members.iter().map(|one| member(one, names)).collect();
         if lines.iter().map(String::len).sum::<usize>() <= most {
-            return header(lines.len()) + &lines.concat() + &others(found, &[]);
+            return header(lines.len()) + &lines.concat() + &others(found, &[]) + &left_out(found);
         }
     }
     // The most telling, by path.
@@ -131,7 +133,16 @@ fn folder(found: &Folder) -> String {
     let (shown, dropped): (Vec<&Member>, Vec<&Member>) =
         found.members.iter().partition(|member| member.rank < fitting);
     let lines: String = shown.iter().map(|one| member(one, 1)).collect();
-    header(shown.len()) + &lines + &others(found, &dropped)
+    header(shown.len()) + &lines + &others(found, &dropped) + &left_out(found)
+}
+
+/// One line that says what is not in the index.
+fn left_out(found: &Folder) -> String {
+    if found.left_out.is_empty() {
+        return String::new();
+    }
+    let left_out = plain_name(&found.left_out, LEFT_OUT_CHARS);
+    format!("\n(left out of the index: {left_out})")
 }
 
 fn member(member: &Member, most: usize) -> String {
@@ -216,10 +227,11 @@ mod tests {
             about: None,
         };
         let members = (0..150).map(one).collect();
-        let found = Folder { path: name(0), files: 1000, members, others };
+        let left_out = "🦓".repeat(1000);
+        let found = Folder { path: name(0), files: 1000, members, others, left_out };
         let text = folder(&found);
         assert!(text.len() <= MAX_TEXT_BYTES, "{} bytes", text.len());
         assert!(text.contains("(not shown: 29🦓"), "{text}");
-        assert!(text.ends_with(", …; call Outline for a folder)"), "{text}");
+        assert!(text.contains(", …; call Outline for a folder)\n(left out"), "{text}");
     }
 }

@@ -84,6 +84,9 @@ fn nowhere(uses: &Uses) -> String {
         // Writing to a `String` cannot fail.
         let _ = write!(text, "; spelled otherwise: {}", spellings.join(", "));
     }
+    if let Some(unsearched) = &uses.unsearched {
+        let _ = write!(text, "\n({unsearched})");
+    }
     text + "\n" + &searched("whole words", &uses.searched)
 }
 

@@ -1,0 +1,53 @@
+//! Says what was left out of an index, so that nobody takes for missing what is only not indexed.
+
+use codeinfo_lang::names::{self, MachineFile};
+
+use super::Evidence;
+use crate::domain::{OmissionRule, OmittedPaths, Root, Within, count_paths, explain_omission, list_omissions};
+
+impl Evidence {
+    /// Says what of the repositories was not searched for names that are nowhere, since it was left out.
+    pub async fn describe_unsearched(&self, names: &[&str], within: Within) -> Option<String> {
+        let roots = self.store.roots().await.ok()?;
+        describe(&within.of(&roots), names)
+    }
+}
+
+/// Says what of some roots was not searched, if that is anything with code.
+pub(super) fn describe(roots: &[Root], names: &[&str]) -> Option<String> {
+    let mut unsearched = OmittedPaths::default();
+    for root in roots {
+        let prefix = if roots.len() == 1 { String::new() } else { format!("{}/", root.name) };
+        unsearched.add_groups(&root.omitted, &prefix, OmissionRule::may_hide_code);
+    }
+    let (mut files, mut folders) = (0, 0);
+    for (_, group) in unsearched.groups() {
+        files += group.files;
+        folders += group.folders;
+    }
+    let listed = list_omissions(unsearched.groups(), names);
+    let counts = count_paths(folders, files);
+    (!listed.is_empty()).then(|| format!("not searched, as left out: {counts}: {listed}"))
+}
+
+/// Says why a path below a root is not in its index, if it was left out.
+pub(super) fn explain(root: &Root, path: &str) -> Option<String> {
+    root.omitted.explain(path).or_else(|| {
+        // Of each rule the first paths are known; a name shows its rule.
+        let rule = rule_of_name(path)?;
+        let is_used = root.omitted.groups().any(|(known, _)| known == rule);
+        is_used.then(|| explain_omission(rule, path))
+    })
+}
+
+fn rule_of_name(path: &str) -> Option<OmissionRule> {
+    if path.split('/').any(|part| part.starts_with('.')) {
+        return Some(OmissionRule::Hidden);
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    names::detect_machine_file(name).map(|found| match found {
+        MachineFile::Binary => OmissionRule::Binary,
+        MachineFile::LockFile => OmissionRule::LockFile,
+        MachineFile::Generated => OmissionRule::Generated,
+    })
+}
