@@ -308,7 +308,7 @@ fn services(
 fn own_folders(config: &Config) -> Vec<PathBuf> {
     let default = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().join(".codex"));
     let codex = config.codex.home.clone().or_else(default);
-    codex.into_iter().chain([config.data_dir.clone()]).collect()
+    codex.into_iter().chain([config.data_dir.clone(), config.codex.workdir.clone()]).collect()
 }
 
 fn serve(

@@ -23,7 +23,9 @@ pub use hit::{FileSummary, Hit, LineRange, Parts};
 pub use host::Host;
 pub use id::{ConversationId, InvalidId, RootId, RunId, TurnId};
 pub use last_run::LastRun;
-pub use omission::{OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions};
+pub use omission::{
+    OmissionRule, OmittedGroup, OmittedPaths, count_paths, explain_omission, list_omissions,
+};
 pub use plain::{plain_json, plain_line, plain_name, plain_word};
 pub use principal::{InvalidPrincipal, Principal};
 pub use question::{InvalidQuestion, MAX_QUESTION_BYTES, Question};

@@ -4,6 +4,7 @@
 mod config;
 mod packed;
 mod remote;
+mod tracked;
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},

@@ -76,8 +76,6 @@ pub use watch::Watching;
 pub struct Ingest {
     shared: Arc<Shared>,
     paths: PathMap,
-    /// Folders that are never indexed.
-    own: Arc<[PathBuf]>,
     chooser: Chooser,
     /// Whether worktrees of indexed repositories are indexed when somebody asks there.
     joins: bool,
@@ -140,6 +138,7 @@ impl Ingest {
             store,
             embedder,
             max_file_bytes,
+            own: Arc::default(),
             folders,
             turns,
             watchdog,
@@ -154,7 +153,7 @@ impl Ingest {
         for lane in [Lane::All, Lane::Watch] {
             shared.deps.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }
-        Self { shared, paths: PathMap::default(), own: Arc::default(), chooser, joins: false }
+        Self { shared, paths: PathMap::default(), chooser, joins: false }
     }
 
     /// Shows paths to clients as `paths` says.
@@ -163,10 +162,11 @@ impl Ingest {
         Self { paths, ..self }
     }
 
-    /// Refuses the folders `own`, and those in them, as roots: they hold the index, keys and conversations.
+    /// Never indexes the folders `own`: they hold the index, keys and conversations. Counts once.
     #[must_use]
     pub fn without(self, own: Vec<PathBuf>) -> Self {
-        Self { own: own.into(), ..self }
+        self.shared.deps.own.get_or_init(|| own.into());
+        self
     }
 
     /// Has worktrees of indexed repositories indexed when somebody asks there, if that is wanted.
@@ -184,7 +184,7 @@ impl Ingest {
 
     /// Lists the folders in a folder that can be indexed; without one, those that may be chosen from.
     pub async fn folders(&self, path: Option<&Path>) -> Result<Listing, IngestError> {
-        self.chooser.list(path, &self.own).await
+        self.chooser.list(path, &self.shared.deps.own_folders()).await
     }
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
@@ -192,7 +192,7 @@ impl Ingest {
         let deps = &self.shared.deps;
         let (path, revision) = root::place(deps, request.path.clone()).await?;
         let folder = revision.as_ref().map_or(&path, |revision| &revision.folder);
-        root::outside(folder, &self.own).await?;
+        root::outside(folder, &deps.own_folders()).await?;
         let settled = self.shared.runs().settled();
         let roots = deps.store.roots().await?;
         let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());

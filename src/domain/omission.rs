@@ -223,7 +223,9 @@ impl OmittedPaths {
         for (rule, group) in other.groups.iter().filter(|(rule, _)| is_wanted(**rule)) {
             let own = self.groups.entry(*rule).or_default();
             let (files, folders) = (own.files + group.files, own.folders + group.folders);
-            group.paths.iter().for_each(|path| own.add(format!("{prefix}{path}")));
+            for path in &group.paths {
+                own.add(format!("{prefix}{path}"));
+            }
             (own.files, own.folders) = (files, folders);
         }
     }
@@ -242,7 +244,8 @@ impl OmittedPaths {
     /// Finds a file or folder that was left out whose path ends with all parts of `end`.
     fn find_ending(&self, end: &str) -> Option<(OmissionRule, &str)> {
         let is_meant = |path: &&String| ends_with(path.trim_end_matches('/'), end);
-        self.groups().find_map(|(rule, group)| Some((rule, group.paths.iter().find(is_meant)?.as_str())))
+        self.groups()
+            .find_map(|(rule, group)| Some((rule, group.paths.iter().find(is_meant)?.as_str())))
     }
 
     /// Returns what is known by its path to be left out below a folder; of the root itself, all.

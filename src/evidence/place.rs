@@ -62,8 +62,10 @@ impl Evidence {
         if matches!(within, Within::Only(_)) {
             roots.clone_from(&seen);
         }
-        let unknown = |omitted| {
-            EvidenceError::NotFound { path: path.to_owned(), similar: Vec::new(), omitted }
+        let unknown = |omitted| EvidenceError::NotFound {
+            path: path.to_owned(),
+            similar: Vec::new(),
+            omitted,
         };
         let written = Some(path.trim().trim_matches('`')).filter(|path| !path.contains('\0'));
         let Some(asked) = written.and_then(|path| clean(Path::new(path))) else {

@@ -3,7 +3,9 @@
 use codeinfo_lang::names::{self, MachineFile};
 
 use super::Evidence;
-use crate::domain::{OmissionRule, OmittedPaths, Root, Within, count_paths, explain_omission, list_omissions};
+use crate::domain::{
+    OmissionRule, OmittedPaths, Root, Within, count_paths, explain_omission, list_omissions,
+};
 
 impl Evidence {
     /// Says what of the repositories was not searched for names that are nowhere, since it was left out.

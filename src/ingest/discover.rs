@@ -69,7 +69,7 @@ pub fn discover(
     cancel: &CancellationToken,
 ) -> Result<Discovered, IngestError> {
     let pulse = Pulse::default();
-    let way = Way { place: root, scope: None, cancel, pulse: &pulse };
+    let way = Way { place: root, scope: None, own: &[], cancel, pulse: &pulse };
     within(&open(root)?, way, Wanted::Files { max_bytes: max_file_bytes })
 }
 

@@ -18,7 +18,12 @@ mod repair;
 mod scan;
 mod write;
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +66,8 @@ pub(super) struct Deps {
     pub(super) store: Arc<dyn VectorStore>,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
+    /// Folders that are never indexed, once they are known.
+    pub(super) own: Arc<OnceLock<Arc<[PathBuf]>>>,
     pub(super) folders: Folders,
     /// Whose turn it is to change what is kept of a repository.
     pub(super) turns: Turns,
@@ -71,6 +78,13 @@ pub(super) struct Deps {
     pub(super) tasks: Tasks,
     /// Where a run that fails is noted.
     pub(super) failures: Failures,
+}
+
+impl Deps {
+    /// Returns the folders that are never indexed: they hold the index, keys and conversations.
+    pub(super) fn own_folders(&self) -> Arc<[PathBuf]> {
+        self.own.get().cloned().unwrap_or_default()
+    }
 }
 
 /// What one run is to do.

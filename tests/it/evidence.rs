@@ -271,6 +271,7 @@ async fn an_outline_shows_what_files_and_folders_define() {
     bin/feed.lua (3)
     src/store.rs (27): feed_okapi, Keeper, tests
     tests/feeding.rs (4): feeds
+    (left out of the index: .env (secret by its name))
     ");
     assert_snapshot!(outline(&server, "zoo/bin/").await, @r"
     FOLDER/zoo/bin: 1 file, all shown with what they define
@@ -311,6 +312,7 @@ async fn an_outline_of_a_repository_begins_with_what_says_what_it_is() {
     benches/results.txt (200)
     tests/feeding.rs (4): feeds
     tests/gate/main.rs (1): main
+    (left out of the index: .env (secret by its name))
     "#);
 }
 

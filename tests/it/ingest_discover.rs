@@ -60,6 +60,7 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
         ("api/a.pb.go", ""),
         ("app/dist/a.js", ""),
         ("app/node_modules/b/index.js", ""),
+        ("app/node_modules/b/package.json", ""),
         ("app/package.json", ""),
         ("cache/CACHEDIR.TAG", ""),
         ("cache/c.rs", ""),
@@ -67,8 +68,10 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
         ("main.rs", ""),
         ("stations.dat", ""),
         ("target/debug/d.rs", ""),
-        ("third_party/e.c", ""),
-        ("vendor/f.go", ""),
+        ("third_party/e/LICENSE", ""),
+        ("third_party/e/src/e.c", ""),
+        ("vendor/f/go.mod", ""),
+        ("vendor/f/f.go", ""),
     ]);
     assert_snapshot!(folder.found(), @r"
     Cargo.toml
@@ -85,17 +88,68 @@ fn source_folders_with_the_names_of_outputs_are_kept() {
         ("build/build.py", ""),
         ("dist/writer.rs", ""),
         ("out/printer.go", ""),
+        ("package.json", ""),
+        ("Cargo.toml", ""),
+        ("Makefile", ""),
+        ("third_party/adapter.py", ""),
+        ("tools/bin/Release/notes.py", ""),
+        ("web/dist/regions.py", ""),
+        ("web/package.json", ""),
         ("src/target/mod.rs", ""),
         ("src/vendor/model.rb", ""),
     ]);
     assert_snapshot!(folder.found(), @r"
+    Cargo.toml
+    Makefile
     bin/tool.rs
     build/build.py
     dist/writer.rs
     out/printer.go
+    package.json
     src/target/mod.rs
     src/vendor/model.rb
+    third_party/adapter.py
+    tools/bin/Release/notes.py
+    web/dist/regions.py
+    web/package.json
     ");
+}
+
+#[test]
+fn a_pattern_brings_in_a_part_of_what_is_left_out() {
+    let folder = Folder::with(&[
+        (".codeinfoignore", "!vendor/keep/**\n!.github/workflows/*.yml\n!target/\n"),
+        (".github/CODEOWNERS", ""),
+        (".github/workflows/ci.yml", ""),
+        ("Cargo.toml", ""),
+        ("target/debug/a.rs", ""),
+        ("vendor/modules.txt", ""),
+        ("vendor/keep/deep/b.go", ""),
+        ("vendor/other/c.go", ""),
+    ]);
+    assert_snapshot!(folder.found(), @r"
+    .github/workflows/ci.yml
+    Cargo.toml
+    target/debug/a.rs
+    vendor/keep/deep/b.go
+    ");
+}
+
+#[test]
+fn outputs_that_git_tracks_are_kept_and_others_are_left_out() {
+    let folder = Folder::with(&[
+        ("package.json", "{}"),
+        ("dist/index.js", ""),
+        ("web/package.json", "{}"),
+        ("web/dist/index.js", ""),
+    ]);
+    let git = |arguments: &[&str]| {
+        let mut run = std::process::Command::new("git");
+        assert!(run.arg("-C").arg(folder.at(".")).args(arguments).status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "package.json", "dist", "web/package.json"]);
+    assert_eq!(folder.found(), "dist/index.js\npackage.json\nweb/package.json");
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{listeners::Listeners, wire::get};
+use crate::{
+    listeners::Listeners,
+    wire::{get, post},
+};
 
 /// Writes a repository in which each rule about paths and contents leaves something out.
 async fn shop() -> Listeners {
@@ -100,4 +103,78 @@ async fn what_codeinfoignore_asks_for_is_indexed() {
     server.ingest("shop", "a shop").await;
     let shop = read(&server, "/repositories/shop").await;
     assert!(counts(&shop).contains(&"vendored 1 0: vendor/".to_owned()), "{shop}");
+}
+
+async fn call(server: &Listeners, tool: &str, arguments: Value) -> String {
+    let params = json!({ "name": tool, "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let reply = post(server.main, "/mcp", &body.to_string()).await.json();
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    text.replace(&server.folder.path().canonicalize().unwrap().display().to_string(), "FOLDER")
+}
+
+#[tokio::test]
+async fn tools_say_what_was_left_out_and_how_it_is_brought_in() {
+    let server = shop().await;
+    let mut said = Vec::new();
+    for (tool, arguments) in [
+        ("FindUses", json!({ "name": "SettleVendorPayout" })),
+        ("FindUses", json!({ "name": "made" })),
+        ("VectorSearch", json!({ "query": "SettleVendorPayout" })),
+        ("Outline", json!({ "path": "shop" })),
+        ("Outline", json!({ "path": "shop/vendor" })),
+        ("ReadLines", json!({ "path": "shop/vendor/other/pay.go" })),
+        ("ReadLines", json!({ "path": "made.rs" })),
+        ("ReadLines", json!({ "path": "shop/src/large.rs" })),
+        ("ReadLines", json!({ "path": "notes.log" })),
+        ("ReadLines", json!({ "path": "shop/.env" })),
+        ("ReadLines", json!({ "path": "shop/other.png" })),
+        ("ReadLines", json!({ "path": "shop/nothing.rs" })),
+    ] {
+        let text = call(&server, tool, arguments).await;
+        let text: Vec<&str> = text.lines().filter(|line| !line.contains("minute")).collect();
+        said.push(format!("{tool}: {}", text.join("\n")));
+    }
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    FindUses: "SettleVendorPayout" is nowhere in the index
+    (not searched, as left out: 2 folders and 5 files: vendor/ (other people's code), notes.log (ignored), .github/ and 1 more (hidden), app.min.js and 1 more (generated), src/large.rs (too large))
+    FindUses: "made" is nowhere in the index
+    (not searched, as left out: 2 folders and 5 files: vendor/ (other people's code), notes.log (ignored), .github/ and 1 more (hidden), src/made.rs and 1 more (generated), src/large.rs (too large))
+    VectorSearch: not in the index: SettleVendorPayout
+    nothing fits well; the nearest:
+    [shop] FOLDER/shop/go.mod:1-1 `shop`
+    1|module shop
+
+    (not searched, as left out: 2 folders and 5 files: vendor/ (other people's code), notes.log (ignored), .github/ and 1 more (hidden), app.min.js and 1 more (generated), src/large.rs (too large))
+    Outline: FOLDER/shop: 2 files, all shown with what they define
+    go.mod (1): shop
+    1|module shop
+    src/cart.rs (1): fill_cart
+    (left out of the index: vendor/ (other people's code), notes.log (ignored), .github/ and 1 more (hidden), app.min.js and 1 more (generated), Cargo.lock (lock file), logo.png (no text), .env (secret by its name), src/large.rs (too large))
+    Outline: no indexed file or folder is `shop/vendor`: `vendor/` was left out of the index (other people's code); `!vendor/` in `.codeinfoignore` brings it in. It is not searched, either.
+    ReadLines: no indexed file or folder is `shop/vendor/other/pay.go`: `vendor/` was left out of the index (other people's code); `!vendor/` in `.codeinfoignore` brings it in. It is not searched, either.
+    ReadLines: no indexed file or folder is `made.rs`: `src/made.rs` was left out of the index (generated); `!src/made.rs` in `.codeinfoignore` brings it in. It is not searched, either.
+    ReadLines: no indexed file or folder is `shop/src/large.rs`: `src/large.rs` was left out of the index (too large). It is not searched, either.
+    ReadLines: no indexed file or folder is `notes.log`: `notes.log` was left out of the index (ignored); `!notes.log` in `.codeinfoignore` brings it in. It is not searched, either.
+    ReadLines: no indexed file or folder is `shop/.env`: `.env` was left out of the index (secret by its name). It is not searched, either.
+    ReadLines: no indexed file or folder is `shop/other.png`: `other.png` was left out of the index (no text). It is not searched, either.
+    ReadLines: no indexed file or folder is `shop/nothing.rs`. Call Outline with the name of a repository to see its files, or VectorSearch to find one.
+    "#);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_data_of_the_server_is_not_indexed_wherever_it_lies() {
+    let server = Listeners::start().await;
+    let folder = server.folder.path().canonicalize().unwrap();
+    server.write("all/src/a.rs", "pub fn a() {}\n");
+    std::os::unix::fs::symlink(&folder, folder.join("all/above")).unwrap();
+    let body = json!({ "path": folder, "name": "whole" });
+    let started = post(server.main, "/ingest/start", &body.to_string()).await;
+    server.ended(started.json()["runId"].as_str().unwrap()).await;
+    let whole = read(&server, "/ingest/roots").await["roots"][0].clone();
+    let own = whole["leftOut"].as_array().unwrap().iter().find(|one| one["rule"] == "ownData");
+    assert!(own.is_some_and(|own| own["folders"] == 1), "{whole}");
+    let found = call(&server, "ReadLines", json!({ "path": folder.join("data/roots.json") })).await;
+    assert!(found.contains("data of CodeInfo itself"), "{found}");
 }

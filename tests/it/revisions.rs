@@ -268,12 +268,12 @@ async fn bare_repositories_worktrees_and_modules_have_commits() {
     git(&user.0, &["submodule", "--quiet", "add", app.0.to_str().unwrap(), "lib/app"]);
     commit_all(&user.0, "Use it");
     let status = run(&bench, &user, "HEAD").await;
-    const HINT: &str = "(`!.gitmodules` in `.codeinfoignore` brings `.gitmodules` in)";
+    let hint = "(`!.gitmodules` in `.codeinfoignore` brings `.gitmodules` in)";
     let said = "skipped 1 file: lib/app (a repository of its own, which `codeinfo ingest` of \
                 this path indexes)";
     assert_eq!(
         status.message.unwrap(),
-        format!("{said}\nleft out 1 file (hidden): .gitmodules\n{HINT}")
+        format!("{said}\nleft out 1 file (hidden): .gitmodules\n{hint}")
     );
     let module = Repo(user.at("lib/app"));
     run(&bench, &module, "v1").await;

@@ -1,144 +1,247 @@
-//! Folders that hold other people's code or build outputs.
+//! Folders that hold other people's packages or build outputs, by the evidence in them and beside them.
 
 use std::path::Path;
 
-/// A folder name and what proves that such a folder is vendored or built. Without any proof to ask
-/// for, the name alone is enough.
+/// Kind of a folder, as its name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TellingFolder {
+    /// Packages of other people, each in a folder of its own, but also adapters to them.
+    Packages,
+    /// Outputs of a build.
+    Outputs,
+}
+
+/// Evidence that a folder of this name is what its name tells. A name that begins with `*` stands for all that end so.
 struct Rule {
     name: &'static str,
-    /// One of these stands beside the folder.
+    kind: TellingFolder,
+    /// One of these in it is enough.
+    marks: &'static [&'static str],
+    /// One of these has to be beside it, if there are any, ...
     beside: &'static [&'static str],
-    /// One of these stands inside it.
+    /// ... and one of these in it.
     inside: &'static [&'static str],
 }
 
-impl Rule {
-    fn needs_no_proof(&self) -> bool {
-        self.beside.is_empty() && self.inside.is_empty()
-    }
-}
-
-const fn always(name: &'static str) -> Rule {
-    Rule { name, beside: &[], inside: &[] }
-}
-
-const fn proved(
+const fn packages(
     name: &'static str,
+    marks: &'static [&'static str],
     beside: &'static [&'static str],
     inside: &'static [&'static str],
 ) -> Rule {
-    Rule { name, beside, inside }
+    Rule { name, kind: TellingFolder::Packages, marks, beside, inside }
+}
+
+const fn outputs(
+    name: &'static str,
+    marks: &'static [&'static str],
+    beside: &'static [&'static str],
+    inside: &'static [&'static str],
+) -> Rule {
+    Rule { name, kind: TellingFolder::Outputs, marks, beside, inside }
 }
 
 const RULES: &[Rule] = &[
-    always("__pycache__"),
-    always("3rdparty"),
-    always("bower_components"),
-    always("deriveddata"),
-    always("elm-stuff"),
-    always("jspm_packages"),
-    always("node_modules"),
-    always("site-packages"),
-    always("third-party"),
-    always("third_party"),
-    always("thirdparty"),
-    proved("_build", &["mix.exs", "dune-project", "rebar.config"], &["CMakeCache.txt"]),
-    proved("bin", &[], &["Debug", "Release", "pyvenv.cfg"]),
-    proved("build", &["build.gradle", "build.gradle.kts"], BUILT),
-    proved("carthage", &["Cartfile"], &[]),
-    proved("coverage", &[], &["lcov.info", "lcov-report", "coverage-final.json"]),
-    proved("deps", &["mix.exs"], &[]),
-    proved("dist", &["package.json", "pyproject.toml", "setup.py"], BUILT),
-    proved("dist-newstyle", &["cabal.project"], &["cache"]),
-    proved("htmlcov", &[], &["index.html"]),
-    proved("obj", &[], &["project.assets.json", "Debug", "Release"]),
-    proved("out", &["build.gradle", "foundry.toml"], BUILT),
-    proved("pods", &["Podfile"], &["Manifest.lock"]),
-    proved("target", &["Cargo.toml", "pom.xml", "build.sbt", "project.clj"], &[".rustc_info.json"]),
-    proved("vendor", MANIFESTS, &["modules.txt", "autoload.php", "bundle", "composer"]),
+    packages("3rdparty", &[], &[], &[]),
+    packages("bower_components", &[], &[], &[]),
+    packages("carthage", &["Checkouts"], &[], &[]),
+    packages("deps", &[], &["mix.exs"], ANY),
+    packages("jspm_packages", &[], &[], &[]),
+    packages("node_modules", INSTALLED, &[], &[]),
+    packages("pods", &["Manifest.lock"], &[], &[]),
+    packages("site-packages", &["*.dist-info", "*.egg-info"], &[], &[]),
+    packages("third-party", &[], &[], &[]),
+    packages("third_party", &[], &[], &[]),
+    packages("thirdparty", &[], &[], &[]),
+    packages(
+        "vendor",
+        &["modules.txt", "autoload.php"],
+        &["Gemfile", "composer.json"],
+        &["bundle", "composer"],
+    ),
+    outputs("__pycache__", &[], &[], ANY),
+    outputs(
+        "_build",
+        &["CMakeCache.txt"],
+        &["mix.exs", "dune-project", "rebar.config", "conf.py"],
+        &["dev", "prod", "test", "default", "log", "install", "html", "doctrees"],
+    ),
+    outputs("bin", &[], DOTNET, &["Debug", "Release"]),
+    outputs(
+        "build",
+        BUILT,
+        &["build.gradle", "build.gradle.kts", "setup.py", "pyproject.toml", "package.json"],
+        &["classes", "libs", "tmp", "intermediates", "reports", "kotlin", "lib", "static"],
+    ),
+    outputs("coverage", &["lcov.info", "lcov-report", "coverage-final.json"], &[], &[]),
+    outputs("deriveddata", &[], &[], ANY),
+    outputs(
+        "dist",
+        BUILT,
+        &["package.json"],
+        &[
+            "*.js", "*.mjs", "*.cjs", "*.css", "*.map", "*.d.ts", "*.html", "*.tgz", "assets",
+            "cjs", "es", "esm", "lib", "types", "umd",
+        ],
+    ),
+    outputs("dist-newstyle", &[], &["cabal.project", "*.cabal"], &["cache", "packagedb", "build"]),
+    outputs("elm-stuff", &[], &[], ANY),
+    outputs("htmlcov", &["index.html"], &[], &[]),
+    outputs("obj", &["project.assets.json"], DOTNET, &["Debug", "Release"]),
+    outputs(
+        "out",
+        BUILT,
+        &["build.gradle", "foundry.toml", "package.json"],
+        &["production", "_next", "*.sol", "*.html"],
+    ),
+    outputs(
+        "target",
+        &[".rustc_info.json"],
+        &["Cargo.toml", "pom.xml", "build.sbt", "project.clj"],
+        &["debug", "release", "doc", "package", "classes", "test-classes", "streams", "*.jar"],
+    ),
 ];
 
-/// What only build tools leave behind.
+const ANY: &[&str] = &["*"];
+const DOTNET: &[&str] = &["*.csproj", "*.fsproj", "*.vbproj"];
+
+/// Files that package managers of JavaScript leave beside the packages that they install.
+const INSTALLED: &[&str] =
+    &[".bin", ".modules.yaml", ".package-lock.json", ".yarn-integrity", ".yarn-state.yml"];
+
+/// Files and folders that only build tools leave behind.
 const BUILT: &[&str] = &[
     "CMakeCache.txt",
     "asset-manifest.json",
     "bdist.linux-x86_64",
     "build.ninja",
-    "classes",
     "intermediates",
-];
-
-/// A folder called `vendor` beside one of these belongs to a package manager. Elsewhere it may be
-/// the part of a shop that deals with vendors.
-const MANIFESTS: &[&str] = &[
-    "Cargo.toml",
-    "Gemfile",
-    "composer.json",
-    "go.mod",
-    "package.json",
-    "pyproject.toml",
-    "setup.py",
-    "Makefile",
-    "CMakeLists.txt",
-    "dep.lock",
-    "glide.yaml",
 ];
 
 /// Files that mark a folder of any name as a cache (<https://bford.info/cachedir/>) or as a Python
 /// environment.
 const MARKERS: &[&str] = &["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// Whether folders of this name, lower-case, are vendored whatever they hold.
+/// Files that each package has of its own.
+const MANIFESTS: &[&str] = &[
+    ".bower.json",
+    ".cargo-checksum.json",
+    "*.dist-info",
+    "*.gemspec",
+    "*.podspec",
+    "Cargo.toml",
+    "METADATA",
+    "README.chromium",
+    "bower.json",
+    "composer.json",
+    "configure.ac",
+    "go.mod",
+    "mix.exs",
+    "package.json",
+    "pom.xml",
+    "pyproject.toml",
+    "setup.py",
+];
+
+/// Starts of the names of licences, in lower case.
+const LICENCES: &[&str] = &["license", "licence", "copying", "unlicense"];
+
+/// Returns whether folders of this name, lower-case, hold packages of others.
 pub(crate) fn is_always(name: &str) -> bool {
-    RULES.iter().any(|rule| rule.name == name && rule.needs_no_proof())
+    let rule = RULES.iter().find(|rule| rule.name == name);
+    rule.is_some_and(|rule| rule.kind == TellingFolder::Packages && rule.beside.is_empty())
 }
 
-/// Whether a folder is left out for its name, or for what stands beside it.
-pub fn is_proved(folder: &Path, is_beside: impl Fn(&str) -> bool) -> bool {
-    rules(folder)
-        .any(|rule| rule.needs_no_proof() || rule.beside.iter().any(|name| is_beside(name)))
+/// Returns the kind of folders of this name. Such a folder is only left out by evidence.
+pub fn telling_folder(folder: &Path) -> Option<TellingFolder> {
+    rule(folder).map(|rule| rule.kind)
 }
 
-/// Whether a folder is left out for what stands inside it.
-pub fn is_marked(folder: &Path, is_inside: impl Fn(&str) -> bool) -> bool {
+/// Returns whether what is beside a folder fits its name.
+pub fn fits_beside<'a>(folder: &Path, mut beside: impl Iterator<Item = &'a str>) -> bool {
+    rule(folder).is_some_and(|rule| {
+        rule.beside.is_empty() || beside.any(|name| is_one_of(name, rule.beside))
+    })
+}
+
+/// Returns whether a folder of any name holds what marks caches and environments.
+pub fn is_cache(is_inside: impl Fn(&str) -> bool) -> bool {
     MARKERS.iter().any(|name| is_inside(name))
-        || rules(folder).any(|rule| rule.inside.iter().any(|name| is_inside(name)))
 }
 
-/// The rules for folders of this name.
-fn rules(folder: &Path) -> impl Iterator<Item = &'static Rule> {
-    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_lowercase();
-    RULES.iter().filter(move |rule| rule.name == name)
+/// Returns whether what a folder holds marks it as what its name tells.
+pub fn is_marked(folder: &Path, inside: &[&str]) -> bool {
+    rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.marks)))
+}
+
+/// Returns whether a folder holds what it would if its name tells the truth, which what it is beside has to fit.
+pub fn fits_inside(folder: &Path, inside: &[&str]) -> bool {
+    rule(folder).is_some_and(|rule| inside.iter().any(|name| is_one_of(name, rule.inside)))
+}
+
+/// Returns whether a folder below one of packages is a package: it has a manifest or a licence of its own.
+pub fn is_package(inside: &[&str]) -> bool {
+    let is_licence = |name: &str| {
+        let name = name.to_lowercase();
+        LICENCES.iter().any(|start| name.starts_with(start))
+    };
+    inside.iter().any(|name| is_one_of(name, MANIFESTS) || is_licence(name))
+}
+
+fn is_one_of(name: &str, known: &[&str]) -> bool {
+    known.iter().any(|one| match one.strip_prefix('*') {
+        Some(end) => name.ends_with(end),
+        None => name == *one,
+    })
+}
+
+/// The rule for folders of this name.
+fn rule(folder: &Path) -> Option<&'static Rule> {
+    let name = folder.file_name().and_then(|name| name.to_str())?.to_lowercase();
+    RULES.iter().find(|rule| rule.name == name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn fits(folder: &str, beside: &str, inside: &str) -> bool {
+        let folder = Path::new(folder);
+        let fits = fits_beside(folder, [beside].into_iter()) && fits_inside(folder, &[inside]);
+        is_marked(folder, &[inside]) || fits
+    }
+
     #[test]
-    fn some_folders_need_a_proof_and_others_none() {
-        let is_beside =
-            |folder: &str, known: &str| is_proved(Path::new(folder), |name| name == known);
-        for folder in ["a/node_modules", "Third_Party", "__pycache__"] {
-            assert!(is_beside(folder, ""), "{folder}");
+    fn outputs_need_their_tool_beside_and_what_it_makes_inside() {
+        for (folder, beside, inside) in [
+            ("target", "Cargo.toml", "debug"),
+            ("dist", "package.json", "index.js"),
+            ("tools/bin", "Tool.csproj", "Release"),
+            ("deps", "mix.exs", "jason"),
+        ] {
+            assert!(fits(folder, beside, inside), "{folder}");
+            assert!(!fits(folder, "README.md", inside), "{folder}");
         }
-        for (folder, proof) in
-            [("target", "Cargo.toml"), ("vendor", "go.mod"), ("dist", "setup.py")]
-        {
-            assert!(!is_beside(folder, "") && is_beside(folder, proof), "{folder}");
-        }
-        assert!(!is_beside("src", "Cargo.toml"));
+        assert!(!fits("dist", "package.json", "regions.py"));
+        assert!(fits("__pycache__", "a.py", "a.pyc"));
     }
 
     #[test]
     fn what_only_tools_leave_marks_a_folder() {
-        let is_inside =
-            |folder: &str, known: &str| is_marked(Path::new(folder), |name| name == known);
         for (folder, mark) in
-            [("any", "CACHEDIR.TAG"), ("venv", "pyvenv.cfg"), ("build", "build.ninja")]
+            [("vendor", "modules.txt"), ("node_modules", ".bin"), ("build", "build.ninja")]
         {
-            assert!(is_inside(folder, mark) && !is_inside(folder, "main.c"), "{folder}");
+            assert!(fits(folder, "README.md", mark) && !fits(folder, "a", "main.c"), "{folder}");
         }
-        assert!(!is_inside("src", "build.ninja"));
+        assert!(!fits("src", "Cargo.toml", "build.ninja"));
+        assert!(is_cache(|name| name == "CACHEDIR.TAG") && !is_cache(|name| name == "main.c"));
+    }
+
+    #[test]
+    fn a_package_has_a_manifest_or_a_licence_of_its_own() {
+        for name in ["package.json", "LICENSE.txt", "COPYING", "six.dist-info"] {
+            assert!(is_package(&["main.c", name]), "{name}");
+        }
+        assert!(!is_package(&["adapter.py", "README.md"]));
     }
 }

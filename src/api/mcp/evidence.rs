@@ -276,7 +276,7 @@ impl RawSearch {
                 "Look for what it is made from."
             }
             EvidenceError::NotFound { omitted: Some(_), .. }
-            | EvidenceError::NoContent(_, Some(_)) => "Read it directly if you need it.",
+            | EvidenceError::NoContent(_, Some(_)) => "It is not searched, either.",
             EvidenceError::NotFound { .. } => {
                 "Call Outline with the name of a repository to see its files, or VectorSearch to find one."
             }

@@ -117,7 +117,10 @@ fn folder(found: &Folder) -> String {
     for names in NAMES {
         let lines: Vec<String> = found.members.iter().map(|one| member(one, names)).collect();
         if lines.iter().map(String::len).sum::<usize>() <= most {
-            return header(lines.len()) + &lines.concat() + &others(found, &[]) + &left_out(found);
+            return with_left_out(
+                found,
+                header(lines.len()) + &lines.concat() + &others(found, &[]),
+            );
         }
     }
     // The most telling, by path.
@@ -133,16 +136,16 @@ fn folder(found: &Folder) -> String {
     let (shown, dropped): (Vec<&Member>, Vec<&Member>) =
         found.members.iter().partition(|member| member.rank < fitting);
     let lines: String = shown.iter().map(|one| member(one, 1)).collect();
-    header(shown.len()) + &lines + &others(found, &dropped) + &left_out(found)
+    with_left_out(found, header(shown.len()) + &lines + &others(found, &dropped))
 }
 
-/// One line that says what is not in the index.
-fn left_out(found: &Folder) -> String {
+/// Adds a line that says what is not in the index.
+fn with_left_out(found: &Folder, text: String) -> String {
     if found.left_out.is_empty() {
-        return String::new();
+        return text;
     }
     let left_out = plain_name(&found.left_out, LEFT_OUT_CHARS);
-    format!("\n(left out of the index: {left_out})")
+    format!("{}\n(left out of the index: {left_out})", text.trim_end())
 }
 
 fn member(member: &Member, most: usize) -> String {

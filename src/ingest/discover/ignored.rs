@@ -106,6 +106,8 @@ struct Level {
     /// How many bytes of a path lead to the folder, with the `/` after it.
     prefix: usize,
     spent: Spent,
+    /// The patterns with `!` of its `.codeinfoignore` that name a folder and something in it.
+    asked: Vec<String>,
     above: Option<Arc<Level>>,
 }
 
@@ -145,7 +147,8 @@ impl Rules {
             }));
         }
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let level = Level { sets, prefix, spent, above: self.nearest.clone() };
+        let asked = files.last().and_then(Option::as_deref).map(asked_below).unwrap_or_default();
+        let level = Level { sets, prefix, spent, asked, above: self.nearest.clone() };
         (Self { nearest: Some(Arc::new(level)) }, errors)
     }
 
@@ -163,6 +166,19 @@ impl Rules {
             match found {
                 None | Some(Match::None) => {}
                 Some(found) => return found.is_whitelist(),
+            }
+        }
+        false
+    }
+
+    /// Returns whether such a pattern may ask for something in a folder.
+    pub fn asks_below(&self, folder: &str) -> bool {
+        let mut level = self.nearest.as_deref();
+        while let Some(here) = level {
+            level = here.above.as_deref();
+            let Some(below) = folder.get(here.prefix..) else { continue };
+            if here.asked.iter().any(|pattern| leads_through(pattern, below)) {
+                return true;
             }
         }
         false
@@ -231,6 +247,28 @@ fn set(content: &[u8], spent: &mut Spent, mut report: impl FnMut(IgnoreError)) -
         report(IgnoreError::TooMany);
         Gitignore::empty()
     })
+}
+
+/// Returns the patterns with `!` of an ignore file that name a folder and something in it.
+fn asked_below(content: &[u8]) -> Vec<String> {
+    let content = String::from_utf8_lossy(content.get(..MAX_BYTES).unwrap_or(content));
+    let patterns = content.lines().filter_map(|line| line.strip_prefix('!'));
+    let patterns = patterns.map(|pattern| pattern.trim().trim_matches('/'));
+    let is_wanted = |pattern: &&str| pattern.contains('/') && !pattern.starts_with("**");
+    patterns.filter(is_wanted).take(MAX_PATTERNS).map(str::to_owned).collect()
+}
+
+/// Returns whether a pattern may match something in a folder: each part of the folder fits that of the pattern.
+fn leads_through(pattern: &str, folder: &str) -> bool {
+    let mut parts = pattern.split('/');
+    for name in folder.split('/') {
+        match parts.next() {
+            Some("**") => return true,
+            Some(part) if part == name || part.contains(['*', '?', '[']) => {}
+            Some(_) | None => return false,
+        }
+    }
+    parts.next().is_some()
 }
 
 /// Escapes braces outside of classes: they are alternatives to the matcher, and themselves to Git.

@@ -144,14 +144,14 @@ impl Search<'_> {
                 Listed::Gone => continue,
                 Listed::InPart => return Ok(false),
             };
-            let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
             for entry in &entries {
                 let next = step.to_entry(entry);
+                let names = || entries.iter().filter_map(|entry| entry.name.to_str());
                 match kind(entry, &next) {
                     None => {}
                     Some(Part::Secret) => self.note(&next, whose, above),
                     Some(Part::Folder)
-                        if whose == Whose::Own && vendored::is_proved(&next.path, is_inside) =>
+                        if whose == Whose::Own && vendored::fits_beside(&next.path, names()) =>
                     {
                         self.left_out.push(LeftOut { step: next, whose: Whose::Vendored });
                     }
@@ -251,7 +251,8 @@ mod tests {
             step: Step::at(&text),
         });
         let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
-        let way = Way { place: root.path(), scope: None, cancel: &cancel, pulse: &pulse };
+        let (place, own) = (root.path(), [].as_slice());
+        let way = Way { place, scope: None, own, cancel: &cancel, pulse: &pulse };
         let beneath = Beneath::open(root.path()).unwrap();
         let found = within(&beneath, way, left_out.collect(), bounds).unwrap();
         found.into_iter().collect()
@@ -276,7 +277,8 @@ mod tests {
     fn without_room_or_time_no_folder_is_opened() {
         let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
         let root = tempfile::tempdir().unwrap();
-        let way = Way { place: root.path(), scope: None, cancel: &cancel, pulse: &pulse };
+        let (place, own) = (root.path(), [].as_slice());
+        let way = Way { place, scope: None, own, cancel: &cancel, pulse: &pulse };
         let beneath = Beneath::open(root.path()).unwrap();
         let found = |bounds: Bounds| {
             let left_out = vec![LeftOut { step: Step::at("gone"), whose: Whose::Own }];

@@ -1,11 +1,15 @@
 //! Walks a root through handles of its folders, so that no link is followed, and by our own reading of
 //! ignore files, so that none of them can cost more than a bound.
 
-use std::{io, path::Path};
+use std::{
+    collections::HashSet,
+    io,
+    path::{Path, PathBuf},
+};
 
 use codeinfo_lang::{
     names::{self, MachineFile},
-    vendored,
+    vendored::{self, TellingFolder},
 };
 
 use super::{
@@ -13,12 +17,13 @@ use super::{
     ignored::{self, IgnoreError, Rules, Spent, Verdict},
     is_ignore_file,
     search::{self, LeftOut, Whose},
-    way::{GIT, Step, Way},
+    way::{GIT, Step, Told, Way},
 };
 use crate::{
     beneath::{self, Beneath, Entry, Folder, Kind},
     decode,
     domain::OmissionRule,
+    git::Git,
     ingest::{
         error::IngestError,
         skip::{Reason, Skipped},
@@ -52,6 +57,8 @@ pub(super) fn walk(
         entries: 0,
         spent: Spent::default(),
         left_out: Vec::new(),
+        own: way.own_below(),
+        tracked: None,
     };
     let mut pending = vec![Step::default()];
     while let Some(step) = pending.pop() {
@@ -76,28 +83,32 @@ struct Walk<'a> {
     /// What the patterns of all folders cost.
     spent: Spent,
     left_out: Vec<LeftOut>,
+    /// Folders of ours, by their paths below the root.
+    own: Vec<PathBuf>,
+    /// Folders of telling names in which git tracks something, once they were looked for.
+    tracked: Option<HashSet<String>>,
 }
 
 impl Walk<'_> {
     /// Goes through one folder: notes its files, and which folders come next.
     fn folder(&mut self, step: Step, pending: &mut Vec<Step>) -> Result<(), IngestError> {
         let Some((opened, entries)) = self.open(&step)? else { return Ok(()) };
-        let is_inside = |name: &str| entries.iter().any(|entry| entry.name == name);
         let is_git_file = |entry: &Entry| entry.name == GIT && entry.kind == Kind::File;
         if !step.is_root() && entries.iter().any(is_git_file) {
             self.module(step);
             return Ok(());
         }
-        let is_marked = !step.is_root() && vendored::is_marked(&step.path, is_inside);
-        if is_marked && !step.rules.asks_for(&step.text, true) {
-            self.leave_out(step, OmissionRule::Vendored);
+        if let Some(rule) = self.rule_inside(&step, &entries) {
+            self.leave_out(step, rule, pending);
             return Ok(());
         }
         let rules = self.rules(&step, &entries);
         self.note_folder(&step);
+        let is_area = step.told.is_some_and(|told| told.kind == TellingFolder::Packages);
+        let around = Step { is_among_packages: step.is_among_packages || is_area, ..step };
         for entry in &entries {
             self.step()?;
-            let next = step.to(entry, &rules);
+            let next = around.to(entry, &rules);
             if !self.is_in_scope(&next, entry.kind) {
                 continue;
             }
@@ -105,24 +116,79 @@ impl Walk<'_> {
                 Kind::Other => self.omit(OmissionRule::Link, &next.text),
                 Kind::Module => self.skip(next.text, Reason::Module),
                 Kind::File => self.file(&opened, entry, next),
-                Kind::Folder if entry.name == GIT => self.nested_git(&step, &next),
-                Kind::Folder
-                    if vendored::is_proved(&next.path, is_inside)
-                        && !rules.asks_for(&next.text, true) =>
-                {
-                    self.leave_out(next, OmissionRule::Vendored);
+                Kind::Folder if entry.name == GIT => self.nested_git(&around, &next),
+                Kind::Folder => {
+                    let beside = entries.iter().filter_map(|entry| entry.name.to_str());
+                    self.next_folder(entry, next, beside, pending);
                 }
-                Kind::Folder if secret::is_private_folder(&next.path) => {
-                    self.keep_private(&next);
-                    self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
-                }
-                Kind::Folder => match own_rule(&next, entry, Kind::Folder) {
-                    Some(rule) => self.leave_out(next, rule),
-                    None => pending.push(next),
-                },
             }
         }
         Ok(())
+    }
+
+    /// Decides about a folder by its path and by what is beside it.
+    fn next_folder<'e>(
+        &mut self,
+        entry: &Entry,
+        next: Step,
+        beside: impl Iterator<Item = &'e str>,
+        pending: &mut Vec<Step>,
+    ) {
+        if self.own.contains(&next.path) {
+            self.keep_private(&next);
+            self.found.omitted.add_folder(OmissionRule::OwnData, &next.text);
+        } else if secret::is_private_folder(&next.path) {
+            self.keep_private(&next);
+            self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
+        } else if next.rules.asks_for(&next.text, true) {
+            pending.push(Step { unless_asked_for: None, is_among_packages: false, ..next });
+        } else {
+            let told = vendored::telling_folder(&next.path)
+                .map(|kind| Told { kind, is_beside: vendored::fits_beside(&next.path, beside) });
+            let rule = own_rule(&next, entry, Kind::Folder).or(next.unless_asked_for);
+            match (rule, told) {
+                // An ignore file need not say what a folder is.
+                (Some(_), Some(told)) if told.is_beside => {
+                    self.leave_out(next, told_rule(told.kind), pending);
+                }
+                (Some(rule), _) => self.leave_out(next, rule, pending),
+                (None, told) => pending.push(Step { told, ..next }),
+            }
+        }
+    }
+
+    /// Returns the rule that leaves out a folder for what it holds.
+    fn rule_inside(&mut self, step: &Step, entries: &[Entry]) -> Option<OmissionRule> {
+        let is_open = step.is_root() || step.unless_asked_for.is_some();
+        if is_open || step.rules.asks_for(&step.text, true) {
+            return None;
+        }
+        if vendored::is_cache(|name| entries.iter().any(|entry| entry.name == name)) {
+            return Some(OmissionRule::Built);
+        }
+        if step.told.is_none() && !step.is_among_packages {
+            return None;
+        }
+        let inside: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+        let is_area = step.told.is_some_and(|told| told.kind == TellingFolder::Packages);
+        if (is_area || step.is_among_packages) && vendored::is_package(&inside) {
+            return Some(OmissionRule::Vendored);
+        }
+        let told = step.told?;
+        let fits = told.is_beside && vendored::fits_inside(&step.path, &inside);
+        let is_output = told.kind == TellingFolder::Outputs;
+        let is_so = vendored::is_marked(&step.path, &inside)
+            || fits && !(is_output && self.is_tracked(step));
+        is_so.then(|| told_rule(told.kind))
+    }
+
+    /// Returns whether git tracks a file in a folder of a telling name.
+    fn is_tracked(&mut self, step: &Step) -> bool {
+        if self.root.is_fixed() {
+            return true;
+        }
+        let place = self.way.place;
+        self.tracked.get_or_insert_with(|| tracked_folders(place)).contains(&step.text)
     }
 
     /// Names a folder whose `.git` is a file: a submodule or a worktree, whose files are those of another repository.
@@ -146,8 +212,12 @@ impl Walk<'_> {
         self.way.scope.is_none_or(|scope| scope.covers(&step.text))
     }
 
-    /// Leaves out a folder by a rule.
-    fn leave_out(&mut self, step: Step, rule: OmissionRule) {
+    /// Leaves out a folder by a rule, unless a pattern asks for something in it.
+    fn leave_out(&mut self, step: Step, rule: OmissionRule, pending: &mut Vec<Step>) {
+        if step.rules.asks_below(&step.text) {
+            pending.push(Step { unless_asked_for: Some(rule), told: None, ..step });
+            return;
+        }
         self.found.omitted.add_folder(rule, &step.text);
         let is_own = matches!(rule, OmissionRule::Ignored | OmissionRule::Hidden);
         self.search_later(step, if is_own { Whose::Own } else { Whose::Vendored });
@@ -291,7 +361,9 @@ impl Walk<'_> {
             return;
         }
         let name = entry.name.to_string_lossy();
-        if let Some(rule) = own_rule(&next, entry, Kind::File) {
+        let is_asked_for = next.rules.asks_for(&next.text, false);
+        let unasked_rule = next.unless_asked_for.filter(|_| !is_asked_for);
+        if let Some(rule) = own_rule(&next, entry, Kind::File).or(unasked_rule) {
             // Ignore files are read, though not indexed.
             if !is_ignore_file(&name) {
                 self.omit(rule, &next.text);
@@ -302,7 +374,6 @@ impl Walk<'_> {
             self.skip(next.text, Reason::PathNotUtf8);
             return;
         }
-        let is_asked_for = next.rules.asks_for(&next.text, false);
         let rule = name_rule(&name).filter(|_| !is_asked_for);
         if let Some(rule) = rule {
             self.omit(rule, &next.text);
@@ -349,6 +420,31 @@ fn own_rule(next: &Step, entry: &Entry, kind: Kind) -> Option<OmissionRule> {
         Verdict::Kept => None,
         Verdict::Silent => is_hidden.then_some(OmissionRule::Hidden),
     }
+}
+
+fn told_rule(kind: TellingFolder) -> OmissionRule {
+    match kind {
+        TellingFolder::Packages => OmissionRule::Vendored,
+        TellingFolder::Outputs => OmissionRule::Built,
+    }
+}
+
+/// Returns the folders of telling names in which the git repository at a path tracks something.
+fn tracked_folders(root: &Path) -> HashSet<String> {
+    let mut folders = HashSet::new();
+    let note = |path: &str| {
+        for (end, _) in path.match_indices('/') {
+            let folder = path.get(..end).unwrap_or_default();
+            if vendored::telling_folder(Path::new(folder)).is_some() && !folders.contains(folder) {
+                folders.insert(folder.to_owned());
+            }
+        }
+    };
+    if let Ok(Some(git)) = Git::of(root) {
+        // What cannot be read tells nothing.
+        drop(git.each_tracked(note));
+    }
+    folders
 }
 
 /// Returns the rule that leaves out files of a name.

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use codeinfo_lang::vendored::TellingFolder;
 use tokio_util::sync::CancellationToken;
 
 use super::{below, ignored::Rules};
 use crate::{
     beneath::Entry,
+    domain::OmissionRule,
     ingest::{pulse::Pulse, scope::Scope},
 };
 
@@ -19,8 +21,21 @@ pub(in crate::ingest) struct Way<'a> {
     /// The path of the root, for messages.
     pub(in crate::ingest) place: &'a Path,
     pub(in crate::ingest) scope: Option<&'a Scope>,
+    /// Folders of ours, which are never walked, by their paths on this machine.
+    pub(in crate::ingest) own: &'a [PathBuf],
     pub(in crate::ingest) cancel: &'a CancellationToken,
     pub(in crate::ingest) pulse: &'a Pulse,
+}
+
+impl Way<'_> {
+    /// Returns which folders of ours lie in the root, by their paths below it, wherever links to them lead from.
+    pub(super) fn own_below(&self) -> Vec<PathBuf> {
+        let below = |own: &PathBuf| {
+            let own = own.canonicalize().ok()?;
+            own.strip_prefix(self.place).ok().map(Path::to_owned)
+        };
+        self.own.iter().filter_map(below).collect()
+    }
 }
 
 /// A folder on the way.
@@ -32,12 +47,26 @@ pub(super) struct Step {
     pub(super) is_utf8: bool,
     /// The rules of the folder above.
     pub(super) rules: Rules,
+    /// What its name tells of it.
+    pub(super) told: Option<Told>,
+    /// Whether it lies in a folder of packages.
+    pub(super) is_among_packages: bool,
+    /// By which rule all that no pattern asks for is left out.
+    pub(super) unless_asked_for: Option<OmissionRule>,
+}
+
+/// What the name of a folder tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) kind: TellingFolder,
+    /// Whether what is beside it fits.
+    pub(super) is_beside: bool,
 }
 
 impl Step {
     #[cfg(test)]
     pub(super) fn at(text: &str) -> Self {
-        Self { path: text.into(), text: text.to_owned(), is_utf8: true, rules: Rules::default() }
+        Self { path: text.into(), text: text.to_owned(), is_utf8: true, ..Self::default() }
     }
 
     pub(super) fn is_root(&self) -> bool {
@@ -67,6 +96,14 @@ impl Step {
             format!("{}/{name}", self.text)
         };
         let is_utf8 = (self.is_root() || self.is_utf8) && entry.name.to_str().is_some();
-        Self { path: self.path.join(&entry.name), text, is_utf8, rules: rules.clone() }
+        Self {
+            path: self.path.join(&entry.name),
+            text,
+            is_utf8,
+            rules: rules.clone(),
+            told: None,
+            is_among_packages: self.is_among_packages,
+            unless_asked_for: self.unless_asked_for,
+        }
     }
 }

@@ -73,10 +73,11 @@ pub(super) async fn walk(
     cancel: &CancellationToken,
 ) -> Result<(Beneath, Discovered), IngestError> {
     let (tree, max_bytes) = (root.clone(), deps.max_file_bytes);
-    let (scope, inner) = (scope.cloned(), cancel.clone());
+    let (scope, inner, own) = (scope.cloned(), cancel.clone(), deps.own_folders());
     let work = move |pulse: &Pulse| {
         let folder = discover::open_root(&tree)?;
-        let way = Way { place: &tree.path, scope: scope.as_deref(), cancel: &inner, pulse };
+        let (place, scope) = (tree.path.as_path(), scope.as_deref());
+        let way = Way { place, scope, own: &own, cancel: &inner, pulse };
         let discovered = discover::within(&folder, way, Wanted::Files { max_bytes })?;
         Ok((folder, discovered))
     };

@@ -103,8 +103,10 @@ impl FsWatcher {
         }
         let (root, stopping) = (of.root.path.clone(), deps.tasks.stopping());
         let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
+        let own = deps.own_folders();
         let walk = move |pulse: &Pulse| {
-            let way = Way { place: &place, scope: part.as_deref(), cancel: &cancel, pulse };
+            let (place, scope) = (place.as_path(), part.as_deref());
+            let way = Way { place, scope, own: &own, cancel: &cancel, pulse };
             // A root that is gone has no folders.
             folders::to_watch(way).unwrap_or_default()
         };
