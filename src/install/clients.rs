@@ -69,6 +69,10 @@ enum Form {
     Windsurf,
     /// `timeout` in seconds.
     Zed,
+    /// As `Zed`; `type` is stated of URLs.
+    Cline,
+    /// `type` and the tools that its model is given are stated; `timeout` in milliseconds.
+    Copilot,
     /// Programs only.
     Local,
 }
@@ -80,7 +84,7 @@ pub(super) enum Connection {
     Url(String),
 }
 
-pub(super) static CLIENTS: [Client; 10] = [
+pub(super) static CLIENTS: [Client; 12] = [
     Client {
         id: "codex",
         name: "Codex",
@@ -211,6 +215,32 @@ pub(super) static CLIENTS: [Client; 10] = [
         sub_agent: Some(sub_agent::CLAUDE),
         programs: &["qwen"],
     },
+    Client {
+        id: "copilot",
+        name: "Copilot CLI",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Terminal,
+        form: Form::Copilot,
+        folder: |places| places.named("COPILOT_HOME", ".copilot"),
+        servers: &["mcp-config.json"],
+        instructions: Some("copilot-instructions.md"),
+        sub_agent: None,
+        programs: &["copilot"],
+    },
+    Client {
+        id: "cline",
+        name: "Cline",
+        syntax: Syntax::Json,
+        section: "mcpServers",
+        started_from: StartedFrom::Terminal,
+        form: Form::Cline,
+        folder: |places| places.named("CLINE_DIR", ".cline"),
+        servers: &["data/settings/cline_mcp_settings.json"],
+        instructions: Some("rules/codeinfo.md"),
+        sub_agent: None,
+        programs: &["cline"],
+    },
 ];
 
 fn zed_folder(places: &Places<'_>) -> PathBuf {
@@ -308,7 +338,12 @@ impl Client {
             Form::Codex => entry.push(("tool_timeout_sec", Number(WAIT_SECS))),
             Form::Claude | Form::Typed => entry.insert(0, kind("stdio")),
             Form::Gemini | Form::Qwen => entry.push(("timeout", Number(WAIT_MS))),
-            Form::Zed => entry.push(("timeout", Number(WAIT_SECS))),
+            Form::Zed | Form::Cline => entry.push(("timeout", Number(WAIT_SECS))),
+            Form::Copilot => {
+                entry.insert(0, kind("local"));
+                entry.push(("tools", List(vec!["*".to_owned()])));
+                entry.push(("timeout", Number(WAIT_MS)));
+            }
             Form::Plain | Form::OpenCode | Form::Windsurf | Form::Local => {}
         }
         entry
@@ -327,6 +362,13 @@ impl Client {
             }
             Form::Windsurf => vec![("serverUrl", url)],
             Form::Zed => vec![("url", url), ("timeout", Number(WAIT_SECS))],
+            Form::Cline => {
+                vec![kind("streamableHttp"), ("url", url), ("timeout", Number(WAIT_SECS))]
+            }
+            Form::Copilot => {
+                let wait = ("timeout", Number(WAIT_MS));
+                vec![kind("http"), ("url", url), ("tools", List(vec!["*".to_owned()])), wait]
+            }
             Form::Local => return None,
         })
     }
@@ -361,6 +403,8 @@ mod tests {
                 "/Users/nobody-here/.config/zed/settings.json",
                 "/Users/nobody-here/Library/Application Support/Claude/claude_desktop_config.json",
                 "/Users/nobody-here/.qwen/settings.json",
+                "/Users/nobody-here/.copilot/mcp-config.json",
+                "/Users/nobody-here/.cline/data/settings/cline_mcp_settings.json",
             ]
         );
         let home = ("USERPROFILE", "C:/Users/nobody");

@@ -155,12 +155,14 @@ fn every_client_is_set_up_in_its_own_file_and_form() {
     assert_snapshot!(home.lines(), @r#"
     .claude.json: { "mcpServers": { "codeinfo": { "type": "stdio", "command": "codeinfo", "args": ["stdio"], "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
+    .cline/data/settings/cline_mcp_settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800 } } }
     .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
     .codex/config.toml: [mcp_servers.codeinfo] command = "codeinfo" args = ["stdio"] tool_timeout_sec = 1800
     .config/Claude/claude_desktop_config.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
     .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "stdio", "command": "~/bin/codeinfo", "args": ["stdio"] } } }
     .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "local", "command": ["codeinfo", "stdio"], "enabled": true, "timeout": 1800000 } } }
     .config/zed/settings.json: { "context_servers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"], "timeout": 1800 } } }
+    .copilot/mcp-config.json: { "mcpServers": { "codeinfo": { "type": "local", "command": "codeinfo", "args": ["stdio"], "tools": ["*"], "timeout": 1800000 } } }
     .cursor/mcp.json: { "mcpServers": { "codeinfo": { "command": "~/bin/codeinfo", "args": ["stdio"] } } }
     .gemini/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000, "trust": true } } }
     .qwen/settings.json: { "mcpServers": { "codeinfo": { "command": "codeinfo", "args": ["stdio"], "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
@@ -183,11 +185,13 @@ fn every_client_but_one_is_set_up_for_the_listener() {
     assert_snapshot!(home.lines(), @r#"
     .claude.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp", "alwaysLoad": true } } }
     .claude/settings.json: { "permissions": { "allow": [ "mcp__codeinfo__codebase_question" ] } }
+    .cline/data/settings/cline_mcp_settings.json: { "mcpServers": { "codeinfo": { "type": "streamableHttp", "url": "http://127.0.0.1:5011/mcp", "timeout": 1800 } } }
     .codeium/windsurf/mcp_config.json: { "mcpServers": { "codeinfo": { "serverUrl": "http://127.0.0.1:5011/mcp" } } }
     .codex/config.toml: [mcp_servers.codeinfo] url = "http://127.0.0.1:5011/mcp" tool_timeout_sec = 1800
     .config/Code/User/mcp.json: { "servers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp" } } }
     .config/opencode/opencode.json: { "mcp": { "codeinfo": { "type": "remote", "url": "http://127.0.0.1:5011/mcp", "enabled": true, "timeout": 1800000 } } }
     .config/zed/settings.json: { "context_servers": { "codeinfo": { "url": "http://127.0.0.1:5011/mcp", "timeout": 1800 } } }
+    .copilot/mcp-config.json: { "mcpServers": { "codeinfo": { "type": "http", "url": "http://127.0.0.1:5011/mcp", "tools": ["*"], "timeout": 1800000 } } }
     .cursor/mcp.json: { "mcpServers": { "codeinfo": { "url": "http://127.0.0.1:5011/mcp" } } }
     .gemini/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "trust": true } } }
     .qwen/settings.json: { "mcpServers": { "codeinfo": { "httpUrl": "http://127.0.0.1:5011/mcp", "timeout": 1800000, "alwaysLoadTools": true, "trust": true } } }
@@ -201,6 +205,8 @@ fn every_client_but_one_is_set_up_for_the_listener() {
         "opencode",
         "windsurf",
         "qwen",
+        "copilot",
+        "cline",
         "--no-instructions",
         "--yes",
     ]);
@@ -232,10 +238,13 @@ fn folders_that_the_environment_names_are_used() {
         ("GEMINI_CLI_HOME", "c"),
         ("QWEN_HOME", "d"),
         ("XDG_CONFIG_HOME", "e"),
+        ("COPILOT_HOME", "f"),
+        ("CLINE_DIR", "g"),
     ] {
         command.env(name, home.path(folder));
     }
-    let clients = ["codex", "claude-code", "gemini", "qwen", "opencode", "zed", "vscode"];
+    let clients =
+        ["codex", "claude-code", "gemini", "qwen", "opencode", "zed", "vscode", "copilot", "cline"];
     let ended = home.end(command.args(["install", "--yes"]).args(clients));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let names: Vec<String> = home.files().into_iter().map(|(name, _)| name).collect();
@@ -259,6 +268,10 @@ fn folders_that_the_environment_names_are_used() {
             "e/opencode/agents/code-investigator.md",
             "e/opencode/opencode.json",
             "e/zed/settings.json",
+            "f/copilot-instructions.md",
+            "f/mcp-config.json",
+            "g/data/settings/cline_mcp_settings.json",
+            "g/rules/codeinfo.md",
         ]
     );
 }

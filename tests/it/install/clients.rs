@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write,
+    fs,
     io::{BufRead, BufReader, Lines},
     path::Path,
     process::{Child, ChildStdout, Command, Stdio},
@@ -55,7 +56,7 @@ fn codex_lists_what_was_installed_for_it() {
     assert!(!list("codex", command).contains("codeinfo"));
 }
 
-/// A client from npm, and how its model is set: by variables of the environment and a file, in which `MODEL` stands
+/// A client from npm, and how its model is set: by variables of the environment and files, in which `MODEL` stands
 /// for the address of the model service.
 struct NpmClient {
     id: &'static str,
@@ -66,10 +67,15 @@ struct NpmClient {
     /// What asks a question without a person.
     arguments: &'static [&'static str],
     variables: &'static [(&'static str, &'static str)],
-    settings: Option<(&'static str, &'static str)>,
+    settings: &'static [(&'static str, &'static str)],
 }
 
-const NPM_CLIENTS: [NpmClient; 4] = [
+/// Clients whose `mcp list` says whether a server is reached.
+const LISTING_CLIENTS: usize = 4;
+/// Continue, which is set up by hand: its settings have the entry of docs/clients.md.
+const SET_UP_BY_HAND: &str = "continue";
+
+const NPM_CLIENTS: [NpmClient; 7] = [
     NpmClient {
         id: "claude-code",
         package: "@anthropic-ai/claude-code",
@@ -82,7 +88,7 @@ const NPM_CLIENTS: [NpmClient; 4] = [
             ("DISABLE_AUTOUPDATER", "1"),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ],
-        settings: None,
+        settings: &[],
     },
     NpmClient {
         id: "gemini",
@@ -95,11 +101,11 @@ const NPM_CLIENTS: [NpmClient; 4] = [
             ("GOOGLE_GEMINI_BASE_URL", "MODEL"),
             ("GEMINI_TELEMETRY_ENABLED", "false"),
         ],
-        settings: Some((
+        settings: &[(
             ".gemini/settings.json",
             r#"{"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false},
                 "security": {"auth": {"selectedType": "gemini-api-key"}}}"#,
-        )),
+        )],
     },
     NpmClient {
         id: "opencode",
@@ -108,12 +114,12 @@ const NPM_CLIENTS: [NpmClient; 4] = [
         entry: "opencode-linux-x64/bin/opencode",
         arguments: &["run"],
         variables: &[("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")],
-        settings: Some((
+        settings: &[(
             ".config/opencode/opencode.json",
             r#"{"provider": {"mock": {"npm": "@ai-sdk/openai-compatible", "models": {"m": {}},
                 "options": {"baseURL": "MODEL/v1", "apiKey": "x"}}},
                 "model": "mock/m", "small_model": "mock/m", "share": "disabled", "autoupdate": false}"#,
-        )),
+        )],
     },
     NpmClient {
         id: "qwen",
@@ -126,15 +132,68 @@ const NPM_CLIENTS: [NpmClient; 4] = [
             ("OPENAI_BASE_URL", "MODEL/v1"),
             ("OPENAI_MODEL", "m"),
         ],
-        settings: Some((
+        settings: &[(
             ".qwen/settings.json",
             r#"{"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
                 "general": {"enableAutoUpdate": false}, "security": {"auth": {"selectedType": "openai"}}}"#,
-        )),
+        )],
+    },
+    NpmClient {
+        id: "copilot",
+        package: "@github/copilot",
+        version: "1.0.102",
+        entry: "@github/copilot-linux-x64/copilot",
+        arguments: &["-p"],
+        variables: &[
+            ("COPILOT_PROVIDER_BASE_URL", "MODEL/v1"),
+            ("COPILOT_MODEL", "m"),
+            ("COPILOT_OFFLINE", "true"),
+        ],
+        settings: &[],
+    },
+    NpmClient {
+        id: "cline",
+        package: "cline",
+        version: "3.0.65",
+        entry: "@cline/cli-linux-x64/bin/cline",
+        arguments: &[],
+        // Else it leaves a process behind.
+        variables: &[("CLINE_SESSION_BACKEND_MODE", "local"), ("CLINE_NO_AUTO_UPDATE", "1")],
+        settings: &[
+            (
+                ".cline/data/settings/providers.json",
+                r#"{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers":
+                    {"openai-compatible": {"settings": {"provider": "openai-compatible", "apiKey": "x",
+                    "model": "m", "baseUrl": "MODEL/v1"}, "updatedAt": "2026-11-25T00:00:00.000Z",
+                    "tokenSource": "manual"}}}"#,
+            ),
+            (
+                ".cline/data/settings/global-settings.json",
+                r#"{"telemetryOptOut": true, "autoUpdateEnabled": false}"#,
+            ),
+        ],
+    },
+    NpmClient {
+        id: SET_UP_BY_HAND,
+        package: "@continuedev/cli",
+        version: "1.5.47",
+        entry: "@continuedev/cli/dist/cn.js",
+        arguments: &["--auto", "-p"],
+        variables: &[
+            ("CONTINUE_CLI_ENABLE_TELEMETRY", "0"),
+            ("CONTINUE_METRICS_ENABLED", "0"),
+            ("CONTINUE_API_BASE", "http://127.0.0.1:9/"),
+        ],
+        settings: &[(
+            ".continue/config.yaml",
+            "name: mine\nversion: 1.0.0\nschema: v1\nmodels:\n  - name: m\n    provider: openai\n    model: m\n    \
+             apiBase: MODEL/v1\n    apiKey: x\n    roles: [chat]\nmcpServers:\n  - name: codeinfo\n    \
+             command: codeinfo\n    args: [stdio]\n",
+        )],
     },
 ];
 
-/// Whether the clients from npm, 0.8 GB, are asked for by `CLIENTS=all`.
+/// Whether the clients from npm, 1.6 GB, are asked for by `CLIENTS=all`.
 fn has_npm_clients() -> bool {
     std::env::var_os("CLIENTS").is_some_and(|clients| clients == "all")
 }
@@ -164,6 +223,18 @@ impl NpmClient {
         command
     }
 
+    /// Installs CodeInfo with `choices`, which are none, or else refuse all that can be refused.
+    fn install(&self, home: &Home, choices: &[&str]) {
+        if self.id != SET_UP_BY_HAND {
+            home.well(&[&["install", self.id, "--yes"], choices].concat());
+        } else if choices.is_empty() {
+            fs::create_dir(home.path("boiler/.git")).unwrap();
+            let mut command = home.command(BINARY);
+            command.args(["install", "--instructions", "--yes"]).current_dir(home.path("boiler"));
+            list(self.id, command);
+        }
+    }
+
     /// Installs CodeInfo with `choices`, asks a question, and returns what the requests showed the model. Codex is
     /// there from the start, or else when the tool was called once.
     fn ask(&self, choices: &[&str], model_url: &str, is_codex_there: bool) -> Vec<Value> {
@@ -171,10 +242,10 @@ impl NpmClient {
         home.write("boiler/valve.rs", "fn open() {}\n");
         let link = home.path("codex-link");
         let service = ModelService::start(&[codex::binary(), &link]);
-        if let Some((path, text)) = self.settings {
+        for (path, text) in self.settings {
             home.write(path, text.replace("MODEL", &service.url));
         }
-        home.well(&[&["install", self.id, "--yes"], choices].concat());
+        self.install(&home, choices);
         let mut ingest = home.command(BINARY);
         list("ingest", {
             ingest.arg("ingest").arg(home.path("boiler"));
@@ -282,6 +353,12 @@ async fn models_of_clients_from_npm_are_shown_the_tool_and_may_call_it() {
     opencode 1.18.33, nothing more: tool with its whole description; instructions; neither lines nor sub-agent; answered
     qwen 0.24.4, all: tool with its whole description; instructions; lines and sub-agent; answered
     qwen 0.24.4, nothing more: tool with its whole description; instructions; neither lines nor sub-agent; refused
+    copilot 1.0.102, all: tool with its whole description; no instructions; lines alone; answered
+    copilot 1.0.102, nothing more: tool with its whole description; no instructions; neither lines nor sub-agent; answered
+    cline 3.0.65, all: tool with its whole description; no instructions; lines alone; answered
+    cline 3.0.65, nothing more: tool with its whole description; no instructions; neither lines nor sub-agent; answered
+    continue 1.5.47, all: tool with its whole description; no instructions; lines alone; answered
+    continue 1.5.47, nothing more: tool with its whole description; no instructions; neither lines nor sub-agent; answered
     ");
 }
 
@@ -309,7 +386,7 @@ fn clients_from_npm_list_what_was_installed_for_them() {
     if !has_npm_clients() {
         return;
     }
-    for client in &NPM_CLIENTS {
+    for client in &NPM_CLIENTS[..LISTING_CLIENTS] {
         let (id, home) = (client.id, Home::with_program());
         let listed = || {
             let mut command = client.command(&home, "http://127.0.0.1:9/v1");

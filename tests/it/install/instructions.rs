@@ -3,12 +3,14 @@
 use super::*;
 
 /// What each client shows its model in every folder.
-const OWN_LINES: [(&str, &str); 5] = [
+const OWN_LINES: [(&str, &str); 7] = [
     ("claude-code", ".claude/CLAUDE.md"),
     ("codex", ".codex/AGENTS.md"),
     ("gemini", ".gemini/GEMINI.md"),
     ("opencode", ".config/opencode/AGENTS.md"),
     ("qwen", ".qwen/QWEN.md"),
+    ("copilot", ".copilot/copilot-instructions.md"),
+    ("cline", ".cline/rules/codeinfo.md"),
 ];
 const MAX_BYTES: usize = 600;
 
@@ -26,7 +28,7 @@ fn what_agents_read_in_every_folder_says_when_to_ask_until_it_is_taken_out() {
     for (at, (client, path)) in OWN_LINES.into_iter().enumerate() {
         let text = home.text(path);
         let block = text.get(text.find("<!-- codeinfo begin -->").unwrap()..).unwrap();
-        assert!(text.starts_with(&format!("# Mine {at}\r\n")) || at == 4, "{client}: {text}");
+        assert!(text.starts_with(&format!("# Mine {at}\r\n")) || at == 6, "{client}: {text}");
         assert!(block.replace("\r\n", "\n").len() <= MAX_BYTES, "{} bytes", block.len());
         for needed in [
             "Before grep or reading files",
