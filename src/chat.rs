@@ -41,6 +41,7 @@ use crate::{
     config::{self, PathMap, Requested},
     domain::{ConversationId, Principal, Question, RootId},
     gateway::{Gateway, RequestError},
+    root_link::find_root,
     store::VectorStore,
     task::Tasks,
     telemetry::{self, Timed},
@@ -253,7 +254,13 @@ impl Chat {
         question: &str,
         repository: (Option<&str>, Option<RootId>),
     ) -> Result<Scope, ChatError> {
-        Scope::of(question, repository, &self.store.roots().await?, &self.paths)
+        let (roots, (reference, tree)) = (self.store.roots().await?, repository);
+        let meant = match reference {
+            Some(reference) => find_root(&self.paths, &roots, reference).await.ok(),
+            None => None,
+        };
+        let meant = meant.map(|root| root.id.to_string());
+        Scope::of(question, (meant.as_deref().or(reference), tree), &roots, &self.paths)
     }
 
     /// Returns the models that Codex offers.

@@ -28,6 +28,7 @@ pub mod net;
 mod program;
 pub mod relay;
 pub mod replies;
+mod root_link;
 pub mod run;
 pub mod search;
 mod secret;

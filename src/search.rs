@@ -34,8 +34,9 @@ use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{
     config::PathMap,
-    domain::{FileSummary, Hit, Root, RootId, Sparse, UnknownRoot},
+    domain::{FileSummary, Hit, Root, RootId, Sparse},
     embed::{Embedder, lexical},
+    root_link::find_root,
     store::{Scored, VectorStore},
 };
 
@@ -147,11 +148,10 @@ impl Search {
         if let Some(trees) = query.between() {
             return self.find_between(query, trees, &roots).await;
         }
-        let named = |reference: &str| {
-            let root = self.path_map.meant_root(&roots, reference);
-            root.ok_or_else(|| SearchError::from(UnknownRoot::new(reference, &roots)))
+        let root = match query.repository() {
+            Some(reference) => Some(&find_root(&self.path_map, &roots, reference).await?),
+            None => None,
         };
-        let root = query.repository().map(named).transpose()?;
         // The only one needs none, and an approximate index is at its best without.
         let sight = match root.filter(|_| roots.len() > 1) {
             Some(root) => Sight::of(root.id),

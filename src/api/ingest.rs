@@ -40,8 +40,11 @@ pub(super) async fn start(services: &Services, start: Start) -> Result<Response,
     let Start { path, name, description } = start;
     // The server's working folder is not the client's.
     if !path.is_absolute() {
-        let reason =
-            format!("`path` must be absolute, such as `/srv/app`; `{}` is not", path.display());
+        let shown = path.display();
+        let reason = match path.to_str().and_then(ingest::explain_form) {
+            Some(advice) => format!("`path` `{shown}` {advice}"),
+            None => format!("`path` must be absolute, such as `/srv/app`; `{shown}` is not"),
+        };
         return Err(ApiError::Arguments(vec![reason]));
     }
     let path = services.path_map.meant(&path);

@@ -32,6 +32,7 @@ use crate::{
     error::{Code, chain},
     net::HttpError,
     replies::Repo,
+    root_link::find_root,
     search::{self, Found, SearchError},
     telemetry::ToolCall,
 };
@@ -155,15 +156,15 @@ impl RawSearch {
     async fn own_trees(&self, trees: [&str; 2]) -> Result<(), CallError> {
         let Ok(Some(only)) = self.only(None).await else { return Ok(()) };
         let roots = self.services.search.roots().await.unwrap_or_default();
-        let is_own = |named: &str| {
-            let root = self.services.path_map.meant_root(&roots, named.trim());
-            root.is_some_and(|root| root.owner() == only.owner())
-        };
-        if trees.into_iter().all(is_own) {
-            return Ok(());
+        for named in trees {
+            let root = find_root(&self.services.path_map, &roots, named).await;
+            if root.is_ok_and(|root| root.owner() == only.owner()) {
+                continue;
+            }
+            let refused = format!("only trees of `{}` can be compared here", only.name);
+            return Err(CallError::Arguments(vec![refused]));
         }
-        let refused = format!("only trees of `{}` can be compared here", only.name);
-        Err(CallError::Arguments(vec![refused]))
+        Ok(())
     }
 
     async fn list(&self) -> Result<ToolResult, CallError> {

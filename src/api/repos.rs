@@ -4,9 +4,10 @@ use std::path::Path;
 
 use super::Services;
 use crate::{
-    domain::{Root, RootId, UnknownRoot, plain_name},
+    domain::{Root, RootId, plain_name},
     ingest::{Added, IngestError},
     replies::{Adds, Repo, Repos},
+    root_link::find_root,
     search::SearchError,
 };
 
@@ -17,8 +18,7 @@ impl Services {
     /// Returns the repository that a name, an id or a path means.
     pub(super) async fn root(&self, named: &str) -> Result<Root, SearchError> {
         let roots = self.search.roots().await?;
-        let root = self.path_map.meant_root(&roots, named).cloned();
-        Ok(root.ok_or_else(|| UnknownRoot::new(named, &roots))?)
+        Ok(find_root(&self.path_map, &roots, named).await?)
     }
 
     /// Returns the tree that a client means by standing in a folder, as it sees that, and what it should know if

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     domain::RunId,
     error::Code,
-    ingest::{RunCounts, State, Status},
+    ingest::{RunCounts, State, Status, explain_form},
     replies::{ListedRoot, Roots, Started},
 };
 
@@ -85,6 +85,12 @@ pub(super) async fn one(
     name: Option<String>,
     description: Option<String>,
 ) -> Result<(), CliError> {
+    if let Some(advice) = path.to_str().and_then(explain_form)
+        && !path.try_exists().unwrap_or(false)
+    {
+        let (code, path) = (Code::ValidationFailed.as_str().to_owned(), path.display());
+        return Err(CliError::Refused { code, message: format!("`{path}` {advice}") });
+    }
     let absolute = std::path::absolute(path)
         .map_err(|source| CliError::Path { path: path.display().to_string(), source })?;
     let mut body = json!({ "path": absolute });

@@ -1,11 +1,16 @@
 //! Finds the indexed file or folder that a path means.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, sync::LazyLock};
+
+use regex_automata::meta::Regex;
 
 use super::{Evidence, EvidenceError, snapshot::with_content, unsearched};
-use crate::domain::{
-    FileRecord, Root, Within,
-    paths::{clean, ends_with, is_below},
+use crate::{
+    domain::{
+        FileRecord, Root, Within,
+        paths::{clean, ends_with, is_below},
+    },
+    root_link::{follow_link, read_file_url},
 };
 
 /// So many files are named where a path may mean several, or another.
@@ -38,15 +43,24 @@ impl Place {
     }
 }
 
-/// Takes the lines off a path such as `src/a.rs:12-40`: the path, the first line and the last.
+/// A path with lines after it, as models, compilers and forges write that: `a.rs:12-40`, `a.rs:12:5`, `a.rs#L12-L40`,
+/// `a.rs#L12C3-L14C1`, `a.rs (lines 12-40)`.
+static PATH_WITH_LINES: LazyLock<Regex> = LazyLock::new(|| {
+    let mark = r"(?:\?plain=1)?#L|`?:L?|`?,? \(?[Ll]ines? ";
+    let number = "([0-9]{1,9})(?:[:C][0-9]{1,9})?";
+    let whole = format!(r"^`?(.*?[^:`])(?:{mark}){number}(?:(?:-|–|—|\.\.=?)L?{number})?\)?:?`?$");
+    #[expect(clippy::expect_used, reason = "the pattern is constant")]
+    Regex::new(&whole).expect("a valid pattern")
+});
+
+/// Takes the lines off a path such as `src/a.rs:12-40` or `src/a.rs#L12`: the path, the first line and the last.
 pub fn split_lines(path: &str) -> Option<(&str, u32, Option<u32>)> {
-    let (path, lines) = path.trim().rsplit_once(':')?;
-    let (first, last) = match lines.split_once(['-', '–']) {
-        Some((first, last)) => (first, Some(last.parse().ok()?)),
-        None => (lines, None),
-    };
-    let is_path = !path.is_empty() && !path.ends_with(':');
-    is_path.then_some((path, first.parse().ok()?, last))
+    let path = path.trim();
+    let mut captures = PATH_WITH_LINES.create_captures();
+    PATH_WITH_LINES.captures(path, &mut captures);
+    let group = |index| path.get(captures.get_group(index)?.range());
+    let last = group(3).and_then(|last| last.parse().ok());
+    Some((group(1)?, group(2)?.parse().ok()?, last))
 }
 
 impl Evidence {
@@ -68,9 +82,15 @@ impl Evidence {
             omitted,
         };
         let written = Some(path.trim().trim_matches('`')).filter(|path| !path.contains('\0'));
-        let Some(asked) = written.and_then(|path| clean(Path::new(path))) else {
+        let Some(mut asked) = written.and_then(|path| clean(&read_file_url(path))) else {
             return Err(unknown(None));
         };
+        if asked.is_absolute()
+            && self.asked(&asked, (&roots, &seen)).is_empty()
+            && let Some(real) = follow_link(&self.paths.meant(&asked), &roots).await
+        {
+            asked = real;
+        }
         let mut places = Vec::new();
         let mut omitted = None;
         for (root, below) in self.asked(&asked, (&roots, &seen)) {
@@ -216,8 +236,45 @@ mod tests {
     #[test]
     fn lines_are_taken_off_a_path() {
         assert_eq!(split_lines("src/a.rs:12-40"), Some(("src/a.rs", 12, Some(40))));
-        assert_eq!(split_lines(" /x/a.rs:7 "), Some(("/x/a.rs", 7, None)));
-        for other in ["a.rs", "Foo::bar", "a.rs:", ":7", "a::7", "a.rs:x", "a.rs:1-x"] {
+        for range in [
+            "a.rs:12-40",
+            "a.rs:12–40",
+            "a.rs:L12-L40",
+            "a.rs:12..40",
+            "a.rs#L12-L40",
+            "a.rs#L12-40",
+            "a.rs#L12C3-L40C1",
+            "a.rs?plain=1#L12-L40",
+            "`a.rs:12-40`",
+            "`a.rs` (lines 12-40)",
+            "a.rs, lines 12-40",
+        ] {
+            assert_eq!(split_lines(range), Some(("a.rs", 12, Some(40))), "{range}");
+        }
+        for line in [
+            " /x/a.rs:7 ",
+            "/x/a.rs:7:5",
+            "/x/a.rs#L7",
+            "/x/a.rs#L7C5",
+            "/x/a.rs:7:",
+            "/x/a.rs line 7",
+        ] {
+            assert_eq!(split_lines(line), Some(("/x/a.rs", 7, None)), "{line}");
+        }
+        assert_eq!(split_lines("C:/x/a.rs:7"), Some(("C:/x/a.rs", 7, None)));
+        for other in [
+            "a.rs",
+            "Foo::bar",
+            "a.rs:",
+            ":7",
+            "a::7",
+            "a.rs:x",
+            "a.rs:1-x",
+            "a#7",
+            "#L7",
+            "a.rs:99999999999",
+            "a 7",
+        ] {
             assert_eq!(split_lines(other), None, "{other}");
         }
     }

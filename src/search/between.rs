@@ -9,7 +9,10 @@ use super::{
     CANDIDATES, Found, Intent, Neighbours, Query, Search, SearchError, candidate::Candidate, rank,
     sight::Sight,
 };
-use crate::domain::{FileRecord, Root, RootId};
+use crate::{
+    domain::{FileRecord, Root, RootId},
+    root_link::find_root,
+};
 
 /// Of so many neighbours of each tree those that differ are looked for, at most: where trees are alike, most are not
 /// among the nearest.
@@ -27,7 +30,7 @@ impl Search {
         (first, second): (&str, &str),
         roots: &[Root],
     ) -> Result<Found, SearchError> {
-        let [first, second] = self.trees([first, second], roots)?;
+        let [first, second] = &self.trees([first, second], roots).await?;
         let intent = Intent::of(query.text()).within(query.text(), &first.name);
         let intent = intent.with_near(|word| self.embedder.near(word));
         let terms = self.terms(query.text(), &intent, Some(first), roots).await?;
@@ -67,12 +70,10 @@ impl Search {
         Ok(found)
     }
 
-    fn trees<'a>(&self, named: [&str; 2], roots: &'a [Root]) -> Result<[&'a Root; 2], SearchError> {
-        let [first, second] = named.map(|reference| {
-            let root = self.path_map.meant_root(roots, reference.trim());
-            root.ok_or_else(|| crate::domain::UnknownRoot::new(reference, roots))
-        });
-        let (first, second) = (first?, second?);
+    async fn trees(&self, named: [&str; 2], roots: &[Root]) -> Result<[Root; 2], SearchError> {
+        let [first, second] = named;
+        let first = find_root(&self.path_map, roots, first).await?;
+        let second = find_root(&self.path_map, roots, second).await?;
         if first.id == second.id {
             return Err(SearchError::SameTree(first.name.clone()));
         }

@@ -366,6 +366,15 @@ async fn indexing_what_is_not_a_folder_fails_clearly() {
     let (code, _, said) = codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;
     assert_eq!(code, Some(1));
     assert!(said.contains("/nonexistent/folder"), "{said}");
+    for (path, advice) in [
+        ("https://example.com/o/r", "`git clone` it"),
+        ("file:///nonexistent/a%20b", "`/nonexistent/a b`"),
+        ("~/nonexistent", "shells replace"),
+    ] {
+        let (code, _, said) = codeinfo(data.path(), &["ingest", path]).await;
+        assert_eq!(code, Some(1), "{path}");
+        assert!(said.contains(&format!("`{path}` ")) && said.contains(advice), "{said}");
+    }
 }
 
 #[tokio::test]

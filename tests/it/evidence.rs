@@ -227,11 +227,18 @@ async fn lines_of_a_file_are_found_by_any_form_of_its_path() {
     {
         assert_eq!(lines(&server, path).await, whole, "{path}");
     }
-    assert_eq!(
-        lines(&server, "store.rs:4-6").await,
+    assert_eq!(lines(&server, &format!("file://{}", absolute.display())).await, whole);
+    let part =
         called(&server, "ReadLines", json!({ "path": "store.rs", "first": "4", "last": 6.0 }))
-            .await
-    );
+            .await;
+    for path in
+        ["store.rs:4-6", "store.rs#L4-L6", "store.rs#L4C1-L6C9", "`src/store.rs` (lines 4-6)"]
+    {
+        assert_eq!(lines(&server, path).await, part, "{path}");
+        assert_eq!(outline(&server, path).await, outline(&server, "store.rs").await, "{path}");
+    }
+    let both = json!({ "path": "store.rs#L1-L2", "first": 4, "last": 6 });
+    assert_eq!(called(&server, "ReadLines", both).await, part);
     for (first, last, shown) in [
         (json!(-5), json!(1), "1-1"),
         (json!(900), json!(2), "27-27"),
@@ -244,6 +251,34 @@ async fn lines_of_a_file_are_found_by_any_form_of_its_path() {
         )
         .await;
         assert!(text.starts_with(&format!("FOLDER/zoo/src/store.rs:{shown} of 27\n")), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_through_a_link_to_a_repository_is_understood_and_none_through_one_in_it() {
+    let server = zoo().await;
+    server.write("barn/hay.rs", "pub fn stack_hay() {}\n");
+    server.ingest("barn", "hay").await;
+    let folder = server.folder.path().canonicalize().unwrap();
+    symlink(folder.join("zoo"), folder.join("link")).unwrap();
+    symlink(folder.join("barn"), folder.join("zoo/barn")).unwrap();
+    let at = |path: &str| folder.join(path).display().to_string();
+    assert_eq!(
+        lines(&server, &at("link/src/store.rs:4")).await,
+        lines(&server, "store.rs:4").await
+    );
+    assert_eq!(outline(&server, &at("link")).await, outline(&server, "zoo").await);
+    for (tool, argument) in [("FindUses", "name"), ("VectorSearch", "query")] {
+        let ask = |repository: String| json!({ argument: "feed_okapi", "repository": repository });
+        let text = called(&server, tool, ask(at("link"))).await;
+        assert!(text.contains("4|pub fn feed_okapi"), "{tool}: {text}");
+        assert_eq!(called(&server, tool, ask(format!("file://{}", at("link")))).await, text);
+        let text = called(&server, tool, ask(at("nowhere"))).await;
+        assert!(text.starts_with("error: REPO_NOT_FOUND: no repository `"), "{tool}: {text}");
+    }
+    for path in ["zoo/barn/hay.rs", "link/barn/hay.rs"] {
+        let text = lines(&server, &at(path)).await;
+        assert!(text.starts_with("error: no indexed file or folder is `"), "{path}: {text}");
     }
 }
 

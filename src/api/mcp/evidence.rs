@@ -211,9 +211,10 @@ impl RawSearch {
             Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure),
         };
-        let (path, asked) = match (split_lines(&path), first.or(last)) {
-            (Some((path, first, last)), None) => (path, Asked { first: Some(first), last }),
-            _ => (path.as_str(), Asked { first, last }),
+        let (path, asked) = match split_lines(&path) {
+            Some((path, ..)) if first.or(last).is_some() => (path, Asked { first, last }),
+            Some((path, first, last)) => (path, Asked { first: Some(first), last }),
+            None => (path.as_str(), Asked { first, last }),
         };
         match self.services.evidence.lines(path, asked, within).await {
             Ok(read) => {
@@ -236,7 +237,8 @@ impl RawSearch {
             Ok(within) => within,
             Err(failure) => return self.failed(failure.code(), &failure),
         };
-        match self.services.evidence.outline(&path, within).await {
+        let path = split_lines(&path).map_or(path.as_str(), |(path, ..)| path);
+        match self.services.evidence.outline(path, within).await {
             Ok(found) => Ok(said(tool, outline::text(&found))),
             Err(failure) => self.refused(&failure),
         }
