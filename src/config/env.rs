@@ -92,7 +92,7 @@ fn check(raw: Raw, path: OsString) -> Result<Config, ConfigError> {
         return Err(invalid("MCP_PORT", "must differ from `PORT`"));
     }
     let data_dir = match raw.data_dir.clone() {
-        Some(folder) => absolute("DATA_DIR", folder)?,
+        Some(folder) => require_absolute("DATA_DIR", folder)?,
         None => platform_data_dir()?,
     };
     let host: IpAddr = choice("HOST", raw.host.as_ref(), Ipv4Addr::LOCALHOST.into())?;
@@ -185,9 +185,9 @@ fn codex(raw: Raw, path: OsString, data_dir: &std::path::Path) -> Result<Codex, 
         path,
         environment: Environment::default(),
         data_dir: data_dir.to_owned(),
-        home: raw.codex_home.map(|home| absolute("CODEX_HOME", home)).transpose()?,
+        home: raw.codex_home.map(|home| require_absolute("CODEX_HOME", home)).transpose()?,
         workdir: match raw.codex_workdir {
-            Some(folder) => absolute("CODEX_WORKDIR", folder)?,
+            Some(folder) => require_absolute("CODEX_WORKDIR", folder)?,
             None => data_dir.join("codex-workdir"),
         },
         model: raw.codex_model,
@@ -236,6 +236,23 @@ fn bare_or_absolute(bin: PathBuf) -> Result<PathBuf, ConfigError> {
 
 fn absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {
     std::path::absolute(folder).map_err(|error| invalid(variable, &error.to_string()))
+}
+
+/// Refuses a relative folder: every command would have another one, in the repository that it is called in.
+fn require_absolute(variable: &'static str, folder: PathBuf) -> Result<PathBuf, ConfigError> {
+    if folder.has_root() {
+        return absolute(variable, folder);
+    }
+    let advice = if folder.starts_with("~") {
+        "; only shells replace `~`, where it is not quoted"
+    } else {
+        ""
+    };
+    let reason = format!(
+        "must be an absolute path, such as `/var/lib/codeinfo`; `{}` is not{advice}",
+        folder.display()
+    );
+    Err(invalid(variable, &reason))
 }
 
 fn lower(names: &[String]) -> Vec<String> {

@@ -84,6 +84,10 @@ fn a_bad_value_is_refused_by_name() {
         fault("KEEP_ALIVE_MS", "86400000"),
         fault("LOG_FORMAT", "xml"),
         fault("SECRET_KEY", "swordfish"),
+        read(&[("DATA_DIR", "reldata")]).unwrap_err(),
+        read(&[("DATA_DIR", "~/data")]).unwrap_err(),
+        read(&[("DATA_DIR", "./.codeinfo")]).unwrap_err(),
+        fault("CODEX_WORKDIR", "work"),
         fault("TOOLKITS_MAX", "0"),
         fault("QDRANT_URL", "qdrant:6334"),
         fault("QDRANT_URL", "http://127.0.0.1:6333"),
@@ -114,6 +118,10 @@ fn a_bad_value_is_refused_by_name() {
     `KEEP_ALIVE_MS` must be less than an hour
     `LOG_FORMAT` is `xml`: unknown variant `xml`, expected `text` or `json`
     `SECRET_KEY` must be 32 bytes in base64 or hex, such as `openssl rand -base64 32` prints
+    `DATA_DIR` must be an absolute path, such as `/var/lib/codeinfo`; `reldata` is not
+    `DATA_DIR` must be an absolute path, such as `/var/lib/codeinfo`; `~/data` is not; only shells replace `~`, where it is not quoted
+    `DATA_DIR` must be an absolute path, such as `/var/lib/codeinfo`; `./.codeinfo` is not
+    `CODEX_WORKDIR` must be an absolute path, such as `/var/lib/codeinfo`; `work` is not
     `TOOLKITS_MAX` must be at least 1
     `QDRANT_URL` is `qdrant:6334`: an address begins with http:// or https://
     `QDRANT_URL` is `http://127.0.0.1:6333`: 6333 is Qdrant's REST port; give its gRPC port, 6334 unless it was changed
