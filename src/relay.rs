@@ -6,6 +6,7 @@
 mod frame;
 mod link;
 mod place;
+mod request_id;
 mod streams;
 
 use std::{
@@ -126,9 +127,10 @@ impl Forwarding<'_> {
                 Came::Message(None) if ends_by.is_some() => return,
                 Came::Message(None) => self.lose().await,
                 Came::Line(Some(Line::Text(text))) => self.forward(text).await,
-                Came::Line(Some(Line::TooLong)) => {
+                Came::Line(Some(Line::Refused(id))) => {
+                    let id = id.as_deref().unwrap_or("null");
                     let reason = "a message is not text, or has too many bytes (`MAX_BODY_BYTES`)";
-                    self.output.write(&frame::failed("null", -32600, reason)).await;
+                    self.output.write(&frame::failed(id, -32600, reason)).await;
                 }
                 Came::Line(None) => {
                     ends_by = Some(Instant::now() + LAST_ANSWERS);

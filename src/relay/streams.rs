@@ -3,12 +3,15 @@
 
 use std::{
     io::{self, BufRead, Read, Write},
+    string::FromUtf8Error,
     thread,
     time::Duration,
 };
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
+
+use super::request_id::RequestId;
 
 /// Most lines and messages that wait on either side.
 const MAX_WAITING: usize = 64;
@@ -19,8 +22,9 @@ const LAST_GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Text(String),
-    /// Left out: it has more bytes than a message may have, or is not text.
-    TooLong,
+    /// Left out: it has more bytes than a message may have, or is not text. With the id of the request that it is, as
+    /// JSON.
+    Refused(Option<String>),
 }
 
 /// Standard input.
@@ -99,21 +103,18 @@ fn read(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<Line>) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let line = match line.last() {
-            Some(b'\n') => String::from_utf8(line).ok(),
-            _ if line.len() > max_bytes => {
-                if skip(&mut input).is_err() {
+        let is_cut = line.len() > max_bytes && line.last() != Some(&b'\n');
+        let line = match String::from_utf8(line) {
+            Ok(text) if !is_cut && text.trim().is_empty() => continue,
+            Ok(text) if !is_cut => Line::Text(text.trim().to_owned()),
+            other => {
+                let mut id = RequestId::default();
+                id.read(&other.map_or_else(FromUtf8Error::into_bytes, String::into_bytes));
+                if is_cut && skip(&mut input, &mut id).is_err() {
                     return;
                 }
-                None
+                Line::Refused(id.finish())
             }
-            // The last one, without a line break.
-            _ => String::from_utf8(line).ok(),
-        };
-        let line = match line {
-            Some(text) if text.trim().is_empty() => continue,
-            Some(text) => Line::Text(text.trim().to_owned()),
-            None => Line::TooLong,
         };
         if lines.blocking_send(line).is_err() {
             return;
@@ -122,12 +123,13 @@ fn read(mut input: impl BufRead, max_bytes: usize, lines: &mpsc::Sender<Line>) {
 }
 
 /// Skips the rest of a line.
-fn skip(input: &mut impl BufRead) -> io::Result<()> {
+fn skip(input: &mut impl BufRead, id: &mut RequestId) -> io::Result<()> {
     loop {
         let bytes = input.fill_buf()?;
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(bytes.len(), |end| end + 1);
         let is_over = end.is_some() || taken == 0;
+        id.read(bytes.get(..taken).unwrap_or_default());
         input.consume(taken);
         if is_over {
             return Ok(());
@@ -152,7 +154,8 @@ mod tests {
     fn lines_are_read_whole_and_long_ones_left_out() {
         let (sender, mut receiver) = mpsc::channel(64);
         let input =
-            b"{\"a\":1}\r\n\n  \n0123456789\nok\n012345678901234567890123\n\xff\nlast".as_slice();
+            b"{\"a\":1}\r\n\n  \n0123456789\nok\n012345678901234567890123\n\xff\n\
+              {\"method\":\"a\",\"params\":\"0123456789\",\"id\":7}\n{\"id\":1,\"method\":\"\xff\"}\nlast".as_slice();
         read(io::BufReader::with_capacity(4, input), 10, &sender);
         drop(sender);
         let mut lines = Vec::new();
@@ -164,8 +167,10 @@ mod tests {
             text("{\"a\":1}"),
             text("0123456789"),
             text("ok"),
-            Line::TooLong,
-            Line::TooLong,
+            Line::Refused(None),
+            Line::Refused(None),
+            Line::Refused(Some("7".to_owned())),
+            Line::Refused(Some("1".to_owned())),
             text("last"),
         ];
         assert_eq!(lines, wanted);

@@ -1,0 +1,175 @@
+//! Finds the id of a request in a line that is too long to be kept, or is not text: in linear time and constant memory.
+
+use serde_json::Value;
+
+/// Maximum bytes of an id.
+const MAX_ID_BYTES: usize = 256;
+/// Maximum bytes of a name that matters.
+const MAX_NAME_BYTES: usize = b"\"method\"".len();
+
+/// Reads an object byte by byte, and of it the members `id` and `method`, but none of what they or others hold.
+#[derive(Debug, Default)]
+pub(super) struct RequestId {
+    /// How many objects and lists are open.
+    depth: usize,
+    string: Within,
+    member: Part,
+    /// The name of the member, or its value if that is the id.
+    token: Vec<u8>,
+    ids: Vec<Vec<u8>>,
+    has_method: bool,
+    /// Whether something other than one object was read.
+    is_other: bool,
+}
+
+/// Whether a string was begun.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    #[default]
+    Nothing,
+    String,
+    Escape,
+}
+
+/// The part of a member that is read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    #[default]
+    Name,
+    Id,
+    OtherValue,
+}
+
+impl RequestId {
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.read_byte(*byte);
+        }
+    }
+
+    /// Returns the id as JSON; `None` unless one whole request was read that has one id.
+    pub(super) fn finish(self) -> Option<String> {
+        let is_request = self.depth == 0 && !self.is_other && self.has_method;
+        let [id] = self.ids.as_slice() else { return None };
+        let id: Value = serde_json::from_slice(id).ok()?;
+        (is_request && (id.is_string() || id.is_number())).then(|| id.to_string())
+    }
+
+    fn read_byte(&mut self, byte: u8) {
+        if self.string != Within::Nothing {
+            self.keep(byte);
+            self.string = match (self.string, byte) {
+                (Within::String, b'"') => Within::Nothing,
+                (Within::String, b'\\') => Within::Escape,
+                _ => Within::String,
+            };
+            return;
+        }
+        match (byte, self.depth) {
+            (b' ' | b'\t' | b'\r' | b'\n', _) => {}
+            (b'{', 0) if !self.has_begun() => self.depth = 1,
+            (_, 0) => self.is_other = true,
+            (b':', 1) if self.member == Part::Name => self.begin_value(),
+            (b',' | b'}', 1) => self.end_member(byte == b'}'),
+            (b']', 1) => self.is_other = true,
+            _ => {
+                self.keep(byte);
+                match byte {
+                    b'"' => self.string = Within::String,
+                    b'{' | b'[' => self.depth += 1,
+                    b'}' | b']' => self.depth -= 1,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// An object that is over had a member, or is no request.
+    fn has_begun(&self) -> bool {
+        self.has_method || !self.ids.is_empty()
+    }
+
+    fn begin_value(&mut self) {
+        let name = std::mem::take(&mut self.token);
+        self.has_method |= name == b"\"method\"";
+        self.member = if name == b"\"id\"" { Part::Id } else { Part::OtherValue };
+    }
+
+    fn end_member(&mut self, is_last: bool) {
+        let value = std::mem::take(&mut self.token);
+        self.is_other |= self.member == Part::Name && !value.is_empty();
+        // A third one changes nothing.
+        if self.member == Part::Id && self.ids.len() < 2 {
+            self.ids.push(value);
+        }
+        self.member = Part::Name;
+        self.depth -= usize::from(is_last);
+    }
+
+    /// Keeps a byte more than fits of what is too long, so that it is neither a name that matters nor an id.
+    fn keep(&mut self, byte: u8) {
+        let max_bytes = match self.member {
+            Part::Name => MAX_NAME_BYTES,
+            Part::Id => MAX_ID_BYTES,
+            Part::OtherValue => return,
+        };
+        if self.token.len() <= max_bytes {
+            self.token.push(byte);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(line: &str) -> Option<String> {
+        let mut id = RequestId::default();
+        // However the line comes in pieces.
+        line.as_bytes().chunks(3).for_each(|piece| id.read(piece));
+        id.finish()
+    }
+
+    #[test]
+    fn the_id_of_a_request_is_found_wherever_it_is() {
+        for (line, id) in [
+            (r#"{"jsonrpc":"2.0","id":7,"method":"a","params":{"id":8,"x":["}",{"id":9}]}}"#, "7"),
+            (
+                r#"{"method":"a","params":{"q":"\\\",\"id\":8,"},"jsonrpc":"2.0","id":"x-1"}"#,
+                r#""x-1""#,
+            ),
+            (r#" { "id" : -3 , "method" : "a" } "#, "-3"),
+            (r#"{"method":"a","params":{"q":"{[\\"},"id":"a\"}b"}"#, r#""a\"}b""#),
+            (r#"{"x":"id","y":{"id":{"id":1}},"method":"id","id":2}"#, "2"),
+        ] {
+            assert_eq!(find(line).as_deref(), Some(id), "{line}");
+        }
+    }
+
+    #[test]
+    fn no_id_is_believed_that_is_not_that_of_one_whole_request() {
+        let long = format!(r#"{{"method":"a","id":"{}"}}"#, "x".repeat(300));
+        for line in [
+            "",
+            "7",
+            r#"{"method":"a","params":{"id":8}}"#,
+            r#"{"method":"a","params":"{\"id\":8}"}"#,
+            r#"{"id":7,"result":{"method":"a"}}"#,
+            r#"{"id":7,"method":"a","id":8}"#,
+            r#"{"id":7,"method":"a""#,
+            r#"{"id":7,"method":"a"}}"#,
+            r#"{"id":7,"method":"a"}{"id":8,"method":"a"}"#,
+            r#"{"id":7,"method":"a"]"#,
+            r#"[{"id":7,"method":"a"}]"#,
+            r#""{\"id\":7,\"method\":\"a\"}""#,
+            r#"{"id":null,"method":"a"}"#,
+            r#"{"id":{"a":1},"method":"a"}"#,
+            r#"{"id":1,2,"method":"a"}"#,
+            r#"{"idx":7,"method":"a"}"#,
+            r#"{"id":7,"methods":"a"}"#,
+            &long,
+        ] {
+            assert_eq!(find(line), None, "{line}");
+        }
+    }
+}
