@@ -8,6 +8,7 @@
 //! Kotlin, Swift, Scala and Haskell are 4 MB each. Small neighbours share a chunk: cut finer, more
 //! chunks cost more and find no more (`benches/README.md`).
 
+mod branches;
 mod defined;
 mod facts;
 mod heritage;

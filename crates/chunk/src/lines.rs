@@ -9,6 +9,11 @@ pub(super) struct Lines<'a> {
     starts: Vec<usize>,
 }
 
+/// Returns blanks in place of a text, of as many bytes: its line ends stay.
+pub(super) fn blank(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' })
+}
+
 impl<'a> Lines<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         let mut starts = vec![0];

@@ -3,12 +3,13 @@
 //! Only nodes too large for one chunk are opened, so the walk is short; it keeps its own stack, so
 //! deep nesting costs memory in proportion and never the call stack.
 
-use std::rc::Rc;
+use std::{borrow::Cow, rc::Rc};
 
 use codeinfo_lang::grammar::{Construct, Grammar, Name, Rule};
 use tree_sitter::{Node, Tree};
 
 use super::{
+    branches,
     defined::Defined,
     lines::Lines,
     macros,
@@ -27,12 +28,17 @@ pub(super) fn outline(grammar: &Grammar, lines: &Lines<'_>, text: &str) -> Optio
     if text.len() > MAX_PARSED_BYTES {
         return None;
     }
-    let stripped = strip_bodies::stripped(grammar, text);
     // Lines are as in the text, bytes are not.
-    let parsed = stripped.as_deref().unwrap_or(text);
-    let left_out = macros::left_out(grammar.parser, parsed);
-    let parsed = left_out.as_deref().unwrap_or(parsed);
+    let text = leave_out_unreadable(grammar, text);
+    let stripped = strip_bodies::stripped(grammar, &text);
+    let parsed = stripped.as_deref().unwrap_or(&text);
     Some(structure(grammar, lines, parsed, &parse(grammar, parsed)?))
+}
+
+/// Returns the text with blanks for what a parser loses its way by: lines and bytes stay where they are.
+pub(super) fn leave_out_unreadable<'a>(grammar: &Grammar, text: &'a str) -> Cow<'a, str> {
+    let text = branches::leave_out(grammar, text).map_or(Cow::Borrowed(text), Cow::Owned);
+    macros::leave_out(grammar.parser, &text).map_or(text, Cow::Owned)
 }
 
 fn structure(grammar: &Grammar, lines: &Lines<'_>, text: &str, tree: &Tree) -> Structure {
@@ -230,7 +236,8 @@ mod tests {
                 continue;
             };
             let lines = Lines::of(&text);
-            let whole = structure(grammar, &lines, &text, &parse(grammar, &text).unwrap());
+            let readable = leave_out_unreadable(grammar, &text);
+            let whole = structure(grammar, &lines, &readable, &parse(grammar, &readable).unwrap());
             let stripped = outline(grammar, &lines, &text).unwrap();
             let units = |of: &Structure| format!("{:#?}", of.units);
             assert_eq!(units(&stripped), units(&whole), "{file}");

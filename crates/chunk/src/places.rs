@@ -12,7 +12,7 @@ use codeinfo_lang::{
 };
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::{Definition, definitions, parser, symbol};
+use super::{Definition, definitions, outline::leave_out_unreadable, parser, symbol};
 
 /// What a word is where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,9 +34,10 @@ const MAX_QUOTED: usize = 200;
 /// Says what the words at `words`, ascending ranges of bytes, are. Takes as long as cutting the text does.
 pub fn places(language: Option<&Language>, text: &str, words: &[Range<usize>]) -> Vec<Place> {
     if let Some(Reader::Grammar(grammar)) = language.map(|language| language.reader)
-        && let Some(tree) = parser::parse(grammar, text)
+        && let text = leave_out_unreadable(grammar, text)
+        && let Some(tree) = parser::parse(grammar, &text)
     {
-        let mut walk = Walk::new(grammar, text, &tree);
+        let mut walk = Walk::new(grammar, &text, &tree);
         return words.iter().map(|word| walk.place(word)).collect();
     }
     quick_places(language, text, words)

@@ -15,6 +15,8 @@ use std::ops::Range;
 
 use codeinfo_lang::grammar::{Bodies, Grammar};
 
+pub(super) use self::braces::skip_text;
+
 use super::size::WHOLE;
 
 /// A definition of at most this many lines and bytes is a part of nothing that is opened. The rest of

@@ -54,7 +54,7 @@ pub(super) fn bodies(lexis: Lexis, containers: &[&str], text: &str) -> Option<Ve
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let next = match byte {
-            b'/' | b'"' | b'\'' | b'`' | b'#' => passed(lexis, bytes, at)?,
+            b'/' | b'"' | b'\'' | b'`' | b'#' => skip_text(lexis, bytes, at)?,
             _ => at + 1,
         };
         match byte {
@@ -159,7 +159,7 @@ fn is_word(byte: u8) -> bool {
 
 /// Returns where the comment, string or directive that starts at `at` ends, or the next byte if none
 /// does. `None` if it has no end, so that what was taken for its start may not have been one.
-fn passed(lexis: Lexis, bytes: &[u8], at: usize) -> Option<usize> {
+pub(in super::super) fn skip_text(lexis: Lexis, bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let before = |back: usize| at.checked_sub(back).and_then(|at| bytes.get(at)).copied();
     let length = match rest {

@@ -372,6 +372,19 @@ fn macros_of_cpp_that_stand_alone_hide_no_type() {
 }
 
 #[test]
+fn what_no_grammar_of_c_knows_hides_no_definition() {
+    let split = "#ifdef A\nint b(int c) {\n#else\nint b(long c) {\n#endif\n  return 1;\n}\nint d(void) { return 2; }\n";
+    insta::assert_snapshot!(facts("a.c", split), @"Head b: b d");
+    let split = "class A\n{\n#if B\n    void C() {\n#else\n    void C(int d) {\n#endif\n    }\n    void E() { }\n}\n";
+    insta::assert_snapshot!(facts("a.cs", split), @"Head A: A A.C A.E");
+    let calls = "#define A(n) void n(void) {}\nA_B(c)\nA_B(d)\nint e(int f)\n{\n  return f;\n}\n";
+    insta::assert_snapshot!(facts("a.c", calls), @"Head e: A e");
+    let class =
+        "UCLASS()\nclass MY_API A : public B\n{\n\tGENERATED_BODY()\npublic:\n\tvoid c() {}\n};\n";
+    insta::assert_snapshot!(facts("a.h", class), @"Head A: A A::c");
+}
+
+#[test]
 fn later_parts_of_a_definition_are_no_heads() {
     let body = "    step(one, two, three);\n".repeat(120);
     let kinds: Vec<Kind> = chunks(language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))

@@ -1,0 +1,203 @@
+//! Leaves out branches of `#if` that open or close braces on their own, but for one of each: to a parser, two heads of
+//! a function before one body are two functions, the first without an end.
+
+use std::{mem::take, ops::Range};
+
+use codeinfo_lang::grammar::{Bodies, Grammar, Lexis};
+
+use super::{lines::blank, strip_bodies::skip_text};
+
+/// How many braces and parentheses are open.
+type Depth = (i64, i64);
+
+/// Which branch stays of those that have braces of their own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    First,
+    /// Nothing at all where there is no `#else`.
+    Last,
+}
+
+/// An `#if` and its branches so far.
+#[derive(Default)]
+struct Group {
+    before: Depth,
+    /// Where each branch is, and what it adds to the depth.
+    branches: Vec<(Range<usize>, Depth)>,
+    directives: Vec<Range<usize>>,
+    has_else: bool,
+    /// Whether it is an `#if 0`.
+    is_first_dead: bool,
+}
+
+/// Returns the text with blanks for such branches and directives; `None` where it has none, or where its braces match
+/// with neither choice.
+pub(super) fn leave_out(grammar: &Grammar, text: &str) -> Option<String> {
+    let Some(Bodies::Braces { lexis, .. }) = grammar.bodies else { return None };
+    if !matches!(lexis, Lexis::C | Lexis::Csharp) || !text.contains("#if") {
+        return None;
+    }
+    let find = |choice| find_unmatched(lexis, text, choice);
+    let mut ranges = find(Choice::First).or_else(|| find(Choice::Last))?;
+    if ranges.is_empty() {
+        return None;
+    }
+    ranges.sort_by_key(|range| range.start);
+    let (mut kept, mut at) = (String::with_capacity(text.len()), 0);
+    for Range { start, end } in ranges {
+        let start = start.max(at);
+        if start < end {
+            kept.push_str(text.get(at..start)?);
+            kept.extend(blank(text.get(start..end)?));
+            at = end;
+        }
+    }
+    kept.push_str(text.get(at..)?);
+    Some(kept)
+}
+
+/// Finds what is to be left out. `None` where the braces of the rest do not match.
+fn find_unmatched(lexis: Lexis, text: &str, choice: Choice) -> Option<Vec<Range<usize>>> {
+    let bytes = text.as_bytes();
+    let (mut left_out, mut groups): (_, Vec<Group>) = (Vec::new(), Vec::new());
+    let (mut depth, mut at) = ((0, 0), 0);
+    while let Some(&byte) = bytes.get(at) {
+        let next = match byte {
+            b'/' | b'"' | b'\'' | b'#' => skip_text(lexis, bytes, at)?,
+            _ => at + 1,
+        };
+        match byte {
+            b'{' => depth.0 += 1,
+            b'}' => depth.0 -= 1,
+            b'(' => depth.1 += 1,
+            b')' => depth.1 -= 1,
+            b'#' if at + 1 < next => {
+                let directive = text.get(at + 1..next)?.trim_ascii();
+                depth = read_directive(
+                    directive,
+                    at..next,
+                    depth,
+                    choice,
+                    (&mut groups, &mut left_out),
+                );
+            }
+            _ => {}
+        }
+        at = next;
+    }
+    (depth.0 == 0 && groups.is_empty()).then_some(left_out)
+}
+
+/// Reads a directive; returns the depth after it.
+fn read_directive(
+    directive: &str,
+    range: Range<usize>,
+    depth: Depth,
+    choice: Choice,
+    (groups, left_out): (&mut Vec<Group>, &mut Vec<Range<usize>>),
+) -> Depth {
+    let word_end = directive.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(directive.len());
+    let (word, rest) = directive.split_at(word_end);
+    if word.starts_with("if") {
+        let is_first_dead = word == "if" && matches!(rest.trim_ascii(), "0" | "false");
+        let directives = vec![range];
+        groups.push(Group { before: depth, directives, is_first_dead, ..Group::default() });
+        return depth;
+    }
+    let is_end = word == "endif";
+    let Some(group) = groups.last_mut().filter(|_| is_end || word.starts_with("el")) else {
+        return depth;
+    };
+    let added = (depth.0 - group.before.0, depth.1 - group.before.1);
+    let start = group.directives.last().map_or(range.start, |directive| directive.end);
+    group.branches.push((start..range.start, added));
+    group.directives.push(range);
+    group.has_else |= word == "else";
+    if !is_end {
+        return group.before;
+    }
+    let Group { before, mut branches, directives, has_else, is_first_dead } = take(group);
+    groups.pop();
+    if branches.iter().all(|(_, added)| *added == (0, 0)) {
+        return before;
+    }
+    let index = match choice {
+        Choice::First => usize::from(is_first_dead),
+        Choice::Last if has_else => branches.len() - 1,
+        Choice::Last => branches.len(),
+    };
+    let kept = (index < branches.len()).then(|| branches.remove(index));
+    left_out.extend(branches.into_iter().map(|(branch, _)| branch).chain(directives));
+    let (_, added) = kept.unwrap_or_default();
+    (before.0 + added.0, before.1 + added.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use codeinfo_lang::{Reader, detect};
+
+    use super::*;
+
+    /// Returns what is left, without blanks.
+    fn leave_out_of(language: &str, text: &str) -> Option<String> {
+        match detect::named(language).unwrap().reader {
+            Reader::Grammar(grammar) => leave_out(grammar, text),
+            _ => None,
+        }
+        .map(|kept| kept.replace(' ', ""))
+    }
+
+    #[test]
+    fn of_branches_with_braces_of_their_own_one_stays() {
+        for (text, kept) in [
+            ("#if A\nf() {\n#else\ng() {\n#endif\n}\n", "\nf() {\n\n\n\n}\n"),
+            (
+                "#ifdef A\nf() {\n#elif B\ng() {\n#else\nh() {\n#endif\n}\n",
+                "\nf() {\n\n\n\n\n\n}\n",
+            ),
+            ("#if 0\nf() {\n#else\ng() {\n#endif\n}\n", "\n\n\ng() {\n\n}\n"),
+            ("#ifdef A\nextern {\n#endif\na;\n#ifdef A\n}\n#endif\n", "\nextern {\n\na;\n\n}\n\n"),
+            // Here nothing matches but none.
+            ("#if A\nf() {\n#endif\na;\n", "\n\n\na;\n"),
+            // One within another.
+            (
+                "#if A\n#if B\nf() {\n#else\ng() {\n#endif\n#else\nh() {\n#endif\n}\n",
+                "\n\nf() {\n\n\n\n\n\n\n}\n",
+            ),
+            ("f(\n#if A\na) {\n#else\nb) {\n#endif\n}\n", "f(\n\na) {\n\n\n\n}\n"),
+        ] {
+            let kept = kept.replace(' ', "");
+            assert_eq!(leave_out_of("c", text).as_ref(), Some(&kept), "{text}");
+            assert_eq!(leave_out_of("csharp", text).as_ref(), Some(&kept), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_branches_and_what_cannot_be_mended_stay() {
+        for text in [
+            "#ifndef A_H\n#define A_H\nf() { }\n#endif\n",
+            "#if A\n'{' \"{\" /* { */ // {\n#endif\n",
+            "#if A\n#define B {\n#endif\n",
+            "#if A\nf() {\n}\n",
+            "#endif\n#else\n}\n",
+            "f() {}\n",
+        ] {
+            assert_eq!(leave_out_of("c", text), None, "{text}");
+        }
+        assert_eq!(leave_out_of("java", "#if A\nf() {\n#else\ng() {\n#endif\n}\n"), None);
+    }
+
+    #[test]
+    fn what_never_ends_takes_time_in_proportion() {
+        for part in [
+            "#if A\n{\n",
+            "#if A\n{\n#else\n",
+            "#if A\n{\n#endif\n",
+            "#if A\n{\n#else\n#endif\n}\n",
+        ] {
+            let text = part.repeat(1 << 17);
+            let lines = |text: &str| text.matches('\n').count();
+            assert!(leave_out_of("c", &text).is_none_or(|kept| lines(&kept) == lines(&text)));
+        }
+    }
+}
