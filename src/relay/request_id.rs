@@ -68,10 +68,9 @@ impl RequestId {
         match (byte, self.depth) {
             (b' ' | b'\t' | b'\r' | b'\n', _) => {}
             (b'{', 0) if !self.has_begun() => self.depth = 1,
-            (_, 0) => self.is_other = true,
+            (_, 0) | (b']', 1) => self.is_other = true,
             (b':', 1) if self.member == Part::Name => self.begin_value(),
             (b',' | b'}', 1) => self.end_member(byte == b'}'),
-            (b']', 1) => self.is_other = true,
             _ => {
                 self.keep(byte);
                 match byte {

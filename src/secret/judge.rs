@@ -1,6 +1,6 @@
 //! Decides whether the value of something that is called a secret is one.
 
-use codeinfo_lang::{Kind, Language};
+use codeinfo_lang::{Kind, Language, Reader};
 
 use super::shape::{is_drawn, is_placeholder, is_random, is_wordy};
 
@@ -23,6 +23,9 @@ impl Reading {
     pub(super) fn of(path: &str, language: Option<&Language>) -> Self {
         const DATA: &[&str] = &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend"];
         let is_data = |(_, extension): (&str, &str)| DATA.contains(&extension);
+        if language.is_some_and(|language| matches!(language.reader, Reader::Notebook)) {
+            return Self::Loose;
+        }
         match language.map(|language| language.kind) {
             Some(Kind::Data | Kind::Settings) => Self::Data,
             None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,

@@ -12,7 +12,7 @@ use codeinfo_lang::{comment, languages};
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
     &["config", "atomic", "beneath", "decode", "foreign", "program", "secret"],
-    &["telemetry", "git"],
+    &["telemetry", "git", "root_link"],
     &["net", "store", "embed", "codex", "toolkit", "vault", "archive"],
     &["cite", "evidence", "gateway"],
     &["ingest", "search", "chat"],
@@ -54,6 +54,12 @@ const IMPURE: &[&str] =
 const ON_THE_WIRE: &[&str] = &["data", "enum", "object", "properties", "text", "type"];
 /// What is said of languages outside `codeinfo-lang`: each file with its words and the reason.
 const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
+    ("crates/chunk/src/branches.rs", &["el"], "how `else` and `elif` begin"),
+    (
+        "crates/chunk/src/macros.rs",
+        &["//", "/*", "class", "struct", "union"],
+        "what a preprocessor of C reads before a grammar does",
+    ),
     ("src/config/env/page.rs", &["javascript"], "a scheme of addresses"),
     ("src/gateway/discovery/parameters.rs", &["const"], "a keyword of JSON schema"),
     ("src/gateway/meta/render.rs", &["const"], "a keyword of JSON schema"),
@@ -165,6 +171,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/gateway/launch.rs", "a folder for its owner"),
     ("src/git/packed.rs", "numbers of files, or when they were changed"),
     ("src/ingest/watch/events.rs", "whole trees are watched at once, except on Linux"),
+    ("src/ingest/path_form.rs", "paths of Windows are explained elsewhere"),
     (
         "src/ingest/watch/folders.rs",
         "numbers of folders, or when they were made; cheap whole trees",

@@ -17,6 +17,7 @@ mod layout;
 mod lines;
 mod macros;
 mod merge;
+mod notebook;
 mod outline;
 mod pack;
 mod page;
@@ -181,6 +182,10 @@ fn outlined(language: &Language, text: &str, lines: &Lines<'_>) -> Option<Outlin
         Reader::AnyLayout => (any(), layouts::ANY.separator),
         Reader::Headings(style) => (section::units(style, lines).into(), style.separator()),
         Reader::Sql(words) => (statement::units(words, lines).into(), words.separator),
+        Reader::Notebook => {
+            let (language, code) = notebook::read_code(lines);
+            return outlined(language, &code, &Lines::of(&code));
+        }
         Reader::Page { headings, layout } => {
             return Some(paged(lines, |part| markup(headings, layout, &language.comments, part)));
         }

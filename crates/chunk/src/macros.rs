@@ -132,7 +132,7 @@ fn find_type_macros<'a>(line: &'a str, after: &str) -> Option<(&'a str, &'a str)
     let (_, name) =
         name.filter(|(_, from_name)| before.len() + 1 < line.len() - from_name.len())?;
     let is_type = match rest.as_bytes() {
-        [b'{' | b'<', ..] | [b':', ..] => true,
+        [b'{' | b'<' | b':', ..] => true,
         [b';', ..] => *word == "class",
         [] | [b'/', b'/', ..] => after.trim_ascii_start().starts_with(['{', ':']),
         _ => rest.starts_with("final"),

@@ -217,7 +217,10 @@ impl<'a> Marks<'a> {
     pub fn new(language: Option<&'a Language>, text: &'a str) -> Self {
         let comments = language.map_or(&Comments::ANY, |language| &language.comments);
         let kind = language.map_or(Kind::Code, |language| language.kind);
-        let has_strings = matches!(kind, Kind::Code | Kind::Script);
+        // Each line of the code of a notebook is a string.
+        let is_notebook =
+            language.is_some_and(|language| matches!(language.reader, Reader::Notebook));
+        let has_strings = matches!(kind, Kind::Code | Kind::Script) && !is_notebook;
         let unclosed = Vec::new();
         Self {
             comments,

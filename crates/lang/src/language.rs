@@ -70,6 +70,8 @@ pub enum Reader {
     /// Markup, by headings if there are some and else by layout, with scripts and styles of other
     /// languages between tags.
     Page { headings: Option<Headings>, layout: &'static Layout },
+    /// As the code of a notebook, in the language that it names.
+    Notebook,
     /// By blank lines alone.
     Lines,
 }

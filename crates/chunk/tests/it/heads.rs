@@ -385,6 +385,32 @@ fn what_no_grammar_of_c_knows_hides_no_definition() {
 }
 
 #[test]
+fn functions_of_notebooks_are_defined_on_their_lines() {
+    let cell = |code: &str| {
+        let lines: Vec<String> =
+            code.lines().map(|line| format!("    {:?}", format!("{line}\n"))).collect();
+        format!(
+            "  {{\n   \"cell_type\": \"code\",\n   \"source\": [\n{}\n   ]\n  }}",
+            lines.join(",\n")
+        )
+    };
+    let cells =
+        [cell("%time\ndef a(x):\n    return x"), cell("class B:\n    def c(self):\n        pass")];
+    let text = format!("{{\n \"cells\": [\n{}\n ]\n}}\n", cells.join(",\n"));
+    let known = codeinfo_chunk::definitions(language("a.ipynb", ""), &text);
+    let known: Vec<_> =
+        known.iter().map(|one| (one.first, one.last, one.symbol.as_str())).collect();
+    assert_eq!(known, [(7, 8, "a"), (14, 16, "B"), (15, 16, "B.c")]);
+    let (at, end) = (text.find("a(x)").unwrap(), text.find("return").unwrap());
+    let words = [at..at + 1, end..end + 6];
+    let places = codeinfo_chunk::places(language("a.ipynb", ""), &text, &words);
+    assert_eq!(places, [codeinfo_chunk::Place::Definition, codeinfo_chunk::Place::Code]);
+    assert!(
+        chunks(language("a.ipynb", ""), &text).chunks.iter().any(|one| one.text.contains("time"))
+    );
+}
+
+#[test]
 fn later_parts_of_a_definition_are_no_heads() {
     let body = "    step(one, two, three);\n".repeat(120);
     let kinds: Vec<Kind> = chunks(language("a.rs", ""), &format!("fn long() {{\n{body}}}\n"))

@@ -9,7 +9,7 @@ use crate::{
 
 use super::pages::MARKUP;
 
-pub(super) const ALL: &[&Language] = &[&DIFF, &INI, &JSON, &TOML, &XML, &YAML];
+pub(super) const ALL: &[&Language] = &[&DIFF, &INI, &JSON, &NOTEBOOK, &TOML, &XML, &YAML];
 
 static KEYS: Layout = Layout { shows: Style::Keys, ..Layout::PLAIN };
 
@@ -26,6 +26,14 @@ pub static INI: Language = Language {
     kind: Kind::Settings,
     comments: Comments { line: &["#", ";", "!"], block: &[] },
     reader: Reader::Headings(Headings::Tables),
+    ..Language::PLAIN
+};
+
+pub static NOTEBOOK: Language = Language {
+    name: "notebook",
+    extensions: &["ipynb"],
+    asked_extensions: &["ipynb"],
+    reader: Reader::Notebook,
     ..Language::PLAIN
 };
 
