@@ -13,6 +13,7 @@ mod fold;
 mod group;
 mod header;
 mod judge;
+mod key;
 mod manifest;
 mod names;
 mod redact;
@@ -21,12 +22,50 @@ mod shape;
 mod table;
 mod token;
 
+use std::borrow::Cow;
+
+use codeinfo_lang::Language;
+
 pub(crate) use self::{
-    content::holds_secret,
     fold::fold,
-    names::{is_private_folder, is_published, is_secret_path},
+    names::{
+        SecretName, is_private_folder, is_published, is_secret_path, is_settings_example,
+        secret_name,
+    },
     redact::redact,
 };
 
 /// Stands in the index where a secret stood.
 const MARK: &str = "[secret]";
+
+/// A text without its secrets.
+#[derive(Debug)]
+pub(crate) struct CensoredText<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// How many secrets were replaced.
+    pub(crate) count: u64,
+    /// Whether the file is kept from the model's shell, which would read it as it is: it holds a private key, or
+    /// secrets under a name that promises some.
+    pub(crate) is_private: bool,
+}
+
+/// Returns `text`, the content of the file at `path`, without its secrets; `None` if it is to be shown to nobody.
+/// Every reader of files goes through this.
+pub(crate) fn censor<'a>(
+    path: &str,
+    language: Option<&Language>,
+    text: &'a str,
+) -> Option<CensoredText<'a>> {
+    let is_doubtful = secret_name(path) == Some(SecretName::Doubtful);
+    if content::holds_secret(language, text)
+        || (is_doubtful && !names::is_example(path) && !content::is_written(language, text))
+    {
+        return None;
+    }
+    let redact::Redacted { text: redacted, count } = redact(path, language, text);
+    if is_doubtful && content::has_drawn_word(&redacted) {
+        return None;
+    }
+    let is_private = 0 < count && (is_doubtful || key::holds_key(text));
+    Some(CensoredText { text: redacted, count, is_private })
+}

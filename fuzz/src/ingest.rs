@@ -14,5 +14,5 @@ pub fn redact(path: &str, text: &str) -> (String, u64) {
 pub fn is_secret(path: &str, text: &str) -> bool {
     secret::is_secret_path(path)
         || secret::is_private_folder(std::path::Path::new(path))
-        || secret::holds_secret(language(path, text), text)
+        || secret::censor(path, language(path, text), text).is_none()
 }

@@ -55,6 +55,9 @@ pub struct Root {
     /// What rules left out of its index.
     #[serde(default)]
     pub omitted: OmittedPaths,
+    /// Those of them that are indexed without the secrets in them, and so are shown to clients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub censored_files: Vec<String>,
 }
 
 /// Where a repository is from. Two that have one of these in common are the same.
@@ -104,6 +107,7 @@ impl Root {
             last_run: LastRun::Completed,
             private_files: None,
             omitted: OmittedPaths::default(),
+            censored_files: Vec::new(),
         }
     }
 
@@ -122,9 +126,12 @@ impl Root {
         other.id != self.id && other.owner() == self.owner()
     }
 
-    /// Leaves out the files that are known to be secrets.
+    /// Leaves out the files that are known to be secrets as a whole.
     pub fn public(&self, mut records: Vec<FileRecord>) -> Vec<FileRecord> {
-        let private: HashSet<&String> = self.private_files.iter().flatten().collect();
+        let mut private: HashSet<&String> = self.private_files.iter().flatten().collect();
+        for censored in &self.censored_files {
+            private.remove(censored);
+        }
         records.retain(|record| !private.contains(&record.path));
         records
     }

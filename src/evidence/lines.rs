@@ -179,11 +179,11 @@ fn on_disk(root: &Root, record: &FileRecord, indexed: Option<&Snapshot>) -> OnDi
         return OnDisk::Same(number(text.lines().count()), encoding);
     }
     let language = detect::language(&record.path, &text);
-    if secret::holds_secret(language, &text) || bytes.len() as u64 > MAX_FILE_BYTES {
+    let censored = secret::censor(&record.path, language, &text);
+    let Some(censored) = censored.filter(|_| bytes.len() as u64 <= MAX_FILE_BYTES) else {
         return OnDisk::Unreadable;
-    }
-    let text = secret::redact(&record.path, language, &text).text;
-    let text = decode::shorten_lines(text).into_owned();
+    };
+    let text = decode::shorten_lines(censored.text).into_owned();
     let changed = changed(&text, &indexed.map(Snapshot::text).unwrap_or_default());
     OnDisk::Other(text, changed, encoding)
 }

@@ -5,6 +5,7 @@
 //! a repository around it ignores it, and the same folder gives the same files wherever it lies.
 //! Links are left out: their targets are either inside, and found there, or none of the root's.
 
+mod attributes;
 pub mod ignored;
 mod search;
 mod walk;
@@ -57,6 +58,8 @@ pub struct Discovered {
     pub omitted: OmittedPaths,
     /// Files that are secrets by their names, and private folders, also where nothing is indexed.
     pub private: BTreeSet<String>,
+    /// Files among those found of which the content decides whether they are secrets.
+    pub doubtful: BTreeSet<String>,
     /// Folders whose files are listed, the root first, by their paths below it.
     pub(super) folders: Vec<PathBuf>,
 }
@@ -155,7 +158,7 @@ impl Ignores {
 
 /// Whether a file of this name says which files are left out.
 pub(super) fn is_ignore_file(name: &str) -> bool {
-    ignored::NAMES.contains(&name)
+    ignored::NAMES.contains(&name) || name == attributes::NAME
 }
 
 /// Returns the path below the root with `/` between its parts, if it is UTF-8.

@@ -1,87 +1,94 @@
 //! Decides by content whether a file is worth indexing.
 
+mod generated;
 mod minified;
 
 use std::borrow::Cow;
 
-use codeinfo_lang::{Language, comment, detect};
+use codeinfo_lang::{Language, detect};
 
 use super::skip::Reason;
 use crate::{
     decode::{self, DecodedText},
     domain::OmissionRule,
-    secret,
+    secret::{self, CensoredText},
 };
 
 /// What inspecting a file says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict<'a> {
-    /// Text to index. It may be lossy: `�` stands for what could not be decoded.
-    Text { text: Cow<'a, str>, language: Option<&'static Language>, is_lossy: bool },
+    /// Text to index.
+    Text(IndexedText<'a>),
     /// Binary, generated or minified.
     LeftOut(OmissionRule),
     /// Must not be shown.
     Skipped(Reason),
 }
 
-/// Marks of generators are looked for in this many first lines.
-const HEAD_LINES: usize = 20;
 /// What a drawing is, is in its first bytes.
 const HEAD_BYTES: usize = 4096;
+
+/// Text of a file as it is indexed.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct IndexedText<'a> {
+    /// Without its secrets.
+    pub(super) text: Cow<'a, str>,
+    pub(super) language: Option<&'static Language>,
+    /// Whether `�` stands for what could not be decoded.
+    pub(super) is_lossy: bool,
+    /// How many secrets were replaced.
+    pub(super) secrets: u64,
+    /// Whether the file is kept from the model's shell all the same.
+    pub(super) is_private: bool,
+}
 
 /// Looks into the content of the file at `path`. One that is asked for may be generated or minified.
 pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> Verdict<'a> {
     let Some(DecodedText { text, encoding }) = decode::decode(content) else {
-        return Verdict::LeftOut(OmissionRule::Binary);
+        return if secret::is_secret_path(path) {
+            Verdict::Skipped(Reason::HoldsSecret)
+        } else {
+            Verdict::LeftOut(OmissionRule::Binary)
+        };
     };
     let language = detect::language(path, &text);
-    if secret::holds_secret(language, &text) {
+    // Nothing after this sees a secret: the version alone is of the content as it is.
+    let Some(censored) = secret::censor(path, language, &text) else {
         return Verdict::Skipped(Reason::HoldsSecret);
-    }
-    if !is_asked_for && (is_generated(language, &text) || is_artifact(path, &text)) {
-        return Verdict::LeftOut(OmissionRule::Generated);
-    }
-    let is_bundle = |language| minified::is_minified(language, &text);
-    if !is_asked_for && language.is_some_and(is_bundle) {
-        return Verdict::LeftOut(OmissionRule::Minified);
-    }
-    Verdict::Text { text, language, is_lossy: encoding.is_lossy }
-}
-
-/// Whether comments near the top say that a program wrote the file. That it should not be changed
-/// is not enough: people say so of their own files, too.
-fn is_generated(language: Option<&Language>, text: &str) -> bool {
-    let (mut is_made, mut is_fixed) = (false, false);
-    for line in text.lines().take(HEAD_LINES).map(str::trim_start) {
-        let is_comment = match language {
-            Some(language) => language.is_comment(line),
-            None => comment::is_comment(line),
+    };
+    let rule = find_rule(path, language, &text).filter(|_| !is_asked_for);
+    if let Some(rule) = rule {
+        // What holds secrets is kept from the model's shell all the same.
+        return if censored.is_private {
+            Verdict::Skipped(Reason::HoldsSecret)
+        } else {
+            Verdict::LeftOut(rule)
         };
-        if !is_comment {
-            continue;
-        }
-        let is_marked = line
-            .split_whitespace()
-            .any(|word| word.trim_matches(['*', '/', '.', '-', '>']) == "@generated");
-        if is_marked {
-            return true;
-        }
-        is_made |= line.to_lowercase().contains("generated");
-        is_fixed |= line.contains("DO NOT EDIT") || line.contains("DO NOT MODIFY");
     }
-    is_made && is_fixed
+    let CensoredText { text: censored, count: secrets, is_private } = censored;
+    let text = match censored {
+        Cow::Owned(censored) => Cow::Owned(censored),
+        Cow::Borrowed(_) => text,
+    };
+    Verdict::Text(IndexedText { text, language, is_lossy: encoding.is_lossy, secrets, is_private })
 }
 
-/// Whether a program wrote the text for another: a drawing, a source map, the expected output of tests.
+/// Returns the rule that leaves out a text which no person wrote.
+fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<OmissionRule> {
+    if generated::is_generated(text) || is_artifact(path, text) {
+        return Some(OmissionRule::Generated);
+    }
+    let is_minified = language.is_some_and(|language| minified::is_minified(language, text));
+    is_minified.then_some(OmissionRule::Minified)
+}
+
+/// Whether a program wrote the text for another: a drawing, or a source map.
 fn is_artifact(path: &str, text: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let head = text.get(..text.floor_char_boundary(HEAD_BYTES)).unwrap_or(text);
     match extension.as_deref() {
         Some("svg") => head.contains("<svg"),
         Some("map") => head.starts_with('{') && text.contains("\"mappings\""),
-        Some("snap") => {
-            head.starts_with("// Jest Snapshot") || head.starts_with("// Vitest Snapshot")
-        }
         _ => false,
     }
 }
@@ -97,8 +104,10 @@ mod tests {
     #[test]
     fn text_is_kept_with_its_language() {
         let language = detect::named("rust");
-        let text = Verdict::Text { text: "fn main() {}\n".into(), language, is_lossy: false };
-        assert_eq!(inspect("a.rs", b"\xef\xbb\xbffn main() {}\n"), text);
+        let text = "fn main() {}\n".into();
+        let expected =
+            IndexedText { text, language, is_lossy: false, secrets: 0, is_private: false };
+        assert_eq!(inspect("a.rs", b"\xef\xbb\xbffn main() {}\n"), Verdict::Text(expected));
     }
 
     #[test]
@@ -131,7 +140,7 @@ mod tests {
             ("words.svg", "no drawing\n"),
             ("tests.snap", "---\nsource: a.rs\n---\n1\n"),
         ] {
-            assert!(matches!(inspect(path, content.as_bytes()), Verdict::Text { .. }), "{path}");
+            assert!(matches!(inspect(path, content.as_bytes()), Verdict::Text(_)), "{path}");
         }
         for (path, content) in [
             ("a.pkl", "(dp0\nS'a'\np1\nI1\ns."),
@@ -148,25 +157,47 @@ mod tests {
     #[test]
     fn what_people_wrote_is_kept_with_advice_and_images() {
         let advice = b"-- DO NOT MODIFY THIS FILE! Write your own instead.\nmain = run\n";
-        assert!(matches!(inspect("a.hs", advice), Verdict::Text { .. }));
+        assert!(matches!(inspect("a.hs", advice), Verdict::Text(_)));
         let macros = b"#define GENERATED \"generated, DO NOT EDIT\"\nint a;\n";
-        assert!(matches!(inspect("a.c", macros), Verdict::Text { .. }));
+        assert!(matches!(inspect("a.c", macros), Verdict::Text(_)));
         let image =
             format!("@logo \"{}\"\n{}", "iVBOR".repeat(8000), "def one, do: 1\n".repeat(60));
-        assert!(matches!(inspect("a.ex", image.as_bytes()), Verdict::Text { .. }));
+        assert!(matches!(inspect("a.ex", image.as_bytes()), Verdict::Text(_)));
     }
 
     #[test]
     fn prose_may_have_long_lines_and_code_may_name_marks() {
         let prose = "word ".repeat(2000);
-        assert!(matches!(inspect("a.md", prose.as_bytes()), Verdict::Text { .. }));
+        assert!(matches!(inspect("a.md", prose.as_bytes()), Verdict::Text(_)));
         let code = b"const MARK: &str = \"@generated DO NOT EDIT\";\n";
-        assert!(matches!(inspect("a.rs", code), Verdict::Text { .. }));
+        assert!(matches!(inspect("a.rs", code), Verdict::Text(_)));
     }
 
     #[test]
-    fn what_must_not_be_shown_is_skipped() {
+    fn what_must_not_be_shown_is_skipped_and_code_loses_a_key() {
         let key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n";
-        assert_eq!(inspect("a.txt", key), Verdict::Skipped(Reason::HoldsSecret));
+        let code = [b"const KEY: &str = \"", &key[..], b"\";\nfn sign() {}\n"].concat();
+        let hidden = Verdict::Skipped(Reason::HoldsSecret);
+        assert_eq!(inspect("a.txt", key), hidden);
+        // A name that promises secrets is enough where the content does not tell.
+        assert_eq!(inspect("server.der", b"\x30\x82\0\x01"), hidden);
+        assert_eq!(inspect("secrets.txt", b"db: hunter2\nmail: swordfish\n"), hidden);
+        assert_eq!(inspect(".env.example", b"K=x7Kq2Lm9Zr4tY8wB1nV5cX3dQ6hJ0sF2\n"), hidden);
+        for (path, content, expected, is_private) in [
+            ("src/sign.rs", &code[..], "fn sign()", true),
+            (
+                ".env.example",
+                b"PORT=25\nDB_PASSWORD=hunter2pass9\n",
+                "PORT=25\nDB_PASSWORD=[secret]",
+                true,
+            ),
+            (".env.example", b"PORT=25\nDB_PASSWORD=\n", "DB_PASSWORD=\n", false),
+            ("docs/secrets.mdx", b"# Secrets\n\nRotate them.\n", "Rotate them", false),
+            ("sql/credentials.sql", b"CREATE TABLE credentials (id int);\n", "CREATE TABLE", false),
+        ] {
+            let Verdict::Text(text) = inspect(path, content) else { panic!("{path}") };
+            assert!(text.text.contains(expected) && !text.text.contains("MIIE"), "{path}");
+            assert_eq!(text.is_private, is_private, "{path}");
+        }
     }
 }

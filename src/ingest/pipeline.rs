@@ -197,6 +197,7 @@ async fn run_leased(
         },
         root: job.root,
         private: BTreeSet::new(),
+        censored: BTreeSet::new(),
         index_state: IndexState::new(Records::new(), false),
         has_begun: false,
         part: None,
@@ -228,6 +229,8 @@ struct Run<'a> {
     root: Root,
     /// The secrets of the root, as far as the run knows.
     private: BTreeSet<String>,
+    /// Those of them that are indexed, without their secrets.
+    censored: BTreeSet<String>,
     index_state: IndexState,
     /// Whether the root says that it is being changed.
     has_begun: bool,
@@ -259,12 +262,12 @@ impl Run<'_> {
         let (folder, discovered) = if let (Some(before), Some(scope)) = (whole, scope) {
             let seen = scan::within(deps, &self.root, &scope, &self.cancel).await?;
             self.index_state = IndexState::of_part(seen.records, before.counts);
-            self.private = private::walked(known, Some(&scope), &seen.discovered);
+            self.take_up_secrets(Some(before), Some(&scope), &seen.discovered);
             self.part = Some(scope);
             (seen.folder, seen.discovered)
         } else {
             let (folder, discovered) = scan::walk(deps, &self.root, None, &self.cancel).await?;
-            self.private = private::walked(known, None, &discovered);
+            self.take_up_secrets(before, None, &discovered);
             let mut records = scan::records(deps, self.root.id).await?;
             let mut has_repaired = false;
             if before.is_some_and(|root| !root.last_run.is_completed()) {
@@ -275,6 +278,9 @@ impl Run<'_> {
             self.index_state = IndexState::new(records, has_repaired);
             (folder, discovered)
         };
+        // Those that are not known to be harmless count until they are read.
+        let is_unknown = |path: &&String| self.index_state.get(path).is_none();
+        self.private.extend(discovered.doubtful.iter().filter(is_unknown).cloned());
         if listed.is_none_or(|listed| self.private_files() != listed) {
             // Before a question may be asked about what was found.
             self.begin_again().await?;
@@ -285,6 +291,21 @@ impl Run<'_> {
         let is_first = before.is_none_or(|root| root.last_ingest_at.is_none());
         let has_changed = is_first || mode == Mode::Everything || self.index_state.has_changed();
         Ok(if has_changed { State::Completed } else { State::Skipped })
+    }
+
+    /// Takes up what a walk says of the secrets of the root, and what was known before of files that are still there.
+    fn take_up_secrets(
+        &mut self,
+        before: Option<&Root>,
+        scope: Option<&Scope>,
+        discovered: &Discovered,
+    ) {
+        let known = before.and_then(|root| root.private_files.as_deref()).unwrap_or_default();
+        self.private = private::walked(known, scope, discovered);
+        let censored = before.map(|root| root.censored_files.clone()).unwrap_or_default();
+        let is_left = |path: &String| private::is_left(path, scope, discovered);
+        self.censored = censored.into_iter().filter(is_left).collect();
+        self.private.extend(self.censored.iter().cloned());
     }
 
     fn plan(&mut self, discovered: Discovered, mode: Mode) -> Plan {
@@ -387,7 +408,7 @@ impl Run<'_> {
         if !batch.changed.is_empty() {
             self.begin().await?;
         }
-        private::read(&mut self.private, &batch);
+        gone.extend(private::read(&mut self.private, &mut self.censored, &batch));
         gone.extend_from_slice(&batch.gone);
         for skipped in &batch.skipped {
             // What could not be read now may be readable next time, so its chunks stay.
@@ -419,6 +440,7 @@ impl Run<'_> {
     async fn begin_again(&mut self) -> Result<(), IngestError> {
         self.has_begun = true;
         self.root.private_files = Some(self.private_files());
+        self.root.censored_files = self.censored.iter().cloned().collect();
         Ok(self.target.store.put_root(interrupted(self.root.clone())).await?)
     }
 
@@ -446,8 +468,9 @@ impl Run<'_> {
             }
             _ => omitted,
         };
-        let private_files = self.root.private_files.clone();
-        let before = before.map(|root| Root { private_files, ..root });
+        self.root.censored_files = self.censored.iter().cloned().collect();
+        let Root { private_files, censored_files, .. } = self.root.clone();
+        let before = before.map(|root| Root { private_files, censored_files, ..root });
         let root = match ended {
             Ok(_) => Root {
                 last_ingest_at: Some(Timestamp::now()),

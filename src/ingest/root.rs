@@ -211,6 +211,7 @@ pub(super) fn requested(
             counts: before.counts,
             private_files: before.private_files.clone(),
             omitted: before.omitted.clone(),
+            censored_files: before.censored_files.clone(),
             ..fresh
         },
     })

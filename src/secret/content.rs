@@ -1,23 +1,21 @@
 //! Files that are secrets by their content.
 
 use codeinfo_lang::{
-    Language,
+    Kind, Language,
     languages::{data::YAML, prose::TEXT},
 };
 
-use super::{manifest, shape};
+use super::{key, manifest, shape};
 
-/// How far after a key's first line its body is looked for, in bytes.
-const BODY_WINDOW: usize = 400;
-/// A run of this many base64 characters is the body of a key.
-const BODY_RUN: usize = 20;
-/// A run of this many, of mixed cases and with digits, is one whatever stands before it.
-const LONG_RUN: usize = 40;
+/// Words of this many bytes that look drawn by lot are keys.
+const MIN_DRAWN: usize = 16;
+/// A line of so many words is a sentence.
+const SENTENCE_WORDS: usize = 4;
 
-/// Whether the text holds a private key, or is nothing but secrets: the key file of a service account,
-/// a manifest of secrets, what a cluster, a registry or Terraform keeps. Code that merely names the
-/// first line of a key, to look for it, holds none; nor does code or prose with one of the others in it.
-pub(crate) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
+/// Whether the text is data with a private key, or nothing but secrets: the key file of a service account,
+/// a manifest of secrets, what a cluster, a registry or Terraform keeps. Of code and prose with a key in it, the key
+/// is replaced as other values are.
+pub(super) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
     let has = |part: &str| text.contains(part);
     let is_object = text.trim_start().starts_with('{');
     let may_be_yaml = language.is_none_or(|language| [&YAML, &TEXT].contains(&language));
@@ -27,13 +25,34 @@ pub(crate) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
         || (may_be_yaml && holds_cluster_key(text))
         || (has("PuTTY-User-Key-File-") && has("Private-Lines:"))
         || (may_be_yaml && has("kind: Secret") && manifest::is_nothing_else(text))
-        || text.split("-----BEGIN ").skip(1).any(|rest| {
-            let Some((label, body)) = rest.split_once("-----") else {
-                return false;
-            };
-            let is_private = label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK");
-            is_private && starts_key_body(body)
-        })
+        || (may_be_key_file(language) && key::holds_key(text))
+}
+
+fn may_be_key_file(language: Option<&Language>) -> bool {
+    language.is_none_or(|language| {
+        matches!(language.kind, Kind::Data | Kind::Settings) || *language == TEXT
+    })
+}
+
+/// Whether the text is prose, or code: lists of secrets have few sentences.
+pub(super) fn is_written(language: Option<&Language>, text: &str) -> bool {
+    let may_be_list = language.is_none_or(|language| *language == TEXT);
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let is_sentence = |line: &&str| SENTENCE_WORDS <= line.split_whitespace().count();
+    !may_be_list || lines().count() <= 2 * lines().filter(is_sentence).count()
+}
+
+/// Whether the text has a long word that looks drawn by lot, as keys do that no name tells.
+pub(super) fn has_drawn_word(text: &str) -> bool {
+    let is_end = |c: char| c.is_whitespace() || "\"'`,;:=()[]{}<>|".contains(c);
+    text.split(is_end).any(|word| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        MIN_DRAWN <= word.len()
+            && 2 <= digits
+            && word.is_ascii()
+            && shape::is_random(word.as_bytes())
+            && !shape::is_placeholder(word)
+    })
 }
 
 /// Whether a configuration of Kubernetes has the key or the token of a user.
@@ -45,31 +64,34 @@ fn holds_cluster_key(text: &str) -> bool {
         && text.lines().any(|line| KEYS.iter().any(|key| line.trim_start().starts_with(key)))
 }
 
-/// A key continues on the next line (which may be written `\n`) with base64, or wherever a long run of
-/// base64 follows, unless it stands for a key: cut short by dots, an example by its own words, one letter
-/// over and over.
-fn starts_key_body(body: &str) -> bool {
-    let body = body.trim_start_matches([' ', '\t', '\r']);
-    let lines = ["\n", "\\n", "\\r\\n", "\\\\n"];
-    let next = lines.iter().find_map(|line| body.strip_prefix(line));
-    let (body, wanted) = next.map_or((body, LONG_RUN), |body| (body, BODY_RUN));
-    let (body, _) = body.split_at(body.floor_char_boundary(BODY_WINDOW));
-    let body = body.split_once("-----END ").map_or(body, |(body, _)| body);
-    if body.contains("...") || body.contains("EXAMPLE") {
-        return false;
-    }
-    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
-    let runs = body.split(|c: char| !is_base64(c)).filter(|run| run.len() >= wanted);
-    let mut runs = runs.filter_map(|run| run.as_bytes().get(..wanted));
-    runs.any(|run| {
-        let has_digit = run.iter().any(u8::is_ascii_digit);
-        shape::is_varied(run) && (wanted == BODY_RUN || (has_digit && shape::is_random(run)))
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use codeinfo_lang::detect::by_path;
+
     use super::*;
+
+    #[test]
+    fn code_and_prose_lose_a_key_and_are_no_secret_as_a_whole() {
+        let text = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
+        for (path, is_secret) in
+            [("a.rs", false), ("a.md", false), ("a.txt", true), ("a.json", true)]
+        {
+            assert_eq!(holds_secret(by_path(path), text), is_secret, "{path}");
+        }
+    }
+
+    #[test]
+    fn lists_of_secrets_are_no_prose() {
+        for (text, is_prose) in [
+            ("Rotate them each month.\n\nAsk the team that owns them.\n", true),
+            ("db: hunter2\nmail: swordfish\n", false),
+            ("tr0ub4dor&3\n", false),
+        ] {
+            assert_eq!(is_written(Some(&TEXT), text), is_prose, "{text}");
+        }
+        assert!(has_drawn_word("key x7Kq2Lm9Zr4tY8wB1nV5cX3dQ6hJ0sF2\n"));
+        assert!(!has_drawn_word("SMTP_PORT=25\nLOG_LEVEL=info # a_long_setting_name_2\n"));
+    }
 
     #[test]
     fn private_keys_are_known_by_their_content() {

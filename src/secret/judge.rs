@@ -21,14 +21,17 @@ pub(super) enum Reading {
 impl Reading {
     /// Returns how the file at `path`, written in `language`, is read.
     pub(super) fn of(path: &str, language: Option<&Language>) -> Self {
-        const DATA: &[&str] = &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend"];
-        let is_data = |(_, extension): (&str, &str)| DATA.contains(&extension);
+        const DATA: &[&str] =
+            &["cnf", "conf", "config", "env", "hocon", "plist", "tfbackend", "tfvars"];
+        // `.env.example` is data, too.
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let is_data = || name.split('.').skip(1).any(|part| DATA.contains(&part));
         if language.is_some_and(|language| matches!(language.reader, Reader::Notebook)) {
             return Self::Loose;
         }
         match language.map(|language| language.kind) {
             Some(Kind::Data | Kind::Settings) => Self::Data,
-            None if path.rsplit_once('.').is_some_and(is_data) => Self::Data,
+            None if is_data() => Self::Data,
             Some(Kind::Script) => Self::Script,
             None | Some(Kind::Page | Kind::Prose) => Self::Loose,
             Some(Kind::Code) => Self::Code,

@@ -46,20 +46,14 @@ const NAMES: &[&str] = &[
 const STARTS: &[&str] = &[".env", "id_dsa", "id_ecdsa", "id_ed25519", "id_rsa", "id_xmss"];
 
 /// Parts between dots that are secrets wherever they stand after the first dot, so that
-/// `server.key.bak` is one too, lower case.
+/// `server.p12.bak` is one too, lower case.
 const EXTENSIONS: &[&str] = &[
     "agekey",
-    "cer",
-    "crt",
-    "csr",
-    "der",
     "env",
-    "gpg",
     "jceks",
     "jks",
     "kdb",
     "kdbx",
-    "key",
     "keychain",
     "keystore",
     "keytab",
@@ -67,17 +61,42 @@ const EXTENSIONS: &[&str] = &[
     "mobileprovision",
     "ovpn",
     "p12",
-    "p7b",
     "p8",
-    "pem",
     "pfx",
-    "pgp",
     "pkcs12",
     "ppk",
     "tfstate",
     "tfvars",
     "truststore",
 ];
+
+/// The same of what may be a secret by its content, or a certificate, a public key, another format, lower case.
+const DOUBTFUL_EXTENSIONS: &[&str] =
+    &["cer", "crt", "csr", "der", "gpg", "key", "p7b", "pem", "pgp"];
+
+/// Extensions of files that hold values alone: with these `credentials` and the like are nothing but secrets, with
+/// others their content decides.
+const VALUES: &[&str] = &[
+    "bak",
+    "cfg",
+    "conf",
+    "config",
+    "enc",
+    "ini",
+    "json",
+    "old",
+    "orig",
+    "plist",
+    "properties",
+    "toml",
+    "xml",
+    "yaml",
+    "yml",
+];
+
+/// Parts of names of examples, lower case.
+const EXAMPLES: &[&str] =
+    &["default", "defaults", "dist", "example", "sample", "schema", "template", "tpl"];
 
 /// Extensions of source code, of templates, and of what compilers make of code. `server.key.ts` is code
 /// about keys.
@@ -149,12 +168,36 @@ pub(crate) fn is_private_folder(path: &Path) -> bool {
     })
 }
 
-/// Whether the name or the folder of a file says that it is a secret. `path` is below the root.
+/// How sure the name of a file is that the file is a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SecretName {
+    /// It holds nothing but secrets.
+    Certain,
+    /// Its content decides; where that is not read, it counts as one.
+    Doubtful,
+}
+
+/// Whether the name or the folder of a file says that it may be a secret. `path` is below the root.
 pub(crate) fn is_secret_path(path: &str) -> bool {
+    secret_name(path).is_some()
+}
+
+/// Returns how sure the name or the folder of a file is that the file is a secret, if it says so at all. `path` is
+/// below the root.
+pub(crate) fn secret_name(path: &str) -> Option<SecretName> {
     let path = path.to_lowercase();
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
-    parts.any(|folder| FOLDERS.contains(&folder)) || is_secret_name(name)
+    if parts.any(|folder| FOLDERS.contains(&folder)) {
+        return Some(SecretName::Certain);
+    }
+    judge_name(name)
+}
+
+/// Whether a name says that the file shows what another one is like, such as `.env.example`.
+pub(crate) fn is_example(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    name.split(['.', '-', '_']).skip(1).any(|part| EXAMPLES.contains(&part))
 }
 
 /// Whether a secret among other people's code is most likely one that they published with it: a key of a
@@ -169,19 +212,38 @@ pub(crate) fn is_published(path: &str) -> bool {
         || parts.any(|folder| SHOWN.contains(&folder))
 }
 
-fn is_secret_name(name: &str) -> bool {
-    if NAMES.contains(&name) || name.starts_with(".env") {
-        return true;
+/// Whether a file shows which settings there are, as `.env.example` does. It is hidden in no sense.
+pub(crate) fn is_settings_example(path: &str) -> bool {
+    path.rsplit('/').next().unwrap_or(path).starts_with(".env") && is_example(path)
+}
+
+fn judge_name(name: &str) -> Option<SecretName> {
+    let unless_example =
+        Some(if is_example(name) { SecretName::Doubtful } else { SecretName::Certain });
+    if NAMES.contains(&name) {
+        return Some(SecretName::Certain);
+    }
+    if name.starts_with(".env") {
+        return unless_example;
     }
     let mut pieces = name.split('.');
     let stem = pieces.next().unwrap_or_default();
     let extension = pieces.clone().next_back().unwrap_or_default();
     if CODE.contains(&extension) {
-        return false;
+        return None;
     }
-    STARTS.iter().any(|start| name.starts_with(start))
-        || pieces.any(|piece| EXTENSIONS.contains(&piece))
-        || STEMS.iter().any(|word| is_led_by(stem, word))
+    if STARTS.iter().any(|start| name.starts_with(start)) {
+        let is_public = extension == "pub";
+        return Some(if is_public { SecretName::Doubtful } else { SecretName::Certain });
+    }
+    if pieces.clone().any(|piece| EXTENSIONS.contains(&piece)) {
+        return unless_example;
+    }
+    if STEMS.iter().any(|word| is_led_by(stem, word)) {
+        let has_values = name == stem || VALUES.contains(&extension);
+        return if has_values { unless_example } else { Some(SecretName::Doubtful) };
+    }
+    pieces.any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece)).then_some(SecretName::Doubtful)
 }
 
 /// `credentials`, `credentials-prod`, `credentials_old` and `credentials2` are led by `credentials`.
@@ -238,6 +300,42 @@ mod tests {
         }
         assert!(is_private_folder(Path::new("home/.SSH/keys")));
         assert!(!is_private_folder(Path::new("home/ssh")));
+    }
+
+    #[test]
+    fn content_decides_where_a_name_promises_no_secret_for_sure() {
+        for path in [
+            ".env.example",
+            "app/.env-sample",
+            "terraform.tfvars.example",
+            "secrets.example.yaml",
+            "docs/secrets.mdx",
+            "infra/secrets.tf",
+            "sql/credentials.sql",
+            "schema/secrets.graphql",
+            "guides/secrets.txt",
+            "certs/ca.crt",
+            "server.pem",
+            "messages.key",
+            "id_rsa.pub",
+        ] {
+            assert_eq!(secret_name(path), Some(SecretName::Doubtful), "{path}");
+        }
+        for path in [
+            ".env",
+            ".env.local",
+            "prod.env",
+            "id_rsa",
+            "a.p12",
+            "secrets.yaml",
+            "credentials",
+            "credentials.json",
+            "terraform.tfvars",
+            ".aws/config",
+            "wp-config.php",
+        ] {
+            assert_eq!(secret_name(path), Some(SecretName::Certain), "{path}");
+        }
     }
 
     #[test]

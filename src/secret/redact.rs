@@ -13,7 +13,7 @@ use super::{
     assigned::{self, WORDS},
     command, group, header,
     judge::{Family, Reading},
-    manifest, service, table,
+    key, manifest, service, table,
     token::{self, JOINTS, Joint, TOKENS, Token},
 };
 
@@ -53,6 +53,8 @@ enum Clue {
     Option,
     /// `credentials` and the like, over several values.
     Group,
+    /// The first line of a block in PEM.
+    Key,
 }
 
 /// Every clue, in the order of the literals of the finder.
@@ -73,6 +75,7 @@ static CLUES: LazyLock<Vec<(&'static str, Clue)>> = LazyLock::new(|| {
         (" -p", Clue::Option),
         (" -w", Clue::Option),
         (" -a", Clue::Option),
+        (key::BEGIN, Clue::Key),
     ];
     let tokens = TOKENS.iter().map(|token| (token.0, Clue::Token(*token)));
     let joints = JOINTS.iter().map(|joint| (joint.0, Clue::Joint(*joint)));
@@ -180,6 +183,7 @@ fn follow(
         Clue::Option => into.extend(command::password(text, hit, reading)),
         Clue::Group if reading == Reading::Data => group::find(text, hit, into),
         Clue::Group => {}
+        Clue::Key => key::find(text, hit.start, into),
     }
 }
 

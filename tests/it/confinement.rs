@@ -81,7 +81,7 @@ async fn a_repository_with_too_many_secrets_is_said_not_to_be_read() {
     fs::create_dir(&repo).unwrap();
     fs::write(repo.join("main.rs"), "fn main() {}\n").unwrap();
     for number in 0..120 {
-        fs::write(repo.join(format!("{number}.pem")), "").unwrap();
+        fs::write(repo.join(format!("{number}.p12")), "").unwrap();
     }
     let program = Program::serve(&data, &[&repo], &environment).await;
     program.read("/ready").await;

@@ -82,6 +82,32 @@ fn hidden_machine_made_and_vendored_files_are_left_out() {
 }
 
 #[test]
+fn attributes_say_which_files_are_generated() {
+    let folder = Folder::with(&[
+        (
+            ".gitattributes",
+            "dump/*.sql linguist-generated=true\n*.gen.js linguist-generated\n*.pb.go -linguist-generated\n",
+        ),
+        ("sub/.gitattributes", "b.gen.js linguist-generated=false\n/c.py linguist-generated\n"),
+        ("dump/a.sql", ""),
+        ("dump/deep/b.sql", ""),
+        ("a.gen.js", ""),
+        ("sub/a.gen.js", ""),
+        ("sub/b.gen.js", ""),
+        ("sub/c.py", ""),
+        ("sub/deep/c.py", ""),
+        ("hand.pb.go", ""),
+        ("Cargo.lock", ""),
+    ]);
+    assert_snapshot!(folder.found(), @r"
+    dump/deep/b.sql
+    hand.pb.go
+    sub/b.gen.js
+    sub/deep/c.py
+    ");
+}
+
+#[test]
 fn source_folders_with_the_names_of_outputs_are_kept() {
     let folder = Folder::with(&[
         ("bin/tool.rs", ""),
@@ -165,13 +191,14 @@ fn secrets_are_never_found_even_when_asked_for() {
         ("id_rsa", ""),
         ("main.rs", ""),
         ("server.key", ""),
-        ("server.pem", ""),
+        ("server.p12", ""),
         ("src/credentials.rs", ""),
         ("terraform.tfstate", "{}"),
     ]);
     let found = folder.found();
     let found: Vec<&str> = found.lines().filter(|path| !path.ends_with("ignore")).collect();
-    assert_eq!(found, ["main.rs", "src/credentials.rs"]);
+    // What of these is a secret, their content says.
+    assert_eq!(found, [".env.example", "main.rs", "server.key", "src/credentials.rs"]);
 }
 
 #[cfg(unix)]

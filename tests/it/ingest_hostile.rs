@@ -355,7 +355,9 @@ fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
     for link in ["made/link", "node_modules/link"] {
         symlink(outside.path(), root.path().join(link)).unwrap();
     }
-    let private: Vec<String> = look(root.path()).private.into_iter().collect();
+    let found = look(root.path());
+    assert_eq!(found.doubtful.into_iter().collect::<Vec<_>>(), ["src/server.key"]);
+    let private: Vec<String> = found.private.into_iter().collect();
     let expected = [
         ".env",
         ".github/deploy.key",
@@ -369,7 +371,6 @@ fn secrets_are_noted_wherever_they_lie_and_nowhere_else() {
         "node_modules/.pnpm/x@1/node_modules/x/.git",
         "node_modules/x/.env",
         "node_modules/x/.ssh",
-        "src/server.key",
         "target/classes/keystore.p12",
         "vendor/host/x/id_rsa",
     ];
@@ -433,6 +434,39 @@ async fn a_root_keeps_its_secrets_in_step_with_its_folder() {
     until(&["d.txt", "src/.env.local"]).await;
     repo.write("d.txt", "harmless\n");
     until(&["src/.env.local"]).await;
+}
+
+#[tokio::test]
+async fn a_file_that_lost_its_secrets_is_shown_and_kept_from_the_shell() {
+    let key =
+        "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----";
+    let code = format!("const KEY: &str = \"{key}\";\n\nfn sign_with_key() {{}}\n");
+    let bench = Bench::new().await;
+    let files = [
+        ("src/sign.rs", code.as_str()),
+        (".env.example", "PORT=25\nDB_PASSWORD=hunter2pass9\n"),
+        ("docs/secrets.mdx", "# Secrets\n\nRotate them.\n"),
+        ("certs/server.pem", key),
+        ("secrets.txt", "db: hunter2\nmail: swordfish\n"),
+    ];
+    let repo = bench.repo("demo", &files);
+    let private = [".env.example", "certs/server.pem", "secrets.txt", "src/sign.rs"];
+    for _ in 0..2 {
+        bench.ingest(&repo).await;
+        let root = bench.root().await;
+        assert_eq!(root.private_files.clone().unwrap(), private);
+        assert_eq!(root.censored_files, [".env.example", "src/sign.rs"]);
+        assert_eq!(root.public(bench.store.files(root.id).await.unwrap()).len(), 3);
+    }
+    let stored = bench.payloads().await.join("\n");
+    assert!(stored.contains("sign_with_key") && stored.contains("Rotate them"), "{stored}");
+    assert!(!stored.contains("MIIE") && !stored.contains("hunter2"), "{stored}");
+    repo.write("src/sign.rs", "fn sign_with_key() {}\n");
+    repo.write(".env.example", "PORT=25\n");
+    bench.ingest(&repo).await;
+    let root = bench.root().await;
+    assert_eq!(root.private_files.unwrap(), ["certs/server.pem", "secrets.txt"]);
+    assert_eq!(root.censored_files, [""; 0]);
 }
 
 #[tokio::test]

@@ -192,10 +192,10 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
 ];
 /// The extensions that `src/secret/names.rs` judges by.
 const CODE: &[&str] = &[
-    "c", "cc", "class", "clj", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs", "go", "h",
-    "hpp", "hs", "html", "j2", "java", "js", "jsx", "kt", "kts", "lua", "m", "md", "mjs", "ml",
-    "php", "pl", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh", "swift", "ts", "tsx",
-    "vue", "zig",
+    "c", "cc", "cfg", "class", "clj", "conf", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs",
+    "go", "h", "hpp", "hs", "html", "ini", "j2", "java", "js", "json", "jsx", "kt", "kts", "lua",
+    "m", "md", "mjs", "ml", "php", "pl", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh",
+    "swift", "toml", "ts", "tsx", "vue", "xml", "yaml", "yml", "zig",
 ];
 const MAX_LINES: usize = 500;
 

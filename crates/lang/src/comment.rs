@@ -43,6 +43,25 @@ impl Comments {
 /// How comments begin, or go on, in one language or another.
 const COMMENTS: &[&str] = &["//", "/*", "*", "#", "--", ";", "<!--", "%", "\"\"\"", "'''", "{-"];
 
+/// How comments begin in one language or another, and with what those end that go on over lines. Longer marks come
+/// before those that they begin with.
+pub const MARKS_OF_ANY: &[(&str, &str)] = &[
+    ("<!--", "-->"),
+    ("<%--", "--%>"),
+    ("\"\"\"", "\"\"\""),
+    ("/*", "*/"),
+    ("(*", "*)"),
+    ("{-", "-}"),
+    ("//", ""),
+    ("--", ""),
+    ("..", ""),
+    ("#", ""),
+    (";", ""),
+    ("%", ""),
+    ("'", ""),
+    ("dnl", ""),
+];
+
 /// How attributes begin, which stand before a definition as comments do.
 const ATTRIBUTES: &[&str] = &["@", "[["];
 

@@ -103,6 +103,8 @@ pub struct Rules {
 struct Level {
     /// One for each of [`NAMES`] that the folder has.
     sets: [Option<Gitignore>; NAMES.len()],
+    /// Patterns of files that its `.gitattributes` calls generated.
+    generated: Option<Gitignore>,
     /// How many bytes of a path lead to the folder, with the `/` after it.
     prefix: usize,
     spent: Spent,
@@ -148,8 +150,33 @@ impl Rules {
         }
         let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
         let asked = files.last().and_then(Option::as_deref).map(asked_below).unwrap_or_default();
-        let level = Level { sets, prefix, spent, asked, above: self.nearest.clone() };
+        let level =
+            Level { sets, generated: None, prefix, spent, asked, above: self.nearest.clone() };
         (Self { nearest: Some(Arc::new(level)) }, errors)
+    }
+
+    /// Returns the rules with the patterns of a folder about generated files, and an error where not all count.
+    pub fn with_generated(&self, folder: &str, patterns: &[u8]) -> (Self, Option<IgnoreError>) {
+        let (mut spent, mut error) = (self.spent(), None);
+        let generated = Some(set(patterns, &mut spent, |found| error = Some(found)));
+        let prefix = if folder.is_empty() { 0 } else { folder.len() + 1 };
+        let (sets, above) = ([const { None }; NAMES.len()], self.nearest.clone());
+        let level = Level { sets, generated, prefix, spent, asked: Vec::new(), above };
+        (Self { nearest: Some(Arc::new(level)) }, error)
+    }
+
+    /// Says whether a file is generated, if patterns say anything of it: those of the nearest folder count.
+    pub fn is_generated(&self, path: &str) -> Option<bool> {
+        let mut level = self.nearest.as_deref();
+        while let Some(here) = level {
+            level = here.above.as_deref();
+            let said = path.get(here.prefix..).zip(here.generated.as_ref());
+            match said.map(|(below, generated)| generated.matched(below, false)) {
+                None | Some(Match::None) => {}
+                Some(found) => return Some(found.is_ignore()),
+            }
+        }
+        None
     }
 
     fn spent(&self) -> Spent {

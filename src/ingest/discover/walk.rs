@@ -13,7 +13,7 @@ use codeinfo_lang::{
 };
 
 use super::{
-    Discovered, Found, MAX_FILES,
+    Discovered, Found, MAX_FILES, attributes,
     ignored::{self, IgnoreError, Rules, Spent, Verdict},
     is_ignore_file,
     search::{self, LeftOut, Whose},
@@ -28,7 +28,7 @@ use crate::{
         error::IngestError,
         skip::{Reason, Skipped},
     },
-    secret,
+    secret::{self, SecretName},
 };
 
 /// The most entries one walk goes through, those left out included.
@@ -313,15 +313,44 @@ impl Walk<'_> {
                 Err(_) => self.skip_patterns(step, name, IgnoreError::NotRegular),
             }
         }
-        if contents.iter().all(Option::is_none) {
-            return step.rules.clone();
+        let mut rules = step.rules.clone();
+        if contents.iter().any(Option::is_some) {
+            let (with, errors) = rules.with(&step.text, &contents);
+            self.spent.add(&with, &rules);
+            for (name, error) in errors {
+                self.skip_patterns(step, name, error);
+            }
+            rules = with;
         }
-        let (rules, errors) = step.rules.with(&step.text, &contents);
-        self.spent.add(&rules, &step.rules);
-        for (name, error) in errors {
-            self.skip_patterns(step, name, error);
+        let is_attributes =
+            |entry: &Entry| entry.name == attributes::NAME && entry.kind == Kind::File;
+        if entries.iter().any(is_attributes) { self.with_generated(step, rules) } else { rules }
+    }
+
+    /// Adds to the rules of a folder what its attributes say of generated files.
+    fn with_generated(&mut self, step: &Step, rules: Rules) -> Rules {
+        let Ok(mut content) = self.ignore_file(&step.path.join(attributes::NAME)) else {
+            return rules;
+        };
+        let is_too_large = ignored::MAX_BYTES < content.len();
+        if is_too_large {
+            let whole_lines = content.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+            content.truncate(whole_lines);
         }
-        rules
+        let patterns = attributes::read_patterns(&content);
+        if patterns.is_empty() {
+            return rules;
+        }
+        if self.spent.is_all() {
+            self.skip_patterns(step, attributes::NAME, IgnoreError::TooManyInAll);
+            return rules;
+        }
+        let (with, error) = rules.with_generated(&step.text, &patterns);
+        self.spent.add(&with, &rules);
+        if let Some(error) = error.or(is_too_large.then_some(IgnoreError::TooLarge)) {
+            self.skip_patterns(step, attributes::NAME, error);
+        }
+        with
     }
 
     /// Reads an ignore file to one byte above the bound, which shows that it is too large.
@@ -355,11 +384,26 @@ impl Walk<'_> {
     /// Puts a file where it belongs: among the files, the secrets, the skipped, or nowhere.
     fn file(&mut self, folder: &Folder, entry: &Entry, next: Step) {
         let Wanted::Files { max_bytes } = self.wanted else { return };
-        if secret::is_secret_path(&next.text) {
+        let name = secret::secret_name(&next.text);
+        if name == Some(SecretName::Certain) {
             self.keep_private(&next);
             self.omit(OmissionRule::Secret, &next.text);
             return;
         }
+        let (step, before) = (next.clone(), self.found.files.len());
+        self.admit(folder, entry, next, max_bytes);
+        if name == Some(SecretName::Doubtful) {
+            if before < self.found.files.len() {
+                self.found.doubtful.insert(step.text);
+            } else {
+                // Its content is not read.
+                self.keep_private(&step);
+            }
+        }
+    }
+
+    /// Puts a file that is not surely a secret among the files, the skipped or the omitted.
+    fn admit(&mut self, folder: &Folder, entry: &Entry, next: Step, max_bytes: u64) {
         let name = entry.name.to_string_lossy();
         let is_asked_for = next.rules.asks_for(&next.text, false);
         let unasked_rule = next.unless_asked_for.filter(|_| !is_asked_for);
@@ -374,8 +418,13 @@ impl Walk<'_> {
             self.skip(next.text, Reason::PathNotUtf8);
             return;
         }
-        let rule = name_rule(&name).filter(|_| !is_asked_for);
-        if let Some(rule) = rule {
+        let is_generated = next.rules.is_generated(&next.text);
+        let is_kept = |rule: &OmissionRule| {
+            is_asked_for || (*rule == OmissionRule::Generated && is_generated == Some(false))
+        };
+        let is_marked = is_generated == Some(true);
+        let rule = name_rule(&name).or(is_marked.then_some(OmissionRule::Generated));
+        if let Some(rule) = rule.filter(|rule| !is_kept(rule)) {
             self.omit(rule, &next.text);
             return;
         }
@@ -393,7 +442,7 @@ impl Walk<'_> {
                 path,
                 size: facts.size,
                 modified_ns: facts.modified_ns,
-                is_asked_for,
+                is_asked_for: is_asked_for || is_generated == Some(false),
             }),
             Ok(None) => {}
             Err(error) => self.skip(path, Reason::of(&error)),
@@ -418,6 +467,7 @@ fn own_rule(next: &Step, entry: &Entry, kind: Kind) -> Option<OmissionRule> {
     match next.rules.verdict(&next.text, kind == Kind::Folder) {
         Verdict::Ignored => Some(OmissionRule::Ignored),
         Verdict::Kept => None,
+        Verdict::Silent if secret::is_settings_example(&next.text) => None,
         Verdict::Silent => is_hidden.then_some(OmissionRule::Hidden),
     }
 }

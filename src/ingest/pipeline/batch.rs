@@ -40,6 +40,7 @@ pub(super) struct Batch {
     fallbacks: u64,
     redacted: Redacted,
     lossy: Vec<String>,
+    censored: Vec<String>,
     bytes: u64,
     rooms: Vec<OwnedSemaphorePermit>,
 }
@@ -51,6 +52,7 @@ impl Batch {
             Outcome::Same(record) => self.same.push(record),
             Outcome::Changed(record, pieces, notes) => {
                 self.lossy.extend(notes.is_lossy.then(|| record.path.clone()));
+                self.censored.extend(notes.is_private.then(|| record.path.clone()));
                 self.changed.push(record);
                 self.fallbacks += u64::from(notes.cut == Cut::Fallback);
                 self.redacted.add(Redacted::of_file(notes.secrets));
@@ -99,6 +101,7 @@ impl Batch {
             fallbacks: self.fallbacks,
             redacted: self.redacted,
             lossy: self.lossy,
+            censored: self.censored,
             files,
             bytes: self.bytes,
             rooms: self.rooms,

@@ -32,20 +32,49 @@ pub(super) fn walked(
     scope: Option<&Scope>,
     discovered: &Discovered,
 ) -> BTreeSet<String> {
-    let is_there =
-        |path: &&String| discovered.files.binary_search_by(|file| file.path.cmp(path)).is_ok();
-    let is_elsewhere = |path: &&String| scope.is_some_and(|scope| !scope.covers(path));
-    let kept = before.iter().filter(|path| is_elsewhere(path) || is_there(path));
+    let kept = before.iter().filter(|path| is_left(path, scope, discovered));
     kept.chain(&discovered.private).cloned().collect()
 }
 
-/// Takes up what reading some files showed.
-pub(super) fn read(private: &mut BTreeSet<String>, batch: &Embedded) {
+/// Whether a file was found by a walk, or lies where that did not go.
+pub(super) fn is_left(path: &String, scope: Option<&Scope>, discovered: &Discovered) -> bool {
+    scope.is_some_and(|scope| !scope.covers(path))
+        || discovered.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
+}
+
+/// Takes up what reading some files showed. Returns those that are to be taken out of the index, as more than
+/// [`MAX`] are censored.
+pub(super) fn read(
+    private: &mut BTreeSet<String>,
+    censored: &mut BTreeSet<String>,
+    batch: &Embedded,
+) -> Vec<String> {
+    let changed = batch.changed.iter().map(|record| &record.path);
+    let skipped = batch.skipped.iter().filter(|file| !file.reason.is_passing());
+    for path in changed.chain(&batch.gone).chain(skipped.map(|file| &file.path)) {
+        censored.remove(path);
+    }
     let indexed = batch.changed.iter().chain(&batch.same).map(|record| &record.path);
     for path in indexed.chain(&batch.gone) {
-        private.remove(path);
+        if !censored.contains(path) {
+            private.remove(path);
+        }
+    }
+    let (mut too_many, new) = (Vec::new(), batch.censored.iter());
+    for path in new {
+        private.insert(path.clone());
+        if censored.len() < MAX {
+            censored.insert(path.clone());
+        } else {
+            too_many.push(path.clone());
+        }
     }
     for skipped in &batch.skipped {
+        if skipped.reason != Reason::HoldsSecret && secret::is_secret_path(&skipped.path) {
+            // What it holds was not seen.
+            private.insert(skipped.path.clone());
+            continue;
+        }
         match skipped.reason {
             Reason::HoldsSecret => drop(private.insert(skipped.path.clone())),
             // Whether it still holds one is not known.
@@ -55,6 +84,7 @@ pub(super) fn read(private: &mut BTreeSet<String>, batch: &Embedded) {
             }
         }
     }
+    too_many
 }
 
 /// Whether names in a part of a root show other secrets than are known of it.
@@ -74,8 +104,10 @@ pub(super) fn have_changed(before: &[String], scope: &Scope, discovered: &Discov
     let is_new = |path: &&String| {
         !is_named(path) && !is_elsewhere(path) && (is_secret(path) || !before.contains(path))
     };
-    let found = discovered.private.iter().filter(is_new);
-    before.len() < MAX && !known.into_iter().eq(found)
+    let doubtful = discovered.doubtful.iter().filter(|path| before.contains(path));
+    let found: BTreeSet<&String> =
+        discovered.private.iter().filter(is_new).chain(doubtful).collect();
+    before.len() < MAX && known != found
 }
 
 #[cfg(test)]
@@ -145,12 +177,17 @@ mod tests {
             fallbacks: 0,
             redacted: Redacted::default(),
             lossy: Vec::new(),
+            censored: vec!["f".to_owned()],
             files: 4,
             bytes: 0,
             rooms: Vec::new(),
         };
         let mut private = BTreeSet::from(["a", "b", "d", "e"].map(str::to_owned));
-        read(&mut private, &batch);
-        assert_eq!(private.into_iter().collect::<Vec<_>>(), ["a", "c", "e"]);
+        let mut censored = BTreeSet::from(["d".to_owned()]);
+        let too_many = read(&mut private, &mut censored, &batch);
+        assert_eq!(private.into_iter().collect::<Vec<_>>(), ["a", "c", "e", "f"]);
+        assert_eq!((too_many, censored), (Vec::new(), BTreeSet::from(["f".to_owned()])));
+        let mut full: BTreeSet<String> = (0..MAX).map(|number| number.to_string()).collect();
+        assert_eq!(read(&mut BTreeSet::new(), &mut full, &batch), ["f"]);
     }
 }

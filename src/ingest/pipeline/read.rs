@@ -8,6 +8,7 @@ use std::{
 
 use codeinfo_chunk::{Chunk, Chunked};
 use codeinfo_lang::{Language, role};
+use memchr::memmem;
 
 use super::elsewhere::Elsewhere;
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
     embed::{Document, lexical},
     ingest::{
         discover::Found,
-        inspect::{self, Verdict},
+        inspect::{self, IndexedText, Verdict},
         plan::Mode,
         pulse::Pulse,
         skip::Reason,
@@ -65,10 +66,12 @@ pub(super) struct Notes {
     pub(super) secrets: u64,
     /// Whether some of it could not be decoded.
     pub(super) is_lossy: bool,
+    /// Whether it is indexed without its secrets, and kept from the model's shell.
+    pub(super) is_private: bool,
 }
 
 impl Notes {
-    const NONE: Self = Self { cut: Cut::Planned, secrets: 0, is_lossy: false };
+    const NONE: Self = Self { cut: Cut::Planned, secrets: 0, is_lossy: false, is_private: false };
 }
 
 /// One chunk on its way to the store.
@@ -108,21 +111,24 @@ impl Reader<'_> {
         if let (Mode::Changes, Some(known)) = (self.mode, has_it) {
             return Outcome::Same(FileRecord { size, modified_ns, ..known.clone() });
         }
-        if let Some((version, chunks)) = self.kept(&file.path, &version, &content) {
+        // Of those, the content says what is kept from the shell.
+        let may_be_private =
+            secret::is_secret_path(&file.path) || memmem::find(&content, b"PRIVATE KEY").is_some();
+        if !may_be_private
+            && let Some((version, chunks)) = self.kept(&file.path, &version, &content)
+        {
             return Outcome::Changed(record(version, chunks), Vec::new(), Notes::NONE);
         }
-        let (text, language, is_lossy) =
-            match inspect::inspect(&file.path, &content, file.is_asked_for) {
-                Verdict::Text { text, language, is_lossy } => (text, language, is_lossy),
-                Verdict::LeftOut(rule) => {
-                    let version = hash::omitted_version(&version, rule);
-                    return Outcome::Changed(record(version, 0), Vec::new(), Notes::NONE);
-                }
-                Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
-            };
-        // Nothing after this sees a secret: the version alone is of the content as it is.
-        let redacted = secret::redact(&file.path, language, &text);
-        let text = decode::shorten_lines(redacted.text);
+        let indexed = match inspect::inspect(&file.path, &content, file.is_asked_for) {
+            Verdict::Text(indexed) => indexed,
+            Verdict::LeftOut(rule) => {
+                let version = hash::omitted_version(&version, rule);
+                return Outcome::Changed(record(version, 0), Vec::new(), Notes::NONE);
+            }
+            Verdict::Skipped(reason) => return Outcome::Skipped(path(), reason),
+        };
+        let IndexedText { text, language, is_lossy, secrets, is_private } = indexed;
+        let text = decode::shorten_lines(text);
         let chunked = codeinfo_chunk::chunks(language, &text);
         let (version, cut) = if chunked.gave_up {
             (hash::version(&content, Cut::Fallback), Cut::Fallback)
@@ -131,7 +137,7 @@ impl Reader<'_> {
         };
         let record = record(version, chunked.chunks.len());
         let pieces = pieces(&record, language, chunked);
-        Outcome::Changed(record, pieces, Notes { cut, secrets: redacted.count, is_lossy })
+        Outcome::Changed(record, pieces, Notes { cut, secrets, is_lossy, is_private })
     }
 
     /// Returns the version under which another tree has this content, with the number of its chunks.

@@ -35,6 +35,8 @@ pub(super) struct Embedded {
     pub(super) redacted: Redacted,
     /// Files of which some could not be decoded.
     pub(super) lossy: Vec<String>,
+    /// Changed files that are indexed without their secrets, and kept from the model's shell.
+    pub(super) censored: Vec<String>,
     /// How many files of the plan it settles.
     pub(super) files: u64,
     /// The size of those files.
