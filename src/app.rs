@@ -305,7 +305,7 @@ fn services(
 }
 
 /// The folders that no run may index. Where the setting does not name it, Codex's is its default.
-fn own_folders(config: &Config) -> Vec<PathBuf> {
+pub(crate) fn own_folders(config: &Config) -> Vec<PathBuf> {
     let default = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().join(".codex"));
     let codex = config.codex.home.clone().or_else(default);
     codex.into_iter().chain([config.data_dir.clone(), config.codex.workdir.clone()]).collect()

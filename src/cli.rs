@@ -10,6 +10,7 @@ mod citations;
 mod client;
 mod doctor;
 mod error;
+mod explain;
 mod ingest;
 mod print;
 mod serve;
@@ -21,6 +22,7 @@ pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
 pub use error::CliError;
+pub use explain::explain;
 pub use ingest::reembed;
 pub use print::harmless;
 pub use serve::{banner, damaged, stopping, taking_over};
@@ -30,7 +32,7 @@ pub use toolkits::init;
 pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
     match command {
         Command::Serve { paths, .. } => ingest::all(client, &paths).await,
-        Command::Ingest { paths, name, description } => {
+        Command::Ingest { paths, name, description, .. } => {
             ingest::each(client, &paths, name, description).await
         }
         Command::Search { query, repository, between, limit, json } => {

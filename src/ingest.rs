@@ -9,6 +9,7 @@ mod about;
 mod adds;
 pub mod discover;
 mod error;
+mod explain;
 mod folders;
 mod inspect;
 mod mend;
@@ -63,6 +64,7 @@ use crate::{
 pub use about::{About, LanguageCount};
 pub use adds::Added;
 pub use error::IngestError;
+pub use explain::{Explanation, explain_folder};
 pub use folders::{Choice, Listing};
 pub use past::PastRun;
 pub use path_form::explain_form;

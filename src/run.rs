@@ -14,7 +14,7 @@ use tracing::warn;
 
 pub use self::remind::remind;
 use crate::{
-    app::{Server, StartError, Visibility},
+    app::{Server, StartError, Visibility, own_folders},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::{self, Config, Secret},
     error::chain,
@@ -58,6 +58,10 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
     if let Command::Mcp(Toolkits::Init { path }) = &command {
         // It needs no server.
         return Ok(cli::init(path)?);
+    }
+    if let Command::Ingest { paths, explain: true, .. } = &command {
+        let own = own_folders(&config);
+        return Ok(cli::explain(paths, config.ingest.max_file_bytes, &own)?);
     }
     let command = match command {
         // These need no server either.

@@ -59,6 +59,9 @@ pub enum Command {
         /// What the repository is, for agents that choose among several
         #[arg(long)]
         description: Option<String>,
+        /// Index nothing; list the files that are not indexed, each with its reason, or say it of one file
+        #[arg(long, conflicts_with_all = ["name", "description"])]
+        explain: bool,
     },
     /// Find code by meaning, words or symbol names
     Search {

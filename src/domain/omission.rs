@@ -200,17 +200,29 @@ impl OmittedGroup {
 #[serde(transparent)]
 pub struct OmittedPaths {
     groups: BTreeMap<OmissionRule, OmittedGroup>,
+    /// Whether all paths are kept, for who asks for a list.
+    #[serde(skip)]
+    pub names_all: bool,
 }
 
 impl OmittedPaths {
     /// Adds a file.
     pub fn add_file(&mut self, rule: OmissionRule, path: &str) {
-        self.groups.entry(rule).or_default().add(path.to_owned());
+        self.add(rule, path.to_owned());
     }
 
     /// Adds a folder, of which nothing is walked.
     pub fn add_folder(&mut self, rule: OmissionRule, path: &str) {
-        self.groups.entry(rule).or_default().add(format!("{path}/"));
+        self.add(rule, format!("{path}/"));
+    }
+
+    fn add(&mut self, rule: OmissionRule, path: String) {
+        let group = self.groups.entry(rule).or_default();
+        if self.names_all {
+            group.paths.insert(path);
+        } else {
+            group.add(path);
+        }
     }
 
     /// Adds what other rules left out that `is_wanted`, with `prefix` before each path.

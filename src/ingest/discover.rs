@@ -73,7 +73,7 @@ pub fn discover(
 ) -> Result<Discovered, IngestError> {
     let pulse = Pulse::default();
     let way = Way { place: root, scope: None, own: &[], cancel, pulse: &pulse };
-    within(&open(root)?, way, Wanted::Files { max_bytes: max_file_bytes })
+    within(&open(root)?, way, Wanted::Files { max_bytes: max_file_bytes, names_all: false })
 }
 
 /// Opens a root for its walk, and for reading what that finds.

@@ -1,5 +1,6 @@
 //! What rules leave out is counted and named, wherever somebody asks.
 
+use codeinfo::ingest::explain_folder;
 use serde_json::{Value, json};
 
 use crate::{
@@ -177,4 +178,30 @@ async fn the_data_of_the_server_is_not_indexed_wherever_it_lies() {
     assert!(own.is_some_and(|own| own["folders"] == 1), "{whole}");
     let found = call(&server, "ReadLines", json!({ "path": folder.join("data/roots.json") })).await;
     assert!(found.contains("data of CodeInfo itself"), "{found}");
+}
+
+#[tokio::test]
+async fn explain_lists_what_git_tracks_and_is_not_indexed_by_rule() {
+    let server = shop().await;
+    let root = server.folder.path().join("shop").canonicalize().unwrap();
+    let git = |arguments: &[&str]| {
+        let mut run = std::process::Command::new("git");
+        assert!(run.arg("-C").arg(&root).args(arguments).status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-f", "."]);
+    let explained = explain_folder(&root, 20_000, &[]).unwrap();
+    assert!(explained.is_tracked);
+    let rules = explained.omitted.iter();
+    let lines = rules.map(|(rule, paths)| format!("{}: {}", rule.as_str(), paths.join(" ")));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
+    other people's code: vendor/modules.txt vendor/other/pay.go
+    ignored: notes.log
+    hidden: .editorconfig .github/ci.yml .gitignore
+    generated: app.min.js src/made.rs
+    lock file: Cargo.lock
+    no text: logo.png
+    secret by its name: .env
+    too large: src/large.rs
+    ");
 }

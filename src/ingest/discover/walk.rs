@@ -38,7 +38,11 @@ const MAX_ENTRIES: usize = 4 * MAX_FILES;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ingest) enum Wanted {
     /// Files, with those that are secrets.
-    Files { max_bytes: u64 },
+    Files {
+        max_bytes: u64,
+        /// Whether each path that is left out is named.
+        names_all: bool,
+    },
     /// Folders alone.
     Folders,
 }
@@ -60,6 +64,7 @@ pub(super) fn walk(
         own: way.own_below(),
         tracked: None,
     };
+    walk.found.omitted.names_all = matches!(wanted, Wanted::Files { names_all: true, .. });
     let mut pending = vec![Step::default()];
     while let Some(step) = pending.pop() {
         walk.folder(step, &mut pending)?;
@@ -383,7 +388,7 @@ impl Walk<'_> {
 
     /// Puts a file where it belongs: among the files, the secrets, the skipped, or nowhere.
     fn file(&mut self, folder: &Folder, entry: &Entry, next: Step) {
-        let Wanted::Files { max_bytes } = self.wanted else { return };
+        let Wanted::Files { max_bytes, .. } = self.wanted else { return };
         let name = secret::secret_name(&next.text);
         if name == Some(SecretName::Certain) {
             self.keep_private(&next);

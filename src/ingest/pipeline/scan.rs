@@ -78,7 +78,8 @@ pub(super) async fn walk(
         let folder = discover::open_root(&tree)?;
         let (place, scope) = (tree.path.as_path(), scope.as_deref());
         let way = Way { place, scope, own: &own, cancel: &inner, pulse };
-        let discovered = discover::within(&folder, way, Wanted::Files { max_bytes })?;
+        let discovered =
+            discover::within(&folder, way, Wanted::Files { max_bytes, names_all: false })?;
         Ok((folder, discovered))
     };
     deps.watchdog.run(&root.path, cancel, work).await?

@@ -1,0 +1,68 @@
+//! Prints which files of a folder are not indexed, and why.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{CliError, print};
+use crate::{
+    domain::OmissionRule,
+    ingest::{Explanation, discover, explain_folder},
+};
+
+/// Explains folders, or of a file alone whether it is indexed.
+pub fn explain(paths: &[PathBuf], max_file_bytes: u64, own: &[PathBuf]) -> Result<(), CliError> {
+    for path in paths {
+        let unreadable =
+            |reason: String| CliError::Unreadable { path: path.display().to_string(), reason };
+        let whole = fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
+        let is_folder = whole.is_dir();
+        let root = if is_folder { whole.as_path() } else { around(&whole) };
+        let explained = explain_folder(root, max_file_bytes, own);
+        let explained = explained.map_err(|error| unreadable(error.to_string()))?;
+        if is_folder {
+            print_all(root, &explained)?;
+        } else {
+            let below = discover::below(root, &whole).unwrap_or_default();
+            print_one(&below, &explained)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the repository around a file, or its folder.
+fn around(file: &Path) -> &Path {
+    let folder = file.parent().unwrap_or(file);
+    let mut above = folder.ancestors();
+    above.find(|folder| folder.join(".git").symlink_metadata().is_ok()).unwrap_or(folder)
+}
+
+fn print_all(root: &Path, explained: &Explanation) -> Result<(), CliError> {
+    let left_out = explained.omitted.values().map(Vec::len).sum::<usize>();
+    let what = if explained.is_tracked { "files that git tracks" } else { "files and folders" };
+    let (root, total) = (root.display(), explained.total);
+    print::line(&format!("{root}: {left_out} of {total} {what} are not indexed"))?;
+    for (rule, paths) in &explained.omitted {
+        print::line(&format!("{}: {}{}", rule.as_str(), paths.len(), hint(*rule)))?;
+        for path in paths {
+            print::line(&format!("  {}", print::name(path)))?;
+        }
+    }
+    Ok(())
+}
+
+fn print_one(path: &str, explained: &Explanation) -> Result<(), CliError> {
+    let mut rules = explained.omitted.iter();
+    let is_in = |known: &String| known == path || known.ends_with('/') && path.starts_with(known);
+    match rules.find(|(_, paths)| paths.iter().any(is_in)) {
+        Some((rule, _)) => {
+            print::line(&format!("{path} is not indexed: {}{}", rule.as_str(), hint(*rule)))
+        }
+        None => print::line(&format!("{path} is indexed")),
+    }
+}
+
+fn hint(rule: OmissionRule) -> &'static str {
+    if rule.can_be_overruled() { "; `!PATH` in `.codeinfoignore` brings it in" } else { "" }
+}

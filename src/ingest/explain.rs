@@ -1,0 +1,112 @@
+//! Says of each file of a folder why it is not indexed, without an index.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    discover::{self, Found, Wanted, Way},
+    error::IngestError,
+    inspect::{self, Verdict},
+    pulse::Pulse,
+    skip::Reason,
+};
+use crate::{
+    beneath::{self, Beneath},
+    domain::{OmissionRule, OmittedPaths},
+    git::Git,
+};
+
+/// Files of a folder that are not indexed.
+#[derive(Debug)]
+pub struct Explanation {
+    /// Whether they are those that git tracks; else those on disk, where a folder stands for what is in it.
+    pub is_tracked: bool,
+    /// Number of files that are looked at.
+    pub total: usize,
+    /// Paths below the folder by the rule that leaves them out.
+    pub omitted: BTreeMap<OmissionRule, Vec<String>>,
+}
+
+/// Finds which files of the folder `root`, a canonical path, are not indexed. `own` are folders of ours. Blocks on the
+/// file system.
+pub fn explain_folder(
+    root: &Path,
+    max_file_bytes: u64,
+    own: &[PathBuf],
+) -> Result<Explanation, IngestError> {
+    let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
+    let way = Way { place: root, scope: None, own, cancel: &cancel, pulse: &pulse };
+    let folder = discover::open(root)?;
+    let wanted = Wanted::Files { max_bytes: max_file_bytes, names_all: true };
+    let mut discovered = discover::within(&folder, way, wanted)?;
+    let mut omitted = std::mem::take(&mut discovered.omitted);
+    for skipped in &discovered.skipped {
+        if let Some(rule) = skipped.reason.rule() {
+            omitted.add_file(rule, &skipped.path);
+        }
+    }
+    let mut indexed = BTreeSet::new();
+    for file in discovered.files {
+        match rule_of_content(&folder, &file, max_file_bytes) {
+            Some(rule) => omitted.add_file(rule, &file.path),
+            None => drop(indexed.insert(file.path)),
+        }
+    }
+    let tracked = Git::of(root).ok().flatten().and_then(|git| {
+        let mut tracked = Vec::new();
+        git.each_tracked(|path| tracked.push(path.to_owned())).ok()?;
+        Some(tracked)
+    });
+    Ok(match tracked {
+        Some(tracked) => explain_tracked(root, tracked, &indexed, &omitted),
+        None => explain_found(indexed.len(), &omitted),
+    })
+}
+
+fn explain_tracked(
+    root: &Path,
+    mut tracked: Vec<String>,
+    indexed: &BTreeSet<String>,
+    found: &OmittedPaths,
+) -> Explanation {
+    tracked.dedup();
+    let total = tracked.len();
+    let mut omitted: BTreeMap<OmissionRule, Vec<String>> = BTreeMap::new();
+    for path in tracked.into_iter().filter(|path| !indexed.contains(path)) {
+        // Ignore files are read, though not indexed, and no rule names them.
+        let rule = found.find(&path).map_or(OmissionRule::Hidden, |(rule, _)| rule);
+        if root.join(&path).symlink_metadata().is_ok() {
+            omitted.entry(rule).or_default().push(path);
+        }
+    }
+    Explanation { is_tracked: true, total, omitted }
+}
+
+fn explain_found(indexed: usize, found: &OmittedPaths) -> Explanation {
+    let paths = |(rule, group): (OmissionRule, &crate::domain::OmittedGroup)| {
+        (rule, group.paths.iter().cloned().collect())
+    };
+    let omitted: BTreeMap<OmissionRule, Vec<String>> = found.groups().map(paths).collect();
+    let total = indexed + omitted.values().map(Vec::len).sum::<usize>();
+    Explanation { is_tracked: false, total, omitted }
+}
+
+/// Returns the rule that leaves a file out for its content.
+fn rule_of_content(folder: &Beneath, file: &Found, max_bytes: u64) -> Option<OmissionRule> {
+    let read = folder.file(Path::new(&file.path));
+    let content = read.and_then(|(opened, _)| beneath::read(opened, max_bytes + 1, || ()));
+    let content = match content {
+        Ok(content) if content.len() as u64 <= max_bytes => content,
+        Ok(_) => return Some(OmissionRule::TooLarge),
+        Err(error) => return Reason::of(&error).rule(),
+    };
+    match inspect::inspect(&file.path, &content, file.is_asked_for) {
+        Verdict::Text { .. } => None,
+        Verdict::LeftOut(rule) => Some(rule),
+        Verdict::Skipped(reason) => reason.rule(),
+    }
+}
