@@ -293,21 +293,6 @@ impl Run<'_> {
         Ok(if has_changed { State::Completed } else { State::Skipped })
     }
 
-    /// Takes up what a walk says of the secrets of the root, and what was known before of files that are still there.
-    fn take_up_secrets(
-        &mut self,
-        before: Option<&Root>,
-        scope: Option<&Scope>,
-        discovered: &Discovered,
-    ) {
-        let known = before.and_then(|root| root.private_files.as_deref()).unwrap_or_default();
-        self.private = private::walked(known, scope, discovered);
-        let censored = before.map(|root| root.censored_files.clone()).unwrap_or_default();
-        let is_left = |path: &String| private::is_left(path, scope, discovered);
-        self.censored = censored.into_iter().filter(is_left).collect();
-        self.private.extend(self.censored.iter().cloned());
-    }
-
     fn plan(&mut self, discovered: Discovered, mode: Mode) -> Plan {
         let untouchable = scan::untouchable(&discovered);
         self.index_state.skips.omitted = discovered.omitted;

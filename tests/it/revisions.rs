@@ -223,6 +223,7 @@ async fn rules_and_secrets_hold_as_for_files() {
     app.write(".env", "TOKEN=abcdefgh12345678\n");
     app.write("config/id_rsa", "no key, but called so\n");
     app.write("gen/made.rs", "fn made() {}\n");
+    app.write("node_modules/x/package.json", "{}\n");
     app.write("node_modules/x/index.js", "export function x() {}\n");
     app.write("key.rs", "const KEY: &str = \"AKIAQYLPMN5HFIQR7XYA\";\nfn after() {}\n");
     app.write("large.txt", &"word ".repeat(300_000));

@@ -173,7 +173,8 @@ async fn secrets_in_folders_that_are_not_indexed_are_kept_from_the_shell_and_the
     for path in plain {
         put(&repo.join(path), "PLAIN\n");
     }
-    for proof in ["app/package.json", "env/pyvenv.cfg", "target/CACHEDIR.TAG", "go.mod"] {
+    let proofs = ["app/package.json", "env/pyvenv.cfg", "target/CACHEDIR.TAG", "go.mod"];
+    for proof in proofs.into_iter().chain(["node_modules/ours/package.json"]) {
         put(&repo.join(proof), "");
     }
     let mut root = root(&repo);

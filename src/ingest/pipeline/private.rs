@@ -7,8 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use super::write::Embedded;
+use super::{Run, write::Embedded};
 use crate::{
+    domain::Root,
     ingest::{discover::Discovered, scope::Scope, skip::Reason},
     secret,
 };
@@ -23,6 +24,23 @@ pub(super) fn named(private: &BTreeSet<String>) -> Vec<String> {
     let mut named = private.clone();
     secret::fold(&mut named, MAX, |_| true);
     named.into_iter().take(MAX).collect()
+}
+
+impl Run<'_> {
+    /// Takes up what a walk says of the secrets of the root, and what was known before of files that are still there.
+    pub(super) fn take_up_secrets(
+        &mut self,
+        before: Option<&Root>,
+        scope: Option<&Scope>,
+        discovered: &Discovered,
+    ) {
+        let known = before.and_then(|root| root.private_files.as_deref()).unwrap_or_default();
+        self.private = walked(known, scope, discovered);
+        let censored = before.map(|root| root.censored_files.clone()).unwrap_or_default();
+        let is_left = |path: &String| is_left(path, scope, discovered);
+        self.censored = censored.into_iter().filter(is_left).collect();
+        self.private.extend(self.censored.iter().cloned());
+    }
 }
 
 /// Returns the secrets of a root after a walk of it, or of the part in scope. What had a secret in it
