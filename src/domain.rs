@@ -16,6 +16,7 @@ mod root;
 mod segment;
 mod sparse;
 mod timestamp;
+pub mod unicode;
 mod within;
 
 pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};

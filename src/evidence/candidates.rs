@@ -89,7 +89,9 @@ impl Evidence {
         word: &Word,
         of: Option<RootId>,
     ) -> Result<Option<Vec<Scored>>, EvidenceError> {
-        for term in lexical::needed(word.as_str()) {
+        // The words of a text are cut where an accent is an own character.
+        let terms = if word.has_encodings() { Vec::new() } else { lexical::needed(word.as_str()) };
+        for term in terms {
             let found = self.store.holders(term, of).await?;
             if found.is_some() {
                 return Ok(found);
@@ -131,7 +133,8 @@ impl Evidence {
     }
 }
 
-/// Keeps a file once that trees of one repository share.
+/// Keeps a file once that trees of one repository share, and once that lies in several roots, of which one holds the
+/// other: as it was indexed last.
 fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
     let mut seen: HashSet<(RootId, String, String)> = HashSet::new();
     files.retain(|(at, file)| {
@@ -139,6 +142,24 @@ fn keep_once(files: &mut Vec<(usize, FileRecord)>, roots: &[Root]) {
             let (path, version) = (file.path.clone(), file.version.clone());
             root.repository.is_none() || seen.insert((root.owner(), path, version))
         })
+    });
+    let is_nested = |root: &Root| {
+        let mut others = roots.iter().filter(|one| one.id != root.id && one.host == root.host);
+        others.any(|one| root.path.starts_with(&one.path) || one.path.starts_with(&root.path))
+    };
+    let nested: Vec<bool> = roots.iter().map(is_nested).collect();
+    let place = |at: usize, file: &FileRecord| {
+        let root = roots.get(at).filter(|_| nested.get(at) == Some(&true))?;
+        Some((root.last_ingest_at, at, (root.host.clone(), root.path.join(&file.path))))
+    };
+    let mut last = HashMap::new();
+    for (time, at, path) in files.iter().filter_map(|(at, file)| place(*at, file)) {
+        let known = last.entry(path).or_insert((time, at));
+        *known = (time, at).max(*known);
+    }
+    files.retain(|(at, file)| {
+        place(*at, file)
+            .is_none_or(|(_, _, path)| last.get(&path).is_none_or(|(_, kept)| kept == at))
     });
 }
 

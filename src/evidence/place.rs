@@ -1,6 +1,10 @@
 //! Finds the indexed file or folder that a path means.
 
-use std::{collections::BTreeSet, path::Path, sync::LazyLock};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use regex_automata::meta::Regex;
 
@@ -9,6 +13,7 @@ use crate::{
     domain::{
         FileRecord, Root, Within,
         paths::{clean, ends_with, is_below},
+        unicode::{compose, list_encodings},
     },
     root_link::{follow_link, read_file_url},
 };
@@ -95,14 +100,16 @@ impl Evidence {
         let mut omitted = None;
         for (root, below) in self.asked(&asked, (&roots, &seen)) {
             omitted = omitted.or_else(|| unsearched::explain(root, &below));
-            let records = self.store.files_at(root.id, vec![below.clone()]).await?;
+            let records = self.store.files_at(root.id, list_encodings(&below)).await?;
             if let Some(record) = root.public(records).pop() {
                 places.push(Place::File(root.clone(), record));
                 continue;
             }
             let files = with_content(self.store.files(root.id).await?, root);
-            let inside: Vec<FileRecord> =
-                files.into_iter().filter(|file| is_below(&file.path, &below)).collect();
+            let inside: Vec<FileRecord> = files
+                .into_iter()
+                .filter(|file| is_below(&compose(&file.path), &compose(&below)))
+                .collect();
             if !inside.is_empty() {
                 places.push(Place::Folder(root.clone(), below, inside));
             }
@@ -132,22 +139,23 @@ impl Evidence {
         if path.is_absolute() {
             let meant = self.paths.meant(path);
             let below = roots.iter().filter_map(|root| {
-                let rest =
-                    meant.strip_prefix(&root.path).or_else(|_| path.strip_prefix(&root.path));
-                Some((root, text(rest.ok()?)?))
+                let rest = strip_root(&meant, &root.path).or_else(|| strip_root(path, &root.path));
+                Some((root, text(&rest?)?))
             });
             return below
                 .max_by_key(|(root, _)| (root.host.is_none(), root.path.as_os_str().len()))
                 .into_iter()
                 .collect();
         }
-        let named = roots.iter().filter(|root| path == Path::new(&root.name));
+        let named =
+            roots.iter().filter(|root| compose_path(path) == compose_path(Path::new(&root.name)));
         let mut asked: Vec<(&Root, String)> = named.map(|root| (root, String::new())).collect();
         if !asked.is_empty() {
             return asked;
         }
         for root in roots {
-            if let Some(below) = path.strip_prefix(&root.name).ok().and_then(text) {
+            let below = strip_root(path, Path::new(&root.name));
+            if let Some(below) = below.and_then(|below| text(&below)) {
                 asked.push((root, below));
             }
         }
@@ -166,17 +174,18 @@ impl Evidence {
         (asked, omitted): (&Path, Option<String>),
         roots: &[Root],
     ) -> Result<Place, EvidenceError> {
-        let end = asked.to_str().unwrap_or_default();
-        let name = end.rsplit('/').next().unwrap_or(end);
+        let end = compose(asked.to_str().unwrap_or_default());
+        let name = end.rsplit('/').next().unwrap_or(&end);
         let (mut found, mut folders, mut similar) = (Vec::new(), BTreeSet::new(), Vec::new());
         for (at, root) in roots.iter().enumerate() {
             for file in with_content(self.store.files(root.id).await?, root) {
+                let path = compose(&file.path);
                 if end.is_empty() {
-                } else if ends_with(&file.path, end) {
+                } else if ends_with(&path, &end) {
                     found.push(Place::File(root.clone(), file));
-                } else if let Some(folder) = folder_ending(&file.path, end) {
+                } else if let Some(folder) = folder_ending(&path, &end) {
                     folders.insert((at, folder.to_owned()));
-                } else if file.path.rsplit('/').next() == Some(name) {
+                } else if path.rsplit('/').next() == Some(name) {
                     similar.push(self.shown(root, &file.path));
                 }
             }
@@ -185,7 +194,7 @@ impl Evidence {
             for (at, folder) in folders {
                 let Some(root) = roots.get(at) else { continue };
                 let mut files = with_content(self.store.files(root.id).await?, root);
-                files.retain(|file| is_below(&file.path, &folder));
+                files.retain(|file| is_below(&compose(&file.path), &folder));
                 found.push(Place::Folder(root.clone(), folder, files));
                 if found.len() > MAX_NAMED {
                     break;
@@ -213,6 +222,16 @@ impl Evidence {
             Place::Folder(root, path, _) => self.shown(root, path),
         }
     }
+}
+
+/// Returns what follows the path of a root, whichever way its accents are encoded.
+fn strip_root(path: &Path, root: &Path) -> Option<PathBuf> {
+    let rest = path.strip_prefix(root).map(Path::to_owned);
+    rest.or_else(|_| compose_path(path).strip_prefix(compose_path(root)).map(Path::to_owned)).ok()
+}
+
+fn compose_path(path: &Path) -> PathBuf {
+    path.to_str().map_or_else(|| path.to_owned(), |path| PathBuf::from(&*compose(path)))
 }
 
 fn ambiguous(path: &str, mut several: Vec<String>) -> EvidenceError {

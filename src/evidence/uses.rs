@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use codeinfo_lang::readings::list_readings;
+
 use super::{
     Evidence, EvidenceError,
     classify::{self, Budget, Counted},
@@ -17,6 +19,10 @@ use crate::domain::{Root, Timestamp, Within};
 pub struct Uses {
     /// The name that was looked for.
     pub name: String,
+    /// The name that was asked for, if it was read as another one.
+    pub asked: Option<String>,
+    /// The name without what it was written with, such as that of its type, if that was not looked for.
+    pub bare: Option<String>,
     /// How often it stands as a word of its own.
     pub count: usize,
     /// In how many files.
@@ -53,9 +59,28 @@ pub(super) fn searched(roots: &[Root]) -> Vec<Searched> {
 }
 
 impl Evidence {
-    /// Finds the uses of a name.
+    /// Finds the uses of a name: as it is written, without the arguments of a call, or, where it is nowhere so, of its
+    /// last part.
     pub async fn uses(&self, name: &str, within: Within) -> Result<Uses, EvidenceError> {
-        let word = Word::new(name)?;
+        Word::new(name)?;
+        let readings = list_readings(name);
+        let mut uses = None;
+        for reading in &readings {
+            let counted = self.count_uses(Word::new(reading)?, within).await?;
+            if counted.count > 0 {
+                uses = Some(counted);
+                break;
+            }
+            uses.get_or_insert(counted);
+        }
+        let mut uses = uses.ok_or(EvidenceError::Name("is blank"))?;
+        let bare = readings.last().filter(|bare| **bare != uses.name);
+        uses.bare = bare.map(|bare| (*bare).to_owned());
+        uses.asked = Some(name.trim().to_owned()).filter(|asked| *asked != uses.name);
+        Ok(uses)
+    }
+
+    async fn count_uses(&self, word: Word, within: Within) -> Result<Uses, EvidenceError> {
         let roots = self.store.roots().await?;
         if roots.is_empty() {
             return Err(EvidenceError::IngestRequired);
@@ -76,9 +101,11 @@ impl Evidence {
         };
         let groups = pick::pick(found, shown);
         let count: usize = groups.iter().map(|group| group.count).sum();
-        let unsearched = if count == 0 { unsearched::describe(&roots, &[name]) } else { None };
+        let unsearched = if count == 0 { unsearched::describe(&roots, &[word.as_str()]) } else { None };
         Ok(Uses {
             name: word.as_str().to_owned(),
+            asked: None,
+            bare: None,
             count,
             files,
             groups,

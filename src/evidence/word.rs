@@ -2,18 +2,22 @@
 
 use std::{iter, ops::Range};
 
+use codeinfo_lang::words::is_unspaced;
 use memchr::memmem::Finder;
 
 use super::EvidenceError;
+use crate::domain::unicode;
 
 /// Longer names are refused.
 const MAX_BYTES: usize = 500;
 
-/// A name that is looked for where it is no part of a longer word.
+/// A name that is looked for where it is no part of a longer word. Scripts without spaces have no words: there it may
+/// be part of anything. Accents may be encoded in either way.
 #[derive(Debug, Clone)]
 pub(super) struct Word {
     text: String,
-    finder: Finder<'static>,
+    /// One for each encoding.
+    finders: Vec<Finder<'static>>,
 }
 
 impl Word {
@@ -30,41 +34,69 @@ impl Word {
             }
             _ => None,
         };
-        match fault {
-            Some(fault) => Err(EvidenceError::Name(fault)),
-            None => Ok(Self {
-                finder: Finder::new(text.as_bytes()).into_owned(),
-                text: text.to_owned(),
-            }),
+        if let Some(fault) = fault {
+            return Err(EvidenceError::Name(fault));
         }
+        let encodings = unicode::list_encodings(text).into_iter();
+        let finders = encodings.map(|text| Finder::new(&text).into_owned()).collect();
+        Ok(Self { text: text.to_owned(), finders })
     }
 
     pub(super) fn as_str(&self) -> &str {
         &self.text
     }
 
+    /// Whether the name has accents, which texts may encode in another way.
+    pub(super) fn has_encodings(&self) -> bool {
+        self.finders.len() > 1
+    }
+
     /// Whether a text has the name, maybe as a part of a longer word.
     pub(super) fn is_part_of(&self, text: &str) -> bool {
-        self.finder.find(text.as_bytes()).is_some()
+        self.finders.iter().any(|finder| finder.find(text.as_bytes()).is_some())
     }
 
     /// Returns where it stands in a text, from the first on, none of which overlap.
     pub(super) fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-        let mut from = 0;
+        let all = self.finders.iter().map(|finder| find_words(finder, text).peekable());
+        let mut all: Vec<_> = all.collect();
         iter::from_fn(move || {
-            loop {
-                let found = self.finder.find(text.as_bytes().get(from..)?)?;
-                let word = from + found..from + found + self.text.len();
-                let before = text.get(..word.start).and_then(|text| text.chars().next_back());
-                let after = text.get(word.end..).and_then(|text| text.chars().next());
-                if !before.is_some_and(is_part) && !after.is_some_and(is_part) {
-                    from = word.end;
-                    return Some(word);
-                }
-                from = word.start + text.get(word.start..).map_or(1, first_length);
-            }
+            let starts = all.iter_mut().map(|places| places.peek().map(|place| place.start));
+            let first = starts.enumerate().filter_map(|(at, start)| Some((start?, at))).min();
+            all.get_mut(first?.1)?.next()
         })
     }
+}
+
+/// Returns where a finder's needle stands as a word.
+fn find_words<'a>(
+    finder: &'a Finder<'static>,
+    text: &'a str,
+) -> impl Iterator<Item = Range<usize>> + 'a {
+    let mut from = 0;
+    iter::from_fn(move || {
+        loop {
+            let found = from + finder.find(text.as_bytes().get(from..)?)?;
+            let word = found..found + finder.needle().len();
+            if is_whole(text, &word) {
+                from = word.end;
+                return Some(word);
+            }
+            from = word.start + text.get(word.start..).map_or(1, first_length);
+        }
+    })
+}
+
+/// Whether a place is no part of a longer word.
+fn is_whole(text: &str, word: &Range<usize>) -> bool {
+    let (before, rest) = text.split_at_checked(word.start).unwrap_or_default();
+    let (inner, after) = rest.split_at_checked(word.len()).unwrap_or_default();
+    let joins = |outer: Option<char>, inner: Option<char>| {
+        let is_unspaced = |c: Option<char>| c.is_some_and(is_unspaced);
+        outer.is_some_and(is_part) && !is_unspaced(outer) && !is_unspaced(inner)
+    };
+    !joins(before.chars().next_back(), inner.chars().next())
+        && !joins(after.chars().next(), inner.chars().next_back())
 }
 
 fn first_length(text: &str) -> usize {
@@ -96,7 +128,14 @@ mod tests {
             ("a.a", "xa.a.a", 1),
             ("aa", "aaa aa", 1),
             ("größe", "größe größer Größe", 1),
-            ("日本", "日本 日本語 、日本。", 2),
+            ("日本", "日本 日本語 、日本。", 3),
+            ("购物车", "// 计算购物车总价", 1),
+            ("カート", "ショッピングカートの合計", 1),
+            ("ตะกร้า", "คำนวณตะกร้าสินค้า", 1),
+            ("장바구니", "장바구니를 비운다", 1),
+            ("sumCart", "调用sumCart函数 sumCarts", 1),
+            ("z\u{e4}hler", "zähler za\u{308}hler zählers", 2),
+            ("za\u{308}hler", "zähler za\u{308}hler za\u{308}hlers", 2),
             ("->", "a->b -> c", 1),
         ] {
             assert_eq!(count(name, text), wanted, "{name}");

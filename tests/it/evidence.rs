@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     listeners::Listeners,
     support::model::{Item, Model, Reply as Turn, says},
-    wire::{Reply, request, rpc, rpc_with},
+    wire::{Reply, post, request, rpc, rpc_with},
 };
 
 /// The most bytes of a reply that Codex does not cut.
@@ -146,6 +146,7 @@ async fn uses_stand_in_groups_with_counts() {
     uses:
     FOLDER/zoo/src/store.rs
     15|self.okapis.iter().all(|okapi| feed_okapi(*okapi))
+    ("iter" alone may be in more places)
     (whole words of the index: zoo less than a minute old)
     "#);
     assert_snapshot!(uses(&server, "FeedOkapi").await, @r#"
@@ -156,6 +157,59 @@ async fn uses_stand_in_groups_with_counts() {
     "giraffe" is nowhere in the index
     (whole words of the index: zoo less than a minute old)
     "#);
+}
+
+#[tokio::test]
+async fn a_name_is_counted_however_it_is_written() {
+    let server = zoo().await;
+    let first = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    let plain = first(uses(&server, "feed_all").await);
+    for name in ["feed_all()", "`feed_all`", "keeper.feed_all", "Store::feed_all", "#feed_all"] {
+        let text = uses(&server, name).await;
+        assert!(text.contains(&format!("\n(read from \"{name}\")\n")), "{text}");
+        assert_eq!(first(text), plain, "{name}");
+    }
+    assert_snapshot!(uses(&server, "Keeper::feed_none()").await, @r#"
+    "Keeper::feed_none" is nowhere in the index, nor is "feed_none"
+    (whole words of the index: zoo less than a minute old)
+    "#);
+}
+
+#[tokio::test]
+async fn names_and_paths_are_found_whichever_way_accents_are_encoded() {
+    let server = Listeners::start().await;
+    let (composed, decomposed) = ("z\u{e4}hler", "za\u{308}hler");
+    server.write(&format!("zoo/{decomposed}/{decomposed}.py"), &format!("{decomposed} = 1\n"));
+    server.write(&format!("zoo/b/{composed}.rb"), &format!("{composed} = 2\n"));
+    server.ingest("zoo", "").await;
+    for name in [composed, decomposed] {
+        let counted = uses(&server, name).await;
+        assert!(counted.starts_with("2 places of") && counted.contains("in 2 files"), "{counted}");
+        for path in ["NAME/NAME.py", "b/NAME.rb", "NAME.py", "NAME.rb", "zoo/NAME/NAME.py"] {
+            let text = lines(&server, &path.replace("NAME", name)).await;
+            assert!(text.contains("\n1|z"), "{path}: {text}");
+        }
+        assert!(outline(&server, name).await.contains("1 file"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_place_in_two_roots_counts_once_as_it_was_indexed_last() {
+    let server = Listeners::start().await;
+    server.write("zoo/birds/a.py", "def feed_emu():\n    return 1\n");
+    let ingest = async |path: &str| {
+        let body = json!({ "path": server.folder.path().join(path) }).to_string();
+        let run = post(server.main, "/ingest/start", &body).await.json();
+        server.ended(run["runId"].as_str().unwrap()).await;
+    };
+    ingest("zoo").await;
+    ingest("zoo/birds").await;
+    let text = uses(&server, "feed_emu").await;
+    assert!(text.starts_with("1 place of \"feed_emu\" in 1 file"), "{text}");
+    server.write("zoo/birds/a.py", "def feed_emu():\n    return feed_emu\n");
+    ingest("zoo/birds").await;
+    let text = uses(&server, "feed_emu").await;
+    assert!(text.starts_with("2 places of \"feed_emu\" in 1 file"), "{text}");
 }
 
 #[tokio::test]

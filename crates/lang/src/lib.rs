@@ -12,6 +12,7 @@ pub mod language;
 pub mod languages;
 pub mod layout;
 pub mod names;
+pub mod readings;
 pub mod role;
 mod stem;
 pub mod vendored;

@@ -94,6 +94,15 @@ pub fn singular(part: &[u8]) -> &[u8] {
     }
 }
 
+/// Whether a character is of a script whose words are not parted by spaces, or, as in Korean, run together with what
+/// belongs to them: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer and Tibetan.
+pub fn is_unspaced(character: char) -> bool {
+    matches!(character, '\u{0E00}'..='\u{0FFF}' | '\u{1000}'..='\u{109F}' | '\u{1100}'..='\u{11FF}'
+        | '\u{1780}'..='\u{17FF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31FF}'
+        | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{FF66}'..='\u{FFDC}' | '\u{20000}'..='\u{3FFFF}')
+}
+
 /// Returns the length of the first part of `bytes`, which begin with a letter or digit.
 fn part_length(bytes: &[u8]) -> Option<usize> {
     if bytes.first()?.is_ascii_digit() {

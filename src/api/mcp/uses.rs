@@ -79,6 +79,9 @@ fn nowhere(uses: &Uses) -> String {
             format!("{name} was not found, but {unread} files were not read; name a repository")
         }
     };
+    if let Some(bare) = &uses.bare {
+        let _ = write!(text, ", nor is {}", quoted(bare));
+    }
     if !uses.spellings.is_empty() {
         let spellings: Vec<String> = uses.spellings.iter().map(|name| quoted(name)).collect();
         // Writing to a `String` cannot fail.
@@ -119,7 +122,20 @@ fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
             uses.unread
         );
     }
-    text + &groups + &searched("whole words", &uses.searched)
+    text + &groups + &explain_reading(uses) + &searched("whole words", &uses.searched)
+}
+
+/// Says in a line how the name was read, if it may be read in several ways.
+fn explain_reading(uses: &Uses) -> String {
+    let asked = uses.asked.as_ref().map(|asked| format!("(read from {}", quoted(asked)));
+    let bare =
+        uses.bare.as_ref().map(|bare| format!("{} alone may be in more places", quoted(bare)));
+    match (asked, bare) {
+        (Some(asked), Some(bare)) => format!("{asked}; {bare})\n"),
+        (Some(asked), None) => format!("{asked})\n"),
+        (None, Some(bare)) => format!("({bare})\n"),
+        (None, None) => String::new(),
+    }
 }
 
 /// Writes a group; returns also how often the name stands in the lines that are shown.

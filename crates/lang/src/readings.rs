@@ -1,0 +1,188 @@
+//! The names that may be meant where one is asked for as code, documents and models write it.
+
+use crate::detect;
+
+/// Marks that part a name from what it belongs to: `a.b`, `a::b`, `a->b`, `a#b`, `a/b` and `A\B`.
+const SEPARATORS: &[char] = &['.', ':', '>', '#', '/', '\\'];
+/// Words that stand before a name where it is defined.
+const BEFORE_NAMES: &[&str] = &[
+    "abstract",
+    "async",
+    "class",
+    "const",
+    "def",
+    "default",
+    "enum",
+    "export",
+    "final",
+    "fn",
+    "fun",
+    "func",
+    "function",
+    "impl",
+    "import",
+    "inline",
+    "interface",
+    "let",
+    "macro",
+    "method",
+    "module",
+    "mut",
+    "new",
+    "private",
+    "protected",
+    "pub",
+    "public",
+    "static",
+    "struct",
+    "sub",
+    "trait",
+    "type",
+    "val",
+    "var",
+    "virtual",
+    "void",
+];
+/// Begins names that are marks, such as `operator()`.
+const OPERATOR: &str = "operator";
+/// Maximum number of wrappings that are removed from a name.
+const MAX_WRAPPINGS: usize = 4;
+
+/// Lists what may be meant by a name, first as it is written, without backticks and the arguments of a call:
+/// of `` `shop.Cart::add()` ``, `shop.Cart::add` and `add`. Never empty.
+pub fn list_readings(name: &str) -> Vec<&str> {
+    let written = unwrap_name(name);
+    let mut readings = vec![written];
+    if detect::is_file_name(written) || written.contains("://") {
+        return readings;
+    }
+    let generic = cut_group(written, '<', '>').filter(|rest| !rest.is_empty());
+    let bare = trim_marks(generic.unwrap_or(written));
+    let arity = bare.rsplit_once('/').filter(|(_, last)| last.bytes().all(|b| b.is_ascii_digit()));
+    let bare = trim_marks(arity.map_or(bare, |(before, _)| before));
+    let bare = cut_words_before(bare);
+    let last = bare.rsplit(SEPARATORS).map(trim_marks).next().unwrap_or_default();
+    for reading in [bare, last] {
+        let starts = reading.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        if starts && reading != OPERATOR && !readings.contains(&reading) {
+            readings.push(reading);
+        }
+    }
+    readings
+}
+
+/// Removes backticks around a name, the arguments of its call, and what ends a statement.
+fn unwrap_name(name: &str) -> &str {
+    let mut name = name.trim();
+    for _ in 0..MAX_WRAPPINGS {
+        let quoted = name.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+        let inner = quoted.or_else(|| name.strip_suffix(';')).or_else(|| cut_group(name, '(', ')'));
+        let is_name = |inner: &&str| {
+            inner.ends_with(|c: char| is_part(c) || matches!(c, '!' | '?' | ')' | '>' | '`'))
+                && *inner != OPERATOR
+        };
+        match inner.map(str::trim).filter(is_name) {
+            Some(inner) => name = inner,
+            None => break,
+        }
+    }
+    name
+}
+
+/// Cuts a group in brackets off the end of a text, with what is nested in it.
+fn cut_group(text: &str, open: char, close: char) -> Option<&str> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices().rev() {
+        if c == close {
+            depth += 1;
+        } else if c == open {
+            depth = depth.checked_sub(1)?;
+        }
+        if depth == 0 {
+            return text.get(..at).filter(|_| c == open);
+        }
+    }
+    None
+}
+
+/// Removes marks around a name: `$total`, `@cache`, `#count`, `vec!`, `empty?`, `&self`.
+fn trim_marks(name: &str) -> &str {
+    name.trim_matches(|c: char| !is_part(c))
+}
+
+/// Removes the words of a definition before its name.
+fn cut_words_before(name: &str) -> &str {
+    match name.rsplit_once(char::is_whitespace) {
+        Some((before, last))
+            if before.split_whitespace().all(|word| BEFORE_NAMES.contains(&word)) =>
+        {
+            last
+        }
+        _ => name,
+    }
+}
+
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_in_every_way_that_languages_write_it() {
+        for (name, others) in [
+            ("save_all", ""),
+            ("login.save_all", "save_all"),
+            ("self.save_all", "save_all"),
+            ("Account::save_all", "save_all"),
+            ("Vec::<u8>::with_room::<T>", "Vec::<u8>::with_room|with_room"),
+            ("account->save_all", "save_all"),
+            ("$this->save_all", "this->save_all|save_all"),
+            ("account?.save_all", "save_all"),
+            ("Account#save_all", "save_all"),
+            ("pkg/save_all", "save_all"),
+            ("App\\Models\\Account", "Account"),
+            ("accounts:save_all/2", "accounts:save_all|save_all"),
+            ("(*Account).SaveAll", "Account).SaveAll|SaveAll"),
+            ("#save_all", "save_all"),
+            ("@save_all", "save_all"),
+            ("$save_all", "save_all"),
+            ("save_all!", "save_all"),
+            ("save_all?", "save_all"),
+            ("Cart<Item>", "Cart"),
+            ("<Cart />", "Cart"),
+            ("async def save_all", "save_all"),
+            ("login::größe", "größe"),
+            ("retry login", ""),
+            ("login.py", ""),
+            ("https://a.b/c", ""),
+            ("1.2.3", ""),
+            ("operator()", ""),
+            ("limit-rule-154", ""),
+            ("->", ""),
+            ("()", ""),
+            ("", ""),
+        ] {
+            let others = others.split('|').filter(|other| !other.is_empty());
+            let wanted: Vec<&str> = [name].into_iter().chain(others).collect();
+            assert_eq!(list_readings(name), wanted);
+        }
+    }
+
+    #[test]
+    fn backticks_and_calls_are_no_part_of_a_name() {
+        for name in ["a_b()", "a_b(x, {y: (1)})", "`a_b()`", "`a_b`()", " a_b(); ", "`a_b`"] {
+            assert_eq!(list_readings(name), ["a_b"], "{name}");
+        }
+        assert_eq!(list_readings("self.a_b()"), ["self.a_b", "a_b"]);
+    }
+
+    #[test]
+    fn many_brackets_are_read_in_one_pass() {
+        let nested = format!("a{}{}", "(".repeat(100_000), ")".repeat(100_000));
+        assert_eq!(list_readings(&nested), ["a"]);
+        assert_eq!(list_readings(&")".repeat(100_000)).len(), 1);
+    }
+}
