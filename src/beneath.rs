@@ -6,6 +6,7 @@
 //! commit is opened the same way, and read from the objects of its repository.
 
 mod commit;
+mod gone;
 #[cfg(unix)]
 mod handles;
 mod objects;
@@ -22,6 +23,7 @@ use std::{
 
 use crate::domain::{self, Root};
 
+pub(crate) use gone::FolderCheck;
 pub(crate) use objects::{Fault, Objects, fault};
 
 #[cfg(unix)]

@@ -30,7 +30,12 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-use crate::{config::PathMap, domain::Root, store::VectorStore};
+use crate::{
+    beneath::FolderCheck,
+    config::PathMap,
+    domain::{Root, Within},
+    store::VectorStore,
+};
 
 pub use crate::decode::TextEncoding;
 
@@ -62,12 +67,30 @@ pub struct Evidence {
     store: Arc<dyn VectorStore>,
     paths: PathMap,
     room: Arc<Semaphore>,
+    folders: FolderCheck,
 }
 
 impl Evidence {
     /// Makes a source of evidence from what `store` holds.
     pub fn new(store: Arc<dyn VectorStore>, paths: PathMap) -> Self {
-        Self { store, paths, room: Arc::new(Semaphore::new(MAX_WORKING)) }
+        let (room, folders) = (Arc::new(Semaphore::new(MAX_WORKING)), FolderCheck::default());
+        Self { store, paths, room, folders }
+    }
+
+    /// Returns the roots that are looked at, and the names of those that are not, since their folder is gone.
+    async fn present_roots(
+        &self,
+        within: Within,
+    ) -> Result<(Vec<Root>, Vec<String>), EvidenceError> {
+        let roots = self.store.roots().await?;
+        if roots.is_empty() {
+            return Err(EvidenceError::IngestRequired);
+        }
+        let roots = within.of(&roots);
+        let outlived = self.folders.find_outlived(&roots).await;
+        let (gone, present): (Vec<Root>, Vec<Root>) =
+            roots.into_iter().partition(|root| outlived.contains(&root.id));
+        Ok((present, gone.into_iter().map(|root| root.name).collect()))
     }
 
     /// Returns a file's absolute path as clients see it.

@@ -26,13 +26,17 @@ mod scope;
 mod sight;
 mod weights;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use codeinfo_lang::words::STOP_WORDS;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{
+    beneath::FolderCheck,
     config::PathMap,
     domain::{FileSummary, Hit, Root, RootId, Sparse},
     embed::{Embedder, lexical},
@@ -88,6 +92,7 @@ pub struct Search {
     scopes: Arc<Scopes>,
     /// Room to check files.
     checks: Arc<Semaphore>,
+    folders: FolderCheck,
 }
 
 /// What was found. Field names are a wire promise of `POST /tools/vector-search`.
@@ -126,8 +131,8 @@ impl Search {
         path_map: PathMap,
     ) -> Self {
         let checks = Arc::new(Semaphore::new(freshness::MAX_CHECKS));
-        let (weights, scopes) = (Weights::SHIPPED, Arc::default());
-        Self { store, embedder, path_map, weights, scopes, checks }
+        let (weights, scopes, folders) = (Weights::SHIPPED, Arc::default(), FolderCheck::default());
+        Self { store, embedder, path_map, weights, scopes, checks, folders }
     }
 
     /// Searches with these weights.
@@ -159,7 +164,7 @@ impl Search {
         };
         let intent = Intent::of(query.text());
         let intent = match root {
-            None => intent.among(&roots),
+            None => intent.among(&roots).behind(self.folders.find_outlived(&roots).await),
             Some(root) => intent.within(query.text(), &root.name),
         };
         let intent = if self.weights.near > 0.0 {
@@ -215,6 +220,11 @@ impl Search {
     /// Returns what can be searched, ordered by name.
     pub async fn roots(&self) -> Result<Vec<Root>, SearchError> {
         Ok(self.store.roots().await?)
+    }
+
+    /// Returns the roots whose folder is gone.
+    pub async fn find_gone(&self, roots: &[Root]) -> HashSet<RootId> {
+        self.folders.find_gone(roots).await
     }
 
     /// Returns the nearest `limit` of each list, fused. Of a search in some languages, those in them: more are asked

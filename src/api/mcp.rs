@@ -384,7 +384,8 @@ fn line(repo: &Repo) -> String {
     let path = plain_name(&path, PATH);
     let host = repo.host.as_deref().map(|host| format!("on {}, ", plain_name(host, NAME)));
     let tree = repo.tree_of.as_deref().map(|tree| format!("tree of {}, ", plain_name(tree, NAME)));
-    let is = [host, tree].into_iter().flatten().collect::<Vec<_>>().concat();
+    let gone = repo.folder_gone.then(|| "its folder is gone, ".to_owned());
+    let is = [host, tree, gone].into_iter().flatten().collect::<Vec<_>>().concat();
     let line = format!(
         "{name}: {path} ({is}{} files, {} chunks) {description}",
         counts.files, counts.chunks

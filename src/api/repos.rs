@@ -46,7 +46,12 @@ pub(super) async fn repos(services: &Services) -> Result<Repos, IngestError> {
         let first = first(root).filter(|first| first.id != root.id)?;
         Some(first.name.clone())
     };
-    let listed = |root: &Root| Repo { tree_of: tree_of(root), ..repo(root.clone(), services) };
+    let gone = services.search.find_gone(&roots).await;
+    let listed = |root: &Root| Repo {
+        tree_of: tree_of(root),
+        folder_gone: gone.contains(&root.id),
+        ..repo(root.clone(), services)
+    };
     let repos: Vec<Repo> = roots.iter().map(listed).collect();
     let locked_model_id = (!repos.is_empty()).then(|| services.embedder.model().id());
     Ok(Repos { repos, locked_model_id })
@@ -76,6 +81,7 @@ fn repo(root: Root, services: &Services) -> Repo {
         model_id: root.model_id,
         counts: root.counts,
         last_error: root.last_run.error().map(str::to_owned),
+        folder_gone: false,
         commit: root.revision.map(|revision| revision.commit),
         tree_of: None,
         adds: None,

@@ -9,7 +9,7 @@ use crate::{
     codex::Network,
     config::Sandbox,
     gateway::Directory,
-    replies::{Health, SandboxHealth, UnreadRepo},
+    replies::{Health, Repos, SandboxHealth, UnreadRepo},
     toolkit::State,
 };
 
@@ -55,6 +55,12 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         well &= sandbox(confined)?;
     }
     well &= toolkits(client).await?;
+    for repo in client.get::<Repos>(&["tools", "ingested-repos"]).await?.repos {
+        if repo.folder_gone {
+            let (name, path) = (print::name(&repo.name), print::name(&repo.path.to_string_lossy()));
+            print::line(&format!("note  {name} ({path}): {}", print::explain_gone(&repo)))?;
+        }
+    }
     if chunks == 0 && store.ok {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
     }

@@ -120,6 +120,14 @@ pub(super) fn confined(repository: Option<String>) -> Option<(String, Value)> {
     named.or_else(here)
 }
 
+/// Says what to do about a repository whose folder is gone.
+pub(super) fn explain_gone(repo: &Repo) -> String {
+    format!(
+        "the folder is gone: if it was moved, `codeinfo ingest` where it is now, then `codeinfo remove {}`",
+        name(&repo.name)
+    )
+}
+
 pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError> {
     let path = ["tools", "ingested-repos"];
     if as_json {
@@ -151,7 +159,8 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
             (Some(_), None) => ("  ", String::new()),
             (None, _) => ("", String::new()),
         };
-        let host = repo.host.map(|host| format!("on {}  ", name(&host))).unwrap_or_default();
+        let host = repo.host.as_deref().map(|host| format!("on {}  ", name(host)));
+        let host = host.unwrap_or_default();
         let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
         line(&format!(
             "{indent}{}  {}  {host}{}, {}{adds}, indexed {when}",
@@ -160,6 +169,9 @@ pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError
             counted(repo.counts.files, "file"),
             counted(repo.counts.chunks, "chunk")
         ))?;
+        if repo.folder_gone {
+            line(&format!("{indent}  {}", explain_gone(&repo)))?;
+        }
         let error = repo.last_error.map(|error| format!("error: {error}"));
         for detail in repo.description.into_iter().chain(error) {
             line(&format!("{indent}    {}", name(&detail)))?;

@@ -34,6 +34,8 @@ pub struct Matches {
     pub names: Vec<MatchedName>,
     /// The repositories that were searched.
     pub searched: Vec<Searched>,
+    /// Names of repositories that were not searched, since their folder is gone.
+    pub gone: Vec<String>,
     /// Number of unread files; the counts are exact if it is 0.
     pub unread: usize,
     /// Whether a line was searched in pieces, so that matches across two pieces may be missing.
@@ -155,11 +157,7 @@ impl Evidence {
         pattern: NamePattern,
         within: Within,
     ) -> Result<Matches, EvidenceError> {
-        let roots = self.store.roots().await?;
-        if roots.is_empty() {
-            return Err(EvidenceError::IngestRequired);
-        }
-        let roots = within.of(&roots);
+        let (roots, gone) = self.present_roots(within).await?;
         let files = self.all_files(&roots).await?;
         let needle = pattern.clone();
         let read = move |tally: &mut MatchTally, root, snapshot: &Snapshot, budget: &mut Budget| {
@@ -185,6 +183,7 @@ impl Evidence {
             uncounted: tally.uncounted,
             names: names.into_iter().take(MAX_RETURNED).map(name).collect(),
             searched: searched(&roots),
+            gone,
             unread,
             is_cut: tally.is_cut,
         })

@@ -120,6 +120,10 @@ impl Evidence {
         {
             places.retain(|place| place.root().id == tree);
         }
+        if places.len() > 1 {
+            let outlived = self.folders.find_outlived(&roots).await;
+            places.retain(|place| !outlived.contains(&place.root().id));
+        }
         match places.len() {
             0 if asked.is_absolute() => Err(unknown(omitted)),
             0 => self.ending(path, (&asked, omitted), &seen).await,

@@ -31,6 +31,8 @@ pub struct Uses {
     pub groups: Vec<Shown>,
     /// What was searched.
     pub searched: Vec<Searched>,
+    /// Names of repositories that were not searched, since their folder is gone.
+    pub gone: Vec<String>,
     /// How many files that may hold it were not read, since there was no time or they are being indexed: 0 for exact
     /// counts.
     pub unread: usize,
@@ -81,11 +83,7 @@ impl Evidence {
     }
 
     async fn count_uses(&self, word: Word, within: Within) -> Result<Uses, EvidenceError> {
-        let roots = self.store.roots().await?;
-        if roots.is_empty() {
-            return Err(EvidenceError::IngestRequired);
-        }
-        let roots = within.of(&roots);
+        let (roots, gone) = self.present_roots(within).await?;
         let candidates = self.candidates(&word, &roots).await?;
         let needle = word.clone();
         let count =
@@ -110,6 +108,7 @@ impl Evidence {
             files,
             groups,
             searched: searched(&roots),
+            gone,
             unread,
             spellings: candidates.spellings,
             unsearched,

@@ -94,6 +94,9 @@ pub struct Repo {
     pub model_id: String,
     pub counts: Counts,
     pub last_error: Option<String>,
+    /// Whether its folder is gone: moved, deleted, or on a disk that is not there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub folder_gone: bool,
     /// The commit that is indexed, where it is one and no folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

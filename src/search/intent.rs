@@ -38,6 +38,8 @@ pub(super) struct Intent {
     pub(super) near: HashMap<String, Vec<NearWord>>,
     /// How much of the name of each root the query has, where several are searched.
     pub(super) roots: HashMap<RootId, f32>,
+    /// The roots whose folder is gone, while other roots exist.
+    pub(super) outlived: HashSet<RootId>,
     /// What is asked for verbatim.
     pub(super) literals: Literals,
     /// What it is for, if it is prose.
@@ -107,6 +109,7 @@ impl Intent {
             words,
             near: HashMap::new(),
             roots: HashMap::new(),
+            outlived: HashSet::new(),
             literals: Literals::of(query.trim()),
             purpose,
         }
@@ -139,6 +142,11 @@ impl Intent {
             }
         }
         self
+    }
+
+    /// Has what is of these roots come after what is of others.
+    pub(super) fn behind(self, outlived: HashSet<RootId>) -> Self {
+        Self { outlived, ..self }
     }
 
     /// Adds what `near` knows to mean about the same as words of a sentence; names mean themselves.

@@ -186,6 +186,8 @@ struct Rated {
     of_file: f32,
     /// What the roles of file and chunk leave of both.
     factor: f32,
+    /// What is left of all where the folder of its root is gone.
+    standing: f32,
     /// What the chunk earns by defining what is asked for, and by having its words.
     definition: f32,
     coverage: f32,
@@ -214,7 +216,7 @@ impl Rated {
         let literal = literal * literal::share(record, intent)
             + weights.shipped.path * asked_path::share(record, intent);
         let (definition, coverage) = (of_definition, of_coverage);
-        let further = 1.0;
+        let (standing, further) = (roots::standing(record.root, intent), 1.0);
         let mut rated = Self {
             candidate,
             file,
@@ -222,6 +224,7 @@ impl Rated {
             chunk,
             of_file,
             factor,
+            standing,
             definition,
             coverage,
             further,
@@ -234,7 +237,8 @@ impl Rated {
     fn score_as_further(&mut self, better: i32, weights: &QueryWeights) {
         self.further = weights.further.powi(better);
         let sum = self.chunk + self.of_file * self.further;
-        self.candidate.score = (sum * self.factor + self.literal) / weights.attainable;
+        let earned = (sum * self.factor + self.literal) * self.standing;
+        self.candidate.score = earned / weights.attainable;
     }
 
     /// Returns the candidate with what its score is made of.

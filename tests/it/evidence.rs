@@ -213,6 +213,41 @@ async fn a_place_in_two_roots_counts_once_as_it_was_indexed_last() {
 }
 
 #[tokio::test]
+async fn the_dead_copy_of_a_moved_root_steps_back_and_is_named() {
+    let server = Listeners::start().await;
+    server.write("aviary/a.py", "def feed_emu():\n    return 1\n");
+    server.write("aviary/b.py", "def feed_kea():\n    return 1\n");
+    server.ingest("aviary", "").await;
+    let path = |name: &str| server.folder.path().join(name);
+    fs::rename(path("aviary"), path("new")).unwrap();
+    fs::write(path("new/b.py"), "def feed_kea():\n    return feed_emu()\n").unwrap();
+    server.ingest("new", "").await;
+    for (query, hits) in [("feed_emu", ["new"].as_slice()), ("feed_kea", &["new", "aviary"])] {
+        let body = json!({ "query": query, "limit": 20 }).to_string();
+        let found = post(server.main, "/tools/vector-search", &body).await.json();
+        let hits_of =
+            |hit: &Value| hit["chunk"].as_str().unwrap().contains(&format!("def {query}"));
+        let results = found["results"].as_array().unwrap();
+        let repos: Vec<&str> = results
+            .iter()
+            .filter(|hit| hits_of(hit))
+            .map(|hit| hit["repo"].as_str().unwrap())
+            .collect();
+        assert_eq!(repos, hits, "{query}");
+        assert!(results.iter().all(|hit| hit.get("alsoIn").is_none()), "{found}");
+    }
+    let text = uses(&server, "feed_emu").await;
+    assert!(text.starts_with("2 places of \"feed_emu\" in 2 files"), "{text}");
+    assert!(text.ends_with("old; not aviary, whose folder is gone)"), "{text}");
+    assert!(lines(&server, "a.py").await.starts_with("FOLDER/new/a.py"));
+    let gone =
+        called(&server, "FindUses", json!({ "name": "feed_emu", "repository": "aviary" })).await;
+    assert!(gone.starts_with("1 place"), "{gone}");
+    let listed = called(&server, "ListIngestedRepositories", json!({})).await;
+    assert!(listed.contains("/aviary (its folder is gone, 2 files"), "{listed}");
+}
+
+#[tokio::test]
 async fn patterns_list_the_distinct_names_that_match() {
     let server = zoo().await;
     server.write("zoo/src/many.rs", &many_functions());

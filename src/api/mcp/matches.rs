@@ -19,7 +19,7 @@ const RESERVE: usize = 1100;
 /// Writes the counts in the first line, then each name with the place that says most of it, and the others without. Returns also
 /// a summary of the files with places that are shown.
 pub(super) fn render_matches(matches: &Matches) -> (String, Vec<FileSummary>) {
-    let searched = searched("lines", &matches.searched);
+    let searched = searched("lines", &matches.searched, &matches.gone);
     let pattern = format!("`{}`", plain_name(&matches.pattern, MAX_PATH_CHARS).replace('`', "'"));
     if matches.count == 0 {
         let nowhere = match matches.unread {

@@ -90,7 +90,7 @@ fn nowhere(uses: &Uses) -> String {
     if let Some(unsearched) = &uses.unsearched {
         let _ = write!(text, "\n({unsearched})");
     }
-    text + "\n" + &searched("whole words", &uses.searched)
+    text + "\n" + &searched("whole words", &uses.searched, &uses.gone)
 }
 
 /// Writes at most so many lines, each with at most so many bytes of the file's.
@@ -122,7 +122,7 @@ fn shown(uses: &Uses, most: usize, line_bytes: usize) -> String {
             uses.unread
         );
     }
-    text + &groups + &explain_reading(uses) + &searched("whole words", &uses.searched)
+    text + &groups + &explain_reading(uses) + &searched("whole words", &uses.searched, &uses.gone)
 }
 
 /// Says in a line how the name was read, if it may be read in several ways.
@@ -181,8 +181,8 @@ fn counted(group: Group, count: usize) -> String {
     }
 }
 
-/// One line that says what was searched, and how old that is.
-pub(super) fn searched(what: &str, searched: &[Searched]) -> String {
+/// One line that says what was searched, how old that is, and what was not searched since its folder is `gone`.
+pub(super) fn searched(what: &str, searched: &[Searched], gone: &[String]) -> String {
     let one = |one: &Searched| {
         let age = one.age.map(|age| format!(" {} old", age_of(age))).unwrap_or_default();
         format!("{}{age}", plain_name(&one.name, MAX_NAME_CHARS))
@@ -192,7 +192,13 @@ pub(super) fn searched(what: &str, searched: &[Searched]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("({what} of the index: {}{more})", named.join(", "))
+    let gone: Vec<String> =
+        gone.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
+    let gone = match gone.as_slice() {
+        [] => String::new(),
+        names => format!("; not {}, whose folder is gone", names.join(", ")),
+    };
+    format!("({what} of the index: {}{more}{gone})", named.join(", "))
 }
 
 fn age_of(age: Duration) -> String {

@@ -14,6 +14,15 @@ pub(super) fn factor(root: RootId, intent: &Intent, weight: f32) -> f32 {
     (1.0 + weight * named) / (1.0 + weight)
 }
 
+/// What remains of the score of a chunk whose root has lost its folder, where other roots exist: less than of any
+/// about as good.
+const OUTLIVED: f32 = 0.5;
+
+/// Returns what to multiply all that a chunk earns with, by whether its root exists.
+pub(super) fn standing(root: RootId, intent: &Intent) -> f32 {
+    if intent.outlived.contains(&root) { OUTLIVED } else { 1.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
