@@ -15,6 +15,7 @@ mod excerpt;
 mod files;
 #[cfg(test)]
 mod fixture;
+mod fold;
 mod freshness;
 mod fuse;
 mod group;
@@ -34,6 +35,7 @@ use std::{
 use codeinfo_lang::words::STOP_WORDS;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Semaphore, task::spawn_blocking};
+use uuid::Uuid;
 
 use crate::{
     beneath::FolderCheck,
@@ -182,8 +184,11 @@ impl Search {
             let mut candidates = self.candidates(&neighbours, query, limit).await?;
             let found = candidates.len();
             candidate::drop_other_trees(&mut candidates, &owners);
-            // Of many trees, most of what is near may be versions of the same.
-            if found / 2 <= candidates.len() || found < limit || MOST_VERSIONS <= limit {
+            // Most of what is near may be versions or copies of the same.
+            if found / 2 <= fold::count_texts(&candidates)
+                || found < limit
+                || MOST_VERSIONS <= limit
+            {
                 break candidates;
             }
             limit *= 4;
@@ -210,7 +215,9 @@ impl Search {
             spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?
         };
         let mut also = definitions;
-        also.retain(|one| !ranked.iter().any(|candidate| candidate.id == one.id));
+        let is_shown =
+            |one: &Candidate, id: Uuid| one.id == id || one.copies.iter().any(|copy| copy.id == id);
+        also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
         let also = also.into_iter().filter_map(|one| self.defined_at(&one, &roots)).collect();
         let AbsentTerms { names, documented, words } = absent;
         let found = self.found(ranked, &roots);
@@ -306,7 +313,9 @@ impl Search {
             .filter_map(|candidate| {
                 let root = by_id.get(&candidate.record.root)?;
                 let also = candidate.also.iter().filter_map(|id| by_id.get(id));
-                let also_in = also.map(|root| root.name.clone()).collect();
+                let mut also_in: Vec<String> = also.map(|root| root.name.clone()).collect();
+                let copies = candidate.copies.iter();
+                also_in.extend(copies.map(|copy| format!("{}:{}", copy.path, copy.line)));
                 Some(Hit { also_in, ..self.hit(candidate, root, &model_id) })
             })
             .collect();

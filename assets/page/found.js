@@ -101,7 +101,7 @@ function result(one, later) {
       rangeLink(one, `${one.startLine}-${one.endLine}`),
       one.symbol && h('code', null, one.symbol),
       one.alsoIn?.length > 0 && h('span', { class: 'about', title: one.alsoIn.join(', ') },
-        `also in ${one.alsoIn.length === 1 ? one.alsoIn[0] : counted(one.alsoIn.length, 'worktree')}`),
+        `also in ${one.alsoIn.length === 1 ? one.alsoIn[0] : counted(one.alsoIn.length, 'place')}`),
       score(one)),
     code);
 }

@@ -16,6 +16,17 @@ pub(super) struct Candidate {
     pub(super) parts: Parts,
     /// The other roots that have it.
     pub(super) also: Vec<RootId>,
+    /// Other files of the root that have the same text.
+    pub(super) copies: Vec<TextCopy>,
+}
+
+/// A chunk with the text of another one.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TextCopy {
+    pub(super) id: Uuid,
+    pub(super) path: String,
+    /// First line.
+    pub(super) line: u32,
 }
 
 impl Candidate {
@@ -106,6 +117,7 @@ mod tests {
             score: 0.5,
             parts: Parts::default(),
             also: Vec::new(),
+            copies: Vec::new(),
         }
     }
 

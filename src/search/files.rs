@@ -54,6 +54,7 @@ impl Search {
                 score: 0.0,
                 parts: Parts::default(),
                 also: having.collect(),
+                copies: Vec::new(),
             });
         }
         Ok(())

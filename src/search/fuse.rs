@@ -34,7 +34,8 @@ pub(super) fn fuse(dense: Vec<Scored>, lexical: Vec<Scored>, lists: Lists) -> Ve
             let place = *places.entry(id).or_insert(candidates.len());
             if place == candidates.len() {
                 let (score, parts) = (0.0, Parts::default());
-                candidates.push(Candidate { id, record, score, parts, also });
+                let copies = Vec::new();
+                candidates.push(Candidate { id, record, score, parts, also, copies });
             }
             if let Some(known) = candidates.get_mut(place) {
                 known.score += score;

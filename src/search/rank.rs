@@ -25,6 +25,7 @@ use codeinfo_lang::role::{self, Role};
 
 use super::{
     candidate::Candidate,
+    fold::fold_copies,
     fuse,
     intent::{Intent, Kind},
     weights::Weights,
@@ -140,8 +141,9 @@ pub(super) fn rank(
         Kind::Symbol => overrides::put_bases_first(rated, intent),
         Kind::Path | Kind::Prose => rated,
     };
-    let explained = |rated: Rated| rated.explained(&weights);
-    let mut ranked: Vec<Candidate> = rated.into_iter().take(limit).map(explained).collect();
+    let explained = rated.into_iter().map(|rated| rated.explained(&weights)).collect();
+    let mut ranked = fold_copies(explained, &intent.outlived);
+    ranked.truncate(limit);
     for Candidate { record, .. } in &mut ranked {
         if let Some(asked) = asked_symbol(record, intent) {
             record.symbol = Some(asked.to_owned());
@@ -298,6 +300,7 @@ mod tests {
             score,
             parts: Parts::default(),
             also: Vec::new(),
+            copies: Vec::new(),
         };
         let found = [("good", 1.0, 1), ("good", 0.9, 2), ("good", 0.9, 3), ("other", 0.95, 4)];
         let candidates = found.map(candidate).into();
@@ -343,6 +346,7 @@ mod tests {
             score: 1.0,
             parts: Parts::default(),
             also: Vec::new(),
+            copies: Vec::new(),
         });
         let best = rank(candidates.collect(), &Intent::of(long), &Weights::SHIPPED, 1);
         assert!(best.first().is_some_and(|best| best.score <= 1.0 + 1e-5), "{best:?}");
@@ -356,6 +360,7 @@ mod tests {
             score,
             parts: Parts::default(),
             also: Vec::new(),
+            copies: Vec::new(),
         };
         let mut found = vec![("other", 0.9, 9)];
         found.extend((0..6_u8).map(|id| ("large", 1.0 - 0.02 * f32::from(id), id.into())));
@@ -373,13 +378,14 @@ mod tests {
     fn a_definition_comes_before_a_test_that_defines_its_name_and_that_before_uses() {
         let candidate = |(path, defines, score, id): (&str, &[&str], f32, u128)| {
             let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
-            let record = ChunkRecord { defines, ..record(path, None, "retry_policy") };
+            let record = ChunkRecord { defines, ..record(path, None, path) };
             Candidate {
                 id: Uuid::from_u128(id),
                 record,
                 score,
                 parts: Parts::default(),
                 also: Vec::new(),
+                copies: Vec::new(),
             }
         };
         let found: [(&str, &[&str], f32, u128); 3] = [
@@ -417,6 +423,7 @@ mod tests {
                 score: 1.0,
                 parts: Parts::default(),
                 also: Vec::new(),
+                copies: Vec::new(),
             });
             let ranked = rank(candidates.collect(), &Intent::of(query), &Weights::SHIPPED, 1);
             let score = ranked.first().map(|best| best.score);

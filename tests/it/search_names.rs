@@ -81,3 +81,23 @@ async fn a_file_is_found_by_its_bare_name_and_a_line_in_it_too() {
     }
     server.terminate().await;
 }
+
+#[tokio::test]
+async fn equal_files_take_one_place_that_names_the_others() {
+    let same = "def sort_rows(rows):\n    \"\"\"Sorts rows by their weight.\"\"\"\n    return sorted(rows)\n";
+    let (data, work) = (fresh(), fresh());
+    let mut files: Vec<(String, String)> =
+        (0..120).map(|at| (format!("templates/t{at:03}/util.py"), same.to_owned())).collect();
+    files.push(("core/load.py".to_owned(), "def load_rows(path):\n    return path\n".to_owned()));
+    let files: Vec<(&str, String)> =
+        files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+    let server = indexed(data.path(), work.path(), &files).await;
+    let body = json!({ "query": "sort rows by their weight", "limit": 8 });
+    let reply = server.api("/tools/vector-search", &body).await;
+    let results = reply["results"].as_array().unwrap();
+    let paths: Vec<&str> = results.iter().map(|hit| hit["relPath"].as_str().unwrap()).collect();
+    assert!(paths.len() == 2 && paths[0].starts_with("templates/"), "{paths:?}");
+    let also = results[0]["alsoIn"].as_array().unwrap();
+    assert!(also.len() == 50 && also[0].as_str().unwrap().ends_with("/util.py:1"), "{also:?}");
+    server.terminate().await;
+}

@@ -54,6 +54,7 @@ mod tests {
                 score: *score,
                 parts: Parts::default(),
                 also: Vec::new(),
+                copies: Vec::new(),
             })
             .collect();
         let [one, two, weak] = of_files(&candidates, &[0, 1, 1, 2, 2])[..] else { panic!() };

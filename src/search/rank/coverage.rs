@@ -123,6 +123,7 @@ mod tests {
                 score: 0.5,
                 parts: Parts::default(),
                 also: Vec::new(),
+                copies: Vec::new(),
             })
             .collect();
         shares(&candidates, intent)

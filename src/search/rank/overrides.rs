@@ -110,7 +110,14 @@ mod tests {
             let record = ChunkRecord { root, defines, bases, ..record(path, None, "") };
             let id = Uuid::from_u128(u128::from(at));
             let (score, parts) = (1.0 - f32::from(at) / 100.0, Parts::default());
-            candidates.push(Candidate { id, record, score, parts, also: Vec::new() });
+            candidates.push(Candidate {
+                id,
+                record,
+                score,
+                parts,
+                also: Vec::new(),
+                copies: Vec::new(),
+            });
         }
         let ranked = rank(candidates, &Intent::of(query), &Weights::SHIPPED, 9);
         assert!(ranked.is_sorted_by(|a, b| a.score >= b.score), "{ranked:?}");

@@ -1,0 +1,90 @@
+//! Copies of one text among the results: the best stands for all, and names some of the others.
+
+use std::collections::{HashMap, HashSet};
+
+use super::candidate::{Candidate, TextCopy};
+use crate::domain::RootId;
+
+/// Maximum number of copies that a result names.
+const MAX_COPIES: usize = 50;
+
+/// Returns how many different texts the candidates have.
+pub(super) fn count_texts(candidates: &[Candidate]) -> usize {
+    let texts = candidates.iter().map(|candidate| candidate.record.text.trim());
+    texts.collect::<HashSet<_>>().len()
+}
+
+/// Keeps the first candidate of each text of a root, which then names those after it, and drops what is of roots whose
+/// folder is `gone` and stands elsewhere. Pieces of one file are never copies.
+pub(super) fn fold_copies(candidates: Vec<Candidate>, gone: &HashSet<RootId>) -> Vec<Candidate> {
+    let is_gone = |candidate: &Candidate| gone.contains(&candidate.record.root);
+    let present = candidates.iter().filter(|candidate| !gone.is_empty() && !is_gone(candidate));
+    let present: HashSet<String> = present.map(|one| one.record.text.trim().to_owned()).collect();
+    let mut kept: Vec<Candidate> = Vec::with_capacity(candidates.len());
+    let mut places: HashMap<(RootId, String), usize> = HashMap::new();
+    for candidate in candidates {
+        let text = candidate.record.text.trim();
+        if is_gone(&candidate) && present.contains(text) {
+            continue;
+        }
+        let next = kept.len();
+        let place = *places.entry((candidate.record.root, text.to_owned())).or_insert(next);
+        match kept.get_mut(place) {
+            Some(first) if !text.is_empty() && first.record.path != candidate.record.path => {
+                if first.copies.len() < MAX_COPIES {
+                    let (path, line) = (candidate.record.path, candidate.record.start_line);
+                    first.copies.push(TextCopy { id: candidate.id, path, line });
+                }
+            }
+            Some(_) | None => kept.push(candidate),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::{
+        super::fixture::{record, root},
+        *,
+    };
+    use crate::domain::Parts;
+
+    #[test]
+    fn the_best_of_equal_texts_names_the_others() {
+        let [demo, other, gone] = ["/demo", "/other", "/gone"].map(root);
+        let found = [
+            (demo.id, "a.py", 1, "x = 1"),
+            (demo.id, "b.py", 4, " x = 1\n"),
+            (demo.id, "c.py", 1, "x = 2"),
+            (other.id, "a.py", 7, "x = 1"),
+            (gone.id, "a.py", 1, "x = 1"),
+            (demo.id, "a.py", 9, "x = 1"),
+        ];
+        let candidates: Vec<Candidate> = (0..)
+            .zip(found)
+            .map(|(id, (root, path, line, text))| {
+                let mut record = record(path, None, text);
+                (record.root, record.start_line) = (root, line);
+                let (id, parts) = (Uuid::from_u128(id), Parts::default());
+                Candidate { id, record, score: 0.5, parts, also: Vec::new(), copies: Vec::new() }
+            })
+            .collect();
+        assert_eq!(count_texts(&candidates), 2);
+        let kept = fold_copies(candidates, &HashSet::from([gone.id]));
+        let shown: Vec<(&str, u32, Vec<(&str, u32)>)> = kept
+            .iter()
+            .map(|one| {
+                let copies = one.copies.iter().map(|copy| (copy.path.as_str(), copy.line));
+                (one.record.path.as_str(), one.record.start_line, copies.collect())
+            })
+            .collect();
+        let (copies, none) = (vec![("b.py", 4)], Vec::new);
+        assert_eq!(
+            shown,
+            [("a.py", 1, copies), ("c.py", 1, none()), ("a.py", 7, none()), ("a.py", 9, none())]
+        );
+    }
+}
