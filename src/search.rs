@@ -20,6 +20,7 @@ mod freshness;
 mod fuse;
 mod group;
 mod intent;
+mod language;
 mod purpose;
 mod query;
 mod rank;
@@ -207,6 +208,7 @@ impl Search {
         candidate::drop_other_trees(&mut candidates, &owners);
         candidate::drop_duplicates(&mut candidates, &roots);
         let definitions = also::definitions(&candidates, &intent);
+        let asked_names = intent.names.clone();
         let (weights, most) = (self.weights, query.limit());
         let ranked = if candidates.len() <= MANY {
             rank::rank(candidates, &intent, &weights, most)
@@ -220,8 +222,9 @@ impl Search {
         also.retain(|one| !ranked.iter().any(|candidate| is_shown(candidate, one.id)));
         let also = also.into_iter().filter_map(|one| self.defined_at(&one, &roots)).collect();
         let AbsentTerms { names, documented, words } = absent;
+        let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
         let found = self.found(ranked, &roots);
-        Ok(Found { absent: names, absent_words: words, documented, also, ..found })
+        Ok(Found { absent: names, absent_words: words, documented, also, notice, ..found })
     }
 
     /// Returns what can be searched, ordered by name.

@@ -69,6 +69,10 @@ pub fn excerpt(
         return Excerpt { text, files: vec![], whole: vec![], left_out: 0 };
     }
     let mut first = render::absent(found);
+    if let Some(notice) = &found.notice {
+        first.push_str(notice);
+        first.push('\n');
+    }
     let wanted = Wanted::of(query);
     let (hits, max_whole) = fitting(found, query, &wanted);
     if !hits.is_empty() && max_whole == 0 {
