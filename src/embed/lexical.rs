@@ -273,10 +273,20 @@ mod tests {
     #[test]
     fn words_beyond_ascii_are_found() {
         let document = text("// Größe des Puffers; 接続を再試行する");
-        for asked in ["größe", "GRÖSSE größe", "再試行", "接続"] {
+        for asked in ["größe", "gro\u{308}ße", "GRÖSSE größe", "再試行", "接続"] {
             assert!(0.0 < score(asked, &document), "{asked}");
         }
         assert!(score("切断", &document) <= 0.0);
+    }
+
+    #[test]
+    fn numbers_are_found_however_their_digits_are_grouped() {
+        for (asked, grouped) in
+            [("86400000", "T = 86_400_000"), ("0xffff", "0xFF'FF"), ("1000.5", "1_000.5")]
+        {
+            assert!(0.0 < score(asked, &text(grouped)), "{asked}");
+            assert!(0.0 < score(grouped, &text(asked)), "{grouped}");
+        }
     }
 
     #[test]

@@ -94,6 +94,28 @@ pub fn singular(part: &[u8]) -> &[u8] {
     }
 }
 
+/// Returns the numbers of a text whose digits are grouped, without what groups them: of `86_400_000`, `1'000'000` and
+/// `0xFF_FF` they are `86400000`, `1000000` and `0xFFFF`.
+pub fn grouped_numbers(text: &str) -> impl Iterator<Item = String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '\'');
+    let may_group = text.as_bytes().windows(2).any(|pair| match pair {
+        [b'0', b'x' | b'X'] => true,
+        [digit, b'_'] => digit.is_ascii_digit(),
+        [digit, b'\''] => digit.is_ascii_hexdigit(),
+        _ => false,
+    });
+    let tokens = if may_group { text } else { "" }.split(move |c| !is_part(c));
+    tokens.filter(|token| token.starts_with(|c: char| c.is_ascii_digit())).filter_map(join_groups)
+}
+
+/// Removes the marks between the groups of a number's digits; `None` if there are none.
+fn join_groups(number: &str) -> Option<String> {
+    let number = number.trim_end_matches(['_', '\'']);
+    let groups: Vec<&str> = number.split(['_', '\'']).collect();
+    let is_group = |group: &&str| group.starts_with(|c: char| c.is_ascii_hexdigit());
+    (1 < groups.len() && groups.iter().all(is_group)).then(|| groups.concat())
+}
+
 /// Whether a character is of a script whose words are not parted by spaces, or, as in Korean, run together with what
 /// belongs to them: Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer and Tibetan.
 pub fn is_unspaced(character: char) -> bool {
@@ -158,6 +180,18 @@ mod tests {
             ("s", "s"),
         ] {
             assert_eq!(singular(word.as_bytes()), wanted.as_bytes());
+        }
+    }
+
+    #[test]
+    fn numbers_are_known_without_what_groups_their_digits() {
+        for (text, wanted) in [
+            ("T = 86_400_000;", vec!["86400000"]),
+            ("f(1'000'000, 0xFF_FF, 0xdead'beef)", vec!["1000000", "0xFFFF", "0xdeadbeef"]),
+            ("1_000.5 10_000u64 0b1111_0000", vec!["1000", "10000u64", "0b11110000"]),
+            ("utf_8 x_1_000 '1','2' 12 1960's f(1_) 3_usize", vec![]),
+        ] {
+            assert_eq!(grouped_numbers(text).collect::<Vec<_>>(), wanted, "{text}");
         }
     }
 

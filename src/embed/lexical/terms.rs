@@ -6,10 +6,10 @@
 
 use std::cmp::Reverse;
 
-use codeinfo_lang::words::{identifiers, parts, stem};
+use codeinfo_lang::words::{grouped_numbers, identifiers, is_unspaced, parts, stem};
 
 use super::operators::operators;
-use crate::domain::Sparse;
+use crate::domain::{Sparse, unicode::compose};
 
 /// Longer identifiers are data, such as hashes or encoded images, not names.
 const LONGEST_IDENTIFIER: usize = 100;
@@ -32,8 +32,19 @@ impl Terms {
 
     /// Counts the terms of `text`, each occurrence as `weight`: every identifier as a whole, and
     /// its parts where it has several. Case does not count, nor do a part's ending and the
-    /// underscores in a whole, so that `read_file` and `readFile` are one.
+    /// underscores in a whole, so that `read_file` and `readFile` are one. A number whose digits are grouped counts
+    /// also without what groups them.
     pub(super) fn add(&mut self, text: &str, weight: f32) {
+        self.add_identifiers(text, weight);
+        for number in grouped_numbers(text) {
+            self.add_identifiers(&number, weight);
+        }
+        if !text.is_ascii() {
+            self.add_foreign(&compose(text), weight);
+        }
+    }
+
+    fn add_identifiers(&mut self, text: &str, weight: f32) {
         for identifier in identifiers(text) {
             if identifier.len() > LONGEST_IDENTIFIER {
                 continue;
@@ -49,9 +60,6 @@ impl Terms {
             if found > 1 {
                 self.counted.push((hash(identifier), weight));
             }
-        }
-        if !text.is_ascii() {
-            self.add_foreign(text, weight);
         }
     }
 
@@ -138,12 +146,6 @@ pub(super) fn needed(name: &str) -> Vec<u32> {
         .collect();
     terms.sort_by_key(|(length, _)| Reverse(*length));
     terms.into_iter().map(|(_, term)| term).collect()
-}
-
-/// Returns whether `character` belongs to a script written without spaces: Chinese and Japanese.
-fn is_unspaced(character: char) -> bool {
-    matches!(character, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
-        | '\u{20000}'..='\u{3FFFF}')
 }
 
 /// Returns the 32-bit FNV-1a hash of a word in lower case, without its underscores. Parameters:
