@@ -11,6 +11,8 @@ mod also;
 mod between;
 mod candidate;
 mod error;
+mod exact;
+mod exact_name;
 mod excerpt;
 mod files;
 #[cfg(test)]
@@ -170,11 +172,10 @@ impl Search {
             None => intent.among(&roots).behind(self.folders.find_outlived(&roots).await),
             Some(root) => intent.within(query.text(), &root.name),
         };
-        let intent = if self.weights.near > 0.0 {
-            intent.with_near(|word| self.embedder.near(word))
-        } else {
-            intent
-        };
+        let near_weight = self.weights.near;
+        let near =
+            |word: &str| if near_weight > 0.0 { self.embedder.near(word) } else { Vec::new() };
+        let intent = intent.with_near(near);
         let limit = if root.is_some() { CANDIDATES } else { CANDIDATES_EVERYWHERE };
         let terms = self.terms(query.text(), &intent, root, &roots).await?;
         let lists = rank::lists(intent.kind, &self.weights);
@@ -195,6 +196,8 @@ impl Search {
             limit *= 4;
         };
         self.add_named_files(&mut candidates, &intent, &sight, &roots).await?;
+        let exact = self.find_exact(query.text(), &intent, &sight, &mut candidates).await?;
+        let intent = intent.with_exact(exact);
         // Those of files that the query names, too.
         candidates.retain(|candidate| query.takes(candidate.record.language.as_deref()));
         let asked = AskedQuery {
@@ -209,13 +212,7 @@ impl Search {
         candidate::drop_duplicates(&mut candidates, &roots);
         let definitions = also::definitions(&candidates, &intent);
         let asked_names = intent.names.clone();
-        let (weights, most) = (self.weights, query.limit());
-        let ranked = if candidates.len() <= MANY {
-            rank::rank(candidates, &intent, &weights, most)
-        } else {
-            let rank = move || rank::rank(candidates, &intent, &weights, most);
-            spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)?
-        };
+        let ranked = self.rank(candidates, intent, query.limit()).await?;
         let mut also = definitions;
         let is_shown =
             |one: &Candidate, id: Uuid| one.id == id || one.copies.iter().any(|copy| copy.id == id);
@@ -225,6 +222,21 @@ impl Search {
         let notice = language::find_hint(query.text(), &asked_names, &ranked, &words);
         let found = self.found(ranked, &roots);
         Ok(Found { absent: names, absent_words: words, documented, also, notice, ..found })
+    }
+
+    /// Ranks candidates, many of them off the runtime's workers.
+    async fn rank(
+        &self,
+        candidates: Vec<Candidate>,
+        intent: Intent,
+        limit: usize,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let weights = self.weights;
+        if candidates.len() <= MANY {
+            return Ok(rank::rank(candidates, &intent, &weights, limit));
+        }
+        let rank = move || rank::rank(candidates, &intent, &weights, limit);
+        spawn_blocking(rank).await.map_err(|_| SearchError::Stopped)
     }
 
     /// Returns what can be searched, ordered by name.

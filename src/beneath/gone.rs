@@ -85,7 +85,7 @@ mod tests {
         let check = FolderCheck::default();
         let both = [here.clone(), gone.clone()];
         assert_eq!(check.find_outlived(&both).await, HashSet::from([gone.id]));
-        assert_eq!(check.find_gone(&[gone.clone()]).await, HashSet::from([gone.id]));
+        assert_eq!(check.find_gone(std::slice::from_ref(&gone)).await, HashSet::from([gone.id]));
         assert!(check.find_outlived(&[gone.clone(), gone]).await.is_empty());
         assert!(check.find_gone(&[here]).await.is_empty());
     }

@@ -21,7 +21,7 @@ pub enum Cut {
 
 /// Changes whenever the same text would be redacted or cut in another way, or get other terms or another vector;
 /// files of another revision are read again. A test of `pipeline/read` fails where it has to move.
-pub const REVISION: &str = "14-";
+pub const REVISION: &str = "15-";
 /// How many bytes of a hash a version has. It is kept with each chunk and, for each tree of a repository, with
 /// each file; two contents of one version cannot be found.
 const VERSION_BYTES: usize = 16;

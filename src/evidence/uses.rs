@@ -99,7 +99,8 @@ impl Evidence {
         };
         let groups = pick::pick(found, shown);
         let count: usize = groups.iter().map(|group| group.count).sum();
-        let unsearched = if count == 0 { unsearched::describe(&roots, &[word.as_str()]) } else { None };
+        let unsearched =
+            if count == 0 { unsearched::describe(&roots, &[word.as_str()]) } else { None };
         Ok(Uses {
             name: word.as_str().to_owned(),
             asked: None,

@@ -74,7 +74,7 @@ mod tests {
             .collect();
         assert_eq!(count_texts(&candidates), 2);
         let kept = fold_copies(candidates, &HashSet::from([gone.id]));
-        let shown: Vec<(&str, u32, Vec<(&str, u32)>)> = kept
+        let shown: Vec<(&str, u32, Vec<_>)> = kept
             .iter()
             .map(|one| {
                 let copies = one.copies.iter().map(|copy| (copy.path.as_str(), copy.line));

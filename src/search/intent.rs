@@ -7,7 +7,7 @@ use codeinfo_lang::{
     words::{STOP_WORDS, folded, words},
 };
 
-use super::purpose::Purpose;
+use super::{exact_name::ExactName, purpose::Purpose};
 use crate::{
     domain::{Root, RootId},
     embed::NearWord,
@@ -42,6 +42,8 @@ pub(super) struct Intent {
     pub(super) outlived: HashSet<RootId>,
     /// What is asked for verbatim.
     pub(super) literals: Literals,
+    /// Names of the query, as it spells them, whose places come first.
+    pub(super) exact: Vec<ExactName>,
     /// What it is for, if it is prose.
     pub(super) purpose: Purpose,
 }
@@ -111,6 +113,7 @@ impl Intent {
             roots: HashMap::new(),
             outlived: HashSet::new(),
             literals: Literals::of(query.trim()),
+            exact: Vec::new(),
             purpose,
         }
     }
@@ -142,6 +145,11 @@ impl Intent {
             }
         }
         self
+    }
+
+    /// Has what spells these names so come first.
+    pub(super) fn with_exact(self, exact: Vec<ExactName>) -> Self {
+        Self { exact, ..self }
     }
 
     /// Has what is of these roots come after what is of others.

@@ -19,7 +19,7 @@ mod roots;
 
 pub(super) use self::definition::asked_symbol;
 
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap};
 
 use codeinfo_lang::role::{self, Role};
 
@@ -141,6 +141,7 @@ pub(super) fn rank(
         Kind::Symbol => overrides::put_bases_first(rated, intent),
         Kind::Path | Kind::Prose => rated,
     };
+    let rated = put_exact_first(rated, intent);
     let explained = rated.into_iter().map(|rated| rated.explained(&weights)).collect();
     let mut ranked = fold_copies(explained, &intent.outlived);
     ranked.truncate(limit);
@@ -150,6 +151,29 @@ pub(super) fn rank(
         }
     }
     ranked
+}
+
+/// Puts what has the most exact names of the query before what has fewer, and lifts its scores accordingly.
+fn put_exact_first(mut rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> {
+    if intent.exact.is_empty() {
+        return rated;
+    }
+    let count = |rated: &Rated| {
+        let names = intent.exact.iter();
+        Reverse(names.filter(|name| name.is_at(&rated.candidate.record)).count())
+    };
+    rated.sort_by_cached_key(count);
+    lift_scores(&mut rated);
+    rated
+}
+
+/// Raises scores so that they fall from first to last.
+fn lift_scores(rated: &mut [Rated]) {
+    let mut best = 0.0;
+    for Rated { candidate, .. } in rated.iter_mut().rev() {
+        best = candidate.score.max(best);
+        candidate.score = best;
+    }
 }
 
 /// Numbers the files of candidates, and returns for each candidate that of its file.

@@ -196,7 +196,7 @@ pub(super) fn searched(what: &str, searched: &[Searched], gone: &[String]) -> St
         gone.iter().take(MAX_NAMED).map(|name| plain_name(name, MAX_NAME_CHARS)).collect();
     let gone = match gone.as_slice() {
         [] => String::new(),
-        names => format!("; not {}, whose folder is gone", names.join(", ")),
+        left_out => format!("; not {}, whose folder is gone", left_out.join(", ")),
     };
     format!("({what} of the index: {}{more}{gone})", named.join(", "))
 }

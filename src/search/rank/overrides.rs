@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{super::intent::Intent, Rated, definition};
+use super::{super::intent::Intent, Rated, definition, lift_scores};
 use crate::domain::RootId;
 
 /// A candidate that defines a name of the query as a member of types.
@@ -29,11 +29,7 @@ pub(super) fn put_bases_first(rated: Vec<Rated>, intent: &Intent) -> Vec<Rated> 
     let mut rated: Vec<Option<Rated>> = rated.into_iter().map(Some).collect();
     let mut placed: Vec<Rated> =
         order.into_iter().filter_map(|at| rated.get_mut(at)?.take()).collect();
-    let mut best = 0.0;
-    for Rated { candidate, .. } in placed.iter_mut().rev() {
-        best = candidate.score.max(best);
-        candidate.score = best;
-    }
+    lift_scores(&mut placed);
     placed
 }
 

@@ -1,0 +1,159 @@
+//! Names of a query that stand in the index as they are spelled: what has them comes first, whatever its file is for, where
+//! the query is that name, and within a sentence where one file alone has it.
+
+use std::collections::{BTreeSet, HashSet};
+
+use codeinfo_lang::readings::list_readings;
+use uuid::Uuid;
+
+use super::{
+    Search, SearchError,
+    candidate::Candidate,
+    exact_name::ExactName,
+    intent::{AskedPath, Intent, Kind},
+    sight::Sight,
+};
+use crate::{
+    domain::{ChunkRecord, Parts, Sparse},
+    embed::lexical,
+};
+
+/// Maximum number of names of a query that are looked up.
+const MAX_NAMES: usize = 4;
+/// Maximum number of chunks that are read for a name of one term; one of more says little of where to look.
+const MAX_CHUNKS: usize = 60;
+/// The same of several terms, of which each may be in many chunks.
+const MAX_CHUNKS_OF_SEVERAL: usize = 400;
+/// What a sentence has around words.
+const OPENING: &[char] = &['"', '\'', '(', '[', '{'];
+const CLOSING: &[char] = &[',', '?', '!', ':', '"', '\'', '.', ']', '}'];
+
+/// Lists the names of a query, each in the ways in which it may be read. Files that are known are asked for by their path.
+fn list_names(text: &str, intent: &Intent, candidates: &[Candidate]) -> Vec<Vec<ExactName>> {
+    let words = text.split_whitespace().count();
+    let is_known =
+        |asked: &AskedPath| candidates.iter().any(|candidate| asked.is(&candidate.record.path));
+    let is_path = |word: &str| {
+        let mut asked = intent.paths.iter().filter(|asked| word.contains(&asked.path));
+        asked.any(|asked| words > 1 || is_known(asked))
+    };
+    let mut seen = HashSet::new();
+    let names = text.split_whitespace().filter(|word| !is_path(word)).filter_map(|word| {
+        let word = word.trim_start_matches(OPENING).trim_end_matches(CLOSING);
+        if word.contains("://") || !seen.insert(word) {
+            return None;
+        }
+        let readings = list_readings(word).into_iter().map(trim_marks);
+        let names = readings.filter_map(|reading| ExactName::parse(reading, words));
+        let names: Vec<ExactName> = names.collect();
+        (!names.is_empty()).then_some(names)
+    });
+    names.take(MAX_NAMES).collect()
+}
+
+/// Removes marks around a word that are no part of a name.
+fn trim_marks(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+impl Search {
+    /// Finds the chunks that have a name of the query as it is spelled, adds them to the candidates, and returns the
+    /// names whose places come first.
+    pub(super) async fn find_exact(
+        &self,
+        text: &str,
+        intent: &Intent,
+        sight: &Sight,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<Vec<ExactName>, SearchError> {
+        let mut found = Vec::new();
+        for readings in list_names(text, intent, candidates) {
+            for name in readings {
+                if let Some(name) = self.find_holders(name, intent, sight, candidates).await? {
+                    found.push(name);
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds the chunks that have a name; returns the name if these come first.
+    async fn find_holders(
+        &self,
+        name: ExactName,
+        intent: &Intent,
+        sight: &Sight,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<Option<ExactName>, SearchError> {
+        let terms = join_terms(lexical::needed(&name.text));
+        if terms.indices.is_empty() {
+            return Ok(None);
+        }
+        let is_one = terms.indices.len() == 1;
+        let max_chunks = if is_one { MAX_CHUNKS } else { MAX_CHUNKS_OF_SEVERAL };
+        let mut holders = self.lexical(terms, sight, max_chunks).await?;
+        let is_whole = holders.len() < max_chunks;
+        holders.retain(|holder| name.is_at(&holder.record));
+        let file = |record: &ChunkRecord| (record.root, record.path.clone());
+        let files: BTreeSet<_> = holders.iter().map(|holder| file(&holder.record)).collect();
+        let is_telling = intent.kind == Kind::Symbol || files.len() == 1;
+        let is_frequent = !is_whole && holders.len() > max_chunks / 2;
+        if files.is_empty() || !is_telling || is_frequent {
+            return Ok(None);
+        }
+        let known: HashSet<Uuid> = candidates.iter().map(|candidate| candidate.id).collect();
+        let new = holders.into_iter().filter(|holder| !known.contains(&holder.id));
+        candidates.extend(new.map(|holder| Candidate {
+            id: holder.id,
+            record: holder.record,
+            score: 0.0,
+            parts: Parts::default(),
+            also: holder.also,
+            copies: Vec::new(),
+        }));
+        Ok(Some(name))
+    }
+}
+
+fn join_terms(terms: Vec<Sparse>) -> Sparse {
+    let mut indices: Vec<u32> = terms.into_iter().flat_map(|term| term.indices).collect();
+    indices.sort_unstable();
+    indices.dedup();
+    Sparse { values: vec![1.0; indices.len()], indices }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let intent = Intent::of(text);
+        let first =
+            list_names(text, &intent, &[]).into_iter().filter_map(|names| names.into_iter().next());
+        first.map(|name| name.text).collect()
+    }
+
+    #[test]
+    fn a_name_is_known_by_its_spelling() {
+        for (text, wanted) in [
+            ("limit_rule_77", vec!["limit_rule_77"]),
+            ("callers of limit_rule_77?", vec!["limit_rule_77"]),
+            ("what is limit-rule-154.", vec!["limit-rule-154"]),
+            ("who calls `Cart.addItem()`, and why", vec!["Cart.addItem"]),
+            ("__init_subclass__", vec!["__init_subclass__"]),
+            ("where is sha256 used", vec!["sha256"]),
+            ("is 86_400_000 or 3600000 right", vec!["86400000", "3600000"]),
+            ("read-only", vec!["read-only"]),
+            ("how do read-only end-to-end up-to-date tests e.g. in Node.js run, i.e. fast", vec![]),
+            ("How does Tokio start 12 threads", vec![]),
+            ("how is a type-erased route with 24-bit colors stored", vec![]),
+            ("how does the handler decide which content-type to send", vec![]),
+            ("where is content-type set", vec!["content-type"]),
+            ("a b c", vec![]),
+            ("https://example.com/a_b", vec![]),
+        ] {
+            assert_eq!(names(text), wanted, "{text}");
+        }
+    }
+}
