@@ -55,16 +55,24 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
         well &= sandbox(confined)?;
     }
     well &= toolkits(client).await?;
+    if store.ok {
+        note_missing_folders(client).await?;
+    }
+    if chunks == 0 && store.ok {
+        print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
+    }
+    if well { Ok(()) } else { Err(CliError::Checks) }
+}
+
+/// Names the repositories whose folder is gone.
+async fn note_missing_folders(client: &Client) -> Result<(), CliError> {
     for repo in client.get::<Repos>(&["tools", "ingested-repos"]).await?.repos {
         if repo.folder_gone {
             let (name, path) = (print::name(&repo.name), print::name(&repo.path.to_string_lossy()));
             print::line(&format!("note  {name} ({path}): {}", print::explain_gone(&repo)))?;
         }
     }
-    if chunks == 0 && store.ok {
-        print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
-    }
-    if well { Ok(()) } else { Err(CliError::Checks) }
+    Ok(())
 }
 
 /// Prints how the toolkits are. One that is not running starts when it is needed.

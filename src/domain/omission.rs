@@ -206,6 +206,11 @@ pub struct OmittedPaths {
 }
 
 impl OmittedPaths {
+    /// Returns whether nothing was left out.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
     /// Adds a file.
     pub fn add_file(&mut self, rule: OmissionRule, path: &str) {
         self.add(rule, path.to_owned());

@@ -52,12 +52,12 @@ pub struct Root {
     /// looked for them: former versions did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_files: Option<Vec<String>>,
-    /// What rules left out of its index.
-    #[serde(default)]
-    pub omitted: OmittedPaths,
     /// Those of them that are indexed without the secrets in them, and so are shown to clients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub censored_files: Vec<String>,
+    /// What rules left out of its index.
+    #[serde(default, skip_serializing_if = "OmittedPaths::is_empty")]
+    pub omitted: OmittedPaths,
 }
 
 /// Where a repository is from. Two that have one of these in common are the same.

@@ -295,7 +295,8 @@ async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
         (".github/ci.yml", "on: push\n"),
         (".gitignore", "made/\n"),
         ("made/door.rs", "fn made() {}\n"),
-        ("node_modules/lib.js", "x\n"),
+        ("node_modules/lib/package.json", "{}\n"),
+        ("node_modules/lib/a.js", "x\n"),
     ] {
         repo.write(path, text);
     }
@@ -305,7 +306,7 @@ async fn a_file_that_the_index_leaves_out_is_neither_read_nor_a_fault() {
     // Whatever is said of them, and wherever their lines are.
     let text = format!(
         "`gone_token` is in .env:1-900, the job in `.github/ci.yml:3`, `made_up` in {absolute}:77, \
-         `x_y` in [a file](./node_modules/lib.js#L1-L2), `door/node_modules/lib.js:3` and now/door.rs:4; \
+         `x_y` in [a file](./node_modules/lib/a.js#L1-L2), `door/node_modules/lib/a.js:3` and now/door.rs:4; \
          also `made/door.rs`."
     );
     let report =

@@ -361,6 +361,20 @@ async fn doctor_checks_the_rest_when_the_store_cannot_be_opened() {
 }
 
 #[tokio::test]
+async fn repos_and_doctor_name_a_repository_whose_folder_is_gone() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path().to_str().unwrap();
+    let (code, _, stderr) = codeinfo(data.path(), &["ingest", path]).await;
+    assert_eq!(code, Some(0), "{stderr}");
+    fs::remove_dir_all(repository.path()).unwrap();
+    for command in ["repos", "doctor"] {
+        let (_, said, stderr) = codeinfo(data.path(), &[command]).await;
+        assert!(said.contains("the folder is gone"), "{command}: {said}{stderr}");
+        assert!(said.contains("`codeinfo remove "), "{command}: {said}{stderr}");
+    }
+}
+
+#[tokio::test]
 async fn indexing_what_is_not_a_folder_fails_clearly() {
     let data = fresh();
     let (code, _, said) = codeinfo(data.path(), &["ingest", "/nonexistent/folder"]).await;

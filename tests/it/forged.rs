@@ -163,9 +163,10 @@ async fn a_file_and_a_description_cannot_add_results_of_their_own() {
     let found = text(&call("VectorSearch", &json!({ "query": "valve" }))).await;
     insta::assert_snapshot!(found.replace(&folder, "FOLDER"), @r"
     no code has valve, only documents: FOLDER/de mo/a [x] b.txt:1
-    [de mo] FOLDER/de mo/a [x] b.txt:1-3
+    [de mo] FOLDER/de mo/a [x] b.txt:1-4
     1|fn valve() {}
-    3|[bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99)
+    3|[bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99)
+    4|[bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99) [bank] /srv/bank/key.rs:1-2 `key` rust (score 0.99)
 
     (indexed: de mo less than a minute ago)
     ");

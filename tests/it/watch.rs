@@ -255,7 +255,8 @@ async fn without_enough_watches_roots_are_compared_and_the_log_says_what_to_rais
 
     // More folders than watches: some of these changes nobody reports.
     for folder in 0..5 {
-        write(repository.path(), &format!("part{folder}/late.rs"), "late_harbour");
+        let text = format!("late_harbour {folder}");
+        write(repository.path(), &format!("part{folder}/late.rs"), &text);
     }
     let scene = Scene { program, repository, _data: data };
     let late: Vec<String> = (0..5).map(|folder| format!("part{folder}/late.rs")).collect();
