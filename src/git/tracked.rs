@@ -8,6 +8,11 @@ use crate::beneath::{self, Beneath};
 
 /// A larger index is not read: that of a million files has 100 MB.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
+/// Maximum bytes of a path, as systems have it.
+const MAX_PATH_BYTES: usize = 4096;
+/// Maximum bytes of all paths: version 4 writes a path as its difference to the one before, so that a small index may
+/// have many long ones.
+const MAX_TOTAL_PATH_BYTES: usize = 256 << 20;
 /// Bytes of an entry before the id of its content.
 const FACTS: usize = 40;
 /// Where the mode of an entry is.
@@ -37,6 +42,7 @@ fn read_index(index: &[u8], id_bytes: usize, mut each: impl FnMut(&str)) -> Opti
         return None;
     }
     let mut path: Vec<u8> = Vec::new();
+    let mut total_bytes = 0;
     for _ in 0..count {
         let entry = rest;
         let (facts, after) = entry.split_at_checked(FACTS + id_bytes)?;
@@ -52,6 +58,10 @@ fn read_index(index: &[u8], id_bytes: usize, mut each: impl FnMut(&str)) -> Opti
         }
         let end = name.iter().position(|byte| *byte == 0)?;
         path.extend(name.get(..end)?);
+        total_bytes += path.len();
+        if path.len() > MAX_PATH_BYTES || total_bytes > MAX_TOTAL_PATH_BYTES {
+            return None;
+        }
         let length = entry.len() - name.len() + end + 1;
         rest = entry.get(if version == 4 { length } else { length.next_multiple_of(8) }..)?;
         let (mode, _) = take_number(facts.get(MODE..)?)?;
@@ -129,5 +139,22 @@ mod tests {
         for end in 0..75 {
             assert_eq!(read_index(&whole[..end], 20, |_| ()), None, "{end}");
         }
+    }
+
+    #[test]
+    fn a_small_index_of_many_long_paths_is_given_up() {
+        let entry = |path: &str| [&[0; 62][..], b"\0", path.as_bytes(), b"\0"].concat();
+        let index = |first: usize, more: u32| {
+            let mut index = [&b"DIRC\0\0\0\x04"[..], &(more + 1).to_be_bytes()].concat();
+            index.extend(entry(&"a".repeat(first)));
+            (0..more).for_each(|_| index.extend(entry("")));
+            index
+        };
+        let mut paths = 0;
+        assert_eq!(read_index(&index(4096, 9), 20, |_| paths += 1), Some(()));
+        assert_eq!(paths, 10);
+        assert_eq!(read_index(&index(4097, 0), 20, |_| ()), None);
+        assert_eq!(read_index(&index(4096, 70_000), 20, |_| paths += 1), None);
+        assert!(paths < 70_000);
     }
 }

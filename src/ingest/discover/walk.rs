@@ -32,6 +32,9 @@ use crate::{
 
 mod rules;
 
+/// Maximum number of folders, and their depth, that are known to hold files that git tracks.
+const MAX_TRACKED_FOLDERS: usize = 10_000;
+const MAX_TRACKED_DEPTH: usize = 64;
 /// The most entries one walk goes through, those left out included.
 const MAX_ENTRIES: usize = 4 * MAX_FILES;
 
@@ -413,9 +416,12 @@ fn told_rule(kind: TellingFolder) -> OmissionRule {
 fn tracked_folders(root: &Path) -> HashSet<String> {
     let mut folders = HashSet::new();
     let note = |path: &str| {
-        for (end, _) in path.match_indices('/') {
+        for (end, _) in path.match_indices('/').take(MAX_TRACKED_DEPTH) {
             let folder = path.get(..end).unwrap_or_default();
-            if vendored::telling_folder(Path::new(folder)).is_some() && !folders.contains(folder) {
+            if folders.len() < MAX_TRACKED_FOLDERS
+                && vendored::telling_folder(Path::new(folder)).is_some()
+                && !folders.contains(folder)
+            {
                 folders.insert(folder.to_owned());
             }
         }
