@@ -18,7 +18,7 @@ pub fn explain(paths: &[PathBuf], max_file_bytes: u64, own: &[PathBuf]) -> Resul
             |reason: String| CliError::Unreadable { path: path.display().to_string(), reason };
         let whole = fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
         let is_folder = whole.is_dir();
-        let root = if is_folder { whole.as_path() } else { around(&whole) };
+        let root = if is_folder { whole.as_path() } else { find_repository_folder(&whole) };
         let explained = explain_folder(root, max_file_bytes, own);
         let explained = explained.map_err(|error| unreadable(error.to_string()))?;
         if is_folder {
@@ -32,7 +32,7 @@ pub fn explain(paths: &[PathBuf], max_file_bytes: u64, own: &[PathBuf]) -> Resul
 }
 
 /// Returns the repository around a file, or its folder.
-fn around(file: &Path) -> &Path {
+fn find_repository_folder(file: &Path) -> &Path {
     let folder = file.parent().unwrap_or(file);
     let mut above = folder.ancestors();
     above.find(|folder| folder.join(".git").symlink_metadata().is_ok()).unwrap_or(folder)

@@ -1,4 +1,4 @@
-//! Says what was left out of an index, so that nobody takes for missing what is only not indexed.
+//! Says what was left out of an index, so that a reader does not take unindexed code for missing code.
 
 use codeinfo_lang::names::{self, MachineFile};
 

@@ -1,5 +1,5 @@
-//! Names of a query that stand in the index as they are spelled: what has them comes first, whatever its file is for, where
-//! the query is that name, and within a sentence where one file alone has it.
+//! Finds chunks that have a name of the query exactly as it is spelled. They come first, whatever the role of their file, if
+//! the query is that name alone, or if the name is in one file only.
 
 use std::collections::{BTreeSet, HashSet};
 

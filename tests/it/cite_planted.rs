@@ -94,7 +94,7 @@ impl Library {
     }
 
     /// Functions of `path` whose names stand in no other function there.
-    fn of(&self, path: &str) -> Vec<&Function> {
+    fn functions_in(&self, path: &str) -> Vec<&Function> {
         self.functions.iter().filter(|one| one.path == path).collect()
     }
 
@@ -201,7 +201,7 @@ fn planted(library: &Library, kind: usize, turn: usize) -> (Planted, Function) {
         3 => Some(SHIFTED),
         _ => None,
     };
-    let from = odd.map_or_else(|| library.sound(), |odd| library.of(&library.odd[odd]));
+    let from = odd.map_or_else(|| library.sound(), |odd| library.functions_in(&library.odd[odd]));
     let case = Case { library, turn, own: pick(&from, turn) };
     let fault = match kind {
         0..4 => Some(case.of_file(kind)),
@@ -246,7 +246,7 @@ impl Case<'_> {
         let lines = match kind {
             4 => (count + 5, count + 9),
             5 => {
-                let mut others = self.library.of(path);
+                let mut others = self.library.functions_in(path);
                 others.retain(|one| one.name != *name);
                 let other = (!others.is_empty()).then(|| pick(&others, self.turn))?;
                 (other.first, other.last)

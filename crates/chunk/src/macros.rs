@@ -7,7 +7,7 @@ use super::lines::blank;
 
 /// A call of a macro of more bytes is not looked for, so that every text is read in linear time.
 const MAX_CALL_BYTES: usize = 4096;
-/// Words that stand before the name of a type.
+/// Keywords before the name of a type.
 const TYPES: [&str; 3] = ["class", "struct", "union"];
 
 /// Returns the text with blanks for such macros; `None` where it has none.

@@ -4,7 +4,7 @@ use crate::detect;
 
 /// Marks that part a name from what it belongs to: `a.b`, `a::b`, `a->b`, `a#b`, `a/b` and `A\B`.
 const SEPARATORS: &[char] = &['.', ':', '>', '#', '/', '\\'];
-/// Words that stand before a name where it is defined.
+/// Keywords before the name in a definition.
 const BEFORE_NAMES: &[&str] = &[
     "abstract",
     "async",

@@ -11,7 +11,7 @@ pub enum TellingFolder {
     Outputs,
 }
 
-/// Evidence that a folder of this name is what its name tells. A name that begins with `*` stands for all that end so.
+/// Evidence that a folder holds what its name promises. In lists, `*` matches any beginning of a name.
 struct Rule {
     name: &'static str,
     kind: TellingFolder,

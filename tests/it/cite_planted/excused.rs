@@ -78,7 +78,7 @@ impl<'a> ExcusedCase<'a> {
         let comment: Vec<&str> = comment.collect();
         let said = comment.join(" ");
         let said = said.split_once(". ").map_or(&*said, |(first, _)| first);
-        let others = self.library.of(path);
+        let others = self.library.functions_in(path);
         let other = others.iter().find(|one| usize::try_from(one.first).unwrap() > line + 24)?;
         (said.split(' ').count() > 6 && !said.contains('`')).then(|| {
             let lines = format!("{}-{}", line + 1, line + comment.len());
