@@ -76,8 +76,6 @@ pub struct Services {
     pub vault: Vault,
     pub gateway: Gateway,
     pub relays: Relays,
-    /// Whether who does not say who asks sees nothing but how it goes.
-    pub auth_required: bool,
 }
 
 /// The handler of the main listener.
@@ -145,14 +143,13 @@ enum Detail {
     Bare,
 }
 
-impl Parts {
-    fn detail(&self, request: &Request) -> Detail {
-        match request.principal() {
-            None if self.services.auth_required => Detail::Bare,
-            Some(_) | None => Detail::Whole,
-        }
+impl Detail {
+    fn of(request: &Request) -> Self {
+        if request.rights() == net::Rights::Monitor { Self::Bare } else { Self::Whole }
     }
+}
 
+impl Parts {
     async fn answer(self: &Arc<Self>, request: &mut Request) -> Result<Response, ApiError> {
         let path = net::segments(request.path())?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -160,10 +157,10 @@ impl Parts {
         let of = route(request.method(), &path);
         match of {
             Route::Asset { name } => Ok(quiet(page::asset(request, name).await?)),
-            Route::Health => Ok(quiet(self.health(self.detail(request)).await)),
-            Route::Ready => Ok(quiet(health::ready(services, self.detail(request)).await?)),
+            Route::Health => Ok(quiet(self.health(Detail::of(request)).await)),
+            Route::Ready => Ok(quiet(health::ready(services, Detail::of(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),
-            Route::Version => Ok(version(self.detail(request))),
+            Route::Version => Ok(version(Detail::of(request))),
             Route::StartIngest
             | Route::IngestStatus { .. }
             | Route::CancelIngest { .. }

@@ -134,9 +134,7 @@ impl Server {
         let turns = Turns::new(archive, groups.services.clone());
         let addresses = (main_address, mcp_address);
         let mut services = services(config, (opened, turns), addresses, &groups)?;
-        if config.auth_required {
-            services.chat = services.chat.searching_with(search.secret().clone());
-        }
+        services.chat = services.chat.searching_with(search.secret().clone());
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
         let activity = Activity::default();
         if visibility == Visibility::Announced {
@@ -300,7 +298,6 @@ fn services(
         metrics,
         vault: vault.clone(),
         gateway,
-        auth_required: config.auth_required,
     })
 }
 

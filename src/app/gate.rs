@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     api::is_of_page,
-    domain::Principal,
-    net::{Asked, Gate, HttpError},
+    net::{Admission, Asked, Gate, HttpError, Rights},
     vault::{ProcessKey, Tokens},
 };
 
@@ -18,6 +17,8 @@ const TOOLKITS: &str = "/mcp/toolkits";
 
 const NEEDED: &str = "a token is needed: send `Authorization: Bearer …`, and make one with \
                       `codeinfo token create NAME`";
+const ANOTHER_ACCOUNT: &str = "the server belongs to another account of this machine: send `Authorization: Bearer …` \
+                               with a token, which its owner makes with `codeinfo token create NAME`";
 const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
 /// What callers may prove themselves with.
@@ -35,12 +36,19 @@ pub(super) struct Bearers {
 /// The gate of the main listener.
 pub(super) fn main(bearers: Bearers) -> Gate {
     Arc::new(move |asked| match asked.bearer {
-        None if MONITORED.contains(&asked.path) || is_of_page(asked.path) => Ok(None),
-        Some(bearer) if asked.path == SEARCH && bearers.search.is(bearer) => Ok(None),
-        Some(bearer) if is_of_turns(asked.path) && (bearers.is_grant)(bearer) => Ok(None),
-        _ => judge(&bearers, asked),
+        Some(bearer) if asked.path == SEARCH && bearers.search.is(bearer) => Ok(OF_CODEX),
+        Some(bearer) if is_of_turns(asked.path) && (bearers.is_grant)(bearer) => Ok(OF_CODEX),
+        Some(_) => judge(&bearers, asked),
+        None => judge(&bearers, asked).or_else(|refusal| {
+            let is_public = MONITORED.contains(&asked.path) || is_of_page(asked.path);
+            let monitor = Admission { principal: None, rights: Rights::Monitor };
+            if is_public { Ok(monitor) } else { Err(refusal) }
+        }),
     })
 }
+
+/// Codex, which asks for a turn.
+const OF_CODEX: Admission = Admission { principal: None, rights: Rights::Ask };
 
 /// Whether a path is where Codex finds the toolkits of a turn.
 fn is_of_turns(path: &str) -> bool {
@@ -53,15 +61,18 @@ pub(super) fn mcp(bearers: Bearers) -> Gate {
 }
 
 /// A wrong bearer is refused also where none is needed: who sends one means somebody.
-fn judge(bearers: &Bearers, asked: Asked<'_>) -> Result<Option<Principal>, HttpError> {
-    match asked.bearer {
-        None if bearers.are_required => Err(HttpError::Unauthorized(NEEDED)),
-        None => Ok(None),
-        Some(bearer) => {
-            let principal = bearers.tokens.principal(bearer);
-            principal.map(Some).ok_or(HttpError::Unauthorized(UNKNOWN))
-        }
-    }
+fn judge(bearers: &Bearers, asked: Asked<'_>) -> Result<Admission, HttpError> {
+    let Some(bearer) = asked.bearer else {
+        return match (bearers.are_required, asked.is_another_account) {
+            (true, _) => Err(HttpError::Unauthorized(NEEDED)),
+            (false, true) => Err(HttpError::Unauthorized(ANOTHER_ACCOUNT)),
+            // Who runs as the owner can read the owner's key.
+            (false, false) => Ok(Admission { principal: None, rights: Rights::Administer }),
+        };
+    };
+    let principal = bearers.tokens.principal(bearer).ok_or(HttpError::Unauthorized(UNKNOWN))?;
+    let rights = if principal.is_owner() { Rights::Administer } else { Rights::Ask };
+    Ok(Admission { principal: Some(principal), rights })
 }
 
 #[cfg(test)]
@@ -70,7 +81,7 @@ mod tests {
 
     use super::{Bearers, main, mcp};
     use crate::{
-        net::Asked,
+        net::{Asked, Rights},
         task::Tasks,
         vault::{ProcessKey, Vault},
     };
@@ -86,19 +97,38 @@ mod tests {
             let is_grant = Arc::new(|bearer: &str| bearer == "grant");
             let bearers = Bearers { tokens, search, is_grant, are_required };
             let (main, mcp) = (main(bearers.clone()), mcp(bearers));
-            let asked = |path| Asked { path, bearer: Some(&key) };
-            assert_eq!(main(asked("/mcp")), Ok(None));
+            let asked = |path| Asked { path, bearer: Some(&key), is_another_account: true };
+            assert_eq!(main(asked("/mcp")), Ok(super::OF_CODEX));
             for path in ["/mcp/", "/mcp/config", "/chat", "/auth/mcp-tokens", "/health", "/"] {
                 assert!(main(asked(path)).is_err(), "{path}");
             }
             assert!(mcp(asked("/mcp")).is_err() && mcp(asked("/")).is_err());
-            let asked = |path| Asked { path, bearer: Some("grant") };
-            assert_eq!(main(asked("/mcp/toolkits")), Ok(None));
-            assert_eq!(main(asked("/mcp/toolkits/git")), Ok(None));
+            let asked = |path| Asked { path, bearer: Some("grant"), is_another_account: true };
+            assert_eq!(main(asked("/mcp/toolkits")), Ok(super::OF_CODEX));
+            assert_eq!(main(asked("/mcp/toolkits/git")), Ok(super::OF_CODEX));
             for path in ["/mcp", "/mcp/toolkitsx", "/toolkits/git/start", "/chat", "/tools"] {
                 assert!(main(asked(path)).is_err(), "{path}");
             }
             assert!(mcp(asked("/mcp/toolkits")).is_err());
+        }
+    }
+
+    #[tokio::test]
+    async fn another_account_without_a_token_sees_no_more_than_monitors_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let vault = Vault::open(folder.path(), None, Tasks::default()).await.unwrap();
+        let (tokens, search) = (vault.tokens, ProcessKey::fresh().unwrap());
+        let bearers =
+            Bearers { tokens, search, is_grant: Arc::new(|_| false), are_required: false };
+        let (main, mcp) = (main(bearers.clone()), mcp(bearers));
+        let asked = |path, is_another_account| Asked { path, bearer: None, is_another_account };
+        for path in ["/health", "/ready", "/version", "/", "/page/api.js"] {
+            assert_eq!(main(asked(path, true)).unwrap().rights, Rights::Monitor, "{path}");
+            assert_eq!(main(asked(path, false)).unwrap().rights, Rights::Administer, "{path}");
+        }
+        for path in ["/source", "/mcp", "/mcp/toolkits", "/ingest/start", "/ws", "/conversations"] {
+            assert!(main(asked(path, true)).is_err() && mcp(asked(path, true)).is_err(), "{path}");
+            assert!(main(asked(path, false)).is_ok() && mcp(asked(path, false)).is_ok(), "{path}");
         }
     }
 }

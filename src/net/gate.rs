@@ -16,10 +16,31 @@ pub struct Asked<'a> {
     pub path: &'a str,
     /// What it proves itself with.
     pub bearer: Option<&'a str>,
+    /// Whether it comes over loopback from an account that is neither ours nor root's.
+    pub is_another_account: bool,
 }
 
-/// Decides who is answered. Returns who asks, where that is proved and has a name.
-pub type Gate = Arc<dyn Fn(Asked<'_>) -> Result<Option<Principal>, HttpError> + Send + Sync>;
+/// Rights of a request, each with those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rights {
+    /// Sees whether the server is well, and the files of the page.
+    Monitor,
+    /// Searches, asks, and sees what is its own.
+    Ask,
+    /// Decides what is indexed, and sees what is others'.
+    Administer,
+}
+
+/// A request that is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admission {
+    /// Who asks, where that is proved and has a name.
+    pub principal: Option<Principal>,
+    pub rights: Rights,
+}
+
+/// Decides who is answered.
+pub type Gate = Arc<dyn Fn(Asked<'_>) -> Result<Admission, HttpError> + Send + Sync>;
 
 /// Returns the bearer of a request. What is no bearer, such as the password of a proxy, is for others.
 pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {

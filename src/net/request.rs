@@ -12,7 +12,7 @@ use hyper::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Activity, Asked, Gate, HttpError, body, gate, slots::Slot};
+use super::{Activity, Admission, Asked, Gate, HttpError, Rights, body, gate, slots::Slot};
 use crate::{config::Secret, domain::Principal, task::Tasks};
 
 /// The longest id taken over from a client.
@@ -52,9 +52,12 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The address that a connection comes from.
+/// Where a connection comes from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(super) struct Peer {
+    pub(super) address: IpAddr,
+    pub(super) is_another_account: bool,
+}
 
 /// A request whose origin and host were checked.
 pub struct Request {
@@ -66,8 +69,8 @@ pub struct Request {
     pub(super) read_timeout: Duration,
     /// The slot of its connection.
     pub(super) slot: Arc<Slot>,
-    /// Who asks, where that is proved.
-    pub(super) principal: Option<Principal>,
+    /// Who asks, and with which rights.
+    pub(super) admission: Admission,
     /// How often a silent upgraded connection is pinged.
     pub(super) keep_alive: Duration,
     /// Who is answered.
@@ -114,12 +117,16 @@ impl Request {
 
     /// Returns the address that the request comes from: of a client, or of a proxy.
     pub fn peer(&self) -> Option<IpAddr> {
-        self.head.extensions.get::<Peer>().map(|peer| peer.0)
+        self.head.extensions.get::<Peer>().map(|peer| peer.address)
     }
 
     /// Returns who asks: `None` where nobody was named, and for a program of ours.
     pub fn principal(&self) -> Option<&Principal> {
-        self.principal.as_ref()
+        self.admission.principal.as_ref()
+    }
+
+    pub fn rights(&self) -> Rights {
+        self.admission.rights
     }
 
     /// Returns what the request proved itself with.
@@ -132,10 +139,12 @@ impl Request {
     /// request.
     pub fn admission(&self) -> impl Fn() -> bool + Send + Sync + 'static {
         let (gate, path) = (Arc::clone(&self.gate), self.path().to_owned());
-        let (bearer, before) = (self.bearer(), self.principal.clone());
+        let (bearer, before) = (self.bearer(), self.admission.clone());
+        let peer = self.head.extensions.get::<Peer>();
+        let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
         move || {
             let bearer = bearer.as_ref().map(Secret::expose);
-            gate(Asked { path: &path, bearer }).is_ok_and(|now| now == before)
+            gate(Asked { path: &path, bearer, is_another_account }).is_ok_and(|now| now == before)
         }
     }
 

@@ -28,10 +28,12 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, error, info_span, warn};
 
 use super::{
-    Activity, Asked, Gate, Handler, HttpError, Request, RequestId, Response, body,
+    Activity, Admission, Asked, Gate, Handler, HttpError, Request, RequestId, Response, Rights,
+    body,
     framing::MAX_HEAD_BYTES,
     gate,
     guard::Guard,
+    peer_account::PeerAccounts,
     record::{Counts, Record, Recorded},
     request::Peer,
     slots::{Slot, Slots},
@@ -39,7 +41,6 @@ use super::{
 };
 use crate::{
     config::{self, Http},
-    domain::Principal,
     task::Tasks,
     telemetry::{self, Timed},
 };
@@ -90,7 +91,8 @@ pub fn serve<H: Handler>(
     let port = socket.local_addr().map_or(0, |address| address.port());
     let guard = Guard::new(guard, port);
     let http = http.clone();
-    let server = Server { handler, http, guard, gate, counts, activity, tasks: tasks.clone() };
+    let (accounts, own) = (PeerAccounts::open(), tasks.clone());
+    let server = Server { handler, http, guard, gate, accounts, counts, activity, tasks: own };
     let (owner, socket) = (tasks.clone(), (socket, Spare::take()?));
     owner.spawn(accept(socket, Arc::new(server), tasks));
     Ok(())
@@ -101,6 +103,7 @@ struct Server<H> {
     http: Http,
     guard: Guard,
     gate: Gate,
+    accounts: PeerAccounts,
     counts: Counts,
     activity: Activity,
     /// Own what goes on after a reply.
@@ -188,7 +191,6 @@ async fn exchange<H: Handler>(
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
     // One that is reset already must not count as a failure of the listener.
     stream.set_nodelay(true)?;
-    let peer = Peer(stream.peer_addr()?.ip());
     let (silence, timeout) = (server.http.first_byte_timeout, server.http.read_timeout);
     let mut first = [0];
     tokio::select! {
@@ -198,6 +200,8 @@ async fn exchange<H: Handler>(
         }
         () = stopping.cancelled() => return Ok(()),
     }
+    let is_another_account = server.accounts.is_another(&stream)?;
+    let peer = Peer { address: stream.peer_addr()?.ip(), is_another_account };
     let stream = Socket::new(stream, Arc::clone(&slot), server.http.write_timeout);
     let (unclear, count) = (stream.unclear(), AtomicU64::new(0));
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
@@ -300,15 +304,15 @@ impl<H: Handler> Server<H> {
             max_body_bytes: self.http.max_body_bytes,
             read_timeout: self.http.read_timeout,
             slot,
-            principal: None,
+            admission: Admission { principal: None, rights: Rights::Monitor },
             keep_alive: self.http.keep_alive,
             gate: Arc::clone(&self.gate),
             activity: self.activity.clone(),
             tasks: self.tasks.clone(),
         };
         let mut response = match checked {
-            Ok(principal) => {
-                request.principal = principal;
+            Ok(admission) => {
+                request.admission = admission;
                 self.answered(&mut request).await
             }
             Err(refusal) => refusal.into(),
@@ -331,10 +335,12 @@ impl<H: Handler> Server<H> {
 
     /// Returns who asks, of a request that may be answered. What a web page may have caused never gets as
     /// far as to have its bearer judged.
-    fn admitted(&self, head: &Parts) -> Result<Option<Principal>, HttpError> {
+    fn admitted(&self, head: &Parts) -> Result<Admission, HttpError> {
         self.guard.check(&head.uri, &head.headers)?;
         let bearer = gate::bearer(&head.headers)?;
-        (self.gate)(Asked { path: head.uri.path(), bearer })
+        let peer = head.extensions.get::<Peer>();
+        let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
+        (self.gate)(Asked { path: head.uri.path(), bearer, is_another_account })
     }
 
     /// Calls the handler. A bug in one request must not take the connection with it.

@@ -136,6 +136,8 @@ impl Listeners {
 fn settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
     let data_dir = folder.path().join("data").display().to_string();
     let usual = [
+        // Where the system says whose connections are, that is the default.
+        ("AUTH", "optional"),
         ("CODEX_BIN", "/nonexistent/codex"),
         ("DATA_DIR", data_dir.as_str()),
         ("PORT", "0"),

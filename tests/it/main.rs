@@ -2,6 +2,7 @@
 //! end to end with the real Codex.
 #![cfg(test)]
 
+mod accounts;
 mod auth;
 mod benches;
 mod between;

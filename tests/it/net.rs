@@ -4,7 +4,9 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
     config::{Guard, Http},
-    net::{self, Activity, Asked, Handler, Listener, Request, Response, reply, sse},
+    net::{
+        self, Activity, Admission, Asked, Handler, Listener, Request, Response, Rights, reply, sse,
+    },
     task::Tasks,
     telemetry::Timed,
 };
@@ -23,6 +25,8 @@ use crate::wire::{self, head};
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// More than any buffer between here and a client holds.
 const LARGE: usize = 512 * 65_536;
+
+const ADMITTED: Admission = Admission { principal: None, rights: Rights::Ask };
 
 /// Reports when work begins and when it is dropped.
 #[derive(Clone)]
@@ -107,7 +111,7 @@ impl Server {
         change(&mut http);
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
-        let (requests, gate) = (Timed::default(), Arc::new(|_: Asked<'_>| Ok(None)));
+        let (requests, gate) = (Timed::default(), Arc::new(|_: Asked<'_>| Ok(ADMITTED)));
         let listener =
             Listener { socket, name: "test", requests, gate, activity: Activity::default() };
         let tasks = Tasks::default();

@@ -4,7 +4,10 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use codeinfo::{
     config::{Guard, Http},
-    net::{self, Activity, Handler, Happened, Listener, Request, Response, WebSocket},
+    net::{
+        self, Activity, Admission, Handler, Happened, Listener, Request, Response, Rights,
+        WebSocket,
+    },
     task::Tasks,
     telemetry::Timed,
 };
@@ -78,7 +81,7 @@ impl Server {
             socket,
             name: "test",
             requests: Timed::default(),
-            gate: Arc::new(|_| Ok(None)),
+            gate: Arc::new(|_| Ok(Admission { principal: None, rights: Rights::Ask })),
             activity: Activity::default(),
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());

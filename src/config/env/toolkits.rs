@@ -11,7 +11,8 @@ use crate::config::{InvalidKey, SecretKey, Toolkits};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Auth {
-    /// Everybody who reaches the listeners.
+    /// Who reaches the listeners; over loopback, where the system says whose a connection is, our account
+    /// and root's alone.
     Optional,
     /// Only those with a token.
     Required,
@@ -35,11 +36,11 @@ pub(super) fn toolkits(raw: &Raw) -> Result<Toolkits, ConfigError> {
 }
 
 /// Whether a token is needed. An address that others reach demands one, or the word that none is
-/// needed.
+/// needed; so does loopback where the system does not say whose a connection is.
 pub(super) fn auth_required(raw: &Raw, host: IpAddr) -> Result<bool, ConfigError> {
     match raw.auth.as_ref() {
         Some(_) => Ok(choice("AUTH", raw.auth.as_ref(), Auth::Optional)? == Auth::Required),
-        None if host.is_loopback() => Ok(false),
+        None if host.is_loopback() => Ok(cfg!(not(target_os = "linux"))),
         None => Err(invalid(
             "AUTH",
             "must be set where `HOST` is not loopback: `required`, so that only who has a token \

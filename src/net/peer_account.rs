@@ -1,0 +1,283 @@
+//! Finds connections over loopback that come from another account of this machine.
+//!
+//! Linux alone says so at no cost: it is asked over `NETLINK_SOCK_DIAG` for the one socket at the other end,
+//! which takes as long among many sockets as among few. Elsewhere nothing is looked up, and `AUTH` is
+//! `required` unless it is set.
+
+use std::{io, net::SocketAddr};
+
+use tokio::net::TcpStream;
+
+/// Finds the accounts of connections.
+#[derive(Debug)]
+pub(super) struct PeerAccounts {
+    /// `None` where the system does not say: then every account counts as another one.
+    #[cfg(target_os = "linux")]
+    kernel: Option<std::sync::Mutex<kernel::Kernel>>,
+}
+
+#[cfg(not(target_os = "linux"))]
+impl PeerAccounts {
+    pub(super) fn open() -> Self {
+        Self {}
+    }
+
+    /// Nothing is looked up on this system.
+    pub(super) fn is_another(&self, _stream: &TcpStream) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl PeerAccounts {
+    pub(super) fn open() -> Self {
+        let opened = kernel::Kernel::open();
+        let opened = opened.inspect_err(|error| {
+            tracing::warn!(%error, "accounts cannot be looked up: requests over loopback need a token");
+        });
+        Self { kernel: opened.ok().map(std::sync::Mutex::new) }
+    }
+
+    /// Returns whether a connection over loopback belongs to an account that is neither ours nor root's, or
+    /// that is not known. Connections from elsewhere have no account here.
+    ///
+    /// # Errors
+    /// The connection is over.
+    pub(super) fn is_another(&self, stream: &TcpStream) -> io::Result<bool> {
+        let (peer, own) = (canonical(stream.peer_addr()?), canonical(stream.local_addr()?));
+        // A client may choose any address of the machine as its own.
+        let is_near = peer.ip().is_loopback() || own.ip().is_loopback() || peer.ip() == own.ip();
+        if !is_near {
+            return Ok(false);
+        }
+        let account = self.account(peer, own);
+        // The address of one that was reset meanwhile may be another's by now.
+        stream.peer_addr()?;
+        let is_trusted = |account| account == 0 || account == rustix::process::geteuid().as_raw();
+        Ok(!account.is_some_and(is_trusted))
+    }
+
+    fn account(&self, peer: SocketAddr, own: SocketAddr) -> Option<u32> {
+        let kernel = self.kernel.as_ref()?;
+        let mut kernel = kernel.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kernel.find_account(peer, own).unwrap_or_default()
+    }
+}
+
+/// A client of IPv4 at a listener of IPv6 has a socket of IPv4.
+#[cfg(target_os = "linux")]
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+#[cfg(target_os = "linux")]
+mod kernel {
+    use std::{
+        io,
+        net::{IpAddr, SocketAddr},
+        os::fd::OwnedFd,
+    };
+
+    use rustix::net::{
+        AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send,
+        socket_with,
+    };
+
+    /// `SOCK_DIAG_BY_FAMILY`, and that the request is one (`NLM_F_REQUEST`).
+    const BY_FAMILY: u16 = 20;
+    const REQUEST: u16 = 1;
+    const TCP: u8 = 6;
+    /// `TCP_ESTABLISHED`.
+    const ESTABLISHED: u8 = 1;
+    /// Bytes of a header, of a request and of the fixed part of a reply: `nlmsghdr`, `inet_diag_req_v2`,
+    /// `inet_diag_msg`.
+    const HEADER_BYTES: usize = 16;
+    const REQUEST_BYTES: usize = 56;
+    const REPLY_BYTES: usize = 72;
+    /// Replies of earlier requests that may still wait: none should.
+    const MAX_STALE: usize = 8;
+
+    /// A socket to the part of the kernel that describes sockets.
+    #[derive(Debug)]
+    pub(super) struct Kernel {
+        socket: OwnedFd,
+        sequence: u32,
+    }
+
+    impl Kernel {
+        pub(super) fn open() -> io::Result<Self> {
+            let (flags, protocol) = (SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
+            let socket = socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol)?;
+            Ok(Self { socket, sequence: 0 })
+        }
+
+        /// Returns the account whose process holds the socket at `from` that is connected to `to`. A socket
+        /// that its process has closed belongs to none: the kernel would call it root's.
+        pub(super) fn find_account(
+            &mut self,
+            from: SocketAddr,
+            to: SocketAddr,
+        ) -> io::Result<Option<u32>> {
+            self.sequence = self.sequence.wrapping_add(1);
+            send(&self.socket, &self.request(from, to), SendFlags::DONTWAIT)?;
+            let mut reply = [0; 1024];
+            for _ in 0..MAX_STALE {
+                // The kernel has answered by the time that `send` returns.
+                let (_, length) = recv(&self.socket, &mut reply[..], RecvFlags::DONTWAIT)?;
+                let reply = reply.get(..length).unwrap_or(&reply);
+                if field(reply, 8) == Some(self.sequence) {
+                    return Ok(account(reply, from, to));
+                }
+            }
+            Ok(None)
+        }
+
+        fn request(&self, from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+            let family = if from.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+            let bytes = u32::try_from(HEADER_BYTES + REQUEST_BYTES).unwrap_or_default();
+            let mut message = Vec::with_capacity(HEADER_BYTES + REQUEST_BYTES);
+            message.extend(bytes.to_ne_bytes());
+            message.extend(BY_FAMILY.to_ne_bytes());
+            message.extend(REQUEST.to_ne_bytes());
+            message.extend(self.sequence.to_ne_bytes());
+            message.extend([0; 4]);
+            message.extend([u8::try_from(family.as_raw()).unwrap_or_default(), TCP, 0, 0]);
+            // In any state.
+            message.extend(u32::MAX.to_ne_bytes());
+            message.extend(endpoints(from, to));
+            // On any interface, and whatever its cookie.
+            message.extend([0; 4]);
+            message.extend([u8::MAX; 8]);
+            message
+        }
+    }
+
+    /// Writes the two ends of a socket as `inet_diag_sockid` has them.
+    fn endpoints(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+        let mut written = Vec::with_capacity(36);
+        written.extend(from.port().to_be_bytes());
+        written.extend(to.port().to_be_bytes());
+        for address in [from.ip(), to.ip()] {
+            match address {
+                IpAddr::V4(address) => {
+                    written.extend(address.octets());
+                    written.extend([0; 12]);
+                }
+                IpAddr::V6(address) => written.extend(address.octets()),
+            }
+        }
+        written
+    }
+
+    /// Reads the account of a reply, if that describes the socket that was asked for, and not one that listens
+    /// at its address.
+    fn account(reply: &[u8], from: SocketAddr, to: SocketAddr) -> Option<u32> {
+        let is_described = reply.get(4..6) == Some(&BY_FAMILY.to_ne_bytes());
+        let socket = reply.get(HEADER_BYTES..HEADER_BYTES + REPLY_BYTES)?;
+        let port = |at: usize| socket.get(at..)?.first_chunk().copied().map(u16::from_be_bytes);
+        let is_it = port(4) == Some(from.port())
+            && port(6) == Some(to.port())
+            && address(socket, 8) == Some(from.ip())
+            && address(socket, 24) == Some(to.ip());
+        let is_held = socket.get(1) == Some(&ESTABLISHED) && field(socket, 68)? != 0;
+        field(socket, 64).filter(|_| is_described && is_it && is_held)
+    }
+
+    /// Reads an address; some programs reach IPv4 by a socket of IPv6.
+    fn address(socket: &[u8], at: usize) -> Option<IpAddr> {
+        let bytes = socket.get(at..)?;
+        if u16::from(*socket.first()?) == AddressFamily::INET.as_raw() {
+            return Some(IpAddr::from(*bytes.first_chunk::<4>()?));
+        }
+        Some(IpAddr::from(*bytes.first_chunk::<16>()?).to_canonical())
+    }
+
+    /// Reads a number of the machine's byte order.
+    fn field(bytes: &[u8], at: usize) -> Option<u32> {
+        let field = bytes.get(at..)?.first_chunk()?;
+        Some(u32::from_ne_bytes(*field))
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use std::{net::SocketAddr, time::Instant};
+
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::{PeerAccounts, kernel::Kernel};
+
+    /// A connection, seen from both ends.
+    async fn connect(host: &str) -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((host, 0)).await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (client, listener.accept().await.unwrap().0)
+    }
+
+    fn ends(client: &TcpStream) -> (SocketAddr, SocketAddr) {
+        (client.local_addr().unwrap(), client.peer_addr().unwrap())
+    }
+
+    #[tokio::test]
+    async fn our_own_account_is_found_over_either_version_of_the_protocol() {
+        let own = rustix::process::geteuid().as_raw();
+        for host in ["127.0.0.1", "127.0.0.2", "::1"] {
+            let (client, served) = connect(host).await;
+            let (from, to) = ends(&client);
+            let found = Kernel::open().unwrap().find_account(from, to).unwrap();
+            assert_eq!(found, Some(own), "{host}");
+            assert!(!PeerAccounts::open().is_another(&served).unwrap(), "{host}");
+        }
+        let listener = TcpListener::bind("[::]:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for host in ["127.0.0.1", "::ffff:127.0.0.1"] {
+            let _client = TcpStream::connect((host, port)).await.unwrap();
+            let served = listener.accept().await.unwrap().0;
+            assert!(!PeerAccounts::open().is_another(&served).unwrap(), "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_its_process_has_closed_belongs_to_none_although_the_kernel_says_root() {
+        let (client, served) = connect("127.0.0.1").await;
+        let (from, to) = ends(&client);
+        drop(client);
+        assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
+        assert!(PeerAccounts::open().is_another(&served).unwrap_or(true));
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_listens_at_the_address_is_not_taken_for_the_one_that_is_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (from, to) = (listener.local_addr().unwrap(), "127.0.0.1:9".parse().unwrap());
+        assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
+    }
+
+    #[tokio::test]
+    async fn a_system_that_does_not_say_has_every_account_count_as_another() {
+        let (_client, served) = connect("127.0.0.1").await;
+        assert!(PeerAccounts { kernel: None }.is_another(&served).unwrap());
+    }
+
+    /// `cargo test --lib cost_of -- --ignored --nocapture` prints microseconds by the number of sockets.
+    #[tokio::test]
+    #[ignore = "a measurement"]
+    #[expect(clippy::print_stderr, reason = "`--nocapture` shows the measurement")]
+    async fn cost_of_a_lookup_does_not_grow_with_the_number_of_sockets() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (accounts, mut open) = (PeerAccounts::open(), Vec::new());
+        for count in [1, 100, 1_000, 8_000] {
+            while open.len() < count {
+                let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+                open.push((client, listener.accept().await.unwrap().0));
+            }
+            let began = Instant::now();
+            for (_, served) in open.iter().cycle().take(10_000) {
+                assert!(!accounts.is_another(served).unwrap());
+            }
+            let micros = began.elapsed().as_secs_f64() * 1e6 / 10_000.0;
+            eprintln!("{count} connections: {micros:.2} microseconds");
+        }
+    }
+}
