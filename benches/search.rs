@@ -36,7 +36,8 @@ async fn indexed(folder: &TempDir) -> Search {
     let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), config.ingest, tasks);
     let source = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
     let path = env::var_os("SEARCH_CORPUS").map_or_else(source, PathBuf::from);
-    let request = Request { path, name: Some("corpus".to_owned()), description: None };
+    let request =
+        Request { path, name: Some("corpus".to_owned()), description: None, ..Request::default() };
     let run = ingest.start(request).await.unwrap();
     let mut status = ingest.watch(run).unwrap();
     let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().state;

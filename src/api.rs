@@ -41,7 +41,7 @@ use crate::{
     gateway::Gateway,
     ingest::Ingest,
     mcp_http::{self, Placed, Relays},
-    net::{self, Handler, Request, Response, reply},
+    net::{self, Handler, Request, Response, Rights, reply},
     search::{DEFAULT_LIMIT, Search},
     store::VectorStore,
     telemetry::{Failures, Metrics},
@@ -145,7 +145,7 @@ enum Detail {
 
 impl Detail {
     fn of(request: &Request) -> Self {
-        if request.rights() == net::Rights::Monitor { Self::Bare } else { Self::Whole }
+        if request.admission().rights == Rights::Monitor { Self::Bare } else { Self::Whole }
     }
 }
 
@@ -155,6 +155,7 @@ impl Parts {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let services = &*self.services;
         let of = route(request.method(), &path);
+        request.require(of.needed_rights())?;
         match of {
             Route::Asset { name } => Ok(quiet(page::asset(request, name).await?)),
             Route::Health => Ok(quiet(self.health(Detail::of(request)).await)),
@@ -174,15 +175,13 @@ impl Parts {
             }
             Route::Chat => {
                 let arguments = arguments(request, &self.chat_schema).await?;
-                let principal = request.principal().cloned();
-                let turn = chat::ask(services, arguments, principal).await?;
+                let turn = chat::ask(services, arguments, request.admission()).await?;
                 Ok(chat::streamed(services, turn, self.http.keep_alive))
             }
             Route::ForPage(of) => self.for_page(request, of).await,
             Route::WebSocket => {
-                let (parts, who) = (Arc::clone(self), request.principal().cloned());
-                let asked_by = who.zip(request.bearer());
-                Ok(net::websocket(request, |socket| ws::talk(parts, asked_by, socket))?)
+                let (parts, admission) = (Arc::clone(self), request.admission().clone());
+                Ok(net::websocket(request, |socket| ws::talk(parts, admission, socket))?)
             }
             Route::ChatProviders => Ok(chat::providers(services)),
             Route::ChatModels => chat::models(services).await,
@@ -214,7 +213,7 @@ impl Parts {
         match of {
             Route::StartIngest => {
                 let start = arguments(request, &self.start_schema).await?;
-                ingest::start(services, start).await
+                ingest::start(services, start, request.admission().rights).await
             }
             Route::IngestStatus { run } => Ok(quiet(ingest::status(services, run)?)),
             Route::CancelIngest { run } => {

@@ -19,7 +19,7 @@ use tracing::{info, warn};
 use self::{gate::Bearers, open::open};
 use crate::{
     api::{self, Api, Turns},
-    archive::{Archive, ArchiveError},
+    archive::{Archive, ArchiveError, ConversationOwners},
     chat::Chat,
     codex::Codex,
     config::Config,
@@ -131,10 +131,12 @@ impl Server {
         let opened = (&store, &vault);
         let own = groups.services.clone();
         let archive = Archive::open(&config.data_dir, config.conversations_kept, own).await?;
+        let own = groups.services.clone();
+        let owners = ConversationOwners::open(&config.data_dir, &archive, own).await?;
         let turns = Turns::new(archive, groups.services.clone());
         let addresses = (main_address, mcp_address);
         let mut services = services(config, (opened, turns), addresses, &groups)?;
-        services.chat = services.chat.searching_with(search.secret().clone());
+        services.chat = services.chat.searching_with(search.secret().clone()).owned_in(owners);
         let (chat, ingest) = (services.chat.clone(), services.ingest.clone());
         let activity = Activity::default();
         if visibility == Visibility::Announced {

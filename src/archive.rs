@@ -8,6 +8,7 @@
 mod error;
 mod file;
 mod find;
+mod owners;
 
 use std::{
     collections::HashMap,
@@ -24,6 +25,7 @@ use tracing::warn;
 
 pub use error::ArchiveError;
 pub use find::Found;
+pub use owners::ConversationOwners;
 
 use crate::{
     domain::{ConversationId, Principal, Timestamp, TurnId},

@@ -27,6 +27,7 @@ use futures_util::{Stream, StreamExt, stream::BoxStream};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
 use self::{conversations::Conversations, scope::Scope};
@@ -36,6 +37,7 @@ pub use self::{
     source::{Server, Servers, Source},
 };
 use crate::{
+    archive::ConversationOwners,
     cite::Checker,
     codex::{Codex, CodexError, Model, Presence},
     config::{self, PathMap, Requested},
@@ -65,6 +67,8 @@ pub struct Chat {
     /// `None` has no toolkits.
     gateway: Option<Gateway>,
     conversations: Conversations,
+    /// Knows who may continue which conversation.
+    owners: ConversationOwners,
     turns: Timed<telemetry::Outcome>,
     tasks: Tasks,
 }
@@ -99,6 +103,8 @@ pub struct Ask {
     pub toolkits: Option<Requested>,
     /// Who asks, where the request says so.
     pub principal: Option<Principal>,
+    /// Ends the turn when who asks is revoked.
+    pub revoked: CancellationToken,
 }
 
 impl Ask {
@@ -117,6 +123,7 @@ impl Ask {
             notice,
             toolkits,
             principal,
+            revoked: CancellationToken::new(),
         }
     }
 }
@@ -143,6 +150,7 @@ impl Chat {
             claim_check: settings.claim_check,
             gateway: None,
             conversations: Conversations::new(settings.max_turns, settings.max_waiting),
+            owners: ConversationOwners::default(),
             turns: Timed::default(),
             tasks,
         }
@@ -167,6 +175,12 @@ impl Chat {
         Self { search_key: Some(key), ..self }
     }
 
+    /// Has `owners` know whose conversations are, also after a restart.
+    #[must_use]
+    pub fn owned_in(self, owners: ConversationOwners) -> Self {
+        Self { owners, ..self }
+    }
+
     /// Counts the turns in `turns`.
     #[must_use]
     pub fn counted(self, turns: Timed<telemetry::Outcome>) -> Self {
@@ -175,8 +189,22 @@ impl Chat {
 
     /// Asks a question. Returns once its conversation exists; dropping the future or the turn
     /// interrupts Codex. Whether Codex can be used is for [`Chat::presence`] to say, which the edges ask
-    /// before they read arguments; here it shows when the conversation is opened.
+    /// before they read arguments; here it shows when the conversation is opened. Another's conversation is
+    /// refused as if there were none, and who is revoked as soon as that is.
     pub async fn ask(&self, ask: Ask) -> Result<Turn, ChatError> {
+        let principal = ask.principal.as_ref();
+        if let Some(id) = ask.conversation.filter(|id| !self.owners.may_continue(*id, principal)) {
+            return Err(ChatError::UnknownConversation(id));
+        }
+        let revoked = ask.revoked.clone();
+        tokio::select! {
+            biased;
+            () = revoked.cancelled() => Err(ChatError::Revoked),
+            turn = self.begin_turn(ask) => turn,
+        }
+    }
+
+    async fn begin_turn(&self, ask: Ask) -> Result<Turn, ChatError> {
         let scope =
             self.scope(ask.question.as_str(), (ask.repository.as_deref(), ask.tree)).await?;
         let place = tokio::select! {

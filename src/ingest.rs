@@ -194,7 +194,16 @@ impl Ingest {
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
     pub async fn start(&self, request: Request) -> Result<RunId, IngestError> {
         let deps = &self.shared.deps;
-        let (path, revision) = root::place(deps, request.path.clone()).await?;
+        let placed = root::place(deps, request.path.clone()).await;
+        if request.is_confined {
+            let folder = match &placed {
+                Ok((path, revision)) => revision.as_ref().map_or(path, |one| &one.folder),
+                // What is there, and what is not, is not for everybody to learn.
+                Err(_) => &request.path,
+            };
+            self.refuse_outside(folder).await?;
+        }
+        let (path, revision) = placed?;
         let folder = revision.as_ref().map_or(&path, |revision| &revision.folder);
         root::outside(folder, &deps.own_folders()).await?;
         let settled = self.shared.runs().settled();
@@ -209,6 +218,16 @@ impl Ingest {
         runs.forget_names(&settled);
         let root = root::requested(request, fresh, host.as_ref(), &roots, &runs)?;
         self.shared.admit(&mut runs, job(known.of(root), Mode::Changes))
+    }
+
+    /// Refuses a folder that is below neither an indexed one nor one that may be chosen from.
+    async fn refuse_outside(&self, folder: &Path) -> Result<(), IngestError> {
+        let deps = &self.shared.deps;
+        let roots = deps.store.roots().await?;
+        let mut indexed = roots.iter().filter_map(Root::folder);
+        let is_allowed = indexed.any(|indexed| folder.starts_with(indexed))
+            || self.chooser.allows(folder, &deps.own_folders()).await;
+        if is_allowed { Ok(()) } else { Err(IngestError::Confined) }
     }
 
     /// Starts a run that embeds every file of a known root again, found by name, id or path.
@@ -234,7 +253,7 @@ impl Ingest {
         // Its name is wanted.
         self.remove(&root.id.to_string()).await?;
         let (name, description) = (Some(root.name), root.description);
-        self.start(Request { path: root.path, name, description }).await
+        self.start(Request { path: root.path, name, description, is_confined: false }).await
     }
 
     /// Starts to repair the roots whose index was found damaged; what is returned ends when that has.

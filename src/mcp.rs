@@ -47,7 +47,7 @@ impl Mcp {
 
     async fn exchange(&self, request: &mut Request) -> Result<Response, net::HttpError> {
         // As the one who asks has it, until the server stops.
-        let questions = self.questions.asked_by(request.principal().cloned(), request.stopping());
+        let questions = self.questions.asked_by(request.admission(), request.stopping());
         match (request.method(), request.path()) {
             (&Method::POST, "/" | "/mcp") => {
                 let questions: Arc<dyn Endpoint> = Arc::new(questions);

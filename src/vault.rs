@@ -17,7 +17,7 @@ pub use configs::{Configs, Kept, Slot, Stored};
 pub use error::VaultError;
 pub use owner::owner_key;
 pub use process_key::ProcessKey;
-pub use tokens::{Listed, Made, OnLiving, Tokens};
+pub use tokens::{KnownBearer, Listed, Made, OnLiving, TokenKind, Tokens};
 
 use crate::{
     config::{Secret, SecretKey},

@@ -63,8 +63,12 @@ impl Library {
 
     /// Brings a repository up to date.
     pub(crate) async fn index(&self, name: &str, folder: &Path) -> Outcome<Indexed> {
-        let request =
-            Request { path: folder.to_owned(), name: Some(name.to_owned()), description: None };
+        let request = Request {
+            path: folder.to_owned(),
+            name: Some(name.to_owned()),
+            description: None,
+            is_confined: false,
+        };
         let started = Instant::now();
         let run = self.ingest.start(request).await?;
         let mut status = self.ingest.watch(run)?;

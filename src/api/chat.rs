@@ -16,8 +16,8 @@ use crate::{
     chat::{Ask, Event, Failure, Outcome, Turn},
     codex::Presence,
     config::EFFORTS,
-    domain::{ConversationId, MAX_QUESTION_BYTES, Principal, Question},
-    net::{Response, reply, sse},
+    domain::{ConversationId, MAX_QUESTION_BYTES, Question},
+    net::{Admission, Response, reply, sse},
     replies::{
         Answered, Begun, FilesFound, Frame, Origin, Text, ToolRequest, ToolResult, Unanswered,
         Warned,
@@ -102,8 +102,9 @@ pub(super) fn message_schema() -> Value {
 pub(super) async fn ask(
     services: &Services,
     arguments: Arguments,
-    principal: Option<Principal>,
+    admission: &Admission,
 ) -> Result<Turn, ApiError> {
+    let Admission { principal, revoked, .. } = admission.clone();
     // Known to be away, Codex comes before the arguments, as it does over MCP.
     if let Presence::Unavailable(why) = services.chat.presence().await {
         return Err(ApiError::Unavailable(why));
@@ -111,15 +112,14 @@ pub(super) async fn ask(
     let question: Question = arguments.question.parse()?;
     let conversation: Option<ConversationId> =
         arguments.conversation_id.map(|id| id.parse()).transpose()?;
-    services.turns.refuse_others(conversation, principal.as_ref())?;
     let Arguments { model, effort, claim_check, repository, folder, toolkits, .. } = arguments;
     let folder = folder.filter(|_| repository.is_none());
     let (tree, notice) = services.standing(folder.as_deref()).await;
     let requested = |toolkits| services.chat.requested(toolkits, principal.as_ref());
     let toolkits = toolkits.map(requested).transpose()?;
     let ask = Ask::new(question, conversation);
-    let ask =
-        Ask { model, effort, claim_check, repository, tree, notice, toolkits, principal, ..ask };
+    let ask = Ask { model, effort, claim_check, repository, tree, notice, toolkits, ..ask };
+    let ask = Ask { principal, revoked, ..ask };
     Ok(services.chat.ask(ask).await?)
 }
 

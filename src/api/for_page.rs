@@ -8,7 +8,10 @@ use super::{
     route::ForPage,
     source, status, turns,
 };
-use crate::net::{Request, Response};
+use crate::{
+    domain::Principal,
+    net::{Request, Response, Rights},
+};
 
 impl Parts {
     pub(super) async fn for_page(
@@ -17,12 +20,16 @@ impl Parts {
         of: ForPage<'_>,
     ) -> Result<Response, ApiError> {
         let services = &*self.services;
-        let principal = request.principal().cloned();
+        // Who administers sees what the owner does.
+        let admission = request.admission().clone();
+        let is_admin = admission.principal.is_some() && admission.rights == Rights::Administer;
+        let principal =
+            if is_admin { Some(Principal::owner()) } else { admission.principal.clone() };
         let who = principal.as_ref();
         match of {
             ForPage::StartTurn => {
                 let arguments = arguments(request, &self.chat_schema).await?;
-                turns::start(services, arguments, principal).await
+                turns::start(services, arguments, &admission).await
             }
             ForPage::WatchTurn { turn } => {
                 let after = turns::after(request)?;

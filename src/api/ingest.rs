@@ -11,7 +11,7 @@ use super::{Services, error::ApiError};
 use crate::{
     domain::{OmissionRule, OmittedGroup, RunId},
     ingest::{self, RootStatus},
-    net::{Response, reply},
+    net::{Response, Rights, reply},
     replies::{ListedRoot, OmittedCount, Removed, RemovedRoot, Roots, Started},
 };
 
@@ -36,7 +36,11 @@ pub(super) fn start_schema() -> Value {
     })
 }
 
-pub(super) async fn start(services: &Services, start: Start) -> Result<Response, ApiError> {
+pub(super) async fn start(
+    services: &Services,
+    start: Start,
+    rights: Rights,
+) -> Result<Response, ApiError> {
     let Start { path, name, description } = start;
     // The server's working folder is not the client's.
     if !path.is_absolute() {
@@ -48,7 +52,9 @@ pub(super) async fn start(services: &Services, start: Start) -> Result<Response,
         return Err(ApiError::Arguments(vec![reason]));
     }
     let path = services.path_map.meant(&path);
-    let run = services.ingest.start(ingest::Request { path, name, description }).await?;
+    let is_confined = rights < Rights::Administer;
+    let request = ingest::Request { path, name, description, is_confined };
+    let run = services.ingest.start(request).await?;
     info!(run.id = %run, "ingest run queued");
     Ok(accepted(run))
 }

@@ -6,6 +6,7 @@ use hyper::Method;
 
 pub(super) use self::for_page::{ForPage, PAGE_CONFIG};
 use super::{page, toolkits::Action};
+use crate::net::Rights;
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +69,45 @@ pub(super) enum Route<'a> {
         allow: &'static str,
     },
     NotFound,
+}
+
+impl Route<'_> {
+    /// Returns the rights that a request needs.
+    pub(super) fn needed_rights(self) -> Rights {
+        match self {
+            Self::Asset { .. } | Self::Health | Self::Ready | Self::Version => Rights::Monitor,
+            Self::CancelIngest { .. }
+            | Self::Reembed { .. }
+            | Self::Remove { .. }
+            | Self::ForPage(ForPage::Settings | ForPage::Failures) => Rights::Administer,
+            Self::Metrics
+            | Self::StartIngest
+            | Self::IngestStatus { .. }
+            | Self::Roots
+            | Self::IngestedRepos
+            | Self::VectorSearch
+            | Self::Chat
+            | Self::ForPage(_)
+            | Self::WebSocket
+            | Self::ChatProviders
+            | Self::ChatModels
+            | Self::Mcp
+            | Self::Relay
+            | Self::ToolkitMcp { .. }
+            | Self::Tools
+            | Self::Toolkit { .. }
+            | Self::CallTool { .. }
+            | Self::AllowToolkits
+            | Self::CreateToken
+            | Self::Tokens
+            | Self::RevokeToken { .. }
+            | Self::RevokeTokens
+            | Self::StoreConfig
+            | Self::StoredConfig
+            | Self::NotAllowed { .. }
+            | Self::NotFound => Rights::Ask,
+        }
+    }
 }
 
 /// Returns the route of a method and the decoded parts of a path.

@@ -1,5 +1,6 @@
 //! Tokens: who has one may ask, and keeps a configuration of its own.
 
+use futures_util::future::join_all;
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use crate::{
     domain::Principal,
     net::{Request, Response, reply},
     replies::{ListedToken, Revoked, TokenList, TokenMade},
-    vault::OnLiving,
+    vault::{OnLiving, TokenKind},
 };
 
 #[derive(Debug, Deserialize)]
@@ -18,6 +19,8 @@ pub(super) struct Create {
     name: String,
     #[serde(default)]
     overwrite: bool,
+    #[serde(default)]
+    admin: bool,
 }
 
 pub(super) fn create_schema() -> Value {
@@ -28,6 +31,7 @@ pub(super) fn create_schema() -> Value {
         "properties": {
             "name": { "type": "string", "minLength": 1, "maxLength": 64 },
             "overwrite": { "type": "boolean" },
+            "admin": { "type": "boolean" },
         },
     })
 }
@@ -41,10 +45,11 @@ pub(super) fn bearer(request: &Request) -> Result<Secret, ApiError> {
 pub(super) async fn create(
     services: &Services,
     by: Secret,
-    Create { name, overwrite }: Create,
+    Create { name, overwrite, admin }: Create,
 ) -> Result<Response, ApiError> {
     let on_living = if overwrite { OnLiving::Overwrite } else { OnLiving::Refuse };
-    let made = services.vault.tokens.create(by, name.parse()?, on_living).await?;
+    let kind = if admin { TokenKind::Admin } else { TokenKind::Plain };
+    let made = services.vault.tokens.create(by, name.parse()?, kind, on_living).await?;
     let reply = TokenMade {
         name: made.name.to_string(),
         token: made.token.expose().to_owned(),
@@ -57,6 +62,7 @@ pub(super) fn list(services: &Services, by: &Secret) -> Result<Response, ApiErro
     let listed = services.vault.tokens.list(by)?;
     let tokens = listed.into_iter().map(|token| ListedToken {
         name: token.name.to_string(),
+        admin: token.kind == TokenKind::Admin,
         created_at: token.created_at.to_string(),
         last_used_at: token.last_used_at.map(|at| at.to_string()),
     });
@@ -76,9 +82,7 @@ pub(super) async fn revoke(
 
 pub(super) async fn revoke_all(services: &Services, by: Secret) -> Result<Response, ApiError> {
     let revoked = services.vault.tokens.revoke_all(by).await?;
-    for principal in &revoked {
-        services.gateway.stop_of(principal).await;
-    }
+    join_all(revoked.iter().map(|principal| services.gateway.stop_of(principal))).await;
     let revoked = revoked.iter().map(ToString::to_string).collect();
     Ok(reply::json(StatusCode::OK, &Revoked { revoked }))
 }

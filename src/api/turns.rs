@@ -29,7 +29,7 @@ use crate::{
     chat::{Event, Turn},
     domain::{ConversationId, Principal, Timestamp, TurnId},
     error::Code,
-    net::{Request, Response, reply, sse},
+    net::{Admission, Request, Response, reply, sse},
     replies::{Asked, TurnBegun, TurnStands},
     task::Tasks,
     telemetry::Failures,
@@ -125,20 +125,6 @@ impl Turns {
             of.next().map(|live| live.summary().clone())
         };
         self.archive.summary(id).or_else(in_memory)
-    }
-
-    /// Refuses who continues a conversation that is another's, as if there were none: whether there is one is not for
-    /// others to know.
-    pub(super) fn refuse_others(
-        &self,
-        conversation: Option<ConversationId>,
-        principal: Option<&Principal>,
-    ) -> Result<(), ApiError> {
-        let known = conversation.and_then(|id| self.summary(id));
-        if known.is_some_and(|summary| !summary.is_for(principal)) {
-            return Err(unknown_conversation());
-        }
-        Ok(())
     }
 
     /// Stops what runs of a conversation, and forgets what ended.
@@ -256,7 +242,7 @@ impl Turns {
 pub(super) async fn start(
     services: &Services,
     arguments: Arguments,
-    principal: Option<Principal>,
+    admission: &Admission,
 ) -> Result<Response, ApiError> {
     let turns = &services.turns;
     let continued = arguments.conversation().and_then(|id| id.parse().ok());
@@ -264,9 +250,9 @@ pub(super) async fn start(
     let (question, repository) = arguments.asked();
     // Before it waits for its place: one that is asked before its conversation is removed is removed with it.
     let asked_at = Timestamp::now();
-    let turn = chat::ask(services, arguments, principal.clone()).await?;
-    let begun =
-        |repository| Summary::new(turn.conversation(), principal.as_ref(), (repository, &question));
+    let turn = chat::ask(services, arguments, admission).await?;
+    let principal = admission.principal.as_ref();
+    let begun = |repository| Summary::new(turn.conversation(), principal, (repository, &question));
     let summary = known.unwrap_or_else(|| begun(repository.clone()));
     let live = Live::new(summary, (question, repository), (turn.model().to_owned(), asked_at));
     let reply = TurnBegun {

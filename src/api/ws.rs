@@ -17,10 +17,8 @@ use super::{
 };
 use crate::{
     chat::Event,
-    config::Secret,
-    domain::Principal,
     error::Code,
-    net::{Happened, HttpError, WebSocket},
+    net::{Admission, Happened, HttpError, WebSocket},
     telemetry,
 };
 
@@ -74,21 +72,17 @@ type Turn = BoxStream<'static, Result<Event, ApiError>>;
 
 struct Session {
     parts: Arc<Parts>,
-    /// Who asks, where the upgrade proved it, and by what.
-    asked_by: Option<(Principal, Secret)>,
+    /// Who asks, as the upgrade proved it.
+    admission: Admission,
     socket: WebSocket,
     turn: Option<Turn>,
     is_stopping: bool,
 }
 
 /// Answers a client until it leaves or the server stops.
-pub(super) async fn talk(
-    parts: Arc<Parts>,
-    asked_by: Option<(Principal, Secret)>,
-    socket: WebSocket,
-) {
+pub(super) async fn talk(parts: Arc<Parts>, admission: Admission, socket: WebSocket) {
     let opened = Instant::now();
-    let mut session = Session { parts, asked_by, socket, turn: None, is_stopping: false };
+    let mut session = Session { parts, admission, socket, turn: None, is_stopping: false };
     session.socket.rests();
     session.run().await;
     let Session { socket, turn, .. } = session;
@@ -151,17 +145,12 @@ impl Session {
             Ok(Asked::Message(_)) if self.is_stopping => {
                 self.send(&Frame::error(Code::Cancelled.as_str(), "the server is stopping"));
             }
-            Ok(Asked::Message(_)) if self.is_revoked() => {
-                let message = "the token that opened this connection is not known any more";
-                self.send(&Frame::error(Code::Unauthorized.as_str(), message));
-                return false;
-            }
             Ok(Asked::Message(arguments)) => {
                 if !self.socket.works().await {
                     return false;
                 }
-                let principal = self.asked_by.as_ref().map(|(principal, _)| principal.clone());
-                self.turn = Some(begun(Arc::clone(&self.parts), *arguments, principal));
+                let admission = self.admission.clone();
+                self.turn = Some(begun(Arc::clone(&self.parts), *arguments, admission));
             }
             // A turn that has just ended is not there to be stopped.
             Ok(Asked::Stop) => {
@@ -172,14 +161,6 @@ impl Session {
             Err(refusal) => self.send(&refusal),
         }
         true
-    }
-
-    /// Whether the token that opened the connection was revoked since.
-    fn is_revoked(&self) -> bool {
-        self.asked_by.as_ref().is_some_and(|(principal, bearer)| {
-            let now = self.parts.services.vault.tokens.principal(bearer.expose());
-            now.as_ref() != Some(principal)
-        })
     }
 
     /// Reports what came of the turn.
@@ -226,9 +207,9 @@ impl Session {
 }
 
 /// Asks, and returns what comes of it.
-fn begun(parts: Arc<Parts>, arguments: Arguments, principal: Option<Principal>) -> Turn {
+fn begun(parts: Arc<Parts>, arguments: Arguments, admission: Admission) -> Turn {
     let asking = async move {
-        chat::ask(&parts.services, arguments, principal).await.map_err(in_words_of_messages)
+        chat::ask(&parts.services, arguments, &admission).await.map_err(in_words_of_messages)
     };
     stream::once(asking).map_ok(|turn| turn.map(Ok)).try_flatten().boxed()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     api::is_of_page,
     net::{Admission, Asked, Gate, HttpError, Rights},
-    vault::{ProcessKey, Tokens},
+    vault::{ProcessKey, TokenKind, Tokens},
 };
 
 /// What monitors ask. Without a bearer they learn no more than how it goes.
@@ -36,19 +36,19 @@ pub(super) struct Bearers {
 /// The gate of the main listener.
 pub(super) fn main(bearers: Bearers) -> Gate {
     Arc::new(move |asked| match asked.bearer {
-        Some(bearer) if asked.path == SEARCH && bearers.search.is(bearer) => Ok(OF_CODEX),
-        Some(bearer) if is_of_turns(asked.path) && (bearers.is_grant)(bearer) => Ok(OF_CODEX),
+        Some(bearer) if asked.path == SEARCH && bearers.search.is(bearer) => {
+            Ok(Admission::unnamed(Rights::Ask))
+        }
+        Some(bearer) if is_of_turns(asked.path) && (bearers.is_grant)(bearer) => {
+            Ok(Admission::unnamed(Rights::Ask))
+        }
         Some(_) => judge(&bearers, asked),
         None => judge(&bearers, asked).or_else(|refusal| {
             let is_public = MONITORED.contains(&asked.path) || is_of_page(asked.path);
-            let monitor = Admission { principal: None, rights: Rights::Monitor };
-            if is_public { Ok(monitor) } else { Err(refusal) }
+            if is_public { Ok(Admission::unnamed(Rights::Monitor)) } else { Err(refusal) }
         }),
     })
 }
-
-/// Codex, which asks for a turn.
-const OF_CODEX: Admission = Admission { principal: None, rights: Rights::Ask };
 
 /// Whether a path is where Codex finds the toolkits of a turn.
 fn is_of_turns(path: &str) -> bool {
@@ -67,12 +67,15 @@ fn judge(bearers: &Bearers, asked: Asked<'_>) -> Result<Admission, HttpError> {
             (true, _) => Err(HttpError::Unauthorized(NEEDED)),
             (false, true) => Err(HttpError::Unauthorized(ANOTHER_ACCOUNT)),
             // Who runs as the owner can read the owner's key.
-            (false, false) => Ok(Admission { principal: None, rights: Rights::Administer }),
+            (false, false) => Ok(Admission::unnamed(Rights::Administer)),
         };
     };
-    let principal = bearers.tokens.principal(bearer).ok_or(HttpError::Unauthorized(UNKNOWN))?;
-    let rights = if principal.is_owner() { Rights::Administer } else { Rights::Ask };
-    Ok(Admission { principal: Some(principal), rights })
+    let known = bearers.tokens.find_bearer(bearer).ok_or(HttpError::Unauthorized(UNKNOWN))?;
+    let rights = match known.kind {
+        TokenKind::Plain => Rights::Ask,
+        TokenKind::Admin => Rights::Administer,
+    };
+    Ok(Admission { principal: Some(known.principal), rights, revoked: known.revoked })
 }
 
 #[cfg(test)]
@@ -98,14 +101,14 @@ mod tests {
             let bearers = Bearers { tokens, search, is_grant, are_required };
             let (main, mcp) = (main(bearers.clone()), mcp(bearers));
             let asked = |path| Asked { path, bearer: Some(&key), is_another_account: true };
-            assert_eq!(main(asked("/mcp")), Ok(super::OF_CODEX));
+            assert_eq!(main(asked("/mcp")).unwrap().rights, Rights::Ask);
             for path in ["/mcp/", "/mcp/config", "/chat", "/auth/mcp-tokens", "/health", "/"] {
                 assert!(main(asked(path)).is_err(), "{path}");
             }
             assert!(mcp(asked("/mcp")).is_err() && mcp(asked("/")).is_err());
             let asked = |path| Asked { path, bearer: Some("grant"), is_another_account: true };
-            assert_eq!(main(asked("/mcp/toolkits")), Ok(super::OF_CODEX));
-            assert_eq!(main(asked("/mcp/toolkits/git")), Ok(super::OF_CODEX));
+            assert_eq!(main(asked("/mcp/toolkits")).unwrap().rights, Rights::Ask);
+            assert_eq!(main(asked("/mcp/toolkits/git")).unwrap().rights, Rights::Ask);
             for path in ["/mcp", "/mcp/toolkitsx", "/toolkits/git/start", "/chat", "/tools"] {
                 assert!(main(asked(path)).is_err(), "{path}");
             }

@@ -28,6 +28,9 @@ pub enum ChatError {
     /// No conversation of ours has that id.
     #[error("there is no conversation `{0}`")]
     UnknownConversation(ConversationId),
+    /// The token of who asks was revoked.
+    #[error("the token was revoked")]
+    Revoked,
     /// Too many questions wait already.
     #[error("{0} questions wait already; ask again later")]
     Busy(usize),
@@ -47,6 +50,7 @@ impl ChatError {
             Self::UnknownRepository(_) => Code::RepoNotFound,
             Self::Store(cause) => cause.code(),
             Self::UnknownConversation(_) => Code::ConversationNotFound,
+            Self::Revoked => Code::Unauthorized,
             Self::Busy(_) => Code::Busy,
             Self::Stopping => Code::Cancelled,
             Self::Refused(error) => error.code(),

@@ -8,6 +8,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::{Instant, sleep, sleep_until, timeout},
 };
+use tokio_util::sync::CancellationToken;
 use tracing::{debug, info, warn};
 
 use self::prove::Proved;
@@ -51,6 +52,7 @@ pub(super) async fn run(
             return;
         }
     };
+    let principal = ask.principal.clone();
     let wanted = Wanted {
         requested: ask.toolkits,
         principal: ask.principal,
@@ -77,15 +79,15 @@ pub(super) async fn run(
     let thread = match chat.codex.open(opening.clone()).await {
         Ok(thread) => thread,
         Err(error) => {
-            let error = refuse(&chat, error, ask.conversation).await;
             // The caller may be gone.
-            drop(opened.send(Err(error)));
+            drop(opened.send(Err(refuse(&chat, error, ask.conversation).await)));
             return;
         }
     };
     let conversation = thread.id();
     chat.conversations.claim(&mut place, conversation);
     toolkits.claim(conversation);
+    chat.owners.record(conversation, principal.as_ref()).await;
     let (events, receiver) = mpsc::channel(QUEUED_EVENTS);
     if opened.send(Ok(Turn::new(conversation, thread.model().to_owned(), receiver))).is_err() {
         debug!(conversation.id = %conversation, "nobody waits for the conversation any more");
@@ -93,21 +95,20 @@ pub(super) async fn run(
         thread.keep().await;
         return;
     }
+    let is_read = ask.claim_check.unwrap_or(chat.claim_check);
     let turn = Runner {
         chat: &chat,
         conversation,
         model_id: thread.model().to_owned(),
         effort: ask.effort,
-        reader: ask
-            .claim_check
-            .unwrap_or(chat.claim_check)
-            .then(|| thread.ephemeral(reading::INSTRUCTIONS)),
+        reader: is_read.then(|| thread.ephemeral(reading::INSTRUCTIONS)),
         // The model has read the note.
         reopening: Opening { thread: Some(conversation), note: None, ..opening },
         within: scope.within(),
         roots,
         notice: ask.notice,
         toolkits,
+        revoked: ask.revoked,
         events,
     };
     let ended = turn.run(thread, ask.question.as_str()).await;
@@ -147,6 +148,7 @@ struct Runner<'a> {
     notice: Option<String>,
     /// Held until the turn ends.
     toolkits: TurnToolkits,
+    revoked: CancellationToken,
     events: mpsc::Sender<Event>,
 }
 
@@ -157,6 +159,7 @@ type Ended = (Option<Event>, Outcome);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     CallerGone,
+    Revoked,
     Deadline,
     Stopping,
     Overrun(Bound),
@@ -298,6 +301,7 @@ impl Runner<'_> {
         tokio::select! {
             biased;
             () = self.events.closed() => Err(Stop::CallerGone),
+            () = self.revoked.cancelled() => Err(Stop::Revoked),
             () = self.chat.tasks.stopping().cancelled() => Err(Stop::Stopping),
             () = sleep_until(deadline) => Err(Stop::Deadline),
             done = work => Ok(done),
@@ -342,6 +346,11 @@ impl Runner<'_> {
                 Code::TurnFailed,
                 "the model began work of its own that the answer would not show, and was stopped",
                 "ask again; if it happens again, set CODEX_MODEL to another model",
+            ),
+            Stop::Revoked => failing(
+                Code::Unauthorized,
+                "the token was revoked in the middle of the turn",
+                "ask with another token",
             ),
             Stop::CallerGone => failing(Code::Cancelled, "the caller is gone", "ask again"),
             Stop::Stopping => {

@@ -316,6 +316,9 @@ pub enum Token {
         /// Revoke the token of that name and make it again
         #[arg(long)]
         overwrite: bool,
+        /// Let it decide what is indexed, and see what is others', as you do
+        #[arg(long)]
+        admin: bool,
         /// Print the API's JSON
         #[arg(long)]
         json: bool,

@@ -9,23 +9,20 @@ const TOKENS: [&str; 2] = ["auth", "mcp-tokens"];
 
 pub(super) async fn token(client: &Client, asked: Token) -> Result<(), CliError> {
     match asked {
-        Token::Create { name, overwrite, json } => create(client, &name, overwrite, json).await,
+        Token::Create { name, overwrite, admin, json } => {
+            let body = json!({ "name": name, "overwrite": overwrite, "admin": admin });
+            create(client, &body, json).await
+        }
         Token::List { json } => list(client, json).await,
         Token::Revoke { name, json } => revoke(client, &name, json).await,
     }
 }
 
-async fn create(
-    client: &Client,
-    name: &str,
-    overwrite: bool,
-    as_json: bool,
-) -> Result<(), CliError> {
-    let body = json!({ "name": name, "overwrite": overwrite });
+async fn create(client: &Client, body: &Value, as_json: bool) -> Result<(), CliError> {
     if as_json {
-        return print::json(&client.post(&TOKENS, &body).await?);
+        return print::json(&client.post(&TOKENS, body).await?);
     }
-    let made: TokenMade = client.post(&TOKENS, &body).await?;
+    let made: TokenMade = client.post(&TOKENS, body).await?;
     print::line(&made.token)?;
     print::note(&format!(
         "this is shown once; clients send it as `Authorization: Bearer …`, and `codeinfo token revoke {}` \
@@ -44,7 +41,8 @@ async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
     }
     for token in tokens {
         let used = token.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
-        print::line(&format!("{}  made {}, {used}", token.name, token.created_at))?;
+        let admin = if token.admin { ", admin" } else { "" };
+        print::line(&format!("{}  made {}, {used}{admin}", token.name, token.created_at))?;
     }
     Ok(())
 }

@@ -63,6 +63,13 @@ pub enum IngestError {
     /// The folder is not below an allowed one.
     #[error("`path` is not below a folder of `FOLDER_ROOTS`")]
     FolderOutside,
+    /// Who asks may not have it indexed.
+    #[error(
+        "a token may have only folders indexed that are below an indexed one or below `FOLDER_ROOTS`; the \
+         owner can index others with `codeinfo ingest PATH`, or make a token with `codeinfo token create \
+         NAME --admin`"
+    )]
+    Confined,
     /// There is no such folder, or none that can be indexed.
     #[error("`{}` is no folder that can be listed", .0.display())]
     FolderNotFound(PathBuf),
@@ -140,7 +147,7 @@ impl IngestError {
             | Self::Name(_)
             | Self::Elsewhere(..)
             | Self::TooManyFiles { .. } => Code::ValidationFailed,
-            Self::ChooserOff | Self::FolderOutside => Code::Forbidden,
+            Self::ChooserOff | Self::FolderOutside | Self::Confined => Code::Forbidden,
             Self::FolderNotFound(_) => Code::FolderNotFound,
             Self::RootNotFound(_) => Code::RepoNotFound,
             Self::RunNotFound(_) => Code::RunNotFound,

@@ -83,6 +83,11 @@ impl Chooser {
         }
     }
 
+    /// Returns whether `path`, which has no links, is below an allowed folder.
+    pub(super) async fn allows(&self, path: &Path, own: &[PathBuf]) -> bool {
+        self.tops(own).await.find(path).is_ok()
+    }
+
     /// Finds the allowed folders on disk. One that is not there, or does not answer, allows nothing.
     async fn tops(&self, own: &[PathBuf]) -> Tops {
         let real = |path: &PathBuf| {

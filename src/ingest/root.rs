@@ -25,6 +25,8 @@ pub struct Request {
     pub name: Option<String>,
     /// What it is; `None` keeps what was said before.
     pub description: Option<String>,
+    /// Whether the folder must be below an indexed one, or below one that may be chosen from.
+    pub is_confined: bool,
 }
 
 /// A root and what happens to it.

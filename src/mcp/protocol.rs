@@ -20,6 +20,7 @@ use crate::{
     domain::{FOLDER_META, Principal, plain_name},
     error::chain,
     mcp_http::{Place, Relays},
+    net::Admission,
     telemetry::Failures,
 };
 
@@ -56,6 +57,8 @@ pub(super) struct Questions {
     relays: Relays,
     /// Who asks, where the request says so.
     principal: Option<Principal>,
+    /// Cancelled when that does not hold any more.
+    revoked: CancellationToken,
     /// Where the client stands, as far as a relay says so.
     place: Option<Arc<Place>>,
     /// Ends what would go on until the client leaves.
@@ -78,7 +81,7 @@ impl Questions {
             shared: true,
         };
         let (about, stopping) = (Arc::new(about), CancellationToken::new());
-        let (principal, place) = (None, None);
+        let (principal, place, revoked) = (None, None, CancellationToken::new());
         Ok(Self {
             chat,
             about,
@@ -88,18 +91,16 @@ impl Questions {
             failures,
             relays,
             principal,
+            revoked,
             place,
             stopping,
         })
     }
 
-    /// Returns the endpoint as `principal` has it, until the server is `stopping`.
-    pub(super) fn asked_by(
-        &self,
-        principal: Option<Principal>,
-        stopping: CancellationToken,
-    ) -> Self {
-        Self { principal, stopping, ..self.clone() }
+    /// Returns the endpoint for who is admitted, until the server is `stopping`.
+    pub(super) fn asked_by(&self, admission: &Admission, stopping: CancellationToken) -> Self {
+        let Admission { principal, revoked, .. } = admission.clone();
+        Self { principal, revoked, stopping, ..self.clone() }
     }
 
     /// Returns the endpoint for the client of a relay, which always lists the tool and explains errors. Where the
@@ -140,7 +141,7 @@ impl Questions {
         let (asked, repository) = (tool::asked(tool, arguments), tool::repository(&meta));
         match (asked, repository, toolkits.transpose(), wanted) {
             (Ok((question, conversation)), Ok(repository), Ok(toolkits), Ok(segments)) => {
-                let principal = self.principal.clone();
+                let (principal, revoked) = (self.principal.clone(), self.revoked.clone());
                 let ask = Ask::new(question, conversation);
                 let folder = meta.get(FOLDER_META).and_then(Value::as_str).map(Path::new);
                 let named = folder.map(|folder| Arc::new(self.relays.place(folder)));
@@ -150,7 +151,7 @@ impl Questions {
                 let wording = self.wording;
                 let is_follow_up = ask.conversation.is_some();
                 let form = Form { segments, max_bytes, place, is_follow_up, wording, failures };
-                Ok((Ask { repository, toolkits, principal, ..ask }, form))
+                Ok((Ask { repository, toolkits, principal, revoked, ..ask }, form))
             }
             (asked, repository, toolkits, wanted) => {
                 let toolkits =

@@ -8,7 +8,7 @@ use futures_util::{
     future::BoxFuture,
     stream::{self, BoxStream, FuturesUnordered, SelectAll},
 };
-use tracing::{debug, info};
+use tracing::debug;
 
 use crate::{
     domain::Principal,
@@ -35,14 +35,13 @@ enum Came {
 }
 
 /// What a connection is for.
-struct Frames<A> {
+struct Frames {
     endpoint: Arc<dyn Endpoint>,
     bounds: Bounds,
     socket: WebSocket,
     /// Distinguishes the client in the table of calls, and names it.
     session: String,
     principal: Option<Principal>,
-    is_admitted: A,
     /// Messages that are not answered yet.
     begun: FuturesUnordered<BoxFuture<'static, Option<Came>>>,
     /// Calls that take their time. Dropping them ends their work.
@@ -66,7 +65,7 @@ pub(super) fn frames(
     session: String,
     is_greeted: bool,
 ) -> Result<Response, HttpError> {
-    let (bounds, is_admitted) = (bounds.clone(), request.admission());
+    let bounds = bounds.clone();
     let principal = request.principal().cloned();
     net::websocket(request, move |socket| async move {
         let mut frames = Frames {
@@ -75,7 +74,6 @@ pub(super) fn frames(
             socket,
             session,
             principal,
-            is_admitted,
             begun: FuturesUnordered::new(),
             later: SelectAll::new(),
             changes: SelectAll::new(),
@@ -94,7 +92,7 @@ pub(super) fn frames(
     })
 }
 
-impl<A: Fn() -> bool> Frames<A> {
+impl Frames {
     async fn run(&mut self) {
         loop {
             let (is_sent, under_way) = (self.socket.is_sent(), self.begun.len() + self.later.len());
@@ -133,10 +131,6 @@ impl<A: Fn() -> bool> Frames<A> {
 
     /// Takes a message of the client; returns whether the connection may go on.
     async fn take(&mut self, text: String) -> bool {
-        if !(self.is_admitted)() {
-            info!("the token that opened this connection is not known any more");
-            return false;
-        }
         if !self.socket.works().await {
             return false;
         }

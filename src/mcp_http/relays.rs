@@ -127,7 +127,7 @@ impl Place {
         if !self.auto_index || self.status().await.is_some() {
             return;
         }
-        let request = ingest::Request { path: self.folder.clone(), name: None, description: None };
+        let request = ingest::Request { path: self.folder.clone(), ..ingest::Request::default() };
         match self.ingest.start(request).await {
             Ok(run) => info!(run.id = %run, path = %self.folder.display(), "indexing of itself"),
             Err(error) => {

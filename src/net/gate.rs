@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
+use tokio_util::sync::CancellationToken;
 
 use super::HttpError;
 use crate::domain::Principal;
@@ -32,11 +33,20 @@ pub enum Rights {
 }
 
 /// A request that is answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Admission {
     /// Who asks, where that is proved and has a name.
     pub principal: Option<Principal>,
     pub rights: Rights,
+    /// Cancelled when what proved it is revoked: streams, sockets and turns end then.
+    pub revoked: CancellationToken,
+}
+
+impl Admission {
+    /// Admits who has no name.
+    pub fn unnamed(rights: Rights) -> Self {
+        Self { principal: None, rights, revoked: CancellationToken::new() }
+    }
 }
 
 /// Decides who is answered.

@@ -12,8 +12,11 @@ use hyper::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Activity, Admission, Asked, Gate, HttpError, Rights, body, gate, slots::Slot};
+use super::{Activity, Admission, HttpError, Rights, body, gate, slots::Slot};
 use crate::{config::Secret, domain::Principal, task::Tasks};
+
+const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
+                            shows it, or with a token of `codeinfo token create NAME --admin`";
 
 /// The longest id taken over from a client.
 const MAX_ID_BYTES: usize = 128;
@@ -73,8 +76,6 @@ pub struct Request {
     pub(super) admission: Admission,
     /// How often a silent upgraded connection is pinged.
     pub(super) keep_alive: Duration,
-    /// Who is answered.
-    pub(super) gate: Gate,
     /// Where an upgraded connection is noted.
     pub(super) activity: Activity,
     /// Own what goes on after the reply.
@@ -125,27 +126,23 @@ impl Request {
         self.admission.principal.as_ref()
     }
 
-    pub fn rights(&self) -> Rights {
-        self.admission.rights
+    /// Returns who asks, and with which rights.
+    pub fn admission(&self) -> &Admission {
+        &self.admission
+    }
+
+    /// Refuses who has fewer rights than `needed`.
+    pub fn require(&self, needed: Rights) -> Result<(), HttpError> {
+        if self.admission.rights >= needed {
+            return Ok(());
+        }
+        Err(HttpError::Forbidden(OWNER_NEEDED.to_owned()))
     }
 
     /// Returns what the request proved itself with.
     pub fn bearer(&self) -> Option<Secret> {
         let bearer = gate::bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))
-    }
-
-    /// Returns a question whether who asks would still be answered, for a connection that outlives its
-    /// request.
-    pub fn admission(&self) -> impl Fn() -> bool + Send + Sync + 'static {
-        let (gate, path) = (Arc::clone(&self.gate), self.path().to_owned());
-        let (bearer, before) = (self.bearer(), self.admission.clone());
-        let peer = self.head.extensions.get::<Peer>();
-        let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
-        move || {
-            let bearer = bearer.as_ref().map(Secret::expose);
-            gate(Asked { path: &path, bearer, is_another_account }).is_ok_and(|now| now == before)
-        }
     }
 
     /// Returns the token that is cancelled when the server stops. What would go on until its client leaves

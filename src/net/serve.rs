@@ -13,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, StreamExt};
+use http_body_util::{BodyExt, BodyStream, StreamBody};
 use hyper::{
     Method,
     body::{Body as _, Incoming},
@@ -235,6 +236,18 @@ async fn exchange<H: Handler>(
     Ok(())
 }
 
+/// Ends a reply that comes piece by piece when its client is revoked. What is there at once is sent whole: it may
+/// say that the client revoked itself.
+fn until_revoked(response: Response, revoked: CancellationToken) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        let pieces = BodyStream::new(body).take_until(revoked.cancelled_owned());
+        StreamBody::new(pieces).boxed_unsync()
+    })
+}
+
 /// How the end of a request is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Length {
@@ -304,16 +317,16 @@ impl<H: Handler> Server<H> {
             max_body_bytes: self.http.max_body_bytes,
             read_timeout: self.http.read_timeout,
             slot,
-            admission: Admission { principal: None, rights: Rights::Monitor },
+            admission: Admission::unnamed(Rights::Monitor),
             keep_alive: self.http.keep_alive,
-            gate: Arc::clone(&self.gate),
             activity: self.activity.clone(),
             tasks: self.tasks.clone(),
         };
         let mut response = match checked {
             Ok(admission) => {
+                let revoked = admission.revoked.clone();
                 request.admission = admission;
-                self.answered(&mut request).await
+                until_revoked(self.answered(&mut request).await, revoked)
             }
             Err(refusal) => refusal.into(),
         };

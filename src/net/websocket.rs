@@ -29,7 +29,7 @@ use tokio_tungstenite::{
     },
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span, debug, error};
+use tracing::{Instrument, Span, debug, error, info};
 
 use super::{HttpError, Request, Response, activity::Busy, reply, slots::Slot, socket::Socket};
 
@@ -74,6 +74,8 @@ pub struct WebSocket {
     _busy: Busy,
     stopping: CancellationToken,
     is_stopping: bool,
+    /// Cancelled when its client is revoked.
+    revoked: CancellationToken,
     /// What waits to be written.
     queue: VecDeque<Message>,
     /// Whether something was written that may still be in a buffer.
@@ -101,6 +103,7 @@ where
     let (slot, tasks) = (Arc::clone(&request.slot), request.tasks.clone());
     let (stopping, keep_alive) = (tasks.stopping().clone(), request.keep_alive);
     let (max_bytes, busy) = (request.max_body_bytes, request.activity.begin());
+    let revoked = request.admission.revoked.clone();
     let opening = async move {
         // It fails where the client has left already.
         let Ok(upgraded) = upgrade.await else { return };
@@ -115,6 +118,7 @@ where
             _busy: busy,
             stopping,
             is_stopping: false,
+            revoked,
             queue: VecDeque::new(),
             unflushed: false,
             pings,
@@ -208,6 +212,11 @@ impl WebSocket {
                     self.code = CloseCode::Again;
                     return Happened::Over;
                 }
+                () = self.revoked.cancelled() => {
+                    info!("the token that opened this connection was revoked");
+                    self.code = CloseCode::Policy;
+                    return Happened::Over;
+                }
                 () = self.stopping.cancelled(), if !self.is_stopping => {
                     self.code = CloseCode::Away;
                     self.is_stopping = true;
@@ -266,7 +275,8 @@ impl WebSocket {
         for message in self.queue.drain(..) {
             self.stream.feed(message).await?;
         }
-        let frame = CloseFrame { code: self.code, reason: "".into() };
+        let reason = if self.code == CloseCode::Policy { "the token was revoked" } else { "" };
+        let frame = CloseFrame { code: self.code, reason: reason.into() };
         // Refused where the client began to close: it is answered below.
         drop(self.stream.close(Some(frame)).await);
         // Until the client agrees: closed earlier, it might never see what was sent.

@@ -21,6 +21,9 @@ pub struct TokenList {
 #[serde(rename_all = "camelCase")]
 pub struct ListedToken {
     pub name: String,
+    /// Whether it was made with `--admin`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub admin: bool,
     pub created_at: String,
     pub last_used_at: Option<String>,
 }

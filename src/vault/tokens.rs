@@ -14,6 +14,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, owner, private_folder};
@@ -39,6 +40,25 @@ pub enum OnLiving {
     Overwrite,
 }
 
+/// Rights of a token.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TokenKind {
+    /// Searches, asks, and sees what is its own.
+    #[default]
+    Plain,
+    /// Decides, as the owner does, what is indexed, and sees what is others'.
+    Admin,
+}
+
+/// Who has a bearer.
+#[derive(Debug, Clone)]
+pub struct KnownBearer {
+    pub principal: Principal,
+    pub kind: TokenKind,
+    /// Cancelled when the bearer is revoked.
+    pub revoked: CancellationToken,
+}
+
 /// A token that was made. Only now can it be seen.
 #[derive(Debug)]
 pub struct Made {
@@ -51,6 +71,7 @@ pub struct Made {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub name: Principal,
+    pub kind: TokenKind,
     pub created_at: Timestamp,
     pub last_used_at: Option<Timestamp>,
 }
@@ -76,8 +97,11 @@ struct Book {
 #[derive(Debug)]
 struct Living {
     name: Principal,
+    kind: TokenKind,
     fingerprint: Fingerprint,
     created_at: Timestamp,
+    /// Cancelled when the token does not live any more.
+    revoked: CancellationToken,
     /// Milliseconds since the Unix epoch, 0 before the first use.
     last_used_at: AtomicU64,
 }
@@ -99,13 +123,13 @@ impl Tokens {
     }
 
     /// Returns whom a bearer proves, and notes that it was used. Neither waits for a disk.
-    pub fn principal(&self, bearer: &str) -> Option<Principal> {
-        let (principal, token) = self.book.known(bearer)?;
+    pub fn find_bearer(&self, bearer: &str) -> Option<KnownBearer> {
+        let (known, token) = self.book.known(bearer)?;
         if let Some(token) = token {
             token.last_used_at.store(Timestamp::now().milliseconds(), Ordering::Relaxed);
             self.book.is_stale.store(true, Ordering::Relaxed);
         }
-        Some(principal)
+        Some(known)
     }
 
     /// Makes a token for who has the bearer `by`.
@@ -113,16 +137,17 @@ impl Tokens {
         &self,
         by: Secret,
         name: Principal,
+        kind: TokenKind,
         on_living: OnLiving,
     ) -> Result<Made, VaultError> {
-        self.blocking(move |book| book.create(&by, name, on_living)).await
+        self.blocking(move |book| book.create(&by, name, kind, on_living)).await
     }
 
     /// Returns the tokens that who has the bearer `by` may see, by name.
     pub fn list(&self, by: &Secret) -> Result<Vec<Listed>, VaultError> {
         let caller = self.book.caller(by)?;
         let living = self.book.living();
-        let seen = living.iter().filter(|token| may(&caller, &token.name).is_ok());
+        let seen = living.iter().filter(|token| may(&caller.principal, &token.name).is_ok());
         let mut listed: Vec<Listed> = seen.map(|token| token.listed()).collect();
         listed.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(listed)
@@ -167,18 +192,24 @@ impl Book {
         &self,
         by: &Secret,
         name: Principal,
+        kind: TokenKind,
         on_living: OnLiving,
     ) -> Result<Made, VaultError> {
         let token = bearer::fresh(bearer::TOKEN)?;
         let made = Living {
             name: name.clone(),
+            kind,
             fingerprint: Fingerprint::of(token.expose()),
             created_at: Timestamp::now(),
+            revoked: CancellationToken::new(),
             last_used_at: AtomicU64::new(0),
         };
         let created_at = made.created_at;
         self.change(by, |caller, living| {
-            may(caller, &name)?;
+            may(&caller.principal, &name)?;
+            if kind == TokenKind::Admin && caller.kind != TokenKind::Admin {
+                return Err(VaultError::Forbidden(caller.principal.clone()));
+            }
             let others: Vec<_> =
                 living.iter().filter(|token| token.name != name).cloned().collect();
             if others.len() < living.len() && on_living == OnLiving::Refuse {
@@ -197,7 +228,7 @@ impl Book {
 
     fn revoke(&self, by: &Secret, name: &Principal) -> Result<(), VaultError> {
         self.change(by, |caller, living| {
-            may(caller, name)?;
+            may(&caller.principal, name)?;
             let before = living.len();
             living.retain(|token| token.name != *name);
             if living.len() == before {
@@ -211,8 +242,8 @@ impl Book {
 
     fn revoke_all(&self, by: &Secret) -> Result<Vec<Principal>, VaultError> {
         let mut names = self.change(by, |caller, living| {
-            if !caller.is_owner() {
-                return Err(VaultError::Forbidden(caller.clone()));
+            if !caller.principal.is_owner() {
+                return Err(VaultError::Forbidden(caller.principal.clone()));
             }
             Ok(living.drain(..).map(|token| token.name.clone()).collect::<Vec<_>>())
         })?;
@@ -225,15 +256,19 @@ impl Book {
     fn change<T>(
         &self,
         by: &Secret,
-        change: impl FnOnce(&Principal, &mut Vec<Arc<Living>>) -> Result<T, VaultError>,
+        change: impl FnOnce(&KnownBearer, &mut Vec<Arc<Living>>) -> Result<T, VaultError>,
     ) -> Result<T, VaultError> {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         // Who asks may have been revoked by the change before.
         let caller = self.caller(by)?;
-        let mut living = self.living().to_vec();
+        let before = self.living();
+        let mut living = before.to_vec();
         let outcome = change(&caller, &mut living)?;
         self.write(&living)?;
         *self.living.write().unwrap_or_else(PoisonError::into_inner) = living.into();
+        let living = self.living();
+        let is_gone = |token: &&Arc<Living>| !living.iter().any(|one| Arc::ptr_eq(one, token));
+        before.iter().filter(is_gone).for_each(|token| token.revoked.cancel());
         Ok(outcome)
     }
 
@@ -261,18 +296,20 @@ impl Book {
         written.map_err(|error| VaultError::file(&path, error))
     }
 
-    fn caller(&self, by: &Secret) -> Result<Principal, VaultError> {
+    fn caller(&self, by: &Secret) -> Result<KnownBearer, VaultError> {
         let known = self.known(by.expose());
-        known.map(|(principal, _)| principal).ok_or(VaultError::Unauthorized)
+        known.map(|(known, _)| known).ok_or(VaultError::Unauthorized)
     }
 
     /// Compares with the owner's key and with every token, so that the time says nothing.
-    fn known(&self, bearer: &str) -> Option<(Principal, Option<Arc<Living>>)> {
+    fn known(&self, bearer: &str) -> Option<(KnownBearer, Option<Arc<Living>>)> {
         let asked = Fingerprint::of(bearer);
-        let mut found = asked.is(&self.owner).then(|| (Principal::owner(), None));
+        let mut found = asked.is(&self.owner).then(|| (KnownBearer::owner(), None));
         for token in self.living().iter() {
             if asked.is(&token.fingerprint) {
-                found = Some((token.name.clone(), Some(Arc::clone(token))));
+                let (principal, revoked) = (token.name.clone(), token.revoked.clone());
+                let known = KnownBearer { principal, kind: token.kind, revoked };
+                found = Some((known, Some(Arc::clone(token))));
             }
         }
         found
@@ -291,10 +328,19 @@ fn may(caller: &Principal, name: &Principal) -> Result<(), VaultError> {
     Err(VaultError::Forbidden(caller.clone()))
 }
 
+impl KnownBearer {
+    /// Returns the owner, whose key is not revoked while the server runs.
+    fn owner() -> Self {
+        let (principal, revoked) = (Principal::owner(), CancellationToken::new());
+        Self { principal, kind: TokenKind::Admin, revoked }
+    }
+}
+
 impl Living {
     fn listed(&self) -> Listed {
         Listed {
             name: self.name.clone(),
+            kind: self.kind,
             created_at: self.created_at,
             last_used_at: self.last_used_at(),
         }
@@ -308,6 +354,7 @@ impl Living {
     fn entry(&self) -> Entry {
         Entry {
             name: self.name.to_string(),
+            kind: self.kind,
             sha256: self.fingerprint.text(),
             created_at: self.created_at,
             last_used_at: self.last_used_at(),
@@ -325,6 +372,8 @@ struct File {
 #[serde(rename_all = "camelCase")]
 struct Entry {
     name: String,
+    #[serde(default)]
+    kind: TokenKind,
     sha256: String,
     created_at: Timestamp,
     last_used_at: Option<Timestamp>,
@@ -334,6 +383,8 @@ impl Entry {
     fn living(self) -> Option<Arc<Living>> {
         Some(Arc::new(Living {
             name: self.name.parse().ok()?,
+            kind: self.kind,
+            revoked: CancellationToken::new(),
             fingerprint: Fingerprint::from_text(&self.sha256)?,
             created_at: self.created_at,
             last_used_at: AtomicU64::new(self.last_used_at.map_or(0, Timestamp::milliseconds)),

@@ -156,7 +156,7 @@ impl Repo {
 }
 
 pub(crate) fn request(path: &Path) -> Request {
-    Request { path: path.to_owned(), name: None, description: None }
+    Request { path: path.to_owned(), ..Request::default() }
 }
 
 /// What happens to writes.

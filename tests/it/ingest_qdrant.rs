@@ -58,7 +58,7 @@ impl Process {
     }
 
     pub(crate) async fn ingest(&self, path: &Path) -> Status {
-        let request = Request { path: path.to_owned(), name: None, description: None };
+        let request = Request { path: path.to_owned(), ..Request::default() };
         let run = self.ingest.start(request).await.unwrap();
         let mut status = self.ingest.watch(run).unwrap();
         status.wait_for(|status| status.state.is_final()).await.unwrap().clone()
@@ -140,7 +140,7 @@ async fn a_run_that_waits_for_its_store_says_so() {
     let process = Process::new(&fixture, "a").await;
     let repository = repository("one");
     stand_in.rule(cut_after(3));
-    let request = Request { path: repository.path().to_owned(), name: None, description: None };
+    let request = Request { path: repository.path().to_owned(), ..Request::default() };
     let run = process.ingest.start(request).await.unwrap();
     let told = loop {
         let status = process.ingest.status(run).unwrap();

@@ -16,7 +16,7 @@ use crate::{
         model::Model,
         process::{fresh, http},
     },
-    wire::{Reply, post},
+    wire::{Reply, post, request},
 };
 
 const PARSE: &str = "\
@@ -127,6 +127,26 @@ impl Listeners {
         }
     }
 
+    /// Returns how many questions are being answered.
+    pub(crate) fn turns(&self) -> usize {
+        self.server.underway().0
+    }
+
+    /// Returns the owner's key as a header has it.
+    pub(crate) fn owner(&self) -> String {
+        let key = std::fs::read_to_string(self.folder.path().join("data/owner.key")).unwrap();
+        format!("Bearer {}", key.trim())
+    }
+
+    /// Makes a token, and returns it as a header has it.
+    pub(crate) async fn token(&self, body: Value) -> String {
+        let owner = self.owner();
+        let headers = [("content-type", "application/json"), ("authorization", owner.as_str())];
+        let made =
+            request(self.main, "POST", "/auth/mcp-tokens", &headers, &body.to_string()).await;
+        format!("Bearer {}", made.json()["token"].as_str().unwrap())
+    }
+
     /// Stops as the program does; returns whether everything ended in time.
     pub(crate) async fn stop(self) -> bool {
         self.server.stop().await
@@ -136,14 +156,15 @@ impl Listeners {
 fn settings(folder: &TempDir, pairs: &[(&str, &str)]) -> Config {
     let data_dir = folder.path().join("data").display().to_string();
     let usual = [
-        // Where the system says whose connections are, that is the default.
-        ("AUTH", "optional"),
         ("CODEX_BIN", "/nonexistent/codex"),
         ("DATA_DIR", data_dir.as_str()),
         ("PORT", "0"),
         ("MCP_PORT", "0"),
     ];
-    let all: HashMap<&str, &str> = usual.into_iter().chain(pairs.iter().copied()).collect();
+    // Where the system says whose connections are, that is the default.
+    let auth = cfg!(not(target_os = "linux")).then_some(("AUTH", "optional"));
+    let all: HashMap<&str, &str> =
+        auth.into_iter().chain(usual).chain(pairs.iter().copied()).collect();
     let owned = all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     config::from_pairs(owned, std::ffi::OsString::new()).unwrap()
 }

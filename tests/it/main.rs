@@ -2,6 +2,7 @@
 //! end to end with the real Codex.
 #![cfg(test)]
 
+mod access;
 mod accounts;
 mod auth;
 mod benches;
@@ -82,6 +83,7 @@ mod page_turns;
 mod real_source;
 mod release;
 mod revisions;
+mod revocation;
 mod sealed;
 mod search;
 mod search_names;

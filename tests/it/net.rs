@@ -26,8 +26,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// More than any buffer between here and a client holds.
 const LARGE: usize = 512 * 65_536;
 
-const ADMITTED: Admission = Admission { principal: None, rights: Rights::Ask };
-
 /// Reports when work begins and when it is dropped.
 #[derive(Clone)]
 struct Work {
@@ -111,7 +109,8 @@ impl Server {
         change(&mut http);
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = socket.local_addr().unwrap();
-        let (requests, gate) = (Timed::default(), Arc::new(|_: Asked<'_>| Ok(ADMITTED)));
+        let (requests, gate) =
+            (Timed::default(), Arc::new(|_: Asked<'_>| Ok(Admission::unnamed(Rights::Ask))));
         let listener =
             Listener { socket, name: "test", requests, gate, activity: Activity::default() };
         let tasks = Tasks::default();

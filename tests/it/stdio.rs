@@ -10,7 +10,7 @@ use std::{
 };
 
 use codeinfo::store::{Holder, holder};
-use futures_util::{SinkExt, StreamExt, future::join_all};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
     process::Command,
@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_tungstenite::{
     client_async,
-    tungstenite::{Error, Message, client::IntoClientRequest, handshake::client::Request},
+    tungstenite::{Error, client::IntoClientRequest, handshake::client::Request},
 };
 
 use crate::{
@@ -442,28 +442,6 @@ async fn where_the_ports_are_taken_the_server_finds_others() {
     relay.send(1, "ping", json!({})).await;
     assert_eq!(relay.answer(1).await["result"], json!({}));
     assert!(!server(data.path()).main_url.unwrap().ends_with(&format!(":{port}")));
-}
-
-#[tokio::test]
-async fn a_revoked_token_ends_a_connection_with_its_next_message() {
-    let data = fresh();
-    let program = Program::serve(data.path(), &[], &without_codex()).await;
-    let token = run(data.path(), &without_codex(), &["token", "create", "ada"]).await;
-    let token = String::from_utf8(token.stdout).unwrap();
-    let mut request = relay_request(data.path(), "0.0.1");
-    let bearer = format!("Bearer {}", token.trim());
-    request.headers_mut().insert("authorization", bearer.parse().unwrap());
-    let address = request.uri().authority().unwrap().to_string();
-    let stream = tokio::net::TcpStream::connect(address).await.unwrap();
-    let (mut socket, _) = client_async(request, stream).await.unwrap();
-    let ping = || Message::text(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
-    socket.send(ping()).await.unwrap();
-    assert!(matches!(socket.next().await, Some(Ok(Message::Text(_)))));
-    let revoked = run(data.path(), &without_codex(), &["token", "revoke", "ada"]).await;
-    assert!(revoked.status.success());
-    socket.send(ping()).await.unwrap();
-    assert!(matches!(socket.next().await, Some(Ok(Message::Close(_)))));
-    program.terminate().await;
 }
 
 /// Returns the status of the handshake of a relay of this version; a refusal with what it says.

@@ -114,7 +114,12 @@ impl Harness {
 
     pub(crate) async fn ingest(&self, path: &Path, name: &str) {
         let description = Some(format!("the {name} of the boiler"));
-        let request = Request { path: path.to_owned(), name: Some(name.to_owned()), description };
+        let request = Request {
+            path: path.to_owned(),
+            name: Some(name.to_owned()),
+            description,
+            ..Request::default()
+        };
         let run = self.ingest.start(request).await.unwrap();
         let mut status = self.ingest.watch(run).unwrap();
         let ended = status.wait_for(|status| status.state.is_final()).await.unwrap().state;

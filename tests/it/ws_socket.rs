@@ -81,7 +81,7 @@ impl Server {
             socket,
             name: "test",
             requests: Timed::default(),
-            gate: Arc::new(|_| Ok(Admission { principal: None, rights: Rights::Ask })),
+            gate: Arc::new(|_| Ok(Admission::unnamed(Rights::Ask))),
             activity: Activity::default(),
         };
         let (tasks, (sender, over)) = (Tasks::default(), mpsc::unbounded_channel());

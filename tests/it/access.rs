@@ -1,0 +1,285 @@
+//! Each route and method of both listeners, and what each kind of caller gets there.
+
+use std::{collections::BTreeSet, fs, net::SocketAddr, path::Path};
+
+use serde_json::json;
+
+use crate::{
+    accounts::Account,
+    listeners::Listeners,
+    wire::{Reply, get, post, request},
+};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// Callers that get past the question who asks and what they may; the others are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Allowed {
+    /// Everybody.
+    All,
+    /// Who has a token or the owner's key, and the server's account where none is required.
+    Asking,
+    /// The same without plain tokens.
+    Administering,
+    /// Who has a token or the owner's key.
+    Named,
+    /// Who has the owner's key.
+    Owner,
+    /// The turns of Codex alone.
+    Turns,
+}
+
+use Allowed::{Administering, All, Asking, Named, Owner, Turns};
+
+/// Methods, route, address and body of a request without consequences, and whom it is for.
+type Line = (&'static str, &'static str, &'static str, &'static str, Allowed);
+
+const MAIN: &[Line] = &[
+    ("GET HEAD", "", "/", "", All),
+    ("GET HEAD", "page {}", "/page/api.js", "", All),
+    ("GET HEAD", "health", "/health", "", All),
+    ("GET HEAD", "ready", "/ready", "", All),
+    ("GET HEAD", "version", "/version", "", All),
+    ("GET HEAD", "metrics", "/metrics", "", Asking),
+    ("POST", "ingest start", "/ingest/start", r#"{"path":"/etc/none"}"#, Administering),
+    ("GET HEAD", "ingest status {}", "/ingest/status/none", "", Asking),
+    ("POST", "ingest cancel {}", "/ingest/cancel/none", "", Administering),
+    ("POST", "ingest reembed {}", "/ingest/reembed/none", "", Administering),
+    ("POST", "ingest remove {}", "/ingest/remove/none", "", Administering),
+    ("GET HEAD", "ingest roots", "/ingest/roots", "", Asking),
+    ("GET HEAD", "tools ingested-repos", "/tools/ingested-repos", "", Asking),
+    ("POST", "tools vector-search", "/tools/vector-search", "{}", Asking),
+    ("POST", "chat", "/chat", "{}", Asking),
+    ("GET HEAD", "chat providers", "/chat/providers", "", Asking),
+    ("GET HEAD", "chat models", "/chat/models", "", Asking),
+    ("GET", "ws", "/ws", "", Asking),
+    ("POST", "mcp", "/mcp", "{}", Asking),
+    ("GET", "mcp relay", "/mcp/relay", "", Asking),
+    ("POST", "mcp toolkits", "/mcp/toolkits", "{}", Turns),
+    ("POST", "mcp toolkits {}", "/mcp/toolkits/none", "{}", Turns),
+    ("GET HEAD", "tools", "/tools", "", Asking),
+    ("POST", "toolkits allow", "/toolkits/allow", r#"{"path":"/none"}"#, Owner),
+    ("POST", "toolkits {} call", "/toolkits/none/call", r#"{"tool":"x"}"#, Named),
+    ("POST", "toolkits {} {}", "/toolkits/none/start", "", Named),
+    ("POST", "auth mcp-tokens", "/auth/mcp-tokens", r#"{"name":"new"}"#, Owner),
+    ("GET HEAD", "auth mcp-tokens", "/auth/mcp-tokens", "", Named),
+    ("DELETE", "auth mcp-tokens {}", "/auth/mcp-tokens/none", "", Owner),
+    ("POST", "mcp config", "/mcp/config", "{}", Named),
+    ("GET HEAD", "mcp config", "/mcp/config", "", Named),
+    ("POST", "turns", "/turns", "{}", Asking),
+    ("GET", "turns {}", "/turns/none", "", Asking),
+    ("POST", "turns {} stop", "/turns/none/stop", "", Asking),
+    ("GET HEAD", "conversations", "/conversations", "", Asking),
+    ("DELETE", "conversations", "/conversations", "", Asking),
+    ("GET HEAD", "conversations {}", "/conversations/none", "", Asking),
+    ("DELETE", "conversations {}", "/conversations/none", "", Asking),
+    ("GET HEAD", "conversations {} export", "/conversations/none/export", "", Asking),
+    ("GET HEAD", "page config", "/page/config", "", Asking),
+    ("GET HEAD", "folders", "/folders", "", Asking),
+    ("GET HEAD", "repositories {}", "/repositories/none", "", Asking),
+    ("GET HEAD", "settings", "/settings", "", Administering),
+    ("GET HEAD", "failures", "/failures", "", Administering),
+    ("POST", "search", "/search", "{}", Asking),
+    ("GET HEAD", "source", "/source", "", Asking),
+    ("GET HEAD", "map", "/map", "", Asking),
+    // The last one: tokens are gone then.
+    ("POST", "auth logout-all", "/auth/logout-all", "", Owner),
+];
+
+const MCP: &[Line] = &[
+    ("POST", "", "/", "{}", Asking),
+    ("POST", "mcp", "/mcp", "{}", Asking),
+    ("GET", "mcp", "/mcp", "", Asking),
+    ("GET", "mcp relay", "/mcp/relay", "", Asking),
+];
+
+/// Kinds of callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    /// Without a bearer, where one is required.
+    Unnamed,
+    /// Without one, where none is required, from another account.
+    OtherAccount,
+    /// The same, from the account of the server.
+    OwnAccount,
+    Token,
+    AdminToken,
+    Owner,
+}
+
+impl Allowed {
+    fn status_is_right(self, caller: Caller, status: u16) -> bool {
+        let is_allowed = match self {
+            All => true,
+            Turns => false,
+            Asking => !matches!(caller, Caller::Unnamed | Caller::OtherAccount),
+            Administering => {
+                matches!(caller, Caller::OwnAccount | Caller::AdminToken | Caller::Owner)
+            }
+            Named => matches!(caller, Caller::Token | Caller::AdminToken | Caller::Owner),
+            Owner => caller == Caller::Owner,
+        };
+        let has_name = matches!(caller, Caller::Token | Caller::AdminToken | Caller::Owner);
+        match (is_allowed, has_name && self != Turns) {
+            (true, _) => !matches!(status, 401 | 403),
+            (false, true) => status == 403,
+            (false, false) => status == 401,
+        }
+    }
+}
+
+/// A reply of which a `HEAD` has no body.
+async fn asked(
+    to: SocketAddr,
+    (method, path): (&str, &str),
+    bearer: Option<&str>,
+    body: &str,
+) -> Reply {
+    let mut headers = vec![JSON];
+    headers.extend(bearer.map(|bearer| ("authorization", bearer)));
+    request(to, method, path, &headers, body).await
+}
+
+async fn check(caller: Caller, server: &Listeners, bearer: Option<&str>, lines: &[Line]) {
+    let mut wrong = Vec::new();
+    for (methods, route, path, body, allowed) in lines {
+        let to = if std::ptr::eq(lines, MCP) { server.mcp } else { server.main };
+        for method in methods.split(' ') {
+            let status = asked(to, (method, path), bearer, body).await.status;
+            if !allowed.status_is_right(caller, status) {
+                wrong.push(format!("{method} {route}: {status}, but it is for {allowed:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{caller:?}\n{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn each_kind_of_caller_gets_what_is_for_it_and_nothing_else() {
+    let open = Listeners::start().await;
+    let closed = Listeners::start_with(&[("AUTH", "required")]).await;
+    let token = closed.token(json!({ "name": "plain" })).await;
+    let admin = closed.token(json!({ "name": "admin", "admin": true })).await;
+    let owner = closed.owner();
+    for lines in [MCP, MAIN] {
+        check(Caller::Unnamed, &closed, None, lines).await;
+        check(Caller::OwnAccount, &open, None, lines).await;
+        check(Caller::Token, &closed, Some(&token), lines).await;
+        check(Caller::AdminToken, &closed, Some(&admin), lines).await;
+        check(Caller::Owner, &closed, Some(&owner), lines).await;
+    }
+}
+
+#[tokio::test]
+async fn another_account_gets_only_what_is_for_all() {
+    let Some(account) = Account::create() else { return };
+    let server = Listeners::start().await;
+    for (to, lines) in [(server.main, MAIN), (server.mcp, MCP)] {
+        for (methods, route, path, body, allowed) in lines {
+            let method = methods.split(' ').next().unwrap();
+            let status = account.request(to, (method, path), &[JSON], body).await.status;
+            let is_right = allowed.status_is_right(Caller::OtherAccount, status);
+            assert!(is_right, "{method} {route}: {status}");
+        }
+    }
+}
+
+/// Reads the routes of a file: methods, and the parts of a path, where a variable counts as `{}`.
+fn routes(file: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut routes = BTreeSet::new();
+    for arm in text.split("(&Method::").skip(1) {
+        let Some((head, _)) = arm.split_once(") ") else { continue };
+        let Some((methods, path)) = head.split_once(", [") else { continue };
+        let methods = methods.replace(" | &Method::", " ");
+        let Some(path) = path.strip_suffix(']') else { continue };
+        let part = |part: &str| match part.trim_matches('"') {
+            "PAGE_CONFIG" => "config".to_owned(),
+            literal if part.starts_with('"') => literal.to_owned(),
+            _ => "{}".to_owned(),
+        };
+        let parts: Vec<String> =
+            path.split(", ").filter(|part| !part.is_empty()).map(part).collect();
+        routes.insert(format!("{methods}: {}", parts.join(" ")));
+    }
+    routes
+}
+
+#[test]
+fn every_route_has_a_line() {
+    let mut routes = routes("src/api/route.rs");
+    routes.extend(self::routes("src/api/route/for_page.rs"));
+    let lines: BTreeSet<String> =
+        MAIN.iter().map(|(methods, route, ..)| format!("{methods}: {route}")).collect();
+    assert!(routes.len() > 40, "{routes:?}");
+    let missing: Vec<_> = routes.difference(&lines).collect();
+    assert!(missing.is_empty(), "say in MAIN whom these are for: {missing:?}");
+    let gone: Vec<_> = lines.difference(&routes).collect();
+    assert!(gone.is_empty(), "{gone:?}");
+}
+
+#[tokio::test]
+async fn a_token_has_folders_indexed_below_what_is_indexed_or_may_be_chosen_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let chosen = folder.path().canonicalize().unwrap();
+    let server = Listeners::start_with(&[("FOLDER_ROOTS", chosen.to_str().unwrap())]).await;
+    server.ingest_demo().await;
+    let token = server.token(json!({ "name": "ci" })).await;
+    let start = async |path: &Path| {
+        let body = json!({ "path": path }).to_string();
+        asked(server.main, ("POST", "/ingest/start"), Some(&token), &body).await
+    };
+    for below in ["open", "open/deeper"] {
+        fs::create_dir_all(chosen.join(below)).unwrap();
+        assert_eq!(start(&chosen.join(below)).await.status, 202, "{below}");
+    }
+    let demo = server.folder.path().join("demo");
+    assert_eq!(start(&demo.join("src")).await.status, 202);
+    server.write("private/plan.md", "# The plan\n");
+    let private = server.folder.path().join("private");
+    std::os::unix::fs::symlink(&private, chosen.join("link")).unwrap();
+    for outside in [
+        private.clone(),
+        "/etc".into(),
+        "/nonexistent".into(),
+        demo.join("../private"),
+        chosen.join("link"),
+        server.folder.path().join("demo-private"),
+    ] {
+        let refused = start(&outside).await;
+        assert_eq!(refused.status, 403, "{}: {refused:?}", outside.display());
+        assert!(refused.body.contains("codeinfo ingest PATH"), "{refused:?}");
+    }
+    let admin = server.token(json!({ "name": "admin", "admin": true })).await;
+    let body = json!({ "path": private }).to_string();
+    let started = asked(server.main, ("POST", "/ingest/start"), Some(&admin), &body).await;
+    assert_eq!(started.status, 202, "{started:?}");
+    let roots = get(server.main, "/ingest/roots").await;
+    assert!(roots.body.contains("/private\""), "{roots:?}");
+}
+
+#[tokio::test]
+async fn only_the_owner_makes_a_token_that_administers() {
+    let server = Listeners::start().await;
+    let plain = server.token(json!({ "name": "ci" })).await;
+    let admin = server.token(json!({ "name": "admin", "admin": true })).await;
+    let make = async |bearer: &str, body: serde_json::Value| {
+        let to = ("POST", "/auth/mcp-tokens");
+        asked(server.main, to, Some(bearer), &body.to_string()).await.status
+    };
+    assert_eq!(make(&plain, json!({ "name": "ci", "overwrite": true, "admin": true })).await, 403);
+    assert_eq!(make(&admin, json!({ "name": "ci", "overwrite": true })).await, 403);
+    let listed = asked(server.main, ("GET", "/auth/mcp-tokens"), Some(&server.owner()), "").await;
+    let listed = listed.json();
+    assert_eq!(
+        (&listed["tokens"][0]["admin"], &listed["tokens"][1]["admin"]),
+        (&json!(true), &json!(null))
+    );
+    assert_eq!(
+        make(&admin, json!({ "name": "admin", "overwrite": true, "admin": true })).await,
+        201
+    );
+    // Without a bearer nobody makes any.
+    assert_eq!(post(server.main, "/auth/mcp-tokens", r#"{"name":"x"}"#).await.status, 401);
+}
