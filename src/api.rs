@@ -16,6 +16,7 @@ mod parameters;
 mod repos;
 mod repository;
 mod route;
+mod sessions;
 mod source;
 mod status;
 mod stored;
@@ -95,6 +96,7 @@ struct Parts {
     chat_schema: Schema,
     create_token_schema: Schema,
     call_tool_schema: Schema,
+    open_session_schema: Schema,
     allow_schema: Schema,
     specs: SpecReader,
     ws: ws::Schemas,
@@ -115,6 +117,7 @@ impl Api {
             chat_schema: Schema::new(chat::schema())?,
             create_token_schema: Schema::new(tokens::create_schema())?,
             call_tool_schema: Schema::new(toolkits::call_schema())?,
+            open_session_schema: Schema::new(sessions::open_schema())?,
             allow_schema: Schema::new(toolkits::allow_schema())?,
             specs: SpecReader::new()?,
             ws: ws::Schemas::new()?,
@@ -200,6 +203,8 @@ impl Parts {
             | Route::Tokens
             | Route::RevokeToken { .. }
             | Route::RevokeTokens
+            | Route::MakeSessionCode
+            | Route::OpenSession
             | Route::StoreConfig
             | Route::StoredConfig => self.kept(request, of).await,
             Route::NotAllowed { allow } => Err(net::HttpError::MethodNotAllowed { allow }.into()),
@@ -289,6 +294,14 @@ impl Parts {
             Route::RevokeTokens => {
                 request.refuse_other_than_json()?;
                 tokens::revoke_all(services, tokens::bearer(request)?).await
+            }
+            Route::MakeSessionCode => {
+                request.refuse_other_than_json()?;
+                sessions::make_code(services, request)
+            }
+            Route::OpenSession => {
+                let asked = arguments(request, &self.open_session_schema).await?;
+                sessions::open(services, request, asked)
             }
             Route::StoreConfig => {
                 let who = stored::principal(request)?;

@@ -144,10 +144,11 @@ impl Server {
             // one command looks when the command does: most have no use for Codex.
             drop(services.codex.presence());
         }
-        let tokens = vault.tokens.clone();
+        let (tokens, sessions) = (vault.tokens.clone(), vault.sessions.clone());
         let gateway = services.gateway.clone();
         let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
-        let bearers = Bearers { tokens, search, is_grant, are_required: config.auth_required };
+        let are_required = config.auth_required;
+        let bearers = Bearers { tokens, sessions, search, is_grant, are_required };
         serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
         if config.store.repairs && visibility == Visibility::Announced {
             drop(ingest.repair());

@@ -12,6 +12,7 @@ mod doctor;
 mod error;
 mod explain;
 mod ingest;
+mod open;
 mod print;
 mod serve;
 mod token;
@@ -24,6 +25,7 @@ pub use doctor::check;
 pub use error::CliError;
 pub use explain::explain;
 pub use ingest::reembed;
+pub use open::open;
 pub use print::harmless;
 pub use serve::{banner, damaged, stopping, taking_over};
 pub use toolkits::init;
@@ -57,6 +59,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         | Command::Completions { .. }
         | Command::Hook(_)
         | Command::Install(_)
+        | Command::Open { .. }
         | Command::Service(_)
         | Command::Stdio(_)
         | Command::Uninstall(_) => Ok(()),

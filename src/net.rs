@@ -30,7 +30,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 pub use activity::Activity;
 pub use delayed_json::delayed_json;
 pub use error::HttpError;
-pub use gate::{Admission, Asked, Gate, Rights};
+pub use gate::{Admission, Asked, Gate, Rights, SessionProof};
 pub use path::segments;
 pub use record::Quiet;
 pub use request::{Request, RequestId};

@@ -34,5 +34,7 @@ pub use roots::{
 };
 pub use settings::{ListedFailure, ListedSetting, RecentFailures, Settings};
 pub use source::{LineShown, SourceShown};
-pub use tokens::{ConfigStored, ListedToken, Revoked, TokenList, TokenMade};
+pub use tokens::{
+    ConfigStored, ListedToken, Revoked, SessionCode, SessionOpened, TokenList, TokenMade,
+};
 pub use toolkits::{AllowedFile, ProposedToolkit, ToolAnswer};

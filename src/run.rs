@@ -59,6 +59,11 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         // It needs no server.
         return Ok(cli::init(path)?);
     }
+    if let Command::Open { print } = command {
+        let holder = store::holder(&config.data_dir)?;
+        let url = holder.and_then(|holder| holder.main_url).ok_or(CliError::NoServer)?;
+        return Ok(cli::open(&client(&url, &config)?, print).await?);
+    }
     if let Command::Ingest { paths, explain: true, .. } = &command {
         let own = own_folders(&config);
         return Ok(cli::explain(paths, config.ingest.max_file_bytes, &own)?);

@@ -9,6 +9,7 @@ mod error;
 mod owner;
 mod process_key;
 mod seal;
+mod sessions;
 mod tokens;
 
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ pub use configs::{Configs, Kept, Slot, Stored};
 pub use error::VaultError;
 pub use owner::owner_key;
 pub use process_key::ProcessKey;
+pub use sessions::{PageSessions, SessionHalves};
 pub use tokens::{KnownBearer, Listed, Made, OnLiving, TokenKind, Tokens};
 
 use crate::{
@@ -31,6 +33,7 @@ const FOLDER: &str = "vault";
 #[derive(Debug, Clone)]
 pub struct Vault {
     pub tokens: Tokens,
+    pub sessions: PageSessions,
     pub configs: Configs,
 }
 
@@ -47,7 +50,8 @@ impl Vault {
         let own = tasks.clone();
         let opening = move || {
             let tokens = Tokens::open(&data_dir, &own)?;
-            Ok(Self { tokens, configs: Configs::new(&data_dir, key, own) })
+            let sessions = PageSessions::default();
+            Ok(Self { tokens, sessions, configs: Configs::new(&data_dir, key, own) })
         };
         tasks.spawn_blocking(opening).await.unwrap_or(Err(VaultError::Stopping))
     }

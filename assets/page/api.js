@@ -3,6 +3,8 @@
 import { keep, kept } from './storage.js';
 
 const KEY = 'codeinfo.token';
+/** The page's half of the owner's session; a cookie has the other one. */
+const SESSION = 'codeinfo.session';
 let prompt = null;
 let prompted = null;
 /** Whether somebody gave no token, and has done nothing since. What is asked by the clock does not ask again. */
@@ -35,6 +37,21 @@ export function onTokenNeeded(ask) {
   prompt = ask;
 }
 
+/** Opens the owner's session where the address has the code of `codeinfo open`. */
+export async function openSession() {
+  const found = /^#\/session\/([\w-]+)$/.exec(location.hash);
+  if (found === null) {
+    return;
+  }
+  // Neither the history nor a reload has it from now on.
+  history.replaceState(null, '', '#/');
+  const response = await sent('/auth/page-sessions', { method: 'POST', body: { code: found[1] } }, null, null);
+  if (response.ok) {
+    forgetToken();
+    keep('localStorage', SESSION, (await response.json()).key);
+  }
+}
+
 /** Forgets the token of this tab. */
 export function forgetToken() {
   keep('sessionStorage', KEY, null);
@@ -54,11 +71,19 @@ export function hasToken() {
 export async function send(path, options = {}) {
   for (;;) {
     const token = kept('sessionStorage', KEY);
-    const response = await sent(path, options, token);
+    const session = token === null ? kept('localStorage', SESSION) : null;
+    const response = await sent(path, options, token, session);
     if (response.ok) {
       return response;
     }
     const error = await failure(response);
+    if (response.status === 401 && session !== null) {
+      // Another tab may have opened one meanwhile.
+      if (kept('localStorage', SESSION) === session) {
+        keep('localStorage', SESSION, null);
+      }
+      continue;
+    }
     if (response.status !== 401 || prompt === null) {
       throw error;
     }
@@ -117,10 +142,12 @@ export function address(path, query) {
   return written === '' ? path : `${path}?${written}`;
 }
 
-async function sent(path, { method = 'GET', body, headers = {}, signal }, token) {
+async function sent(path, { method = 'GET', body, headers = {}, signal }, token, session) {
   const all = { ...headers };
   if (token !== null) {
     all.authorization = `Bearer ${token}`;
+  } else if (session !== null) {
+    all['x-codeinfo-session'] = session;
   }
   if (method !== 'GET') {
     all['content-type'] = 'application/json';

@@ -1,6 +1,6 @@
 // Starts the page: chooses the view by the address, and connects keyboard, dialogs and side parts.
 
-import { onTokenNeeded } from './api.js';
+import { onTokenNeeded, openSession } from './api.js';
 import { askToken, showKeys } from './dialog.js';
 import { fill, h } from './h.js';
 import { listen, onEscape } from './keys.js';
@@ -132,6 +132,8 @@ document.getElementById('skip').addEventListener('click', (event) => {
 });
 
 onTokenNeeded(askToken);
+// Without a session what needs the owner says so.
+await openSession().catch(console.warn);
 startPane();
 // What was opened last is closed first: the menu lies above the source, which folds it when it is opened.
 onEscape(() => {

@@ -6,8 +6,8 @@ import { link } from './router.js';
 /** What to do after an error of the server, by its code: a sentence, and where it is done. */
 const NEXT = {
   UNREACHABLE: ['Start it with `codeinfo serve`, then try again.'],
-  UNAUTHORIZED: ['Send a token: make one with `codeinfo token create NAME`, or use the key of the owner.'],
-  FORBIDDEN: ['Open the page at the address that the server is bound to, or sign in with another token.'],
+  UNAUTHORIZED: ['Send a token: make one with `codeinfo token create NAME`, or open the page with `codeinfo open`.'],
+  FORBIDDEN: ['Open the page with `codeinfo open`, or at the address that the server is bound to.'],
   INGEST_REQUIRED: ['Add a folder, then ask again.', ['Add a folder', link(['repositories'], { add: 1 })]],
   EMBED_MODEL_MISMATCH: ['Embed the repositories again.', ['Repositories', link(['repositories'])]],
   EMBED_MODEL_MISSING: ['See what the embedder lacks.', ['Status', link(['status'])]],

@@ -63,6 +63,8 @@ pub(super) enum Route<'a> {
         name: &'a str,
     },
     RevokeTokens,
+    MakeSessionCode,
+    OpenSession,
     StoreConfig,
     StoredConfig,
     NotAllowed {
@@ -75,7 +77,9 @@ impl Route<'_> {
     /// Returns the rights that a request needs.
     pub(super) fn needed_rights(self) -> Rights {
         match self {
-            Self::Asset { .. } | Self::Health | Self::Ready | Self::Version => Rights::Monitor,
+            Self::Asset { .. } | Self::Health | Self::Ready | Self::Version | Self::OpenSession => {
+                Rights::Monitor
+            }
             Self::CancelIngest { .. }
             | Self::Reembed { .. }
             | Self::Remove { .. }
@@ -102,6 +106,7 @@ impl Route<'_> {
             | Self::Tokens
             | Self::RevokeToken { .. }
             | Self::RevokeTokens
+            | Self::MakeSessionCode
             | Self::StoreConfig
             | Self::StoredConfig
             | Self::NotAllowed { .. }
@@ -148,6 +153,8 @@ pub(super) fn route<'a>(method: &Method, path: &[&'a str]) -> Route<'a> {
         (&Method::GET | &Method::HEAD, ["auth", "mcp-tokens"]) => Route::Tokens,
         (&Method::DELETE, ["auth", "mcp-tokens", name]) => Route::RevokeToken { name },
         (&Method::POST, ["auth", "logout-all"]) => Route::RevokeTokens,
+        (&Method::POST, ["auth", "page-codes"]) => Route::MakeSessionCode,
+        (&Method::POST, ["auth", "page-sessions"]) => Route::OpenSession,
         (&Method::POST, ["mcp", "config"]) => Route::StoreConfig,
         (&Method::GET | &Method::HEAD, ["mcp", "config"]) => Route::StoredConfig,
         _ => match (ForPage::of(method, path), allowed(path)) {
@@ -171,7 +178,7 @@ fn allowed(path: &[&str]) -> Option<&'static str> {
         ["ingest", "start"]
         | ["ingest", "cancel" | "reembed" | "remove", _]
         | ["tools", "vector-search"]
-        | ["auth", "logout-all"]
+        | ["auth", "logout-all" | "page-codes" | "page-sessions"]
         | ["toolkits", "allow"]
         | ["toolkits", _, "start" | "stop" | "restart" | "trust" | "call"]
         | ["mcp", "toolkits"]

@@ -82,6 +82,7 @@ pub(super) async fn revoke(
 
 pub(super) async fn revoke_all(services: &Services, by: Secret) -> Result<Response, ApiError> {
     let revoked = services.vault.tokens.revoke_all(by).await?;
+    services.vault.sessions.end_all();
     join_all(revoked.iter().map(|principal| services.gateway.stop_of(principal))).await;
     let revoked = revoked.iter().map(ToString::to_string).collect();
     Ok(reply::json(StatusCode::OK, &Revoked { revoked }))

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crate::{
     api::is_of_page,
+    domain::Principal,
     net::{Admission, Asked, Gate, HttpError, Rights},
-    vault::{ProcessKey, TokenKind, Tokens},
+    vault::{PageSessions, ProcessKey, TokenKind, Tokens},
 };
 
 /// What monitors ask. Without a bearer they learn no more than how it goes.
 const MONITORED: [&str; 3] = ["/health", "/ready", "/version"];
+/// Where the page opens a session with a code.
+const OPEN_SESSION: &str = "/auth/page-sessions";
 /// Where Codex searches.
 const SEARCH: &str = "/mcp";
 /// Where Codex finds the toolkits of a turn.
@@ -19,12 +22,14 @@ const NEEDED: &str = "a token is needed: send `Authorization: Bearer …`, and m
                       `codeinfo token create NAME`";
 const ANOTHER_ACCOUNT: &str = "the server belongs to another account of this machine: send `Authorization: Bearer …` \
                                with a token, which its owner makes with `codeinfo token create NAME`";
+const SESSION_OVER: &str = "the session of the page is over; `codeinfo open` opens another one";
 const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
 /// What callers may prove themselves with.
 #[derive(Clone)]
 pub(super) struct Bearers {
     pub(super) tokens: Tokens,
+    pub(super) sessions: PageSessions,
     /// Good for the search of the main listener only.
     pub(super) search: ProcessKey,
     /// Whether a turn that runs has been granted its toolkits with it.
@@ -44,7 +49,10 @@ pub(super) fn main(bearers: Bearers) -> Gate {
         }
         Some(_) => judge(&bearers, asked),
         None => judge(&bearers, asked).or_else(|refusal| {
-            let is_public = MONITORED.contains(&asked.path) || is_of_page(asked.path);
+            // Others of the machine may see the arguments of the browser that is started.
+            let opens_session = asked.path == OPEN_SESSION && !asked.is_another_account;
+            let is_public =
+                MONITORED.contains(&asked.path) || is_of_page(asked.path) || opens_session;
             if is_public { Ok(Admission::unnamed(Rights::Monitor)) } else { Err(refusal) }
         }),
     })
@@ -62,6 +70,13 @@ pub(super) fn mcp(bearers: Bearers) -> Gate {
 
 /// A wrong bearer is refused also where none is needed: who sends one means somebody.
 fn judge(bearers: &Bearers, asked: Asked<'_>) -> Result<Admission, HttpError> {
+    if let (None, Some(session)) = (asked.bearer, asked.session) {
+        let found = bearers.sessions.find(session.cookie, session.key);
+        let revoked = found.filter(|_| !asked.is_another_account);
+        let revoked = revoked.ok_or(HttpError::Unauthorized(SESSION_OVER))?;
+        let (principal, rights) = (Some(Principal::owner()), Rights::Administer);
+        return Ok(Admission { principal, rights, revoked });
+    }
     let Some(bearer) = asked.bearer else {
         return match (bearers.are_required, asked.is_another_account) {
             (true, _) => Err(HttpError::Unauthorized(NEEDED)),
@@ -97,16 +112,23 @@ mod tests {
         let key = search.secret().expose().to_owned();
         for are_required in [true, false] {
             let (tokens, search) = (vault.tokens.clone(), search.clone());
+            let sessions = vault.sessions.clone();
             let is_grant = Arc::new(|bearer: &str| bearer == "grant");
-            let bearers = Bearers { tokens, search, is_grant, are_required };
+            let bearers = Bearers { tokens, sessions, search, is_grant, are_required };
             let (main, mcp) = (main(bearers.clone()), mcp(bearers));
-            let asked = |path| Asked { path, bearer: Some(&key), is_another_account: true };
+            let asked =
+                |path| Asked { path, bearer: Some(&key), session: None, is_another_account: true };
             assert_eq!(main(asked("/mcp")).unwrap().rights, Rights::Ask);
             for path in ["/mcp/", "/mcp/config", "/chat", "/auth/mcp-tokens", "/health", "/"] {
                 assert!(main(asked(path)).is_err(), "{path}");
             }
             assert!(mcp(asked("/mcp")).is_err() && mcp(asked("/")).is_err());
-            let asked = |path| Asked { path, bearer: Some("grant"), is_another_account: true };
+            let asked = |path| Asked {
+                path,
+                bearer: Some("grant"),
+                session: None,
+                is_another_account: true,
+            };
             assert_eq!(main(asked("/mcp/toolkits")).unwrap().rights, Rights::Ask);
             assert_eq!(main(asked("/mcp/toolkits/git")).unwrap().rights, Rights::Ask);
             for path in ["/mcp", "/mcp/toolkitsx", "/toolkits/git/start", "/chat", "/tools"] {
@@ -120,11 +142,22 @@ mod tests {
     async fn another_account_without_a_token_sees_no_more_than_monitors_do() {
         let folder = tempfile::tempdir().unwrap();
         let vault = Vault::open(folder.path(), None, Tasks::default()).await.unwrap();
-        let (tokens, search) = (vault.tokens, ProcessKey::fresh().unwrap());
-        let bearers =
-            Bearers { tokens, search, is_grant: Arc::new(|_| false), are_required: false };
+        let (tokens, sessions) = (vault.tokens, vault.sessions);
+        let search = ProcessKey::fresh().unwrap();
+        let bearers = Bearers {
+            tokens,
+            sessions,
+            search,
+            is_grant: Arc::new(|_| false),
+            are_required: false,
+        };
         let (main, mcp) = (main(bearers.clone()), mcp(bearers));
-        let asked = |path, is_another_account| Asked { path, bearer: None, is_another_account };
+        let asked = |path, is_another_account| Asked {
+            path,
+            bearer: None,
+            session: None,
+            is_another_account,
+        };
         for path in ["/health", "/ready", "/version", "/", "/page/api.js"] {
             assert_eq!(main(asked(path, true)).unwrap().rights, Rights::Monitor, "{path}");
             assert_eq!(main(asked(path, false)).unwrap().rights, Rights::Administer, "{path}");

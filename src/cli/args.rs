@@ -129,6 +129,12 @@ pub enum Command {
     /// A token is sent as `Authorization: Bearer TOKEN`. With AUTH=required nobody is answered without one.
     #[command(subcommand)]
     Token(Token),
+    /// Open the page of the running server in a browser, as its owner
+    Open {
+        /// Print the address instead; it is good once, within a minute
+        #[arg(long)]
+        print: bool,
+    },
     /// Check Codex, the store, the embedder and the ports, and say what to do
     Doctor,
     /// Set up clients (Codex, Claude Code, Cursor, …) to use CodeInfo

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use hyper::{HeaderMap, header::AUTHORIZATION};
+use hyper::{
+    HeaderMap,
+    header::{AUTHORIZATION, COOKIE, HOST},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::HttpError;
 use crate::domain::Principal;
 
 const SCHEME: &str = "bearer";
+/// The header in which the page shows its half of a session.
+const SESSION: &str = "x-codeinfo-session";
 
 /// A request that passed the guard, as far as it matters for who is answered.
 #[derive(Debug, Clone, Copy)]
@@ -17,8 +22,19 @@ pub struct Asked<'a> {
     pub path: &'a str,
     /// What it proves itself with.
     pub bearer: Option<&'a str>,
+    /// The same of the page of the owner.
+    pub session: Option<SessionProof<'a>>,
     /// Whether it comes over loopback from an account that is neither ours nor root's.
     pub is_another_account: bool,
+}
+
+/// Both halves of a session of the page.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionProof<'a> {
+    /// From the cookie; empty without one.
+    pub cookie: &'a str,
+    /// From the header [`SESSION`].
+    pub key: &'a str,
 }
 
 /// Rights of a request, each with those before it.
@@ -63,6 +79,24 @@ pub(super) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
     let text = value.to_str().unwrap_or(SCHEME).trim();
     let (scheme, rest) = text.split_once(' ').unwrap_or((text, ""));
     Ok(scheme.eq_ignore_ascii_case(SCHEME).then(|| rest.trim()))
+}
+
+/// Returns the session that a page shows.
+pub(super) fn session(headers: &HeaderMap) -> Option<SessionProof<'_>> {
+    let key = headers.get(SESSION)?.to_str().ok()?;
+    let name = cookie_name(headers);
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut cookies =
+        cookies.flat_map(|text| text.split("; ")).filter_map(|one| one.split_once('='));
+    let cookie = cookies.find(|(one, _)| *one == name).map_or("", |(_, value)| value);
+    Some(SessionProof { cookie, key })
+}
+
+/// Names the cookie by the port that the browser sees: all ports of a host share its cookies.
+pub(super) fn cookie_name(headers: &HeaderMap) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = host.rsplit(':').next().and_then(|port| port.parse::<u16>().ok());
+    format!("codeinfo-{}", port.unwrap_or(80))
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ use super::{Activity, Admission, HttpError, Rights, body, gate, slots::Slot};
 use crate::{config::Secret, domain::Principal, task::Tasks};
 
 const OWNER_NEEDED: &str = "only the owner of the server may do that: with the owner's key, as the command line \
-                            shows it, or with a token of `codeinfo token create NAME --admin`";
+                            shows it, on the page that `codeinfo open` opens, or \
+                            with a token of `codeinfo token create NAME --admin`";
 
 /// The longest id taken over from a client.
 const MAX_ID_BYTES: usize = 128;
@@ -143,6 +144,12 @@ impl Request {
     pub fn bearer(&self) -> Option<Secret> {
         let bearer = gate::bearer(&self.head.headers).ok().flatten();
         bearer.map(|bearer| Secret::new(bearer.to_owned()))
+    }
+
+    /// Returns the cookie that carries the half of a session which the browser keeps.
+    pub fn session_cookie(&self, value: &str) -> Option<HeaderValue> {
+        let name = gate::cookie_name(&self.head.headers);
+        HeaderValue::from_str(&format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict")).ok()
     }
 
     /// Returns the token that is cancelled when the server stops. What would go on until its client leaves

@@ -353,7 +353,8 @@ impl<H: Handler> Server<H> {
         let bearer = gate::bearer(&head.headers)?;
         let peer = head.extensions.get::<Peer>();
         let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
-        (self.gate)(Asked { path: head.uri.path(), bearer, is_another_account })
+        let session = gate::session(&head.headers);
+        (self.gate)(Asked { path: head.uri.path(), bearer, session, is_another_account })
     }
 
     /// Calls the handler. A bug in one request must not take the connection with it.

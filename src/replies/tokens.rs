@@ -28,6 +28,18 @@ pub struct ListedToken {
     pub last_used_at: Option<String>,
 }
 
+/// A code that opens a session of the page.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SessionCode {
+    pub code: String,
+}
+
+/// The half of a session that the page keeps.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SessionOpened {
+    pub key: String,
+}
+
 /// The names of tokens that were ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Revoked {

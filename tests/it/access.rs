@@ -17,6 +17,8 @@ const JSON: (&str, &str) = ("content-type", "application/json");
 enum Allowed {
     /// Everybody.
     All,
+    /// Everybody but other accounts.
+    Local,
     /// Who has a token or the owner's key, and the server's account where none is required.
     Asking,
     /// The same without plain tokens.
@@ -29,7 +31,7 @@ enum Allowed {
     Turns,
 }
 
-use Allowed::{Administering, All, Asking, Named, Owner, Turns};
+use Allowed::{Administering, All, Asking, Local, Named, Owner, Turns};
 
 /// Methods, route, address and body of a request without consequences, and whom it is for.
 type Line = (&'static str, &'static str, &'static str, &'static str, Allowed);
@@ -64,6 +66,8 @@ const MAIN: &[Line] = &[
     ("POST", "auth mcp-tokens", "/auth/mcp-tokens", r#"{"name":"new"}"#, Owner),
     ("GET HEAD", "auth mcp-tokens", "/auth/mcp-tokens", "", Named),
     ("DELETE", "auth mcp-tokens {}", "/auth/mcp-tokens/none", "", Owner),
+    ("POST", "auth page-codes", "/auth/page-codes", "", Owner),
+    ("POST", "auth page-sessions", "/auth/page-sessions", "{}", Local),
     ("POST", "mcp config", "/mcp/config", "{}", Named),
     ("GET HEAD", "mcp config", "/mcp/config", "", Named),
     ("POST", "turns", "/turns", "{}", Asking),
@@ -111,6 +115,7 @@ impl Allowed {
     fn status_is_right(self, caller: Caller, status: u16) -> bool {
         let is_allowed = match self {
             All => true,
+            Local => caller != Caller::OtherAccount,
             Turns => false,
             Asking => !matches!(caller, Caller::Unnamed | Caller::OtherAccount),
             Administering => {

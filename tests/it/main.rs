@@ -77,6 +77,7 @@ mod page_pending;
 mod page_pictures;
 mod page_repositories;
 mod page_search;
+mod page_session;
 mod page_source;
 mod page_status;
 mod page_turns;

@@ -165,6 +165,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/codex/files.rs", "what names of programs end with"),
     ("src/codex/pipes.rs", "Codex is a process group of its own"),
     ("src/codex/scratch.rs", "folders for their owner"),
+    ("src/cli/open.rs", "how a browser is started"),
     ("src/config/env/handover.rs", "the environment is shown to others on Linux alone"),
     ("src/config/env/toolkits.rs", "a token is needed where connections have no account"),
     ("src/domain/chunk.rs", "when anything of a file changed, where that is known"),

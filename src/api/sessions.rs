@@ -1,0 +1,54 @@
+//! Sessions of the page: the owner gets a code, with which the page opens one.
+
+use hyper::{StatusCode, header::SET_COOKIE};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Services, error::ApiError};
+use crate::{
+    domain::Principal,
+    error::Code,
+    net::{HttpError, Request, Response, reply},
+    replies::{SessionCode, SessionOpened},
+};
+
+#[derive(Debug, Deserialize)]
+pub(super) struct OpenSession {
+    code: String,
+}
+
+pub(super) fn open_schema() -> Value {
+    json!({
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["code"],
+        "properties": { "code": { "type": "string", "minLength": 1, "maxLength": 200 } },
+    })
+}
+
+/// Makes a code for who shows that it is the owner.
+pub(super) fn make_code(services: &Services, request: &Request) -> Result<Response, ApiError> {
+    let principal = request.principal().ok_or_else(ApiError::nobody)?;
+    if !Principal::is_owner(principal) {
+        let message = "only the owner's key opens the page as the owner".to_owned();
+        return Err(ApiError::Failed { code: Code::Forbidden, message });
+    }
+    let code = services.vault.sessions.make_code()?.expose().to_owned();
+    Ok(reply::json(StatusCode::CREATED, &SessionCode { code }))
+}
+
+/// Opens a session: one half of it for the page, the other one in a cookie.
+pub(super) fn open(
+    services: &Services,
+    request: &Request,
+    OpenSession { code }: OpenSession,
+) -> Result<Response, ApiError> {
+    const USED: &str = "the address was used already, or is older than a minute; `codeinfo open` makes another one";
+    let opened = services.vault.sessions.open(&code)?;
+    let halves = opened.ok_or(HttpError::Unauthorized(USED))?;
+    let cookie = request.session_cookie(halves.cookie.expose()).ok_or(HttpError::Internal)?;
+    let key = halves.key.expose().to_owned();
+    let mut response = reply::json(StatusCode::CREATED, &SessionOpened { key });
+    response.headers_mut().insert(SET_COOKIE, cookie);
+    Ok(response)
+}

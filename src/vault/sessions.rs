@@ -1,0 +1,139 @@
+//! Sessions of the page as the owner: each is opened once, with a code, and known by two halves.
+//!
+//! A browser keeps one half in a cookie, which it also sends to other ports of the machine; the page keeps the
+//! other one, which only its own origin reads. Neither is of use alone. Nothing is written to disk.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{VaultError, bearer::Fingerprint, fresh_key};
+use crate::config::Secret;
+
+/// How long a code may be used.
+const CODE_LIFE: Duration = Duration::from_mins(1);
+/// How long a session lives.
+const SESSION_LIFE: Duration = Duration::from_hours(12);
+/// Maximum number of codes, and of sessions; the oldest ones end.
+const MAX_ENTRIES: usize = 16;
+
+/// The sessions of a server. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct PageSessions(Arc<Mutex<Entries>>);
+
+#[derive(Debug, Default)]
+struct Entries {
+    codes: Vec<Entry>,
+    sessions: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    fingerprint: Fingerprint,
+    made: Instant,
+    ended: CancellationToken,
+}
+
+/// Both halves of a session that was opened.
+#[derive(Debug)]
+pub struct SessionHalves {
+    /// For the browser.
+    pub cookie: Secret,
+    /// For the page.
+    pub key: Secret,
+}
+
+impl PageSessions {
+    /// Makes a code that opens one session within a minute.
+    pub fn make_code(&self) -> Result<Secret, VaultError> {
+        let code = fresh_key()?;
+        add(&mut self.entries().codes, code.expose());
+        Ok(code)
+    }
+
+    /// Opens a session; `None` where the code is not known, was used or is too old.
+    pub fn open(&self, code: &str) -> Result<Option<SessionHalves>, VaultError> {
+        let (cookie, key) = (fresh_key()?, fresh_key()?);
+        let mut entries = self.entries();
+        let asked = Fingerprint::of(code);
+        let Some(place) = entries.codes.iter().position(|one| one.fingerprint.is(&asked)) else {
+            return Ok(None);
+        };
+        entries.codes.remove(place);
+        add(&mut entries.sessions, &join_halves(cookie.expose(), key.expose()));
+        Ok(Some(SessionHalves { cookie, key }))
+    }
+
+    /// Returns what is cancelled at the end of the session that has both halves.
+    pub fn find(&self, cookie: &str, key: &str) -> Option<CancellationToken> {
+        let asked = Fingerprint::of(&join_halves(cookie, key));
+        let entries = self.entries();
+        let session = entries.sessions.iter().find(|one| one.fingerprint.is(&asked));
+        session.map(|session| session.ended.clone())
+    }
+
+    /// Ends all sessions, and forgets the codes.
+    pub fn end_all(&self) {
+        let Entries { sessions, .. } = std::mem::take(&mut *self.entries());
+        for session in sessions {
+            session.ended.cancel();
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.codes.retain(|code| code.made.elapsed() < CODE_LIFE);
+        entries.sessions.retain(|session| {
+            let lives = session.made.elapsed() < SESSION_LIFE;
+            if !lives {
+                session.ended.cancel();
+            }
+            lives
+        });
+        entries
+    }
+}
+
+fn add(entries: &mut Vec<Entry>, secret: &str) {
+    if entries.len() == MAX_ENTRIES {
+        entries.remove(0).ended.cancel();
+    }
+    let (fingerprint, ended) = (Fingerprint::of(secret), CancellationToken::new());
+    entries.push(Entry { fingerprint, made: Instant::now(), ended });
+}
+
+/// Neither half has a space.
+fn join_halves(cookie: &str, key: &str) -> String {
+    format!("{cookie} {key}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_ENTRIES, PageSessions};
+
+    #[test]
+    fn a_code_opens_one_session_which_needs_both_halves_until_all_end() {
+        let sessions = PageSessions::default();
+        let code = sessions.make_code().unwrap();
+        let halves = sessions.open(code.expose()).unwrap().unwrap();
+        assert!(sessions.open(code.expose()).unwrap().is_none(), "used");
+        let (cookie, key) = (halves.cookie.expose(), halves.key.expose());
+        let ended = sessions.find(cookie, key).unwrap();
+        for (one, other) in [(cookie, ""), ("", key), (key, cookie), (cookie, cookie)] {
+            assert!(sessions.find(one, other).is_none());
+        }
+        sessions.end_all();
+        assert!(ended.is_cancelled() && sessions.find(cookie, key).is_none());
+    }
+
+    #[test]
+    fn the_oldest_code_ends_for_a_new_one() {
+        let sessions = PageSessions::default();
+        let codes: Vec<_> = (0..=MAX_ENTRIES).map(|_| sessions.make_code().unwrap()).collect();
+        assert!(sessions.open(codes[0].expose()).unwrap().is_none());
+        assert!(sessions.open(codes[1].expose()).unwrap().is_some());
+    }
+}
