@@ -56,7 +56,8 @@ pub(crate) fn censor<'a>(
     language: Option<&Language>,
     text: &'a str,
 ) -> Option<CensoredText<'a>> {
-    let is_doubtful = secret_name(path) == Some(SecretName::Doubtful);
+    let is_doubtful =
+        secret_name(path) == Some(SecretName::Doubtful) && !content::is_certificate(text);
     if content::holds_secret(language, text)
         || (is_doubtful && !names::is_example(path) && !content::is_written(language, text))
     {

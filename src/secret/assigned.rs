@@ -2,6 +2,7 @@
 
 mod cursor;
 mod name;
+mod step;
 mod words;
 
 use std::ops::Range;
@@ -46,6 +47,23 @@ pub(super) fn find(
         }
         return;
     }
+    let found = into.len();
+    follow(text, &name, family, reading, into);
+    if into.len() == found {
+        into.extend(step::find(text, &name, family, reading));
+    }
+}
+
+/// Adds where the values stand that follow `name`, after a sign or alone.
+fn follow(
+    text: &str,
+    name: &Name<'_>,
+    family: Family,
+    reading: Reading,
+    into: &mut Vec<Range<usize>>,
+) {
+    let bytes = text.as_bytes();
+    let mut cursor = Cursor { bytes, at: name.range.end };
     // Connection strings and queries have literal values wherever they stand.
     let follows = byte(bytes, name.range.end);
     let is_query = follows == b'=' && name.before.ends_with([';', '?', '&']);
@@ -56,17 +74,27 @@ pub(super) fn find(
         _ if is_argument => reading.of_argument(),
         reading => reading,
     };
-    if reading == Reading::Code {
-        if let Some(value) = cursor.literal(&name.range) {
-            into.extend(cursor.literals(text, &value, family));
+    let reading = match reading {
+        Reading::Code if name.is_in_comment() => Reading::Loose,
+        Reading::Code if follows == b'=' && name.before.ends_with(['"', '\'']) => Reading::Code,
+        Reading::Code => {
+            let value = cursor.literal(&name.range);
+            into.extend(value.iter().flat_map(|value| cursor.literals(text, value, family)));
+            return;
         }
+        reading => reading,
+    };
+    let Some(reading) = separator(&mut cursor, name, reading) else { return };
+    if reading == Reading::Data && cursor.is_block() {
+        into.extend(block(text, name));
         return;
     }
-    let Some(reading) = separator(&mut cursor, &name, reading) else { return };
-    if reading == Reading::Data && cursor.is_block() {
-        into.extend(block(text, &name));
-    } else if let Some(mut value) = cursor.value(is_query) {
+    cursor.step_in(name.column(), reading);
+    if let Some(mut value) = cursor.value(is_query) {
         value.is_argument = is_argument;
+        if name.is_in_flow() {
+            cursor.close(&mut value);
+        }
         if is_argument && is_code && cursor.is_joined(&value) {
             return;
         }
@@ -85,20 +113,28 @@ fn separator(cursor: &mut Cursor<'_>, name: &Name<'_>, reading: Reading) -> Opti
         return cursor.takes("<string>").then_some(reading);
     }
     let is_element = cursor.here() == b'>';
-    let closers = cursor.skip(b"\\\"'`])");
+    let closers = cursor.skip(b"\\\"'`*])");
     if reading == Reading::Data && cursor.here() == b'>' && (is_element || closers > 0) {
         cursor.at += 1;
         return Some(reading);
     }
     let after_name = cursor.at;
-    let spaces = cursor.skip(b" \t");
+    let spaces = cursor.skip(b" \t\\");
     if cursor.sign() {
-        cursor.skip(b" \t");
+        cursor.skip(b" \t*");
+        return Some(reading);
+    }
+    if reading == Reading::Loose && name.line_before().starts_with('|') && cursor.takes("|") {
+        cursor.skip(b" ");
         return Some(reading);
     }
     if closers > 0 || cursor.here() == b'\n' || cursor.here() == b'\r' || cursor.here() == b',' {
         cursor.at = after_name;
         return cursor.pair().then_some(reading);
+    }
+    let is_quoted = reading == Reading::Script && b"\"'".contains(&cursor.here());
+    if spaces > 0 && closers == 0 && is_quoted {
+        return Some(Reading::Loose);
     }
     (spaces > 0 && closers == 0).then(|| spaced(name, reading)).flatten()
 }
@@ -128,14 +164,18 @@ fn spaced(name: &Name<'_>, reading: Reading) -> Option<Reading> {
     if name.is_argument() || (line.is_empty() && reading == Reading::Data) {
         return Some(reading);
     }
-    let is_login = || line.split_whitespace().any(|word| word == "login");
-    (matches!(line, "ENV" | "ARG") || is_login()).then_some(Reading::Loose)
+    let is_given = || line.split_whitespace().any(|word| matches!(word, "login" | "set" | "setx"));
+    (matches!(line, "ENV" | "ARG") || is_given()).then_some(Reading::Loose)
+}
+
+/// Returns how far a line is indented, the dash of a list included.
+fn column(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t', '-']).len()
 }
 
 /// Returns the lines below that of `name` that are indented more, each without its indent.
 fn block(text: &str, name: &Name<'_>) -> Vec<Range<usize>> {
-    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '-']).len();
-    let own = indent(name.line_before());
+    let own = name.column();
     let mut found = Vec::new();
     let Some((_, rest)) = text.split_at_checked(name.range.end) else { return found };
     let end_of_line = rest.bytes().take_while(|byte| !b"\r\n".contains(byte)).count();
@@ -145,7 +185,7 @@ fn block(text: &str, name: &Name<'_>) -> Vec<Range<usize>> {
     for line in below.split_inclusive('\n').take(BLOCK_LINES) {
         let content = line.trim();
         if !content.is_empty() {
-            if indent(line) <= own {
+            if column(line) <= own {
                 break;
             }
             let is_near = at + line.len() - begun <= BLOCK_BYTES;

@@ -34,6 +34,14 @@ fn may_be_key_file(language: Option<&Language>) -> bool {
     })
 }
 
+/// Whether the text is a certificate or a public key, which are for everybody.
+pub(super) fn is_certificate(text: &str) -> bool {
+    const PUBLIC: [&str; 2] = ["CERTIFICATE-----", "PUBLIC KEY-----"];
+    let mut heads = text.split(key::BEGIN).skip(1).peekable();
+    let is_public = |head: &str| PUBLIC.iter().any(|label| head.contains(label));
+    text.trim_start().starts_with(key::BEGIN) && heads.peek().is_some() && heads.all(is_public)
+}
+
 /// Whether the text is prose, or code: lists of secrets have few sentences.
 pub(super) fn is_written(language: Option<&Language>, text: &str) -> bool {
     let may_be_list = language.is_none_or(|language| *language == TEXT);
@@ -78,6 +86,14 @@ mod tests {
         {
             assert_eq!(holds_secret(by_path(path), text), is_secret, "{path}");
         }
+    }
+
+    #[test]
+    fn a_certificate_alone_is_for_everybody() {
+        let certificate = "-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n";
+        assert!(is_certificate(certificate));
+        assert!(!is_certificate(&[certificate, key].concat()) && !is_certificate("a: 1\n"));
     }
 
     #[test]

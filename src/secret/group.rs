@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::judge::{Family, Reading, is_secret};
 
 /// Words that names of such groups end with.
-pub(super) const WORDS: &[&str] = &["credentials", "creds", "passwords", "secrets"];
+pub(super) const WORDS: &[&str] =
+    &["credentials", "creds", "passwords", "secrets", "tokens", "api_keys", "apikeys", "api-keys"];
 
 /// Names of passwords that are too short to be one elsewhere.
 const SHORT: &[&str] = &["key", "p", "pass", "password", "phrase", "pin", "pw", "pwd"];
@@ -15,6 +16,14 @@ const BESIDE: &[&str] = &[
     "type", "name", "user", "username", "email", "host", "region", "uuid", "kind", "revision",
     "commit",
 ];
+/// Stands for the name of a value in a list.
+const LISTED: &str = "item";
+/// What parts the items of a list between brackets.
+const ITEMS: &[char] = &['\n', ','];
+/// How far before a word its line is read, in bytes.
+const MAX_LINE: usize = 256;
+/// How much of such a list is read, in bytes.
+const MAX_LIST: usize = 2048;
 /// How much of a group is read, in bytes and lines.
 const NEAR: (usize, usize) = (8 * 1024, 100);
 
@@ -23,9 +32,12 @@ pub(super) fn find(text: &str, word: Range<usize>, into: &mut Vec<Range<usize>>)
     let is_passwords =
         text.get(word.clone()).is_some_and(|word| word.eq_ignore_ascii_case("passwords"));
     let Some((mut start, body, parts)) = body(text, word) else { return };
+    let is_list = parts == ITEMS;
     for piece in body.split_inclusive(parts) {
         let pair = piece.trim_end_matches(parts);
-        if let Some((name, value)) = pair.split_once([':', '=']) {
+        let item = pair.trim_start().strip_prefix("- ").or(is_list.then_some(pair));
+        let named = item.filter(|item| !item.contains(": ")).map(|value| (LISTED, value));
+        if let Some((name, value)) = named.or_else(|| pair.split_once([':', '='])) {
             let started = value.trim_start_matches(is_around);
             let bare = started.split_once(" #").map_or(started, |(value, _)| value);
             let bare = bare.trim_end_matches(is_around);
@@ -58,9 +70,10 @@ fn family(name: &str, is_passwords: bool) -> Option<Family> {
 fn body(text: &str, word: Range<usize>) -> Option<(usize, &str, &'static [char])> {
     let near = text.floor_char_boundary(word.end + NEAR.0);
     let rest = text.get(word.end..near)?;
+    let from = text.ceil_char_boundary(word.start.saturating_sub(MAX_LINE));
     let (head, below) = rest.split_once('\n').unwrap_or((rest, ""));
     let head = head.trim_end();
-    let line = text.get(..word.start)?.rsplit('\n').next()?;
+    let line = text.get(from..word.start)?.rsplit('\n').next()?;
     if head == "]" && line.trim_start().starts_with('[') {
         let is_empty = below.starts_with('[');
         let pairs = below.split("\n[").next()?;
@@ -68,6 +81,12 @@ fn body(text: &str, word: Range<usize>) -> Option<(usize, &str, &'static [char])
     }
     let after_name = head.trim_start_matches(['"', '\'']).trim_start();
     let sign = after_name.strip_prefix([':', '='])?.trim();
+    if sign.starts_with('[') {
+        let (rest, _) = rest.split_at(rest.floor_char_boundary(MAX_LIST));
+        let near = near.min(word.end + rest.len());
+        let (_, inner) = rest.split_once('[')?;
+        return Some((near - inner.len(), inner.split(']').next()?, ITEMS));
+    }
     if sign.starts_with('{') {
         let (_, inner) = rest.split_once('{')?;
         return Some((near - inner.len(), inner.split('}').next()?, &['\n', ',', '{']));

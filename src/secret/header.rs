@@ -13,6 +13,8 @@ use super::{
 const NEAR: usize = 24;
 /// How much of a value is judged, in bytes.
 const FAR: usize = 256;
+/// The shortest session of a cookie.
+const COOKIE: usize = 24;
 /// The shortest signature of an address.
 const SIGNATURE: usize = 40;
 
@@ -79,6 +81,28 @@ fn is_token(value: &str, has_scheme: bool, reading: Reading) -> bool {
     is_secret(near, Family::Token, reading)
         || (is_plain && near.len() >= 20 && shape::is_token(near.as_bytes()))
         || (is_plain && near.len() >= 12 && shape::is_drawn(near) && !shape::is_placeholder(near))
+}
+
+/// Adds where the values of cookies stand that follow the name of their header.
+pub(super) fn cookies(text: &[u8], name: Range<usize>, into: &mut Vec<Range<usize>>) {
+    let before = text.get(..name.start).unwrap_or_default();
+    let is_part =
+        before.last().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(byte));
+    let is_known = [&b"et-"[..], b"ET-", b"--"].iter().any(|lead| before.ends_with(lead));
+    let at = name.end;
+    let Some(rest) = text.get(at..).filter(|_| is_known || !is_part) else { return };
+    let gap = rest.iter().take(NEAR).take_while(|byte| b"\\\"'`]) \t:,".contains(byte)).count();
+    let Some(line) = rest.get(gap..) else { return };
+    let line = line.split_at(line.len().min(2 * FAR)).0;
+    let line = line.split(|byte| b"\r\n\"'`".contains(byte)).next().unwrap_or_default();
+    let mut start = at + gap;
+    for pair in line.split(|byte| *byte == b';').filter(|_| gap > 0) {
+        if let Some(sign) = pair.iter().position(|byte| *byte == b'=') {
+            let value = bearer(text, start + sign + 1);
+            into.extend(value.filter(|value| COOKIE <= value.len()));
+        }
+        start += pair.len() + 1;
+    }
 }
 
 /// Returns where the token stands that follows `Bearer `, if it is one.

@@ -73,7 +73,9 @@ pub(super) fn is_secret(value: &str, family: Family, reading: Reading) -> bool {
         }
         (Reading::Data, Family::Token) => value.length >= 7 && value.is_made(),
         (Reading::Script | Reading::Loose, Family::Token) => value.length >= 10 && value.is_made(),
-        (Reading::Code, Family::Password) => value.is_strong() || value.is_key(),
+        (Reading::Code, Family::Password) => {
+            value.is_strong() || value.is_key() || value.is_drawn_word()
+        }
         (Reading::Code, Family::Token) => value.is_key(),
     }
 }
@@ -137,6 +139,16 @@ impl<'a> Value<'a> {
                 .text
                 .bytes()
                 .all(|byte| byte.is_ascii_graphic() && !b"(){}<>,;\\\"'`".contains(&byte))
+    }
+
+    /// Whether it is one word of letters and digits that nobody could say.
+    fn is_drawn_word(&self) -> bool {
+        self.length >= 10
+            && 0 < self.upper
+            && self.upper < self.letters
+            && 0 < self.digits
+            && self.letters + self.digits == self.length
+            && is_random(self.text.as_bytes())
     }
 
     /// Whether it is long and random, and nothing else that code holds.

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use super::shape;
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
+
+use super::{shape, token::next_line};
 
 /// How far after a key's first line its body is looked for, in bytes.
 const BODY_WINDOW: usize = 400;
@@ -14,6 +16,12 @@ const LONG_RUN: usize = 40;
 const MAX_BLOCK: usize = 64 * 1024;
 /// Shorter runs are words of the code around a key, unless they end as base64 does.
 const MIN_RUN: usize = 12;
+
+/// How the bodies of private keys start in base64: the lengths of their DER, or the name of OpenSSH's format.
+pub(super) const BODIES: &[&str] = &["MII", "MIG", "MHcCAQ", "MHQCAQ", "MC4CAQ", OPENSSH];
+const OPENSSH: &str = "b3BlbnNzaC1rZXkt";
+/// The first line of a body is at least as long, in bytes.
+const FIRST_LINE: usize = 60;
 
 /// Starts the first line of a block.
 pub(super) const BEGIN: &str = "-----BEGIN ";
@@ -41,6 +49,47 @@ pub(super) fn find(text: &str, at: usize, into: &mut Vec<Range<usize>>) {
         let is_escape = block.get(from + run) == Some(&b'\\');
         from += run + if is_escape { 2 } else { 1 };
     }
+}
+
+/// Adds where the lines of a private key stand whose body starts at `at` without a first line before it.
+pub(super) fn find_body(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+    let before = at.checked_sub(1).and_then(|before| text.get(before));
+    let is_inside = before.is_some_and(|byte| is_base64(*byte) && *byte != b'=');
+    let head = text.get(at..at + FIRST_LINE).unwrap_or_default();
+    let is_key = starts_private_key(head) && head.iter().all(|byte| is_base64(*byte));
+    if is_inside || !is_key || !shape::is_varied(head) {
+        return;
+    }
+    let (mut start, mut length) = (at, line_length(text, at));
+    let end = at + MAX_BLOCK;
+    while MIN_RUN <= length
+        || text.get(start..start + length).is_some_and(|run| run.ends_with(b"="))
+    {
+        into.push(start..start + length);
+        let Some(next) = next_line(text, start + length).filter(|next| *next < end) else { return };
+        (start, length) = (next, line_length(text, next));
+    }
+}
+
+/// Returns the length of the base64 at `at`.
+fn line_length(text: &[u8], at: usize) -> usize {
+    text.get(at..).unwrap_or_default().iter().take_while(|byte| is_base64(**byte)).count()
+}
+
+/// Whether base64 starts as a private key does: a sequence whose first member is the version 0 or 1. Certificates
+/// and public keys start with another sequence.
+fn starts_private_key(body: &[u8]) -> bool {
+    if body.starts_with(OPENSSH.as_bytes()) {
+        return true;
+    }
+    let decoded = body.get(..16).and_then(|start| STANDARD_NO_PAD.decode(start).ok());
+    let Some(
+        [0x30, 0x82, _, _, version @ ..] | [0x30, 0x81, _, version @ ..] | [0x30, _, version @ ..],
+    ) = decoded.as_deref()
+    else {
+        return false;
+    };
+    matches!(version, [2, 1, 0 | 1, ..])
 }
 
 /// Returns what follows the first line of a private key, where its label is given and a key follows.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::redact;
+
 /// Names that are secrets as they stand, lower case.
 const NAMES: &[&str] = &[
     "_netrc",
@@ -157,8 +159,12 @@ const STEMS: &[&str] = &[
     "kubeconfig",
 ];
 
+/// Names of files that hold one secret and nothing else, without an extension or as text.
+const BARE: &[&str] = &["password", "passwords", "token", "tokens"];
+
 /// Folders whose whole content is private, lower case.
-const FOLDERS: &[&str] = &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh"];
+const FOLDERS: &[&str] =
+    &[".aws", ".azure", ".docker", ".gnupg", ".kube", ".ssh", "terraform.tfstate.d"];
 
 /// Whether a folder, by its whole path, is private or lies in one that is.
 pub(crate) fn is_private_folder(path: &Path) -> bool {
@@ -185,13 +191,14 @@ pub(crate) fn is_secret_path(path: &str) -> bool {
 /// Returns how sure the name or the folder of a file is that the file is a secret, if it says so at all. `path` is
 /// below the root.
 pub(crate) fn secret_name(path: &str) -> Option<SecretName> {
-    let path = path.to_lowercase();
-    let mut parts = path.rsplit('/');
+    let lower = path.to_lowercase();
+    let mut parts = lower.rsplit('/');
     let name = parts.next().unwrap_or_default();
-    if parts.any(|folder| FOLDERS.contains(&folder)) {
+    if parts.clone().any(|folder| FOLDERS.contains(&folder)) || 0 < redact("", None, path).count {
         return Some(SecretName::Certain);
     }
-    judge_name(name)
+    let is_template = parts.any(|folder| folder == "templates");
+    judge_name(name).map(|sure| if is_template { SecretName::Doubtful } else { sure })
 }
 
 /// Whether a name says that the file shows what another one is like, such as `.env.example`.
@@ -239,8 +246,13 @@ fn judge_name(name: &str) -> Option<SecretName> {
     if pieces.clone().any(|piece| EXTENSIONS.contains(&piece)) {
         return unless_example;
     }
+    if BARE.contains(&stem) && (name == stem || extension == "txt") {
+        return Some(SecretName::Doubtful);
+    }
     if STEMS.iter().any(|word| is_led_by(stem, word)) {
-        let has_values = name == stem || VALUES.contains(&extension);
+        // Objects of Kubernetes describe accounts; their keys are JSON.
+        let is_object = stem.ends_with("account") && extension.ends_with("ml");
+        let has_values = name == stem || (VALUES.contains(&extension) && !is_object);
         return if has_values { unless_example } else { Some(SecretName::Doubtful) };
     }
     pieces.any(|piece| DOUBTFUL_EXTENSIONS.contains(&piece)).then_some(SecretName::Doubtful)
@@ -295,6 +307,10 @@ mod tests {
             "terraform.tfstate.backup",
             ".aws/config",
             "home/.ssh/known_hosts",
+            "ops/password.txt",
+            "ops/token",
+            "infra/terraform.tfstate.d/prod.json",
+            concat!("backup/gh", "p_Zr4tY8wB1nV5cX3dQ6hJ0sF2x7Kq2Lm9.txt"),
         ] {
             assert!(is_secret_path(path), "{path}");
         }
@@ -318,6 +334,8 @@ mod tests {
             "server.pem",
             "messages.key",
             "id_rsa.pub",
+            "chart/templates/secret.yaml",
+            "k8s/serviceaccount.yaml",
         ] {
             assert_eq!(secret_name(path), Some(SecretName::Doubtful), "{path}");
         }

@@ -55,6 +55,12 @@ enum Clue {
     Group,
     /// The first line of a block in PEM.
     Key,
+    /// The start of such a block without its first line.
+    KeyBody,
+    /// `Cookie`, and the option of curl.
+    Cookie,
+    /// `INSERT INTO`
+    Insert,
 }
 
 /// Every clue, in the order of the literals of the finder.
@@ -76,12 +82,16 @@ static CLUES: LazyLock<Vec<(&'static str, Clue)>> = LazyLock::new(|| {
         (" -w", Clue::Option),
         (" -a", Clue::Option),
         (key::BEGIN, Clue::Key),
+        ("cookie", Clue::Cookie),
+        ("curl -b", Clue::Cookie),
+        ("insert into ", Clue::Insert),
     ];
     let tokens = TOKENS.iter().map(|token| (token.0, Clue::Token(*token)));
     let joints = JOINTS.iter().map(|joint| (joint.0, Clue::Joint(*joint)));
     let words = WORDS.iter().map(|(word, family)| (*word, Clue::Word(*family)));
     let groups = group::WORDS.iter().map(|word| (*word, Clue::Group));
-    tokens.chain(joints).chain(words).chain(groups).chain(others).collect()
+    let bodies = key::BODIES.iter().map(|start| (*start, Clue::KeyBody));
+    tokens.chain(joints).chain(words).chain(groups).chain(bodies).chain(others).collect()
 });
 
 /// Finds all literals at once, in time that grows with the text only.
@@ -141,6 +151,7 @@ fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
     }
     // How far what was found reaches, so that no byte is gone over for each literal in a secret.
     let mut reached = 0;
+    let mut inserted = 0;
     // A list of short literals can always be searched for.
     let hits = FINDER.iter().flat_map(|finder| finder.find_overlapping_iter(text));
     for hit in hits {
@@ -148,6 +159,9 @@ fn secrets(path: &str, text: &str, reading: Reading) -> Vec<Range<usize>> {
         if hit.start() >= reached
             && let Some(clue) = clue
         {
+            if matches!(clue, Clue::Insert) && inserted <= hit.start() {
+                inserted = table::inserted(text, hit.end(), reading, &mut found);
+            }
             follow(clue, text, hit.range(), reading, &mut found);
             reached = found.last().map_or(reached, |last| reached.max(last.end));
         }
@@ -172,7 +186,7 @@ fn follow(
         Clue::Word(family) => assigned::find(text, hit, family, reading, into),
         Clue::Token(token) => into.extend(token::starting(bytes, hit.start, token)),
         Clue::Joint(joint) => into.extend(token::around(bytes, hit.start, joint)),
-        Clue::Signed => into.extend(token::signed(bytes, hit.start)),
+        Clue::Signed => token::signed(bytes, hit.start, into),
         Clue::Address => into.extend(address::password(text, hit.start, reading)),
         Clue::Login => into.extend(address::login(text, hit, reading)),
         Clue::Bot => into.extend(service::discord(bytes, after_quotes())),
@@ -182,8 +196,11 @@ fn follow(
         Clue::Twilio => service::twilio(bytes, hit.end, into),
         Clue::Option => into.extend(command::password(text, hit, reading)),
         Clue::Group if reading == Reading::Data => group::find(text, hit, into),
-        Clue::Group => {}
+        // Rows of a statement are read at once.
+        Clue::Group | Clue::Insert => {}
         Clue::Key => key::find(text, hit.start, into),
+        Clue::KeyBody => key::find_body(bytes, hit.start, into),
+        Clue::Cookie => header::cookies(bytes, hit, into),
     }
 }
 

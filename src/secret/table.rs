@@ -9,6 +9,10 @@ use super::{
 
 /// Rows that are read below a heading, so that a hostile text is gone over once.
 const MAX_COLUMNS: usize = 64;
+/// How far the names of columns in a statement of SQL are read, in bytes.
+const MAX_HEADING: usize = 1024;
+/// How long a row of such a statement is at most, in bytes.
+const MAX_ROW: usize = 4096;
 /// Headings beside which a column of passwords is a list of accounts, and no description of options.
 const ACCOUNTS: &[&str] =
     &["account", "email", "host", "login", "name", "server", "user", "username"];
@@ -34,7 +38,7 @@ pub(super) fn values(text: &str, into: &mut Vec<Range<usize>>) {
         return;
     }
     for (start, line) in lines {
-        cells(start, line, separator, &columns, into);
+        cells(start, line, (separator, b'"'), &columns, into);
     }
 }
 
@@ -53,10 +57,40 @@ pub(super) fn tables(text: &str, into: &mut Vec<Range<usize>>) {
         } else if !line.contains('|') {
             columns.clear();
         } else if !columns.is_empty() {
-            cells(start, line, b'|', &columns, into);
+            cells(start, line, (b'|', 0), &columns, into);
         }
         before = line;
     }
+}
+
+/// Adds where secrets stand in the rows that a statement of SQL inserts, whose first words end at `at`; returns
+/// how far it was read.
+pub(super) fn inserted(
+    text: &str,
+    at: usize,
+    reading: Reading,
+    into: &mut Vec<Range<usize>>,
+) -> usize {
+    let near = text.get(at..text.floor_char_boundary(at + MAX_HEADING)).unwrap_or_default();
+    let Some((_, heading)) = near.split_once('(') else { return at };
+    let Some((names, after)) = heading.split_once(')') else { return at };
+    let columns = columns(names, b',', reading.of_argument());
+    let mut end = at + near.len() - after.trim_start().len();
+    let is_values = |rest: &str| rest.get(..6).is_some_and(|w| w.eq_ignore_ascii_case("values"));
+    if columns.is_empty() || !text.get(end..).is_some_and(is_values) {
+        return end;
+    }
+    end += "values".len();
+    while let Some(rest) = text.get(end..) {
+        let row = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+        let Some(row) = row.strip_prefix('(') else { break };
+        let start = text.len() - row.len();
+        let (near, _) = row.split_at(row.floor_char_boundary(MAX_ROW));
+        let Some((_, row)) = split(near, b')', b'\'').next() else { break };
+        cells(start, row, (b',', b'\''), &columns, into);
+        end = start + row.len() + 1;
+    }
+    end
 }
 
 /// Returns lines without their ends, and where each starts.
@@ -70,7 +104,7 @@ fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn columns(heading: &str, separator: u8, reading: Reading) -> Vec<Column> {
-    let names = split(heading, separator).map(|(_, name)| bare(name).1.to_ascii_lowercase());
+    let names = split(heading, separator, b'"').map(|(_, name)| bare(name).1.to_ascii_lowercase());
     let names: Vec<String> = names.take(MAX_COLUMNS).collect();
     let is_list = names.iter().any(|name| ACCOUNTS.contains(&name.as_str()));
     let reading = if is_list { Reading::Data } else { reading };
@@ -83,28 +117,34 @@ fn columns(heading: &str, separator: u8, reading: Reading) -> Vec<Column> {
     names.iter().enumerate().filter_map(column).collect()
 }
 
-/// Adds the cells of a row that are secrets.
-fn cells(start: usize, row: &str, separator: u8, columns: &[Column], into: &mut Vec<Range<usize>>) {
+/// Adds the cells of a row that are secrets; `signs` are what parts cells, and what stands around text.
+fn cells(
+    start: usize,
+    row: &str,
+    signs: (u8, u8),
+    columns: &[Column],
+    into: &mut Vec<Range<usize>>,
+) {
     let mut known = columns.iter().peekable();
-    for (at, (from, cell)) in split(row, separator).take(MAX_COLUMNS).enumerate() {
+    for (at, (from, cell)) in split(row, signs.0, signs.1).take(MAX_COLUMNS).enumerate() {
         let Some(column) = known.next_if(|column| column.at == at) else { continue };
         let (lead, value) = bare(cell);
-        if is_secret(value, column.family, column.reading) {
+        if !value.contains('(') && is_secret(value, column.family, column.reading) {
             let from = start + from + lead;
             into.push(from..from + value.len());
         }
     }
 }
 
-/// Splits a row at its separators; those between double quotes are none.
-fn split(row: &str, separator: u8) -> impl Iterator<Item = (usize, &str)> {
+/// Splits a row at its separators; those between quotes are none.
+fn split(row: &str, separator: u8, quote: u8) -> impl Iterator<Item = (usize, &str)> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
         let from = next?;
         let rest = row.get(from..)?;
         let mut is_quoted = false;
         let end = rest.bytes().position(|byte| {
-            is_quoted ^= byte == b'"' && separator != b'|';
+            is_quoted ^= byte == quote;
             byte == separator && !is_quoted
         });
         next = end.map(|end| from + end + 1);

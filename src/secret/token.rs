@@ -14,6 +14,8 @@ pub(super) enum Body {
     Alnum,
     /// Letters, digits and `_`.
     Word,
+    /// Letters, digits, `_`, `-` and `.`.
+    Signed,
     /// Letters, digits, `_`, `-`, `.` and `=`.
     Url,
     /// The same and `~`.
@@ -34,6 +36,7 @@ impl Body {
             Self::Hex => byte.is_ascii_hexdigit(),
             Self::Alnum => byte.is_ascii_alphanumeric(),
             Self::Word => byte.is_ascii_alphanumeric() || byte == b'_',
+            Self::Signed => byte.is_ascii_alphanumeric() || b"_-.".contains(&byte),
             Self::Url => byte.is_ascii_alphanumeric() || b"_-.=".contains(&byte),
             Self::Tilde => byte == b'~' || Self::Url.has(byte),
             Self::Base64 => byte.is_ascii_alphanumeric() || b"+/=".contains(&byte),
@@ -88,21 +91,51 @@ pub(super) fn around(text: &[u8], at: usize, (joint, left, right): Joint) -> Opt
     is_apart.then(|| start..at + joint.len() + run(rest, after))
 }
 
-/// Returns where the signed token (JWT) stands that starts at `at`.
-pub(super) fn signed(text: &[u8], at: usize) -> Option<Range<usize>> {
-    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
-    let (before, rest) = text.split_at_checked(at)?;
+/// Adds where the lines of the signed token (JWT) stand that starts at `at`.
+pub(super) fn signed(text: &[u8], at: usize, into: &mut Vec<Range<usize>>) {
+    let Some((before, rest)) = text.split_at_checked(at) else { return };
     if !rest.starts_with(b"eyJ") || before.ends_with(b"-") || follows_word(before) {
-        return None;
+        return;
     }
-    let head = rest.iter().take_while(is_part).count();
-    if head < 12 {
-        return None;
+    let (mut token, mut lines, mut start) = (Vec::new(), Vec::new(), at);
+    while lines.len() < LINES {
+        let length = run(text.get(start..).unwrap_or_default(), Body::Signed);
+        let line = start..start + length;
+        token.extend(text.get(line.clone()).unwrap_or_default());
+        lines.push(line.clone());
+        let Some(next) = next_line(text, line.end) else { break };
+        let rest = text.get(next..).unwrap_or_default();
+        let near = near(rest, Body::Signed);
+        let is_joined = token.ends_with(b".") || rest.starts_with(b".");
+        let is_wrapped = LINE <= length && rest.get(..near).is_some_and(shape::is_random);
+        if near < LEAST || !(is_joined || (is_wrapped && !rest.starts_with(b"eyJ"))) {
+            break;
+        }
+        start = next;
     }
-    let rest = rest.get(head..)?.strip_prefix(b".eyJ")?;
-    let body = rest.iter().take_while(|byte| is_part(byte) || **byte == b'.').count();
-    (body >= 12).then_some(at..at + head + 4 + body)
+    let head = token.iter().position(|byte| *byte == b'.').unwrap_or(token.len());
+    let body = token.get(head..).and_then(|body| body.strip_prefix(b".eyJ"));
+    if LEAST <= head && body.is_some_and(|body| LEAST <= body.len()) {
+        into.extend(lines);
+    }
 }
+
+/// Returns where the text of the next line starts that goes on with what ends at `end`, over quotes and signs that
+/// join literals.
+pub(super) fn next_line(text: &[u8], end: usize) -> Option<usize> {
+    let rest = text.get(end..)?;
+    let gap = rest.iter().take(INDENT).take_while(|byte| b"\"'` \t\r\n+,\\".contains(byte)).count();
+    let lines = rest.get(..gap)?.split(|byte| *byte == b'\n').count();
+    (lines == 2).then_some(end + gap)
+}
+
+/// How many lines a signed token has at most, and how long one is at least that goes on in the next, in bytes.
+const LINES: usize = 64;
+const LINE: usize = 40;
+/// The shortest part of a signed token.
+const LEAST: usize = 12;
+/// How far lines are indented at most, in bytes.
+const INDENT: usize = 64;
 
 /// How far a token is read before it is judged, in bytes: a hostile text is full of prefixes.
 const NEAR: usize = 256;

@@ -112,7 +112,17 @@ const LANGUAGE_FACTS: &[(&str, &[&str], &str)] = &[
     ),
     ("src/gateway/quote.rs", &["const"], "a word of JSON schema"),
     ("src/secret/address.rs", &["//"], "a part of addresses"),
-    ("src/secret/assigned/name.rs", &["--"], "the start of options"),
+    (
+        "src/secret/assigned/cursor.rs",
+        &["#", "//"],
+        "comments before a value, in a text of any language",
+    ),
+    (
+        "src/secret/assigned/name.rs",
+        &["--", "# ", "//", "/*"],
+        "the start of options, and of comments in a text of any language",
+    ),
+    ("src/secret/header.rs", &["--"], "the start of options"),
     ("src/secret/judge.rs", &["conf"], "settings in no language, whose values may be secrets"),
     ("src/secret/names.rs", CODE, "code may be named after secrets; more would let secrets in"),
     ("src/secret/shape.rs", &[";"], "what ends values"),
@@ -198,7 +208,7 @@ const CODE: &[&str] = &[
     "c", "cc", "cfg", "class", "clj", "conf", "cpp", "cs", "css", "d", "dart", "erb", "ex", "exs",
     "go", "h", "hpp", "hs", "html", "ini", "j2", "java", "js", "json", "jsx", "kt", "kts", "lua",
     "m", "md", "mjs", "ml", "php", "pl", "proto", "py", "pyi", "rb", "rs", "rst", "scala", "sh",
-    "swift", "toml", "ts", "tsx", "vue", "xml", "yaml", "yml", "zig",
+    "swift", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig",
 ];
 const MAX_LINES: usize = 500;
 

@@ -320,7 +320,8 @@ impl Walk<'_> {
         let name = secret::secret_name(&next.text);
         if name == Some(SecretName::Certain) {
             self.keep_private(&next);
-            self.omit(OmissionRule::Secret, &next.text);
+            // The name itself may be one.
+            self.omit(OmissionRule::Secret, &secret::redact("", None, &next.text).text);
             return;
         }
         let (step, before) = (next.clone(), self.found.files.len());

@@ -5,6 +5,8 @@ use std::ops::Range;
 use super::{FAR, NEAR, byte, starts_next, starts_sentence, words::PAIRED};
 use crate::secret::judge::{Family, Reading, is_secret};
 
+/// How many steps lead from a sign to its value at most.
+const STEPS: usize = 4;
 /// How many literals in a row are one value at most.
 const LITERALS: usize = 64;
 
@@ -54,8 +56,13 @@ impl Cursor<'_> {
         let start = self.at;
         let rest = self.bytes.get(self.at..)?.iter().take(NEAR);
         let is_between =
-            |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-".contains(byte);
+            |byte: &u8| byte.is_ascii_alphanumeric() || b"_ \t\r\n&<>[]|?*:=,(+-@#$".contains(byte);
         self.at += rest.take_while(|byte| is_between(byte)).count();
+        if self.at > start && self.takes("//") {
+            let rest = self.bytes.iter().skip(self.at).take(FAR);
+            self.at += rest.take_while(|byte| **byte != b'\n').count();
+            self.skip(b" \t\r\n");
+        }
         let between = self.bytes.get(start..self.at)?;
         let mut lines = between.split(|byte| *byte == b'\n');
         let line = lines.next()?.trim_ascii_end();
@@ -142,11 +149,72 @@ impl Cursor<'_> {
             && self.bytes.len() > self.at + 5
     }
 
+    /// Goes over what may stand between a sign and a value: an anchor, a tag, the start of a list, the end of the
+    /// line where the next one is indented by more than `column`.
+    pub(super) fn step_in(&mut self, column: usize, reading: Reading) {
+        let is_data = reading == Reading::Data;
+        for _ in 0..STEPS {
+            let next = byte(self.bytes, self.at + 1);
+            match self.here() {
+                b'&' | b'!' if is_data && (next.is_ascii_alphabetic() || next == b'!') => {
+                    let rest = self.bytes.iter().skip(self.at).take(NEAR);
+                    let end = self.at + rest.take_while(|byte| !byte.is_ascii_whitespace()).count();
+                    if byte(self.bytes, end) != b' ' {
+                        return;
+                    }
+                    self.at = end;
+                    self.skip(b" ");
+                }
+                b'\\' if b"\r\n".contains(&next) => {
+                    self.at += 1;
+                    self.skip(b"\r\n \t");
+                }
+                b'[' if is_data => {
+                    self.at += 1;
+                    self.skip(b"\r\n \t");
+                }
+                b'\r' | b'\n' if is_data && self.is_continued(column) => {
+                    self.skip(b"\r\n \t");
+                }
+                b'@' if next == b'"' => self.at += 1,
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether the next line is indented by more than `column` and is no item, field or comment.
+    fn is_continued(&self, column: usize) -> bool {
+        let rest = self.bytes.iter().skip(self.at).copied();
+        let rest = rest.skip_while(|byte| b"\r\n".contains(byte)).take(FAR);
+        let line: Vec<u8> = rest.take_while(|byte| !b"\r\n".contains(byte)).collect();
+        let content = line.trim_ascii_start();
+        let is_field =
+            content.windows(2).any(|pair| matches!(pair, b": " | b"= " | b" =" | b"=\""));
+        line.len() - content.len() > column
+            && !is_field
+            && !content.ends_with(b":")
+            && !content.starts_with(b"- ")
+            && !content.starts_with(b"#")
+    }
+
+    /// Ends a value without quotes where the object or the list around it does.
+    pub(super) fn close(&self, value: &mut Value) {
+        let mut depth = 0_usize;
+        for at in value.range.clone().filter(|_| value.quote.is_none()) {
+            match byte(self.bytes, at) {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' if depth == 0 => {
+                    value.range.end = at;
+                    return;
+                }
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+
     /// Returns the value here.
     pub(super) fn value(&mut self, is_query: bool) -> Option<Value> {
-        if self.takes("!!str") {
-            self.skip(b" ");
-        }
         if let Some(value) = self.quoted() {
             return Some(value);
         }
@@ -166,13 +234,26 @@ impl Cursor<'_> {
 
     /// Returns what stands between quotes, if one is here.
     pub(super) fn quoted(&mut self) -> Option<Value> {
-        let is_escaped = self.takes("\\");
-        let quote = self.here();
+        let mut is_escaped = self.takes("\\");
+        let mut quote = self.here();
         if !b"\"'`".contains(&quote) {
             self.at -= usize::from(is_escaped);
             return None;
         }
+        let opened = self.at;
         while self.here() == quote {
+            self.at += 1;
+        }
+        let next = byte(self.bytes, self.at + 1);
+        if self.here() == b'\\' && b"\r\n".contains(&next) || self.at - opened == 3 {
+            // Text over several lines starts on the next one.
+            self.skip(b"\\\r\n \t");
+        } else if self.at - opened == 1 && self.here() == b'\\' && next == b'"' {
+            // A literal in a literal.
+            (is_escaped, quote) = (true, next);
+            self.at += 2;
+        } else if self.at - opened == 1 && self.here() == b'"' {
+            quote = b'"';
             self.at += 1;
         }
         let start = self.at;

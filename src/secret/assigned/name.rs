@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    NEAR, byte,
+    NEAR, byte, column,
     words::{HARMLESS, STATEMENTS, TAILS, VARIABLES},
 };
 
@@ -27,6 +27,23 @@ impl<'a> Name<'a> {
     /// Returns what stands before it in its line, as far as that is read.
     pub(super) fn line_before(&self) -> &'a str {
         self.before.rsplit_once('\n').map_or(self.before, |(_, line)| line)
+    }
+
+    /// Returns how far its line is indented.
+    pub(super) fn column(&self) -> usize {
+        column(self.line_before())
+    }
+
+    /// Whether it stands in a comment of code, as far as the start of its line tells.
+    pub(super) fn is_in_comment(&self) -> bool {
+        let line = self.line_before().trim_start();
+        ["//", "# ", "/*", "* ", "-- ", ";; "].iter().any(|mark| line.starts_with(mark))
+    }
+
+    /// Whether it stands in an object or a list that its line opens.
+    pub(super) fn is_in_flow(&self) -> bool {
+        let count = |sign: [char; 2]| self.line_before().matches(sign).count();
+        count(['}', ']']) < count(['{', '['])
     }
 
     /// Whether what is called a credential is the scope of a signature: a user, a day and a service.

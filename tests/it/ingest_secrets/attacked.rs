@@ -148,6 +148,16 @@ const NEIGHBOURS: &[(&str, &str)] = &[
         "Authorization: AWS4-HMAC-SHA256 Credential=user1/20240101/us-east-2/es/aws4_request",
     ),
     ("docs/g.md", "default login anonymous password user@domain"),
+    ("docs/i.md", "Pass `chain=True`, `--disable-warning=WARN003` or the token `x` to it."),
+    ("src/e.clj", "(let [req {:headers {\"cookie\" \"a=U3VwIFdpenpvcmxkCg==\"}}] req)"),
+    ("src/f.ts", "const text = 'fruit_cookie=mango.LAa7RX43t2vCrLNcKmNG65H41OkyV02s'"),
+    (
+        "data/grammar.json",
+        "{\"type\": \"IMMEDIATE_TOKEN\",\n \"content\": {\"value\": \"0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*\"}}",
+    ),
+    ("src/App.config", "<assemblyIdentity name=\"a\" publicKeyToken=\"cc7b13ffcd2ddd51\" />"),
+    ("chart/templates/secret.yaml", "kind: Secret\ndata:\n  a: {{ .Values.a }}"),
+    ("chart/templates/serviceaccount.yaml", "kind: ServiceAccount\nname: {{ .Values.a }}"),
     ("docs/h.md", "-----BEGIN PRIVATE KEY-----\nMIIEowIABAKCAQEAqKpRgnn6yq26...fvY4+te\n-----END"),
 ];
 
@@ -163,7 +173,7 @@ async fn what_stands_around_them_is_indexed() {
     let (values, files) = super::plant(ATTACKED, 1);
     let bench = Bench::new().await;
     let texts: Vec<(&str, &str)> =
-        files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     bench.ingest(&bench.repo("demo", &texts)).await;
     let stored = bench.payloads().await.join("\n");
     let wanted: usize = ATTACKED.iter().map(|(_, line, _)| line.matches("visible").count()).sum();
