@@ -112,7 +112,7 @@ mod kernel {
         }
 
         /// Returns the account whose process holds the socket at `from` that is connected to `to`. A socket
-        /// that its process has closed belongs to none: the kernel would call it root's.
+        /// that its process has closed belongs to none: some kernels call it root's.
         pub(super) fn find_account(
             &mut self,
             from: SocketAddr,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_socket_that_its_process_has_closed_belongs_to_none_although_the_kernel_says_root() {
+    async fn a_socket_that_its_process_has_closed_belongs_to_none_although_some_kernels_say_root() {
         let (client, served) = connect("127.0.0.1").await;
         let (from, to) = ends(&client);
         drop(client);
