@@ -20,6 +20,7 @@ use self::{gate::Bearers, open::open};
 use crate::{
     api::{self, Api, Turns},
     archive::{Archive, ArchiveError, ConversationOwners},
+    atomic,
     chat::Chat,
     codex::Codex,
     config::Config,
@@ -335,14 +336,24 @@ fn serve(
         .map_err(StartError::Reserve)
 }
 
-/// Makes the data folder for nobody but its user: the index holds the code of every repository. A
-/// folder that is there keeps the rights it has.
+/// Makes the data folder for nobody but its user: the index holds the code of every repository. One that is there
+/// and open to others is closed to them, with a warning.
 pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     builder.mode(0o700);
-    builder.create(folder).await
+    builder.create(folder).await?;
+    let own = folder.to_owned();
+    let closed = tokio::task::spawn_blocking(move || atomic::close_folder(&own)).await;
+    if let Some(mode) = closed.map_err(std::io::Error::other)?? {
+        warn!(
+            data.folder = %folder.display(),
+            folder.mode = format!("{mode:03o}"),
+            "the data folder was open to other accounts; it has mode 700 now"
+        );
+    }
+    Ok(())
 }
 
 /// Takes the lock of the data folder. A folder that does not answer keeps no signal waiting.

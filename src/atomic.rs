@@ -67,6 +67,32 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result
     path.parent().map_or(Ok(()), sync_folder)
 }
 
+/// Takes the rights of others from a folder of ours; returns its mode where others had some. Fails where the folder
+/// is another account's, which could put files of its own there.
+#[cfg(unix)]
+pub(crate) fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let found = fs::metadata(folder)?;
+    let own = rustix::process::geteuid();
+    if found.uid() != own.as_raw() && !own.is_root() {
+        let reason = "it belongs to another account; set `DATA_DIR` to a folder of your own";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    let mode = found.mode() & 0o777;
+    let of_others = mode & 0o077;
+    if of_others == 0 {
+        return Ok(None);
+    }
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    Ok(Some(mode))
+}
+
+/// A folder has the rights of the one above, which lies in the user's profile.
+#[cfg(not(unix))]
+pub(crate) fn close_folder(_: &Path) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
 /// Has a new file be for `readers`.
 #[cfg(unix)]
 fn restrict(options: &mut OpenOptions, readers: Readers) {
@@ -151,7 +177,7 @@ fn read_file(path: &Path, readers: Readers) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a file. Fails with [`io::ErrorKind::InvalidData`], without waiting, where a link, a pipe, a device or
+/// Opens a file; one that is made is for nobody but its user. Fails with [`io::ErrorKind::InvalidData`], without waiting, where a link, a pipe, a device or
 /// a folder is in its place.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let no_file = || {
@@ -163,6 +189,7 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         use rustix::fs::OFlags;
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
         std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags.bits().cast_signed());
+        restrict(options, Readers::Owner);
     }
     #[cfg(windows)]
     std::os::windows::fs::OpenOptionsExt::custom_flags(options, NO_FOLLOW);

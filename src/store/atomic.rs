@@ -8,7 +8,7 @@ use crate::atomic::{self, Readers};
 
 /// As [`atomic::replace`] does.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    failed(path, atomic::replace(path, bytes, Readers::AsUsual))
+    failed(path, atomic::replace(path, bytes, Readers::Owner))
 }
 
 /// As [`atomic::remove`] does.

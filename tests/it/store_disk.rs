@@ -4,6 +4,7 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -13,6 +14,33 @@ use crate::support::process::{Environment, Program, begin, fresh, run, run_on_sm
 
 fn without_codex() -> Environment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_folder_that_others_may_read_is_closed_to_them() {
+    let root = fresh();
+    let data = root.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
+    let repository = root.path().join("demo");
+    fs::create_dir(&repository).unwrap();
+    fs::write(repository.join("a.rs"), "fn first() {}\n").unwrap();
+    let path = repository.to_str().unwrap();
+    let output = run(&data, &without_codex(), &["ingest", path]).await;
+    assert!(output.status.success(), "{output:?}");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    let mut folders = vec![data];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+            }
+        }
+    }
 }
 
 /// Whether a disk can be mounted here; says so where not.

@@ -28,7 +28,10 @@ use super::{
     state::{Current, Live, Saved, State},
     table::Table,
 };
-use crate::domain::{FileRecord, Root, RootId};
+use crate::{
+    atomic,
+    domain::{FileRecord, Root, RootId},
+};
 
 /// What must be free on the disk for chunks to be written.
 const MIN_FREE: u64 = 64 << 20;
@@ -329,7 +332,8 @@ pub(super) fn merged(
     }
     let path = folder.join(segment_file(number));
     let write = || {
-        let mut file = File::create_new(&path)?;
+        let mut options = File::options();
+        let mut file = atomic::open(&path, options.read(true).write(true).create_new(true))?;
         build::merge(BufWriter::new(&mut file), dimensions, sources)?;
         file.sync_all()?;
         Segment::open(Source::open(&path)?, dimensions, Compare::Memory)
