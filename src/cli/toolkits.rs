@@ -183,7 +183,8 @@ async fn call(client: &Client, tool: &str, arguments: &str, as_json: bool) -> Re
     if is_error {
         return Err(CliError::Refused { code: "TOOL_FAILED".to_owned(), message: text });
     }
-    print::line(&text)
+    // Marks of direction would reorder what a terminal shows.
+    text.lines().try_for_each(|line| print::line(&print::name(line)))
 }
 
 /// Shows what the file of a repository would run, and allows it if the person agrees.

@@ -14,6 +14,7 @@ pub(super) fn requested(name: &str) -> Result<String, IngestError> {
     match name.trim() {
         "" => refused("is blank"),
         name if name.len() > MAX_BYTES => refused("is longer than 200 bytes"),
+        "." | ".." => refused("means a folder by its place, not by its name"),
         name if name.contains('/') => refused("contains `/`"),
         name if name.chars().any(char::is_control) => refused("contains a control character"),
         name if plain_name(name, MAX_BYTES) != name => {
@@ -80,6 +81,7 @@ mod tests {
     #[test]
     fn names_are_checked() {
         assert_eq!(requested(" demo ").unwrap(), "demo");
+        assert!(requested("..").is_err() && requested(" . ").is_err());
         for name in ["", "  ", "a/b", "a\nb", &"a".repeat(201)] {
             assert!(requested(name).is_err(), "{name:?}");
         }
