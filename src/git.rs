@@ -19,6 +19,8 @@ use crate::{
     domain::paths::clean,
 };
 
+pub(crate) use tracked::TrackedPaths;
+
 #[cfg(test)]
 pub(crate) use remote::on_the_web;
 

@@ -7,7 +7,7 @@ use std::{
 
 use super::{CliError, print};
 use crate::{
-    domain::OmissionRule,
+    domain::{OmissionRule, count_paths},
     ingest::{Explanation, discover, explain_folder},
 };
 
@@ -39,14 +39,17 @@ fn find_repository_folder(file: &Path) -> &Path {
 }
 
 fn print_all(root: &Path, explained: &Explanation) -> Result<(), CliError> {
-    let left_out = explained.omitted.values().map(Vec::len).sum::<usize>();
+    let left_out = explained.count_omitted();
     let what = if explained.is_tracked { "files that git tracks" } else { "files and folders" };
     let (root, total) = (root.display(), explained.total);
     print::line(&format!("{root}: {left_out} of {total} {what} are not indexed"))?;
     for (rule, paths) in &explained.omitted {
-        print::line(&format!("{}: {}{}", rule.as_str(), paths.len(), hint(*rule)))?;
-        for path in paths {
-            print::line(&format!("  {}", print::name(path)))?;
+        let files = paths.values().sum::<usize>();
+        print::line(&format!("{}: {files}{}", rule.as_str(), hint(*rule)))?;
+        for (path, files) in paths {
+            let is_counted = explained.is_tracked && path.ends_with('/');
+            let count = is_counted.then(|| format!(" ({})", count_paths(0, *files as u64)));
+            print::line(&format!("  {}{}", print::name(path), count.unwrap_or_default()))?;
         }
     }
     Ok(())
@@ -55,7 +58,7 @@ fn print_all(root: &Path, explained: &Explanation) -> Result<(), CliError> {
 fn print_one(path: &str, explained: &Explanation) -> Result<(), CliError> {
     let mut rules = explained.omitted.iter();
     let is_in = |known: &String| known == path || known.ends_with('/') && path.starts_with(known);
-    match rules.find(|(_, paths)| paths.iter().any(is_in)) {
+    match rules.find(|(_, paths)| paths.keys().any(is_in)) {
         Some((rule, _)) => {
             print::line(&format!("{path} is not indexed: {}{}", rule.as_str(), hint(*rule)))
         }

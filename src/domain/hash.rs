@@ -109,7 +109,8 @@ mod tests {
     fn a_version_says_by_which_rule_its_content_is_left_out() {
         let version = version(b"a", Cut::Planned);
         assert_eq!(split_omitted(&version), (version.as_str(), None));
-        for rule in [OmissionRule::Minified, OmissionRule::Generated, OmissionRule::Binary] {
+        let rules = [OmissionRule::Minified, OmissionRule::Generated, OmissionRule::Drawing];
+        for rule in rules.into_iter().chain([OmissionRule::Binary]) {
             let omitted = omitted_version(&version, rule);
             assert_eq!(split_omitted(&omitted), (version.as_str(), Some(rule)));
             assert!(is_of(&omitted, b"a") && is_current(&omitted));

@@ -28,6 +28,8 @@ pub enum OmissionRule {
     Minified,
     /// A program wrote it.
     Generated,
+    /// A drawing in the form of text.
+    Drawing,
     /// It records which versions of packages were chosen.
     LockFile,
     /// Its name or its first bytes show that it is no text.
@@ -58,8 +60,8 @@ pub enum OmissionRule {
 impl OmissionRule {
     /// Rules that follow from the content of a file, each with the letter, no hex digit, that stands for it in a
     /// version.
-    const OF_CONTENT: [(Self, char); 3] =
-        [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Binary, 'n')];
+    const OF_CONTENT: [(Self, char); 4] =
+        [(Self::Minified, 'm'), (Self::Generated, 'g'), (Self::Drawing, 'v'), (Self::Binary, 'n')];
 
     /// Returns why the rule leaves something out, in a few words.
     pub fn as_str(self) -> &'static str {
@@ -70,6 +72,7 @@ impl OmissionRule {
             Self::Hidden => "hidden",
             Self::Minified => "minified",
             Self::Generated => "generated",
+            Self::Drawing => "drawing",
             Self::LockFile => "lock file",
             Self::Binary => "no text",
             Self::Secret => "secret by its name",
@@ -96,6 +99,7 @@ impl OmissionRule {
             | Self::Hidden
             | Self::Minified
             | Self::Generated
+            | Self::Drawing
             | Self::LockFile => true,
             Self::Binary
             | Self::Secret
@@ -115,7 +119,13 @@ impl OmissionRule {
     pub fn may_hide_code(self) -> bool {
         !matches!(
             self,
-            Self::LockFile | Self::Binary | Self::Secret | Self::Link | Self::OwnData | Self::Other
+            Self::Drawing
+                | Self::LockFile
+                | Self::Binary
+                | Self::Secret
+                | Self::Link
+                | Self::OwnData
+                | Self::Other
         )
     }
 

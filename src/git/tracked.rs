@@ -23,6 +23,37 @@ const MODULE: u32 = 0o160_000;
 /// Says that two bytes of flags follow.
 const EXTENDED: u16 = 0x4000;
 
+/// Paths that a worktree tracks, in the order of their bytes.
+#[derive(Debug, Default)]
+pub(crate) struct TrackedPaths(Vec<Box<str>>);
+
+impl TrackedPaths {
+    /// Reads what the repository of a folder tracks; nothing where there is none, or its index cannot be read.
+    pub(crate) fn read(root: &Path) -> Self {
+        let mut paths: Vec<Box<str>> = Vec::new();
+        let git = Git::of(root).ok().flatten();
+        let read = git.map(|git| git.each_tracked(|path| paths.push(path.into())));
+        if !matches!(read, Some(Ok(()))) {
+            paths.clear();
+        }
+        // Git writes them in order, but the index is whatever the repository says.
+        paths.sort_unstable();
+        Self(paths)
+    }
+
+    /// Returns whether the file is tracked.
+    pub(crate) fn has_file(&self, path: &str) -> bool {
+        self.0.binary_search_by(|known| known.as_ref().cmp(path)).is_ok()
+    }
+
+    /// Returns whether a file in the folder, at any depth, is tracked.
+    pub(crate) fn has_below(&self, folder: &str) -> bool {
+        let prefix = format!("{folder}/");
+        let first = self.0.partition_point(|known| known.as_ref() < prefix.as_str());
+        self.0.get(first).is_some_and(|known| known.starts_with(&prefix))
+    }
+}
+
 impl Git {
     /// Calls `each` with the path of each tracked file that is UTF-8, in order, and with that of no repository in it.
     pub(crate) fn each_tracked(&self, each: impl FnMut(&str)) -> io::Result<()> {

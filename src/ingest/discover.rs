@@ -130,7 +130,10 @@ impl Ignores {
             rules = self.rules(&folder, &rules);
             let next = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
             // It may have been a file or a folder.
-            let is_left_out = |is_folder| rules.verdict(&next, is_folder) == Verdict::Ignored;
+            let is_left_out = |is_folder| {
+                let verdict = rules.verdict(&next, is_folder);
+                matches!(verdict, Verdict::Ignored | Verdict::IgnoredByGit)
+            };
             if is_left_out(true) || is_left_out(false) {
                 return true;
             }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     beneath::{self, Beneath},
-    domain::{OmissionRule, OmittedPaths},
+    domain::{OmissionRule, OmittedGroup, OmittedPaths},
     git::Git,
 };
 
@@ -27,8 +27,16 @@ pub struct Explanation {
     pub is_tracked: bool,
     /// Number of files that are looked at.
     pub total: usize,
-    /// Paths below the folder by the rule that leaves them out.
-    pub omitted: BTreeMap<OmissionRule, Vec<String>>,
+    /// Paths below the folder by the rule that leaves them out, each with the number of such files that it stands for.
+    /// A folder that is left out ends with `/`; on disk, where nothing in it is counted, it stands for one.
+    pub omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>>,
+}
+
+impl Explanation {
+    /// Returns how many files are left out.
+    pub fn count_omitted(&self) -> usize {
+        self.omitted.values().flat_map(BTreeMap::values).sum()
+    }
 }
 
 /// Finds which files of the folder `root`, a canonical path, are not indexed. `own` are folders of ours. Blocks on the
@@ -75,24 +83,24 @@ fn explain_tracked(
 ) -> Explanation {
     tracked.dedup();
     let total = tracked.len();
-    let mut omitted: BTreeMap<OmissionRule, Vec<String>> = BTreeMap::new();
-    for path in tracked.into_iter().filter(|path| !indexed.contains(path)) {
+    let mut omitted: BTreeMap<OmissionRule, BTreeMap<String, usize>> = BTreeMap::new();
+    for path in tracked.iter().filter(|path| !indexed.contains(*path)) {
         // Ignore files are read, though not indexed, and no rule names them.
-        let rule = found.find(&path).map_or(OmissionRule::Hidden, |(rule, _)| rule);
-        if root.join(&path).symlink_metadata().is_ok() {
-            omitted.entry(rule).or_default().push(path);
+        let (rule, known) = found.find(path).unwrap_or((OmissionRule::Hidden, path));
+        if root.join(path).symlink_metadata().is_ok() {
+            *omitted.entry(rule).or_default().entry(known.to_owned()).or_default() += 1;
         }
     }
     Explanation { is_tracked: true, total, omitted }
 }
 
 fn explain_found(indexed: usize, found: &OmittedPaths) -> Explanation {
-    let paths = |(rule, group): (OmissionRule, &crate::domain::OmittedGroup)| {
-        (rule, group.paths.iter().cloned().collect())
+    let paths = |(rule, group): (OmissionRule, &OmittedGroup)| {
+        (rule, group.paths.iter().map(|path| (path.clone(), 1)).collect())
     };
-    let omitted: BTreeMap<OmissionRule, Vec<String>> = found.groups().map(paths).collect();
-    let total = indexed + omitted.values().map(Vec::len).sum::<usize>();
-    Explanation { is_tracked: false, total, omitted }
+    let omitted = found.groups().map(paths).collect();
+    let explanation = Explanation { is_tracked: false, total: indexed, omitted };
+    Explanation { total: indexed + explanation.count_omitted(), ..explanation }
 }
 
 /// Returns the rule that leaves a file out for its content.

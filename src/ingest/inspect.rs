@@ -75,21 +75,25 @@ pub(super) fn inspect<'a>(path: &str, content: &'a [u8], is_asked_for: bool) -> 
 
 /// Returns the rule that leaves out a text which no person wrote.
 fn find_rule(path: &str, language: Option<&Language>, text: &str) -> Option<OmissionRule> {
-    if generated::is_generated(text) || is_artifact(path, text) {
+    if generated::is_generated(text) {
         return Some(OmissionRule::Generated);
+    }
+    if let Some(rule) = find_artifact(path, text) {
+        return Some(rule);
     }
     let is_minified = language.is_some_and(|language| minified::is_minified(language, text));
     is_minified.then_some(OmissionRule::Minified)
 }
 
-/// Whether a program wrote the text for another: a drawing, or a source map.
-fn is_artifact(path: &str, text: &str) -> bool {
+/// Returns the rule that leaves out a text which is made for programs: a drawing, or a source map.
+fn find_artifact(path: &str, text: &str) -> Option<OmissionRule> {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let head = text.get(..text.floor_char_boundary(HEAD_BYTES)).unwrap_or(text);
+    let is_map = || head.starts_with('{') && text.contains("\"mappings\"");
     match extension.as_deref() {
-        Some("svg") => head.contains("<svg"),
-        Some("map") => head.starts_with('{') && text.contains("\"mappings\""),
-        _ => false,
+        Some("svg") => head.contains("<svg").then_some(OmissionRule::Drawing),
+        Some("map") => is_map().then_some(OmissionRule::Generated),
+        _ => None,
     }
 }
 

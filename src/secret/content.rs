@@ -23,9 +23,13 @@ pub(super) fn holds_secret(language: Option<&Language>, text: &str) -> bool {
         || (is_object && has("\"terraform_version\"") && has("\"lineage\"") && has("\"serial\""))
         || (is_object && has("\"auths\"") && has("\"auth\""))
         || (may_be_yaml && holds_cluster_key(text))
-        || (has("PuTTY-User-Key-File-") && has("Private-Lines:"))
+        || ["PuTTY-User-Key-File-", "Private-Lines:"].iter().all(|head| begins_line(text, head))
         || (may_be_yaml && has("kind: Secret") && manifest::is_nothing_else(text))
         || (may_be_key_file(language) && key::holds_key(text))
+}
+
+fn begins_line(text: &str, head: &str) -> bool {
+    text.match_indices(head).any(|(at, _)| at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n'))
 }
 
 fn may_be_key_file(language: Option<&Language>) -> bool {
@@ -136,6 +140,7 @@ mod tests {
             "-----BEGIN PUBLIC KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
             "format!(\"-----BEGIN PRIVATE KEY-----\\n{}\", body)",
             "-----BEGIN ",
+            "has(\"PuTTY-User-Key-File-\") && has(\"Private-Lines:\")",
             "-----BEGIN PRIVATE KEY-----\nleft out for security reasons\n-----END PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----\nXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX\n-----END PRIVATE KEY-----",
             "-----BEGIN PRIVATE KEY-----\nMIIEowIABAKCAQEAqKpRgnn6yq26...fvY4+te\n-----END",

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use codeinfo::{
@@ -36,6 +37,36 @@ fn ignore_files_are_honoured_without_a_git_repository() {
     src/made/d.rs
     sub/g.rs
     ");
+}
+
+#[test]
+fn ignore_files_of_git_say_nothing_of_what_git_tracks() {
+    let tracked = ["generated/api.py", "generated/deep/model.py", "notes.log", "private/plan.md"];
+    let folder = Folder::with(&[
+        (".gitignore", "generated/\n*.log\n.hidden/\n"),
+        (".ignore", "private/\n"),
+        (".codeinfoignore", "!generated/asked.py\n"),
+        (".hidden/a.rs", ""),
+        ("generated/api.py", ""),
+        ("generated/asked.py", ""),
+        ("generated/deep/model.py", ""),
+        ("generated/deep/other.py", ""),
+        ("generated/other.py", ""),
+        ("notes.log", ""),
+        ("other.log", ""),
+        ("private/plan.md", ""),
+    ]);
+    folder.git(&["init", "-q"]);
+    folder.git(&[&["add", "-f", ".hidden/a.rs"][..], &tracked].concat());
+    assert_snapshot!(folder.found(), @r"
+    generated/api.py
+    generated/asked.py
+    generated/deep/model.py
+    notes.log
+    ");
+    // An index that cannot be read tells nothing.
+    fs::write(folder.at(".git/index"), "DIRC").unwrap();
+    assert_snapshot!(folder.found(), @"generated/asked.py");
 }
 
 #[test]
@@ -169,12 +200,8 @@ fn outputs_that_git_tracks_are_kept_and_others_are_left_out() {
         ("web/package.json", "{}"),
         ("web/dist/index.js", ""),
     ]);
-    let git = |arguments: &[&str]| {
-        let mut run = std::process::Command::new("git");
-        assert!(run.arg("-C").arg(folder.at(".")).args(arguments).status().unwrap().success());
-    };
-    git(&["init", "-q"]);
-    git(&["add", "package.json", "dist", "web/package.json"]);
+    folder.git(&["init", "-q"]);
+    folder.git(&["add", "package.json", "dist", "web/package.json"]);
     assert_eq!(folder.found(), "dist/index.js\npackage.json\nweb/package.json");
 }
 
@@ -221,7 +248,7 @@ fn links_are_not_followed_and_nothing_is_found_twice() {
 #[test]
 fn pipes_are_not_read() {
     let folder = Folder::with(&[("a.rs", "")]);
-    let made = std::process::Command::new("mkfifo").arg(folder.at("pipe.rs")).status().unwrap();
+    let made = Command::new("mkfifo").arg(folder.at("pipe.rs")).status().unwrap();
     assert!(made.success());
     assert_eq!(folder.found(), "a.rs");
 }
@@ -289,6 +316,11 @@ impl Folder {
     fn at(&self, path: &str) -> PathBuf {
         let root = self.0.path().canonicalize().unwrap();
         if path == "." { root } else { root.join(path) }
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut run = Command::new("git");
+        assert!(run.arg("-C").arg(self.at(".")).args(arguments).status().unwrap().success());
     }
 
     fn found(&self) -> String {

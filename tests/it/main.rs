@@ -118,6 +118,7 @@ mod toolkits_layers;
 mod toolkits_read;
 mod toolkits_trust;
 mod trees;
+mod truth;
 mod unseen;
 mod vault;
 mod watch;

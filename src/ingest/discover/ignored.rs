@@ -16,6 +16,9 @@ use ignore::{
 /// whatever folder it lies.
 pub const NAMES: [&str; 4] = [".git/info/exclude", ".gitignore", ".ignore", ".codeinfoignore"];
 
+/// Number of the [`NAMES`] that git reads, which are the first.
+const OF_GIT: usize = 2;
+
 /// What a folder has in the ignore file of each of [`NAMES`].
 pub type Contents = [Option<Vec<u8>>; NAMES.len()];
 
@@ -88,6 +91,8 @@ pub enum Verdict {
     /// Nothing.
     Silent,
     Ignored,
+    /// A pattern of git asks to ignore it, which git does with no file that it tracks.
+    IgnoredByGit,
     /// A pattern with `!` asks for it.
     Kept,
 }
@@ -231,7 +236,12 @@ impl Rules {
                 }
             }
         }
-        said.into_iter().rev().find(|said| *said != Verdict::Silent).unwrap_or(Verdict::Silent)
+        let last = said.into_iter().enumerate().rfind(|(_, said)| *said != Verdict::Silent);
+        match last {
+            Some((kind, Verdict::Ignored)) if kind < OF_GIT => Verdict::IgnoredByGit,
+            Some((_, verdict)) => verdict,
+            None => Verdict::Silent,
+        }
     }
 }
 

@@ -1,10 +1,7 @@
 //! Walks a root through handles of its folders, so that no link is followed, and by our own reading of
 //! ignore files, so that none of them can cost more than a bound.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use codeinfo_lang::{
     names::{self, MachineFile},
@@ -22,7 +19,7 @@ use crate::{
     beneath::{self, Beneath, Entry, Folder, Kind},
     decode,
     domain::OmissionRule,
-    git::Git,
+    git::TrackedPaths,
     ingest::{
         error::IngestError,
         skip::{Reason, Skipped},
@@ -32,9 +29,6 @@ use crate::{
 
 mod rules;
 
-/// Maximum number of folders, and their depth, that are known to hold files that git tracks.
-const MAX_TRACKED_FOLDERS: usize = 10_000;
-const MAX_TRACKED_DEPTH: usize = 64;
 /// The most entries one walk goes through, those left out included.
 const MAX_ENTRIES: usize = 4 * MAX_FILES;
 
@@ -94,8 +88,8 @@ struct Walk<'a> {
     left_out: Vec<LeftOut>,
     /// Folders of ours, by their paths below the root.
     own: Vec<PathBuf>,
-    /// Folders of telling names in which git tracks something, once they were looked for.
-    tracked: Option<HashSet<String>>,
+    /// What git tracks, once it was asked for.
+    tracked: Option<TrackedPaths>,
 }
 
 impl Walk<'_> {
@@ -139,7 +133,7 @@ impl Walk<'_> {
     fn next_folder<'e>(
         &mut self,
         entry: &Entry,
-        next: Step,
+        mut next: Step,
         beside: impl Iterator<Item = &'e str>,
         pending: &mut Vec<Step>,
     ) {
@@ -150,11 +144,17 @@ impl Walk<'_> {
             self.keep_private(&next);
             self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
         } else if next.rules.asks_for(&next.text, true) {
-            pending.push(Step { unless_asked_for: None, is_among_packages: false, ..next });
+            let is_asked_for = Step {
+                unless_asked_for: None,
+                is_among_packages: false,
+                is_ignored_by_git: false,
+                ..next
+            };
+            pending.push(is_asked_for);
         } else {
             let told = vendored::telling_folder(&next.path)
                 .map(|kind| Told { kind, is_beside: vendored::fits_beside(&next.path, beside) });
-            let rule = own_rule(&next, entry, Kind::Folder).or(next.unless_asked_for);
+            let rule = self.own_rule(&mut next, entry, Kind::Folder).or(next.unless_asked_for);
             match (rule, told) {
                 // An ignore file need not say what a folder is.
                 (Some(_), Some(told)) if told.is_beside => {
@@ -187,17 +187,36 @@ impl Walk<'_> {
         let fits = told.is_beside && vendored::fits_inside(&step.path, &inside);
         let is_output = told.kind == TellingFolder::Outputs;
         let is_so = vendored::is_marked(&step.path, &inside)
-            || fits && !(is_output && self.is_tracked(step));
+            || fits && !(is_output && self.is_tracked(&step.text, Kind::Folder));
         is_so.then(|| told_rule(told.kind))
     }
 
-    /// Returns whether git tracks a file in a folder of a telling name.
-    fn is_tracked(&mut self, step: &Step) -> bool {
+    /// Returns whether git tracks a file, or one in a folder.
+    fn is_tracked(&mut self, path: &str, kind: Kind) -> bool {
         if self.root.is_fixed() {
             return true;
         }
         let place = self.way.place;
-        self.tracked.get_or_insert_with(|| tracked_folders(place)).contains(&step.text)
+        let tracked = self.tracked.get_or_insert_with(|| TrackedPaths::read(place));
+        if kind == Kind::Folder { tracked.has_below(path) } else { tracked.has_file(path) }
+    }
+
+    /// Returns whether ignore files leave an entry out, or its name hides it. As git has it, its own ignore files say
+    /// nothing of what it tracks.
+    fn own_rule(&mut self, next: &mut Step, entry: &Entry, kind: Kind) -> Option<OmissionRule> {
+        let verdict = next.rules.verdict(&next.text, kind == Kind::Folder);
+        next.is_ignored_by_git |= verdict == Verdict::IgnoredByGit;
+        match verdict {
+            Verdict::Ignored => return Some(OmissionRule::Ignored),
+            Verdict::Kept => return None,
+            Verdict::Silent | Verdict::IgnoredByGit => {}
+        }
+        if next.is_ignored_by_git && !self.is_tracked(&next.text, kind) {
+            return Some(OmissionRule::Ignored);
+        }
+        let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
+        let is_hidden = is_hidden && !secret::is_settings_example(&next.text);
+        is_hidden.then_some(OmissionRule::Hidden)
     }
 
     /// Names a folder whose `.git` is a file: a submodule or a worktree, whose files are those of another repository.
@@ -337,11 +356,11 @@ impl Walk<'_> {
     }
 
     /// Puts a file that is not surely a secret among the files, the skipped or the omitted.
-    fn admit(&mut self, folder: &Folder, entry: &Entry, next: Step, max_bytes: u64) {
+    fn admit(&mut self, folder: &Folder, entry: &Entry, mut next: Step, max_bytes: u64) {
         let name = entry.name.to_string_lossy();
         let is_asked_for = next.rules.asks_for(&next.text, false);
         let unasked_rule = next.unless_asked_for.filter(|_| !is_asked_for);
-        if let Some(rule) = own_rule(&next, entry, Kind::File).or(unasked_rule) {
+        if let Some(rule) = self.own_rule(&mut next, entry, Kind::File).or(unasked_rule) {
             // Ignore files are read, though not indexed.
             if !is_ignore_file(&name) {
                 self.omit(rule, &next.text);
@@ -395,43 +414,11 @@ impl Walk<'_> {
     }
 }
 
-/// Returns whether ignore files leave an entry out, or its name hides it.
-fn own_rule(next: &Step, entry: &Entry, kind: Kind) -> Option<OmissionRule> {
-    let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
-    match next.rules.verdict(&next.text, kind == Kind::Folder) {
-        Verdict::Ignored => Some(OmissionRule::Ignored),
-        Verdict::Kept => None,
-        Verdict::Silent if secret::is_settings_example(&next.text) => None,
-        Verdict::Silent => is_hidden.then_some(OmissionRule::Hidden),
-    }
-}
-
 fn told_rule(kind: TellingFolder) -> OmissionRule {
     match kind {
         TellingFolder::Packages => OmissionRule::Vendored,
         TellingFolder::Outputs => OmissionRule::Built,
     }
-}
-
-/// Returns the folders of telling names in which the git repository at a path tracks something.
-fn tracked_folders(root: &Path) -> HashSet<String> {
-    let mut folders = HashSet::new();
-    let note = |path: &str| {
-        for (end, _) in path.match_indices('/').take(MAX_TRACKED_DEPTH) {
-            let folder = path.get(..end).unwrap_or_default();
-            if folders.len() < MAX_TRACKED_FOLDERS
-                && vendored::telling_folder(Path::new(folder)).is_some()
-                && !folders.contains(folder)
-            {
-                folders.insert(folder.to_owned());
-            }
-        }
-    };
-    if let Ok(Some(git)) = Git::of(root) {
-        // What cannot be read tells nothing.
-        drop(git.each_tracked(note));
-    }
-    folders
 }
 
 /// Returns the rule that leaves out files of a name.

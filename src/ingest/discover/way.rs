@@ -53,6 +53,8 @@ pub(super) struct Step {
     pub(super) is_among_packages: bool,
     /// By which rule all that no pattern asks for is left out.
     pub(super) unless_asked_for: Option<OmissionRule>,
+    /// Whether git ignores it but for the files that it tracks.
+    pub(super) is_ignored_by_git: bool,
 }
 
 /// What the name of a folder tells.
@@ -104,6 +106,7 @@ impl Step {
             told: None,
             is_among_packages: self.is_among_packages,
             unless_asked_for: self.unless_asked_for,
+            is_ignored_by_git: self.is_ignored_by_git,
         }
     }
 }
