@@ -22,7 +22,8 @@ RUN apt-get update \
 RUN npm install -g @openai/codex@0.169.0 && npm cache clean --force
 # Repositories belong to their owner outside, and git reads such ones only when that is configured.
 RUN git config --system --add safe.directory '*' \
-    && install --directory --owner=node --group=node /var/lib/codeinfo /var/lib/codex /data
+    && install --directory --owner=node --group=node --mode=700 /var/lib/codeinfo /var/lib/codex \
+    && install --directory --owner=node --group=node /data
 COPY --from=build /opt/codeinfo/bin/codeinfo /usr/local/bin/codeinfo
 ENV HOST=0.0.0.0 AUTH=required DATA_DIR=/var/lib/codeinfo CODEX_HOME=/var/lib/codex CODEX_WORKDIR=/data
 USER 1000:1000

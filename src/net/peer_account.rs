@@ -87,8 +87,9 @@ mod kernel {
     const BY_FAMILY: u16 = 20;
     const REQUEST: u16 = 1;
     const TCP: u8 = 6;
-    /// `TCP_ESTABLISHED`.
-    const ESTABLISHED: u8 = 1;
+    /// States of a connection that began, by the numbers of the kernel: `TCP_ESTABLISHED`, `TCP_FIN_WAIT1`,
+    /// `TCP_FIN_WAIT2`, `TCP_CLOSE_WAIT` and `TCP_CLOSING`. A client may end its side before it reads the reply.
+    const CONNECTED_STATES: [u8; 5] = [1, 4, 5, 8, 11];
     /// Bytes of a header, of a request and of the fixed part of a reply: `nlmsghdr`, `inet_diag_req_v2`,
     /// `inet_diag_msg`.
     const HEADER_BYTES: usize = 16;
@@ -179,8 +180,10 @@ mod kernel {
             && port(6) == Some(to.port())
             && address(socket, 8) == Some(from.ip())
             && address(socket, 24) == Some(to.ip());
-        let is_held = socket.get(1) == Some(&ESTABLISHED) && field(socket, 68)? != 0;
-        field(socket, 64).filter(|_| is_described && is_it && is_held)
+        let is_connected = CONNECTED_STATES.contains(socket.get(1)?);
+        // Its inode.
+        let is_held = field(socket, 68)? != 0;
+        field(socket, 64).filter(|_| is_described && is_it && is_connected && is_held)
     }
 
     /// Reads an address; some programs reach IPv4 by a socket of IPv6.
@@ -204,7 +207,10 @@ mod kernel {
 mod tests {
     use std::{net::SocketAddr, time::Instant};
 
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, TcpStream},
+    };
 
     use super::{PeerAccounts, kernel::Kernel};
 
@@ -245,6 +251,14 @@ mod tests {
         drop(client);
         assert_eq!(Kernel::open().unwrap().find_account(from, to).unwrap_or(None), None);
         assert!(PeerAccounts::open().is_another(&served).unwrap_or(true));
+    }
+
+    #[tokio::test]
+    async fn the_account_is_known_after_a_client_has_ended_its_side() {
+        let (mut client, mut served) = connect("127.0.0.1").await;
+        client.shutdown().await.unwrap();
+        assert_eq!(served.read(&mut [0]).await.unwrap(), 0);
+        assert!(!PeerAccounts::open().is_another(&served).unwrap());
     }
 
     #[tokio::test]

@@ -13,6 +13,9 @@ pub(super) const TOKEN: &str = "codeinfo_pat_";
 /// How the keys of a process and of its owner begin.
 pub(super) const KEY: &str = "codeinfo_key_";
 
+/// Number of characters after the beginning.
+pub(super) const RANDOM_CHARS: usize = 43;
+
 /// Makes a bearer of 256 random bits.
 pub(super) fn fresh(prefix: &str) -> Result<Secret, VaultError> {
     let bytes: [u8; 32] = random()?;

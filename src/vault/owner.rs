@@ -20,9 +20,9 @@ pub fn owner_key(data_dir: &Path) -> Result<Option<Secret>, VaultError> {
     };
     let text = String::from_utf8(bytes).unwrap_or_default();
     let key = text.trim();
-    if key.len() <= bearer::KEY.len() || !key.starts_with(bearer::KEY) {
-        let reason =
-            "it holds no key; stop the server and remove it, and the next start makes another";
+    // One that was cut short would be easier to guess.
+    if key.len() != bearer::KEY.len() + bearer::RANDOM_CHARS || !key.starts_with(bearer::KEY) {
+        let reason = "it holds no whole key; stop the server and remove it, and the next start makes another";
         return Err(VaultError::Damaged { path, reason });
     }
     Ok(Some(Secret::new(key.to_owned())))

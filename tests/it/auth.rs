@@ -293,7 +293,7 @@ async fn tokens_are_made_listed_and_revoked_with_and_without_a_server() {
 }
 
 #[tokio::test]
-async fn a_key_of_the_owner_that_others_may_read_is_not_used() {
+async fn a_key_of_the_owner_that_others_may_read_or_that_is_cut_is_not_used() {
     let folder = fresh();
     let data = folder.path().join("data");
     let (_, environment) = world(folder.path(), without_codex());
@@ -310,4 +310,9 @@ async fn a_key_of_the_owner_that_others_may_read_is_not_used() {
     assert!(said.contains("owner.key") && said.contains("chmod 600"), "{said}");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(run(&data, &environment, &["repos"]).await.status.code(), Some(0));
+    let whole = fs::read_to_string(&key).unwrap();
+    fs::write(&key, whole.trim().strip_suffix(|_: char| true).unwrap()).unwrap();
+    let (code, _, said) = text(&run(&data, &environment, &["repos"]).await);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("owner.key") && said.contains("no whole key"), "{said}");
 }

@@ -230,7 +230,9 @@ async fn rules_and_secrets_hold_as_for_files() {
     #[cfg(unix)]
     std::os::unix::fs::symlink("notes.txt", app.0.join("link.txt")).unwrap();
     commit_all(&app.0, "Add");
-    app.write(".gitignore", "gen/\n");
+    app.write(".ignore", "gen/\n");
+    // Git tracks it.
+    app.write(".gitignore", "notes.txt\n");
     commit_all(&app.0, "Ignore");
     let status = run(&bench, &app, "HEAD").await;
     let expected = ["key.rs", "notes.txt", "src/retry.rs", "src/same.rs"];

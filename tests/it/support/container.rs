@@ -182,6 +182,8 @@ fn mounts(service: &Value, folder: &Path, user: u32) -> Vec<Value> {
         let target = volume["target"].as_str().unwrap();
         let source = source(folder, target);
         fs::create_dir(&source).unwrap();
+        // As in the image, from which Docker takes it.
+        fs::set_permissions(&source, fs::Permissions::from_mode(0o700)).unwrap();
         chown(&source, Some(user), Some(user)).unwrap();
         let access = if volume["read_only"] == true { "ro" } else { "rw" };
         mounts.push(bind(&source, target, access));
