@@ -1,5 +1,6 @@
 //! Drives one long-lived `codex app-server` over its standard streams.
 
+mod bubblewrap;
 mod cell;
 mod changes;
 mod confinement;

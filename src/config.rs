@@ -23,8 +23,8 @@ pub use page::{Editor, Page};
 pub use secret_key::{InvalidKey, SecretKey};
 pub use settings::{Setting, Source};
 pub use toolkits::{
-    AgentTools, Allow, Document, Entry, Fence, InvalidName, Requested, Spec, SpecReader,
-    ToolkitName, Toolkits, Transport, first_file,
+    AgentTools, Allow, Document, Entry, Fence, InvalidName, NetworkAccess, Requested, Spec,
+    SpecReader, ToolkitName, Toolkits, Transport, first_file,
 };
 
 use crate::domain::Root;

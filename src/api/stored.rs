@@ -8,7 +8,7 @@ use url::{Host, Url};
 
 use super::{Services, error::ApiError};
 use crate::{
-    config::{Entry, Fence, SpecReader, ToolkitName, Transport},
+    config::{Entry, Fence, NetworkAccess, SpecReader, ToolkitName, Transport},
     domain::Principal,
     net::{Request, Response, reply},
     replies::ConfigStored,
@@ -66,6 +66,9 @@ fn beyond((name, entry): &(ToolkitName, Entry)) -> Option<String> {
     let member = match (spec.sandbox, working_dir) {
         (Fence::Off, _) => "sandbox",
         (_, Some(_)) => "workingDir",
+        (Fence::ReadOnly | Fence::WorkspaceWrite, None) if spec.network == NetworkAccess::Open => {
+            "network"
+        }
         (Fence::ReadOnly | Fence::WorkspaceWrite, None) => return None,
     };
     refused(member)

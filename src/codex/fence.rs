@@ -170,6 +170,14 @@ impl Fence {
         }
     }
 
+    /// Returns the files of git's settings that are denied, each with its content without credentials. Reads
+    /// the file system.
+    pub(super) fn copies(&self) -> Vec<(PathBuf, String)> {
+        let denied = self.0.iter().filter(|(_, access)| **access == Access::Deny);
+        let paths = denied.map(|(path, _)| PathBuf::from(path)).filter(|path| is_plain(path));
+        paths.filter_map(|path| git::copy_settings(&path).map(|copy| (path, copy))).collect()
+    }
+
     /// Grants writing into `folder`.
     pub(super) fn write(&mut self, folder: &Path) {
         self.0.insert(folder.to_string_lossy().into_owned(), Access::Write);

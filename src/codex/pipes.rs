@@ -1,6 +1,8 @@
 //! The three pipes of the Codex process, each with an owned task, and its end.
 
-use std::{collections::BTreeMap, path::Path, process::Stdio, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration,
+};
 
 use tokio::{
     io::AsyncWriteExt,
@@ -41,6 +43,7 @@ pub(super) struct Start<'a> {
     pub(super) arguments: Vec<String>,
     /// All that it gets of our environment.
     pub(super) variables: BTreeMap<String, String>,
+    pub(super) path: OsString,
     pub(super) settings: &'a config::Codex,
 }
 
@@ -57,7 +60,7 @@ pub(super) fn start(
         .args(&start.arguments)
         .env_clear()
         .envs(&start.variables)
-        .env("PATH", &settings.path)
+        .env("PATH", &start.path)
         .env("NO_COLOR", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

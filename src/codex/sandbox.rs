@@ -3,19 +3,20 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
-    Codex, CodexError, Readable, cell,
+    Codex, CodexError, Readable, bubblewrap, cell,
     fence::{Fence, Surroundings, is_plain},
     files, inherit,
     server::program,
-    settings::toml,
+    settings::{command_network, toml},
 };
+use crate::config::NetworkAccess;
 
 /// What a command may do.
 #[derive(Debug, Clone)]
@@ -28,7 +29,7 @@ pub struct Sandboxed {
     pub writable: Vec<PathBuf>,
     /// Its working folder.
     pub dir: PathBuf,
-    pub network: bool,
+    pub network: NetworkAccess,
     /// Folders that nothing of the above opens to it.
     pub hidden: Vec<PathBuf>,
     /// The folder of Codex for this: the user's own has settings and keys.
@@ -69,21 +70,26 @@ impl Codex {
             home: inner.settings.environment.get("HOME").map(PathBuf::from),
         };
         let (readable, _) = inner.sight.of(readable, &inner.tasks).await;
+        let settings = inner.settings.clone();
         let built = inner.tasks.spawn_blocking(move || {
             let (mut fence, _) = Fence::around(&readable, &surroundings);
             for path in &writable {
                 fence.write(path);
             }
-            fence
+            let path = bubblewrap::install(&settings, &codex);
+            bubblewrap::save_copies(&settings.data_dir, &fence.copies());
+            (fence, path)
         });
-        let fence = built.await.map_err(|_| CodexError::Stopping)?;
+        let (fence, path) = built.await.map_err(|_| CodexError::Stopping)?;
         let name = cell::profile_name();
         let profile = format!("permissions.{name}");
         let filesystem = Value::Object(fence.with_scratch(None));
-        let network = json!({ "enabled": network });
-        let settings = [("filesystem", filesystem), ("network", network)];
+        let settings = [("filesystem", filesystem), ("network", command_network(network))];
         let mut boxed: Vec<OsString> = ["sandbox", "-P", &name, "-C"].map(OsString::from).into();
         boxed.push(dir.into_os_string());
+        let is_proxied = network != NetworkAccess::Open;
+        boxed.push("-c".into());
+        boxed.push(format!("features.network_proxy={is_proxied}").into());
         for (key, value) in settings {
             boxed.push("-c".into());
             boxed.push(format!("{profile}.{key}={}", toml(&value)).into());
@@ -91,8 +97,9 @@ impl Codex {
         boxed.push("--".into());
         boxed.push(command.as_os_str().to_owned());
         boxed.extend(args.iter().cloned());
-        let home = home.to_string_lossy().into_owned();
-        let env = BTreeMap::from([("CODEX_HOME".to_owned(), home)]);
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        let variables = [("CODEX_HOME", text(home.as_os_str())), ("PATH", text(&path))];
+        let env = variables.map(|(name, value)| (name.to_owned(), value)).into();
         Ok(Boxed { program: binary, args: boxed, env })
     }
 }

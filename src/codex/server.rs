@@ -4,6 +4,7 @@ mod shared;
 
 use std::{
     collections::BTreeSet,
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -24,6 +25,7 @@ use tracing::warn;
 use self::shared::{Forget, Queue, line};
 pub(super) use self::shared::{OnEnd, Shared, ThreadEvent};
 use super::{
+    bubblewrap,
     cell::{self, Confinement, Network},
     error::CodexError,
     fence::{Fence, Surroundings},
@@ -119,6 +121,7 @@ impl Server {
             binary: &binary,
             arguments: settings::arguments(settings, &base),
             variables,
+            path: path(program.as_deref(), settings, tasks).await,
             settings,
         };
         pipes::start(&start, tasks, (lines.downgrade(), queue), &shared)?;
@@ -289,6 +292,13 @@ fn base(program: Option<&[PathBuf]>, settings: &config::Codex) -> Base {
     // What turns have, as the sandbox is tried with it.
     let network = if settings.network { Network::Proxied } else { Network::Off };
     Base { profile: cell::profile_name(), fence, network }
+}
+
+/// Returns the search path of the process, on which it finds our wrapper of its sandbox.
+async fn path(program: Option<&[PathBuf]>, settings: &config::Codex, tasks: &Tasks) -> OsString {
+    let (program, ours) = (program.unwrap_or_default().to_owned(), settings.clone());
+    let installed = tasks.spawn_blocking(move || bubblewrap::install(&ours, &program)).await;
+    installed.unwrap_or_else(|_| settings.path.clone())
 }
 
 /// Finds the files of Codex beside `binary`.

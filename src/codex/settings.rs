@@ -14,7 +14,7 @@ use super::{
     fence::Fence,
     protocol::ThreadSettings,
 };
-use crate::config::{self, Sandbox, WebSearch};
+use crate::config::{self, NetworkAccess, Sandbox, WebSearch};
 
 /// The model that is asked for while Codex offers it and the user names none.
 pub(super) const PREFERRED_MODEL: &str = "gpt-5.1-codex-max";
@@ -297,6 +297,21 @@ fn network(network: Network) -> Value {
                 "domains": domains,
             })
         }
+    }
+}
+
+/// The network of a command that is no model's. Without any, it has the proxy, too, which then refuses everything:
+/// where Codex grants none, it forbids the calls by which Python wakes its own threads.
+pub(super) fn command_network(access: NetworkAccess) -> Value {
+    match access {
+        NetworkAccess::Open => json!({ "enabled": true }),
+        NetworkAccess::Proxied => network(Network::Proxied),
+        NetworkAccess::None => json!({
+            "enabled": true,
+            "mode": "full",
+            "allow_local_binding": false,
+            "domains": {},
+        }),
     }
 }
 

@@ -22,6 +22,7 @@ use tokio::{
 use tracing::{debug, warn};
 
 use super::{
+    bubblewrap,
     cell::Cell,
     ephemeral::EphemeralOpening,
     error::CodexError,
@@ -439,7 +440,12 @@ impl Place<'_> {
             home: settings.environment.get("HOME").map(PathBuf::from),
         };
         let (readable, mut unread) = self.sight.of(readable, &server.tasks).await;
-        let fence = server.tasks.spawn_blocking(move || Fence::around(&readable, &surroundings));
+        let data_dir = settings.data_dir.clone();
+        let fence = server.tasks.spawn_blocking(move || {
+            let (fence, left_out) = Fence::around(&readable, &surroundings);
+            bubblewrap::save_copies(&data_dir, &fence.copies());
+            (fence, left_out)
+        });
         let (fence, left_out) = fence.await.map_err(|_| CodexError::Stopping)?;
         unread.extend(left_out);
         Ok((fence, unread))

@@ -43,8 +43,8 @@ pub struct Spec {
     /// Longest call.
     pub timeout: Duration,
     pub sandbox: Fence,
-    /// Whether a process in the sandbox may use the network.
-    pub network: bool,
+    /// The network of a process in the sandbox.
+    pub network: NetworkAccess,
     pub allow: Allow,
     /// How long results of tools that only read and are repeatable are kept; zero keeps none unless the
     /// server says how long.
@@ -86,6 +86,17 @@ pub enum Fence {
     ReadOnly,
     WorkspaceWrite,
     Off,
+}
+
+/// What a program in the sandbox reaches over the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NetworkAccess {
+    /// Nothing.
+    None,
+    /// The outside world, through a proxy that refuses this machine and its surroundings.
+    Proxied,
+    /// Whatever this machine reaches, services on it included.
+    Open,
 }
 
 /// Which tools of a toolkit are offered.

@@ -14,7 +14,9 @@ use super::{
     layers::{Found, REPOSITORY_FILE, find_repository},
 };
 use crate::{
-    config::{Allow, Entry, Fence, Secret, Spec, SpecReader, ToolkitName, Transport},
+    config::{
+        Allow, Entry, Fence, NetworkAccess, Secret, Spec, SpecReader, ToolkitName, Transport,
+    },
     domain::plain_line,
     error::Code,
 };
@@ -185,6 +187,9 @@ fn beyond(spec: &Spec) -> Vec<String> {
             Fence::Off => {
                 beyond.push("runs OUTSIDE the sandbox: it may do all that you may".to_owned());
             }
+        }
+        if spec.network == NetworkAccess::Open && spec.sandbox != Fence::Off {
+            beyond.push("reaches services of this machine and around it".to_owned());
         }
         if let Some(folder) = working_dir {
             beyond.push(format!("works in {}", plain_line(&folder.display().to_string())));

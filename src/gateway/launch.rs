@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::{
     codex::{Codex, CodexError, HOME_SECRETS, Readable, Sandboxed},
-    config::{self, Fence, Secret, Spec, Transport},
+    config::{self, Fence, NetworkAccess, Secret, Spec, Transport},
     domain::{Principal, Root},
     store::VectorStore,
     task::Tasks,
@@ -36,8 +36,12 @@ const CARRIED_FOLDER: &str = ".carried";
 const PREFIX: &str = "CODEINFO_ENV_";
 /// The shell that sets them there.
 const SHELL: &str = "/bin/sh";
+/// Ends where Codex did not put its proxy in front of the network: an old one takes the wish for the plain network.
+const DEMAND_PROXY: &str = "[ \"$CODEX_NETWORK_PROXY_ACTIVE\" = 1 ] || \
+    { echo 'this Codex has no proxy for its network: update Codex' >&2; exit 1; }; ";
 /// What Codex sets for its own use.
-const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED";
+const OF_CODEX: &str = "CODEX_HOME CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED \
+    CODEX_NETWORK_ALLOW_LOCAL_BINDING CODEX_NETWORK_PROXY_ACTIVE";
 
 /// Starts toolkits in the sandbox of Codex.
 pub struct Sandboxes {
@@ -142,7 +146,9 @@ impl Sandboxes {
         (own, dir): (Own, PathBuf),
     ) -> Result<Launch, String> {
         let names: Vec<&str> = env.keys().map(String::as_str).collect();
-        let mut args: Vec<OsString> = vec!["-c".into(), setting(&names)?.into()];
+        let is_proxied = spec.network != NetworkAccess::Open;
+        let script = format!("{}{}", if is_proxied { DEMAND_PROXY } else { "" }, setting(&names)?);
+        let mut args: Vec<OsString> = vec!["-c".into(), script.into()];
         args.push(found.program.into_os_string());
         args.extend(found.args);
         let folder = self.settings.data_dir.join(FOLDER);
@@ -171,7 +177,6 @@ impl Sandboxes {
             .await
             .map_err(|error| refused(&error))?;
         let mut outside = boxed.env;
-        outside.insert("PATH".to_owned(), self.settings.path.to_string_lossy().into_owned());
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
         outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
         Ok(Launch { program: boxed.program, args: boxed.args, env: outside, dir: own.home })

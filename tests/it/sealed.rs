@@ -83,7 +83,7 @@ async fn besieged() -> Harness {
     put(&repo.join("config/.env"), "SECRET=1\n");
     put(&repo.join("app/[slug]/.env"), "SECRET=2\n");
     put(&repo.join("app/s/.env"), "NOT-HIDDEN=1\n");
-    put(&repo.join(".git/config"), "[remote \"o\"]\n\turl = https://SECRET@host/a.git\n");
+    put(&repo.join(".git/config"), "[remote \"o\"]\n\turl = https://me:SECRET@host/a.git\n");
     put(&harness.home().join("auth.json"), r#"{"OPENAI_API_KEY":"SECRET"}"#);
     put(&folder.join("user/.ssh/id_rsa"), "SECRET\n");
     put(&folder.join("data/store/SECRET"), "SECRET\n");

@@ -171,6 +171,7 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
     ("src/beneath.rs", "handles of folders where there are such"),
     ("src/beneath/commit.rs", "names are bytes, or text"),
     ("src/beneath/handles.rs", "the half of `beneath` with handles"),
+    ("src/codex/bubblewrap.rs", "Codex confines with bubblewrap on Linux alone"),
     ("src/codex/fence/git.rs", "links are not followed"),
     ("src/codex/files.rs", "what names of programs end with"),
     ("src/codex/pipes.rs", "Codex is a process group of its own"),

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc};
 
 use codeinfo::{
     codex::Codex,
-    config::{self, Environment, Fence, Secret, Spec, Transport},
+    config::{self, Environment, Fence, NetworkAccess, Secret, Spec, Transport},
     gateway::launch::Sandboxes,
     task::Tasks,
     toolkit::{Client, State},
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::support::{
     harness,
-    toolkit::{Toolkits, arguments, name, published, scripted, text},
+    toolkit::{Toolkits, arguments, name, published, published_python, scripted, text},
 };
 
 /// A folder with an indexed repository, `repo`, a folder to work in, `work`, and the user's own folder,
@@ -56,7 +56,7 @@ impl Place {
 
     /// The scripted server in a fence, with `work` as its working folder.
     fn spec(&self, sandbox: Fence) -> Spec {
-        let mut spec = Spec { sandbox, network: false, ..scripted(&[]) };
+        let mut spec = Spec { sandbox, network: NetworkAccess::None, ..scripted(&[]) };
         let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };
         *working_dir = Some(self.at("work"));
         spec
@@ -131,8 +131,11 @@ async fn a_toolkit_without_network_reaches_not_even_this_machine() {
     let port = json!({ "port": listener.local_addr().unwrap().port() });
     let off = place.client(&place.spec(Fence::ReadOnly));
     assert!(does(&off, "connect", port.clone()).await.is_err());
-    let on = place.client(&Spec { network: true, ..place.spec(Fence::ReadOnly) });
-    assert_eq!(does(&on, "connect", port).await.as_deref(), Ok("connected"));
+    let with = |network| place.client(&Spec { network, ..place.spec(Fence::ReadOnly) });
+    let proxied = with(NetworkAccess::Proxied);
+    assert!(does(&proxied, "connect", port.clone()).await.is_err());
+    let open = with(NetworkAccess::Open);
+    assert_eq!(does(&open, "connect", port).await.as_deref(), Ok("connected"));
     place.toolkits.stop().await;
 }
 
@@ -153,7 +156,9 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
     let mut names: Vec<&String> = env.as_object().unwrap().keys().collect();
     names.sort_unstable();
     names.retain(|name| {
-        !["PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LANG"].contains(&name.as_str())
+        // Where its network is.
+        !name.to_lowercase().contains("proxy")
+            && !["PWD", "OLDPWD", "SHLVL", "_", "LC_CTYPE", "LANG"].contains(&name.as_str())
     });
     assert_eq!(names, ["CODEX_HOME", "HOME", "KEY", "PATH", "TMPDIR"]);
     assert_eq!((&env["KEY"], &env["PATH"]), (&json!("k3y-of-tests"), &json!(path)));
@@ -180,6 +185,46 @@ async fn published_servers_run_in_the_sandbox_from_where_they_are_installed() {
     let process = client.status().pid.unwrap();
     client.stop().await;
     assert!(!Path::new(&format!("/proc/{process}")).try_exists().unwrap());
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn git_works_in_the_sandbox_whatever_the_settings_of_the_repository_hold() {
+    let place = Place::new().await;
+    let repo = place.at("repo").canonicalize().unwrap();
+    for words in [
+        "init --quiet",
+        "add .",
+        "-c user.name=Ada -c user.email=ada@example.org commit --quiet -m Begin",
+    ] {
+        let mut git = std::process::Command::new("git");
+        assert!(git.arg("-C").arg(&repo).args(words.split(' ')).status().unwrap().success());
+    }
+    let plain = fs::read_to_string(repo.join(".git/config")).unwrap();
+    // Without a network, too, where Python's own loops of events once did not start.
+    let mut spec = published_python("mcp-server-git", "2026.10.19");
+    (spec.sandbox, spec.network) = (Fence::ReadOnly, NetworkAccess::None);
+    for settings in [
+        "[user]\n\tname = Ada\n\temail = ada@example.org\n[commit]\n\tgpgsign = false\n",
+        "[filter \"lfs\"]\n\trequired = true\n[diff]\n\ttool = vimdiff\n[alias]\n\tst = status\n",
+        "[credential]\n\thelper = store\n[remote \"a\"]\n\turl = ssh://git@example.org/a.git\n",
+        "[remote \"a\"]\n\turl = https://me@example.org/a.git\n",
+        "[remote \"a\"]\n\turl = https://me:hunter2@example.org/a.git\n",
+        "[http \"https://example.org\"]\n\textraheader = AUTHORIZATION: basic aHVudGVyMg==\n",
+    ] {
+        fs::write(repo.join(".git/config"), format!("{plain}{settings}")).unwrap();
+        let client = place.client(&spec);
+        for (tool, expected) in [("git_log", "Begin"), ("git_status", "On branch")] {
+            let said = does(&client, tool, json!({ "repo_path": repo })).await;
+            assert!(said.as_ref().is_ok_and(|said| said.contains(expected)), "{settings}{said:?}");
+        }
+        client.stop().await;
+        let reader = place.client(&place.spec(Fence::ReadOnly));
+        let read = reads(&reader, &repo.join(".git/config")).await.unwrap();
+        assert!(read.starts_with(&plain), "{read}");
+        assert!(!read.contains("hunter2") && !read.contains("aHVu"), "{read}");
+        reader.stop().await;
+    }
     place.toolkits.stop().await;
 }
 

@@ -3,7 +3,8 @@
 use std::{fmt::Write, path::Path, sync::LazyLock, time::Duration};
 
 use codeinfo::config::{
-    Allow, Document, Entry, Environment, Fence, Requested, Spec, SpecReader, Transport, first_file,
+    Allow, Document, Entry, Environment, Fence, NetworkAccess, Requested, Spec, SpecReader,
+    Transport, first_file,
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ fn a_toolkit_has_the_defaults_of_the_design() {
         enabled: true,
         timeout: Duration::from_mins(1),
         sandbox: Fence::ReadOnly,
-        network: true,
+        network: NetworkAccess::Proxied,
         allow: Allow::ReadOnly,
         cache: Duration::ZERO,
         parallel: false,

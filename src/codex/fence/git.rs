@@ -1,63 +1,55 @@
-//! Files of a repository's `.git` folder that may hold keys.
+//! Files of a repository's `.git` folder that hold credentials, and copies of git's settings without them.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
 
-/// A larger configuration is taken to hold keys.
+use crate::secret;
+
+/// A larger configuration is taken to hold credentials, and has no copy without them.
 const MAX_CONFIG_BYTES: u64 = 64 * 1024;
 /// `FILE_FLAG_OPEN_REPARSE_POINT`: a link is opened itself, and is no file.
 #[cfg(windows)]
 const NO_FOLLOW: u32 = 0x0020_0000;
-/// Sections of which only addresses may hold keys.
-const HARMLESS: [&str; 12] = [
-    "branch",
-    "core",
-    "extensions",
-    "fetch",
-    "gc",
-    "index",
-    "init",
-    "lfs",
-    "maintenance",
-    "pull",
-    "remote",
-    "submodule",
-];
-/// Words of settings that may hold keys or name programs that are given some.
-const SUSPECT: [&str; 7] = ["command", "helper", "header", "key", "pass", "secret", "token"];
+/// Files of git's settings in a repository.
+const SETTINGS: [&str; 2] = [".git/config", ".git/config.worktree"];
+/// Words in names of settings whose values may be credentials.
+const CREDENTIAL_WORDS: [&str; 6] = ["header", "oauth", "passw", "secret", "smtppass", "token"];
+/// A longer user name in an address may be a token.
+const MAX_USER_CHARS: usize = 15;
+/// Stands in a copy where a setting with a credential stood.
+const REMOVED: &str = "# a setting with a credential stood here";
 
-/// Returns the files below `root` to keep from the model's shell. The configuration is one of them
-/// only where it says more than which branches and addresses there are: without it, no `git` command
-/// works, and history answers questions.
+/// Returns the files below `root` to keep from the model's shell. Git's settings are among them only where
+/// they hold credentials: without them, no `git` command works, and history answers questions.
 pub(super) fn secrets(root: &Path) -> Vec<PathBuf> {
-    let folder = root.join(".git");
-    let mut secrets: Vec<PathBuf> = ["credentials", "modules", "config.worktree"]
-        .map(|name| folder.join(name))
-        .into_iter()
-        .chain([root.join(".git-credentials")])
-        .collect();
-    let config = folder.join("config");
-    if !is_harmless(&config) {
-        secrets.push(config);
-    }
+    let mut secrets: Vec<PathBuf> =
+        [".git/credentials", ".git/modules", ".git-credentials"].map(|name| root.join(name)).into();
+    let settings = SETTINGS.map(|name| root.join(name));
+    let is_private = |file: &PathBuf| {
+        read_settings(file).is_none_or(|text| matches!(without_credentials(&text), Cow::Owned(_)))
+    };
+    secrets.extend(settings.into_iter().filter(is_private));
     secrets
 }
 
-fn is_harmless(config: &Path) -> bool {
+/// Returns the settings of git in `file` without their credentials; `None` if `file` has none that are read.
+pub(super) fn copy_settings(file: &Path) -> Option<String> {
+    SETTINGS.iter().any(|name| file.ends_with(name)).then_some(())?;
+    Some(without_credentials(&read_settings(file)?).into_owned())
+}
+
+fn read_settings(file: &Path) -> Option<String> {
     // A link or a pipe is none of git's own making.
-    if !config.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return false;
+    if !file.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return None;
     }
-    let read = || {
-        let mut text = String::new();
-        open(config)?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text)?;
-        std::io::Result::Ok(text)
-    };
-    let is_small = |text: &String| u64::try_from(text.len()).is_ok_and(|n| n <= MAX_CONFIG_BYTES);
-    read().is_ok_and(|text| is_small(&text) && text.lines().all(says_nothing_secret))
+    let mut text = String::new();
+    open(file).ok()?.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut text).ok()?;
+    u64::try_from(text.len()).is_ok_and(|length| length <= MAX_CONFIG_BYTES).then_some(text)
 }
 
 /// Opens a file that nobody can have put a link or a pipe in the place of meanwhile.
@@ -74,44 +66,117 @@ fn open(file: &Path) -> std::io::Result<File> {
     options.read(true).open(file)
 }
 
-fn says_nothing_secret(line: &str) -> bool {
-    let line = line.trim().to_ascii_lowercase();
-    // `scheme://user:key@host`, and keys in the query of an address.
-    if line.contains("://") && line.contains(['@', '?']) {
-        return false;
-    }
-    match line.strip_prefix('[') {
-        Some(header) => {
-            let name = header.split([' ', ']', '.', '"']).next().unwrap_or_default();
-            HARMLESS.contains(&name) && header.ends_with(']') && !header.contains("://")
+/// Returns `text` with a remark in place of each setting that holds a credential; borrowed if none does.
+fn without_credentials(text: &str) -> Cow<'_, str> {
+    let redacted = secret::redact(".git/config", None, text).text;
+    let (mut copy, mut is_changed) = (String::new(), false);
+    let mut lines = text.lines().zip(redacted.lines());
+    while let Some((first, first_redacted)) = lines.next() {
+        let (mut setting, mut is_private) = (first.to_owned(), first != first_redacted);
+        // A value goes on after a backslash.
+        while setting.ends_with('\\')
+            && let Some((next, next_redacted)) = lines.next()
+        {
+            setting.pop();
+            setting.push_str(next);
+            is_private |= next != next_redacted;
         }
-        None => !SUSPECT.iter().any(|word| line.contains(word)),
+        is_private |= holds_credential(&setting);
+        is_changed |= is_private;
+        copy.push_str(if is_private { replacement(&setting) } else { &setting });
+        copy.push('\n');
     }
+    if is_changed { Cow::Owned(copy) } else { Cow::Borrowed(text) }
+}
+
+/// Returns what stands in a copy for a setting that is left out. A section goes on with its other settings.
+fn replacement(setting: &str) -> &'static str {
+    if setting.trim_start().starts_with('[') { "[removed]" } else { REMOVED }
+}
+
+fn holds_credential(setting: &str) -> bool {
+    let after_section = if setting.trim_start().starts_with('[') {
+        setting.rsplit_once(']').map_or("", |(_, after)| after)
+    } else {
+        setting
+    };
+    let name = after_section.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    CREDENTIAL_WORDS.iter().any(|word| name.contains(word)) || holds_login(setting)
+}
+
+/// Whether an address in `setting` has a password, a user name that may be a token, or a query.
+fn holds_login(setting: &str) -> bool {
+    setting.split("://").skip(1).any(|rest| {
+        let address = rest.split(|c: char| c.is_whitespace() || "\"']".contains(c)).next();
+        let address = address.unwrap_or_default();
+        let authority = address.split('/').next().unwrap_or_default();
+        let is_token = |user: &str| user.contains(':') || user.chars().count() > MAX_USER_CHARS;
+        address.contains('?')
+            || address.rsplit_once('@').is_some_and(|_| match authority.rsplit_once('@') {
+                Some((user, _)) => is_token(user),
+                // A password may have a slash.
+                None => address.split('@').next().is_some_and(|user| user.contains(':')),
+            })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PLAIN: &str = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/a.git\n\
+                         \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n";
+
     #[test]
-    fn a_configuration_with_branches_and_addresses_only_is_harmless() {
+    fn settings_of_git_are_private_only_where_they_hold_credentials() {
         let folder = std::env::temp_dir().join(uuid::Uuid::new_v4().to_string());
         std::fs::create_dir_all(folder.join(".git")).unwrap();
         let config = folder.join(".git/config");
-        let plain = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/a.git\n\
-                     \tfetch = +refs/heads/*:refs/remotes/origin/*\n[branch \"main\"]\n";
         for (text, is_denied) in [
-            (plain.to_owned(), false),
-            (format!("{plain}[remote \"o\"]\nurl = git@host:a.git\n"), false),
-            (format!("{plain}[remote \"o\"]\nurl = https://t0ken@host/a.git\n"), true),
-            (format!("{plain}[http \"https://host\"]\nextraheader = x\n"), true),
-            (format!("{plain}[remote \"o\"] url = x\n"), true),
-            (format!("{plain}[core]\nsshCommand = sshpass -p x ssh\n"), true),
-            (format!("{plain}{}", "#\n".repeat(40_000)), true),
+            ("", false),
+            (
+                "[user]\n\tname = Ada Lovelace\n\temail = ada@host.org\n\tsigningkey = 0A46826A\n",
+                false,
+            ),
+            ("[commit]\n\tgpgsign = true\n[alias]\n\tlast = log -1\n\tup = !git pull\n", false),
+            ("[filter \"lfs\"]\n\tsmudge = git-lfs smudge -- %f\n\trequired = true\n", false),
+            ("[diff]\n\ttool = vimdiff\n[credential]\n\thelper = store\n", false),
+            (
+                "[credential \"https://github.com\"]\n\thelper = !/usr/bin/gh auth git-credential\n",
+                false,
+            ),
+            (
+                "[remote \"o\"]\n\turl = ssh://git@host:22/a.git\n[remote \"p\"]\n\turl = git@host:a.git\n",
+                false,
+            ),
+            ("[remote \"o\"]\n\turl = https://me@host/a.git\n", false),
+            ("[branch \"fix-token\"]\n\tremote = origin\n", false),
+            ("[url \"git@host:\"]\n\tinsteadOf = https://host/\n", false),
+            ("[remote \"o\"]\n\turl = https://me:hunter2@host/a.git\n", true),
+            ("[remote \"o\"]\n\turl = https://me:hun/ter2@host/a.git\n", true),
+            (
+                "[remote \"o\"]\n\turl = https://ghp_R8dW1kq0Xv3nT5yZ7mB2cF4hJ6pL9sA1uE0o@host/a.git\n",
+                true,
+            ),
+            ("[remote \"o\"]\n\turl = https://host/a.git?private_token=hunter2\n", true),
+            ("[remote \"o\"]\n\turl = https://me:hunt\\\ner2@host/a.git\n", true),
+            ("[url \"https://me:hunter2@host/\"]\n\tinsteadOf = gh:\n", true),
+            ("[http \"https://host\"]\n\textraheader = AUTHORIZATION: basic aHVudGVyMg==\n", true),
+            ("[sendemail]\n\tsmtpPass = hunter2\n", true),
+            ("[core]\n\tsshCommand = sshpass -p hunter2 ssh\n", true),
+            ("[credential]\n\thelper = \"!f() { echo password=hunter2; }; f\"\n", true),
         ] {
-            std::fs::write(&config, &text).unwrap();
-            assert_eq!(secrets(&folder).contains(&config), is_denied, "{text:.200}");
+            std::fs::write(&config, format!("{PLAIN}{text}")).unwrap();
+            assert_eq!(secrets(&folder).contains(&config), is_denied, "{text}");
+            let copy = copy_settings(&config).unwrap();
+            assert!(copy.starts_with(PLAIN), "{copy}");
+            assert!(
+                !["hunt", "hun/", "ghp_", "aHVu"].iter().any(|key| copy.contains(key)),
+                "{copy}"
+            );
         }
+        std::fs::write(&config, "#\n".repeat(40_000)).unwrap();
+        assert!(secrets(&folder).contains(&config) && copy_settings(&config).is_none());
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

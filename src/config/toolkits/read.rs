@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Allow, Fence, Spec, ToolkitName, Transport, expand::expand, schema, schema::Agent, strict,
+    Allow, Fence, NetworkAccess, Spec, ToolkitName, Transport, expand::expand, schema,
+    schema::Agent, strict,
 };
 use crate::config::{Environment, Secret};
 
@@ -336,7 +337,7 @@ struct RawSpec {
     enabled: Option<bool>,
     timeout: Option<u64>,
     sandbox: Option<Fence>,
-    network: Option<bool>,
+    network: Option<Value>,
     allow: Option<RawAllow>,
     cache_secs: u64,
     parallel: bool,
@@ -359,7 +360,12 @@ impl RawSpec {
             enabled: self.enabled.unwrap_or(true),
             timeout: self.timeout.map_or(super::DEFAULT_TIMEOUT, Duration::from_secs),
             sandbox: self.sandbox.unwrap_or(Fence::ReadOnly),
-            network: self.network.unwrap_or(true),
+            // The schema knows switches and `open`.
+            network: match self.network {
+                Some(Value::String(_)) => NetworkAccess::Open,
+                Some(Value::Bool(false)) => NetworkAccess::None,
+                _ => NetworkAccess::Proxied,
+            },
             allow: match self.allow {
                 Some(RawAllow::Named(tools)) => Allow::Named(tools),
                 // The schema knows `readonly` and `all`.

@@ -71,7 +71,7 @@ pub(super) fn toolkit() -> Value {
             "enabled": {"type": "boolean"},
             "timeout": {"type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECS},
             "sandbox": {"enum": ["read-only", "workspace-write", "off"]},
-            "network": {"type": "boolean"},
+            "network": {"enum": [true, false, "open"]},
             "allow": {
                 "type": ["string", "array"],
                 "pattern": "^(readonly|all)$",

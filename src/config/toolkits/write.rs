@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Allow, DEFAULT_TIMEOUT, Fence, Spec, Transport};
+use super::{Allow, DEFAULT_TIMEOUT, Fence, NetworkAccess, Spec, Transport};
 use crate::{config::Secret, domain::hash::sha256};
 
 /// Stands for a value in lists.
@@ -71,7 +71,7 @@ impl Spec {
             ("enabled", (!self.enabled).then(|| json!(false))),
             ("timeout", (self.timeout != DEFAULT_TIMEOUT).then(|| json!(self.timeout.as_secs()))),
             ("sandbox", (self.sandbox != Fence::ReadOnly).then(|| json!(self.sandbox))),
-            ("network", (!self.network).then(|| json!(false))),
+            ("network", network(self.network)),
             ("allow", allow(&self.allow)),
             ("cacheSecs", (!self.cache.is_zero()).then(|| json!(self.cache.as_secs()))),
             ("parallel", self.parallel.then(|| json!(true))),
@@ -83,6 +83,14 @@ impl Spec {
             }
         }
         Value::Object(members)
+    }
+}
+
+fn network(network: NetworkAccess) -> Option<Value> {
+    match network {
+        NetworkAccess::None => Some(json!(false)),
+        NetworkAccess::Proxied => None,
+        NetworkAccess::Open => Some(json!("open")),
     }
 }
 

@@ -24,6 +24,10 @@ async fn git_says_in_the_shell_who_changed_what() {
     let parser = fs::read_to_string(repo.join("src/parse.rs")).unwrap();
     fs::write(repo.join("src/parse.rs"), parser.replace("NoNumber", "NotNumeric")).unwrap();
     commit("Rename a fault");
+    let settings = repo.join(".git/config");
+    let plain = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, format!("{plain}[remote \"o\"]\n\turl = https://me:hunter2@host/a.git\n"))
+        .unwrap();
     let at = repo.display();
     let (conversation, log) = first(&harness, &format!("git -C {at} log --oneline")).await;
     assert!(log.contains("Rename a fault") && log.contains("Parse numbers"), "{log}");
@@ -31,6 +35,11 @@ async fn git_says_in_the_shell_who_changed_what() {
         (format!("git -C {at} blame -L 5,5 src/parse.rs"), "(Ada "),
         (format!("git -C {at} diff HEAD~1 -- src"), "+    NotNumeric,"),
         (format!("rg -n NotNumeric {at}/src"), "5:"),
+        // Its settings are a copy without credentials.
+        (
+            format!("git -C {at} config core.bare; cat {at}/.git/config | grep -c hunter2"),
+            "false\n0",
+        ),
     ] {
         let got = next(&harness, conversation, &command).await;
         assert!(got.contains(expected), "{command}\n{got}");

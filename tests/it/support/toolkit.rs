@@ -8,7 +8,7 @@ use std::{
 };
 
 use codeinfo::{
-    config::{Allow, Fence, Secret, Spec, ToolkitName, Transport},
+    config::{Allow, Fence, NetworkAccess, Secret, Spec, ToolkitName, Transport},
     task::{Backoff, Tasks},
     toolkit::{CallResult, Client, Launch, Launcher, Pool, Start, Timing},
 };
@@ -114,6 +114,13 @@ pub(crate) fn published(server: &str, arguments: &[&str]) -> Spec {
     stdio(install::node().to_str().unwrap(), args)
 }
 
+/// A published server, which runs on Python.
+pub(crate) fn published_python(package: &str, version: &str) -> Spec {
+    let requirement = format!("{package}=={version}");
+    let python = install::python(&format!("{package}-{version}"), &requirement);
+    stdio(python.with_file_name(package).to_str().unwrap(), Vec::new())
+}
+
 pub(crate) fn stdio(command: &str, args: Vec<String>) -> Spec {
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("k3y-of-tests".to_owned()))]);
     spec(Transport::Stdio { command: command.to_owned(), args, env, working_dir: None })
@@ -132,7 +139,7 @@ fn spec(transport: Transport) -> Spec {
         enabled: true,
         timeout: Duration::from_mins(1),
         sandbox: Fence::Off,
-        network: true,
+        network: NetworkAccess::Open,
         allow: Allow::All,
         cache: Duration::ZERO,
         parallel: false,
