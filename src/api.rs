@@ -147,7 +147,7 @@ enum Detail {
 }
 
 impl Detail {
-    fn of(request: &Request) -> Self {
+    fn for_request(request: &Request) -> Self {
         if request.admission().rights == Rights::Monitor { Self::Bare } else { Self::Whole }
     }
 }
@@ -161,10 +161,10 @@ impl Parts {
         request.require(of.needed_rights())?;
         match of {
             Route::Asset { name } => Ok(quiet(page::asset(request, name).await?)),
-            Route::Health => Ok(quiet(self.health(Detail::of(request)).await)),
-            Route::Ready => Ok(quiet(health::ready(services, Detail::of(request)).await?)),
+            Route::Health => Ok(quiet(self.health(Detail::for_request(request)).await)),
+            Route::Ready => Ok(quiet(health::ready(services, Detail::for_request(request)).await?)),
             Route::Metrics => Ok(quiet(self.metrics().await?)),
-            Route::Version => Ok(version(Detail::of(request))),
+            Route::Version => Ok(version(Detail::for_request(request))),
             Route::StartIngest
             | Route::IngestStatus { .. }
             | Route::CancelIngest { .. }

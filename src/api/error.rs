@@ -41,7 +41,7 @@ pub(super) enum ApiError {
 
 impl ApiError {
     /// Refuses a request that does not say who asks.
-    pub(super) fn nobody() -> Self {
+    pub(super) fn missing_token() -> Self {
         let needed = "this needs a token or the owner's key: send `Authorization: Bearer …`";
         Self::Refused(net::HttpError::Unauthorized(needed))
     }
@@ -184,7 +184,7 @@ impl From<RequestError> for ApiError {
             RequestError::Invalid(faults) => {
                 Self::Arguments(faults.iter().map(|fault| format!("`toolkits`: {fault}")).collect())
             }
-            RequestError::Nobody => Self::nobody(),
+            RequestError::Nobody => Self::missing_token(),
         }
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn open_schema() -> Value {
 
 /// Makes a code for who shows that it is the owner.
 pub(super) fn make_code(services: &Services, request: &Request) -> Result<Response, ApiError> {
-    let principal = request.principal().ok_or_else(ApiError::nobody)?;
+    let principal = request.principal().ok_or_else(ApiError::missing_token)?;
     if !Principal::is_owner(principal) {
         let message = "only the owner's key opens the page as the owner".to_owned();
         return Err(ApiError::Failed { code: Code::Forbidden, message });

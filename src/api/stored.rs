@@ -17,7 +17,7 @@ use crate::{
 
 /// Returns who asks; without one there is nothing to read or write.
 pub(super) fn principal(request: &Request) -> Result<Principal, ApiError> {
-    request.principal().cloned().ok_or_else(ApiError::nobody)
+    request.principal().cloned().ok_or_else(ApiError::missing_token)
 }
 
 /// Returns the stored configuration as it was sent, or one without servers.

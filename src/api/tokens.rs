@@ -39,7 +39,7 @@ pub(super) fn create_schema() -> Value {
 /// Returns what the caller proves itself with; that it is right has been seen before.
 pub(super) fn bearer(request: &Request) -> Result<Secret, ApiError> {
     let bearer = request.principal().and_then(|_| request.bearer());
-    bearer.ok_or_else(ApiError::nobody)
+    bearer.ok_or_else(ApiError::missing_token)
 }
 
 pub(super) async fn create(

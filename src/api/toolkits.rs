@@ -186,7 +186,7 @@ pub(super) async fn allow(
     request: &Request,
     Allow { path, sha256 }: Allow,
 ) -> Result<Response, ApiError> {
-    let who = request.principal().ok_or_else(ApiError::nobody)?;
+    let who = request.principal().ok_or_else(ApiError::missing_token)?;
     if !who.is_owner() {
         let message = "only the owner of the server allows the toolkits of a repository";
         return Err(ApiError::Failed { code: Code::Forbidden, message: message.to_owned() });
@@ -216,7 +216,7 @@ fn shown(proposal: &Proposal, allowed: bool, paths: &PathMap) -> AllowedFile {
 
 /// Returns a toolkit for somebody who says who it is.
 async fn member(services: &Services, request: &Request, name: &str) -> Result<Member, ApiError> {
-    let who: Principal = request.principal().cloned().ok_or_else(ApiError::nobody)?;
+    let who: Principal = request.principal().cloned().ok_or_else(ApiError::missing_token)?;
     let Parameters { repository, .. } = parameters(request.query())?;
     let roots = services.search.roots().await?;
     let folder = folder(&roots, repository.as_deref(), &services.path_map)?;

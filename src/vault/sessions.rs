@@ -22,16 +22,16 @@ const MAX_ENTRIES: usize = 16;
 
 /// The sessions of a server. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct PageSessions(Arc<Mutex<Entries>>);
+pub struct PageSessions(Arc<Mutex<SessionEntries>>);
 
 #[derive(Debug, Default)]
-struct Entries {
-    codes: Vec<Entry>,
-    sessions: Vec<Entry>,
+struct SessionEntries {
+    codes: Vec<SessionEntry>,
+    sessions: Vec<SessionEntry>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct SessionEntry {
     fingerprint: Fingerprint,
     made: Instant,
     ended: CancellationToken,
@@ -77,13 +77,13 @@ impl PageSessions {
 
     /// Ends all sessions, and forgets the codes.
     pub fn end_all(&self) {
-        let Entries { sessions, .. } = std::mem::take(&mut *self.entries());
+        let SessionEntries { sessions, .. } = std::mem::take(&mut *self.entries());
         for session in sessions {
             session.ended.cancel();
         }
     }
 
-    fn entries(&self) -> MutexGuard<'_, Entries> {
+    fn entries(&self) -> MutexGuard<'_, SessionEntries> {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.codes.retain(|code| code.made.elapsed() < CODE_LIFE);
         entries.sessions.retain(|session| {
@@ -97,12 +97,12 @@ impl PageSessions {
     }
 }
 
-fn add(entries: &mut Vec<Entry>, secret: &str) {
+fn add(entries: &mut Vec<SessionEntry>, secret: &str) {
     if entries.len() == MAX_ENTRIES {
         entries.remove(0).ended.cancel();
     }
     let (fingerprint, ended) = (Fingerprint::of(secret), CancellationToken::new());
-    entries.push(Entry { fingerprint, made: Instant::now(), ended });
+    entries.push(SessionEntry { fingerprint, made: Instant::now(), ended });
 }
 
 /// Neither half has a space.

@@ -124,7 +124,7 @@ impl Tokens {
 
     /// Returns whom a bearer proves, and notes that it was used. Neither waits for a disk.
     pub fn find_bearer(&self, bearer: &str) -> Option<KnownBearer> {
-        let (known, token) = self.book.known(bearer)?;
+        let (known, token) = self.book.find_bearer(bearer)?;
         if let Some(token) = token {
             token.last_used_at.store(Timestamp::now().milliseconds(), Ordering::Relaxed);
             self.book.is_stale.store(true, Ordering::Relaxed);
@@ -297,12 +297,12 @@ impl Book {
     }
 
     fn caller(&self, by: &Secret) -> Result<KnownBearer, VaultError> {
-        let known = self.known(by.expose());
+        let known = self.find_bearer(by.expose());
         known.map(|(known, _)| known).ok_or(VaultError::Unauthorized)
     }
 
-    /// Compares with the owner's key and with every token, so that the time says nothing.
-    fn known(&self, bearer: &str) -> Option<(KnownBearer, Option<Arc<Living>>)> {
+    /// Finds whose a bearer is. Compares it with the owner's key and with every token, so that the time tells nothing.
+    fn find_bearer(&self, bearer: &str) -> Option<(KnownBearer, Option<Arc<Living>>)> {
         let asked = Fingerprint::of(bearer);
         let mut found = asked.is(&self.owner).then(|| (KnownBearer::owner(), None));
         for token in self.living().iter() {
@@ -351,8 +351,8 @@ impl Living {
         (used > 0).then(|| Timestamp::from(std::time::UNIX_EPOCH + Duration::from_millis(used)))
     }
 
-    fn entry(&self) -> Entry {
-        Entry {
+    fn entry(&self) -> TokenEntry {
+        TokenEntry {
             name: self.name.to_string(),
             kind: self.kind,
             sha256: self.fingerprint.text(),
@@ -365,12 +365,12 @@ impl Living {
 /// The file as it is written.
 #[derive(Serialize, Deserialize)]
 struct File {
-    tokens: Vec<Entry>,
+    tokens: Vec<TokenEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+struct TokenEntry {
     name: String,
     #[serde(default)]
     kind: TokenKind,
@@ -379,7 +379,7 @@ struct Entry {
     last_used_at: Option<Timestamp>,
 }
 
-impl Entry {
+impl TokenEntry {
     fn living(self) -> Option<Arc<Living>> {
         Some(Arc::new(Living {
             name: self.name.parse().ok()?,
@@ -405,7 +405,7 @@ fn read(path: &Path) -> Result<Vec<Arc<Living>>, VaultError> {
         return Ok(Vec::new());
     };
     let file = serde_json::from_slice::<File>(&bytes).ok();
-    let living = file.and_then(|file| file.tokens.into_iter().map(Entry::living).collect());
+    let living = file.and_then(|file| file.tokens.into_iter().map(TokenEntry::living).collect());
     living.ok_or_else(|| VaultError::Damaged {
         path: path.to_owned(),
         reason: "it is no list of tokens; remove it and make the tokens again",

@@ -133,8 +133,8 @@ impl Allowed {
     }
 }
 
-/// A reply of which a `HEAD` has no body.
-async fn asked(
+/// Sends a request; the reply to a `HEAD` has no body.
+async fn send_request(
     to: SocketAddr,
     (method, path): (&str, &str),
     bearer: Option<&str>,
@@ -150,7 +150,7 @@ async fn check(caller: Caller, server: &Listeners, bearer: Option<&str>, lines: 
     for (methods, route, path, body, allowed) in lines {
         let to = if std::ptr::eq(lines, MCP) { server.mcp } else { server.main };
         for method in methods.split(' ') {
-            let status = asked(to, (method, path), bearer, body).await.status;
+            let status = send_request(to, (method, path), bearer, body).await.status;
             if !allowed.status_is_right(caller, status) {
                 wrong.push(format!("{method} {route}: {status}, but it is for {allowed:?}"));
             }
@@ -233,7 +233,7 @@ async fn a_token_has_folders_indexed_below_what_is_indexed_or_may_be_chosen_and_
     let token = server.token(json!({ "name": "ci" })).await;
     let start = async |path: &Path| {
         let body = json!({ "path": path }).to_string();
-        asked(server.main, ("POST", "/ingest/start"), Some(&token), &body).await
+        send_request(server.main, ("POST", "/ingest/start"), Some(&token), &body).await
     };
     for below in ["open", "open/deeper"] {
         fs::create_dir_all(chosen.join(below)).unwrap();
@@ -258,7 +258,7 @@ async fn a_token_has_folders_indexed_below_what_is_indexed_or_may_be_chosen_and_
     }
     let admin = server.token(json!({ "name": "admin", "admin": true })).await;
     let body = json!({ "path": private }).to_string();
-    let started = asked(server.main, ("POST", "/ingest/start"), Some(&admin), &body).await;
+    let started = send_request(server.main, ("POST", "/ingest/start"), Some(&admin), &body).await;
     assert_eq!(started.status, 202, "{started:?}");
     let roots = get(server.main, "/ingest/roots").await;
     assert!(roots.body.contains("/private\""), "{roots:?}");
@@ -271,11 +271,12 @@ async fn only_the_owner_makes_a_token_that_administers() {
     let admin = server.token(json!({ "name": "admin", "admin": true })).await;
     let make = async |bearer: &str, body: serde_json::Value| {
         let to = ("POST", "/auth/mcp-tokens");
-        asked(server.main, to, Some(bearer), &body.to_string()).await.status
+        send_request(server.main, to, Some(bearer), &body.to_string()).await.status
     };
     assert_eq!(make(&plain, json!({ "name": "ci", "overwrite": true, "admin": true })).await, 403);
     assert_eq!(make(&admin, json!({ "name": "ci", "overwrite": true })).await, 403);
-    let listed = asked(server.main, ("GET", "/auth/mcp-tokens"), Some(&server.owner()), "").await;
+    let listed =
+        send_request(server.main, ("GET", "/auth/mcp-tokens"), Some(&server.owner()), "").await;
     let listed = listed.json();
     assert_eq!(
         (&listed["tokens"][0]["admin"], &listed["tokens"][1]["admin"]),

@@ -73,7 +73,7 @@ fn without_credentials(text: &str) -> Cow<'_, str> {
     let mut lines = text.lines().zip(redacted.lines());
     while let Some((first, first_redacted)) = lines.next() {
         let (mut setting, mut is_private) = (first.to_owned(), first != first_redacted);
-        // A value goes on after a backslash.
+        // A backslash at the end continues the value on the next line.
         while setting.ends_with('\\')
             && let Some((next, next_redacted)) = lines.next()
         {
