@@ -25,10 +25,7 @@ pub(crate) enum Readers {
 /// Makes a folder for nobody but its user, below one that is there. What is in its place already must be a
 /// folder, and no link to one.
 pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(path) {
+    match folder_builder(Readers::Owner).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => real_folder(path).map(drop),
         Ok(()) => path.parent().map_or(Ok(()), sync_folder),
         Err(error) => Err(error),
@@ -61,10 +58,86 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], readers: Readers) -> io::Result
     options.write(true).create_new(true);
     restrict(&mut options, readers);
     let mut file = options.open(&temporary)?;
+    give_to_folder_owner(&file, path)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
     path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Makes a folder and those above it that are missing, for `readers`.
+pub(crate) fn create_folders(path: &Path, readers: Readers) -> io::Result<()> {
+    let builder = folder_builder(readers);
+    let is_missing =
+        |folder: &&Path| !folder.as_os_str().is_empty() && fs::metadata(folder).is_err();
+    let missing: Vec<_> = path.ancestors().take_while(is_missing).collect();
+    for folder in missing.into_iter().rev() {
+        match builder.create(folder) {
+            Ok(()) => give_folder(folder)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Gives what root made at `path` to the account and group of the folder that it is in. With `sudo` and the home of
+/// another account, that account could not change it otherwise.
+#[cfg(unix)]
+fn give_to_folder_owner(made: &File, path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    give(made, &fs::metadata(folder.unwrap_or(Path::new(".")))?)
+}
+
+#[cfg(not(unix))]
+fn give_to_folder_owner(_: &File, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives what root made to the account and group that `like` belongs to.
+#[cfg(unix)]
+fn give(made: &File, like: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = made.metadata()?;
+    let is_theirs = (own.uid(), own.gid()) == (like.uid(), like.gid());
+    if !is_theirs && rustix::process::geteuid().is_root() {
+        std::os::unix::fs::fchown(made, Some(like.uid()), Some(like.gid()))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn give(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Gives a folder that root made to the account of the folder above it. Fails where a link took its place.
+#[cfg(unix)]
+fn give_folder(path: &Path) -> io::Result<()> {
+    let mut options = File::options();
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::DIRECTORY).bits();
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.cast_signed());
+    give_to_folder_owner(&options.read(true).open(path)?, path)
+}
+
+#[cfg(not(unix))]
+fn give_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn folder_builder(readers: Readers) -> fs::DirBuilder {
+    let mut builder = fs::DirBuilder::new();
+    if readers == Readers::Owner {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    }
+    builder
+}
+
+/// A new folder has the rights of the one above, which lies in the user's profile.
+#[cfg(not(unix))]
+fn folder_builder(_: Readers) -> fs::DirBuilder {
+    fs::DirBuilder::new()
 }
 
 /// Takes the rights of others from a folder of ours; returns its mode where others had some. Fails where the folder
@@ -106,7 +179,7 @@ fn restrict(options: &mut OpenOptions, readers: Readers) {
 fn restrict(_: &mut OpenOptions, _: Readers) {}
 
 /// Replaces a file of a person, or makes it, through a temporary neighbour that cannot be one of theirs: on disk
-/// before this returns, and with the mode that the file had.
+/// before this returns, and with the mode and the owner that the file had.
 pub(crate) fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = neighbour(path);
     // Whatever an earlier process left of it.
@@ -114,8 +187,14 @@ pub(crate) fn exchange(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written = (|| {
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
         match path.symlink_metadata() {
-            Ok(old) => file.set_permissions(old.permissions())?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(old) => {
+                // A change of owner takes some rights away.
+                give(&file, &old)?;
+                file.set_permissions(old.permissions())?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                give_to_folder_owner(&file, path)?;
+            }
             Err(error) => return Err(error),
         }
         file.write_all(bytes)?;

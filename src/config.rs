@@ -180,6 +180,8 @@ pub struct Ingest {
     pub max_queued_runs: usize,
     /// Finished runs whose status is kept.
     pub max_finished_runs: usize,
+    /// Time after which a run no longer holds up runs of other repositories.
+    pub run_patience: Duration,
 }
 
 /// Bounds of the embedded store.

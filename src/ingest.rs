@@ -130,8 +130,11 @@ impl Ingest {
         limits: config::Ingest,
         tasks: Tasks,
     ) -> Self {
-        let config::Ingest { max_file_bytes, max_queued_runs, max_finished_runs } = limits;
-        let bounds = Bounds { queued: max_queued_runs, finished: max_finished_runs };
+        let bounds = Bounds {
+            queued: limits.max_queued_runs,
+            finished: limits.max_finished_runs,
+            patience: limits.run_patience,
+        };
         let folders = Folders::default();
         let watchdog = Watchdog::new(tasks.clone());
         let lookups = Watchdog::new(tasks.clone());
@@ -141,7 +144,7 @@ impl Ingest {
         let deps = Deps {
             store,
             embedder,
-            max_file_bytes,
+            max_file_bytes: limits.max_file_bytes,
             own: Arc::default(),
             folders,
             turns,
@@ -154,7 +157,7 @@ impl Ingest {
         let (watches, counted, additions) = Default::default();
         let queued = Notify::new();
         let shared = Arc::new(Shared { deps, runs, queued, watches, counted, additions });
-        for lane in [Lane::All, Lane::Watch] {
+        for lane in Lane::ALL {
             shared.deps.tasks.spawn(worker::work(Arc::clone(&shared), lane));
         }
         Self { shared, paths: PathMap::default(), chooser, joins: false }

@@ -198,7 +198,7 @@ impl Manager {
         self.is_ours()?;
         let failed = |source| InstallError::File { path: self.file.clone(), source };
         if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
+            atomic::create_folders(folder, Readers::AsUsual).map_err(failed)?;
         }
         atomic::exchange(&self.file, text.as_bytes()).map_err(failed)?;
         say(&format!("wrote {}", self.file.display()))?;

@@ -25,9 +25,9 @@ const MAX_PATH: usize = 4096;
 /// A folder has so many entries and bytes at most; git becomes slow with a tenth of these.
 const MAX_ENTRIES: usize = 250_000;
 const MAX_FOLDER_BYTES: u64 = 8 << 20;
-/// So much is unpacked of all folders of a commit, however often it holds the same ones. The folders of Chromium
-/// take a tenth.
-const MAX_WORK: u64 = 8 << 30;
+/// Bytes that are unpacked of all folders of a commit, at least and at most, however often it holds the same ones:
+/// as many as the packs of the repository have. The folders of Chromium take a tenth of the most.
+const WORK_BOUNDS: [u64; 2] = [512 << 20, 8 << 30];
 /// So many bytes of folders are kept read: a walk goes from each into those below it.
 const MAX_KEPT: usize = 64 << 20;
 
@@ -38,6 +38,7 @@ pub(super) struct Top {
     folders: Mutex<Kept>,
     /// How many bytes were unpacked for folders.
     work: AtomicU64,
+    max_work: u64,
 }
 
 impl fmt::Debug for Top {
@@ -71,7 +72,9 @@ impl Top {
         let tree = CommitRefIter::from_bytes(&bytes, id.kind()).tree_id();
         let tree = tree.map_err(|_| Fault::Strange)?;
         drop(handle);
-        Ok(Self { objects, tree, folders: Mutex::default(), work: AtomicU64::new(0) })
+        let [min, max] = WORK_BOUNDS;
+        let max_work = objects.pack_bytes().clamp(min, max);
+        Ok(Self { objects, tree, folders: Mutex::default(), work: AtomicU64::new(0), max_work })
     }
 
     pub(super) fn folder(top: &Arc<Self>, path: &Path) -> io::Result<Folder> {
@@ -131,7 +134,7 @@ impl Top {
         }
         let work = found.work();
         let before = self.work.fetch_add(work, Ordering::Relaxed);
-        if MAX_FOLDER_BYTES < found.size || MAX_WORK < before.saturating_add(work) {
+        if found.size > MAX_FOLDER_BYTES || before.saturating_add(work) > self.max_work {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let bytes = found.read()?;

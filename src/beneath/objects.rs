@@ -84,6 +84,8 @@ pub(crate) struct Objects {
     /// The folder of the objects.
     path: PathBuf,
     hash: gix_hash::Kind,
+    /// How many bytes all packs have.
+    pack_bytes: u64,
     store: Arc<Store>,
     /// For objects at the end of long chains.
     cautious: OnceLock<Arc<Store>>,
@@ -119,18 +121,22 @@ impl Objects {
             }
         }
         // Without packs there is no such folder.
+        let mut pack_bytes = 0_u64;
         if let Ok(mut packs) = beneath.folder(Path::new("objects/pack")) {
-            for (number, pack) in packs.entries().enumerate() {
-                if MAX_PACKS * 4 < number || pack?.kind != Kind::File {
-                    return Err(Fault::Strange.into());
-                }
+            let entries: Vec<_> = packs.entries().take(MAX_PACKS * 4 + 1).collect();
+            if entries.len() > MAX_PACKS * 4 {
+                return Err(Fault::Strange.into());
+            }
+            for pack in entries {
+                let facts = packs.facts(&pack?)?.ok_or(Fault::Strange)?;
+                pack_bytes = pack_bytes.saturating_add(facts.size);
             }
         } else if beneath.holds(Path::new("objects/pack")) {
             return Err(Fault::Strange.into());
         }
         let path = git.join("objects");
         let store = store(&path, hash, MAX_UNPACKED)?;
-        Ok(Self { git: beneath, path, hash, store, cautious: OnceLock::new() })
+        Ok(Self { git: beneath, path, hash, pack_bytes, store, cautious: OnceLock::new() })
     }
 
     /// Returns the commit that an id means, or the beginning of one: itself, or what a tag of that id names.
@@ -177,6 +183,10 @@ impl Objects {
             }
         }
         Err(Fault::Strange.into())
+    }
+
+    pub(super) fn pack_bytes(&self) -> u64 {
+        self.pack_bytes
     }
 
     pub(super) fn handle(&self) -> Handle<Arc<Store>> {

@@ -159,6 +159,7 @@ fn ingest(raw: &Raw) -> Result<Ingest, ConfigError> {
         max_file_bytes: raw.max_file_bytes.unwrap_or(1024 * 1024),
         max_queued_runs: positive("MAX_QUEUED_RUNS", raw.max_queued_runs, 256)?,
         max_finished_runs: 256,
+        run_patience: Duration::from_secs(10),
     })
 }
 

@@ -30,9 +30,6 @@ use crate::{
 pub(super) use walk::Wanted;
 pub(super) use way::Way;
 
-/// The most files one root may have; keeps the list of them within a few hundred megabytes.
-const MAX_FILES: usize = 1_000_000;
-
 /// A file that may be indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {

@@ -38,9 +38,13 @@ pub enum IngestError {
     /// The name cannot be used for a root.
     #[error("`name` {0}")]
     Name(String),
-    /// The folder holds more files than one root may have.
-    #[error("`{}` holds more than {limit} files; ingest a folder below it", .path.display())]
-    TooManyFiles { path: PathBuf, limit: usize },
+    /// The folder holds more files than one root may have; `largest` is the folder in it that holds most of them.
+    #[error(
+        "`{}` holds more than {limit} {unit}, most of them below `{largest}`; leave that out in a \
+         `.codeinfoignore`, or ingest a folder below it",
+        .path.display()
+    )]
+    TooManyFiles { path: PathBuf, limit: usize, unit: &'static str, largest: String },
     /// The file system of a folder answers nothing any more.
     #[error(
         "`{}` has not answered for {seconds} s; look at what it lies on (a lost network drive?) and \

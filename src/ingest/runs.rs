@@ -3,9 +3,12 @@
 //! Every method is short and takes no lock of its own; [`super::Ingest`] keeps the table behind
 //! one.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    time::Duration,
+};
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -27,6 +30,7 @@ const MAX_FINISHED_BY_WATCH: usize = 16;
 pub(super) struct Bounds {
     pub(super) queued: usize,
     pub(super) finished: usize,
+    pub(super) patience: Duration,
 }
 
 /// All runs whose status is kept.
@@ -76,6 +80,8 @@ impl Ended {
 #[derive(Debug)]
 struct Entry {
     job: Job,
+    /// When it began to work.
+    started: Option<Instant>,
     sender: watch::Sender<Status>,
     cancel: CancellationToken,
 }
@@ -107,11 +113,16 @@ pub(super) enum Lane {
     All,
     /// What the watcher asks for.
     Watch,
+    /// Any run, once another has worked for long: a repository that takes for ever holds up no other.
+    Spare,
 }
 
 impl Lane {
+    /// All lanes. Each has a worker.
+    pub(super) const ALL: [Self; 3] = [Self::All, Self::Watch, Self::Spare];
+
     fn takes(self, job: &Job) -> bool {
-        self == Self::All || job.origin == Origin::Watch
+        self != Self::Watch || job.origin == Origin::Watch
     }
 }
 
@@ -174,22 +185,41 @@ impl Runs {
         let run = RunId::random();
         let status = Status::queued(run, job.root.name.clone());
         self.names.insert(job.root.id, job.root.name.clone());
-        self.entries.insert(run, Entry { job, sender: watch::Sender::new(status), cancel });
+        self.entries
+            .insert(run, Entry { job, started: None, sender: watch::Sender::new(status), cancel });
         self.queue.push_back(run);
         Ok(run)
     }
 
     /// Takes the run that is to work next in a lane.
     pub(super) fn next(&mut self, lane: Lane) -> Option<Next> {
-        let may_work = |run: &RunId| {
-            let job = self.entries.get(run).map(|entry| &entry.job);
-            job.is_some_and(|job| lane.takes(job) && !self.is_shared_with_working(&job.root))
-        };
-        let run = self.queue.remove(self.queue.iter().position(may_work)?)?;
-        let entry = self.entries.get(&run)?;
+        let now = Instant::now();
+        if lane == Lane::Spare && self.spare_from().is_none_or(|from| from > now) {
+            return None;
+        }
+        let run = self.queue.remove(self.first_ready(lane)?)?;
+        let entry = self.entries.get_mut(&run)?;
+        entry.started = Some(now);
         self.working.push(run);
         let (job, sender) = (entry.job.clone(), entry.sender.clone());
         Some(Next { run, job, sender, cancel: entry.cancel.clone() })
+    }
+
+    /// Returns where in the queue the first run is that may work in a lane.
+    fn first_ready(&self, lane: Lane) -> Option<usize> {
+        self.queue.iter().position(|run| {
+            let job = self.entries.get(run).map(|entry| &entry.job);
+            job.is_some_and(|job| lane.takes(job) && !self.is_shared_with_working(&job.root))
+        })
+    }
+
+    /// Returns when a run that waits may work in [`Lane::Spare`]; `None` where none that waits could, or none works
+    /// that people asked for.
+    pub(super) fn spare_from(&self) -> Option<Instant> {
+        self.first_ready(Lane::Spare)?;
+        let working = self.working.iter().filter_map(|run| self.entries.get(run));
+        let mut asked_for = working.filter(|entry| entry.job.origin == Origin::User);
+        asked_for.next()?.started?.checked_add(self.bounds.patience)
     }
 
     /// Whether a run works on a tree of the same repository.

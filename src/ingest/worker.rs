@@ -1,7 +1,7 @@
 //! A worker, which takes runs off the queue, one after the other.
 //!
-//! Runs work one after the other; only the watcher's runs may pass, on roots other than the one at
-//! work.
+//! Runs work one after the other. On other repositories than the one at work, the watcher's runs may pass, and one
+//! that people asked for once the one at work has taken long.
 
 use std::sync::Arc;
 
@@ -28,9 +28,17 @@ pub(super) async fn work(shared: Arc<Shared>, lane: Lane) {
             run(&shared, next).await;
             continue;
         }
+        let spare_from = shared.runs().spare_from().filter(|_| lane == Lane::Spare);
+        let may_pass = async {
+            match spare_from {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = stopping.cancelled() => break,
             () = queued => {}
+            () = may_pass => {}
         }
     }
     shared.runs().cancel_queued();

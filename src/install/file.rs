@@ -1,7 +1,7 @@
 //! A file of a person: read within bounds, changed whole or not at all, with its mode and behind its link.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -76,7 +76,8 @@ impl Found {
             return Err(InstallError::unfit(&self.path, reason));
         }
         let Some(text) = text else { return atomic::remove(&self.path).map_err(failed) };
-        fs::create_dir_all(self.path.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        atomic::create_folders(folder, Readers::AsUsual).map_err(failed)?;
         atomic::exchange(&self.path, text.as_bytes()).map_err(failed)
     }
 

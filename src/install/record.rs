@@ -4,10 +4,7 @@
 //! and `NAME.changed`, which says what they belong to. A file that is no longer as it was left gets none of
 //! them back.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -139,11 +136,8 @@ pub(super) fn records_folder(data_dir: &Path) -> PathBuf {
 
 /// Makes the folder of all records, for its user alone.
 pub(super) fn create_folder(folder: &Path) -> Result<(), InstallError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(|source| InstallError::file(folder, source))
+    let made = atomic::create_folders(folder, Readers::Owner);
+    made.map_err(|source| InstallError::file(folder, source))
 }
 
 fn digest(text: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, File, TryLockError},
+    io::{self, Write},
     path::{Path, PathBuf},
     process,
 };
@@ -15,8 +16,10 @@ use super::{StoreError, atomic};
 const LOCK: &str = "lock";
 /// Locked exclusively by the holder as long as it lives; probing it shows whether one does.
 const ALIVE: &str = "lock.alive";
-/// What the holder says of itself. Survives a `kill -9`, so it counts only while `ALIVE` is locked.
+/// What the holder says of itself. Stays when its process ends, so it counts only while `ALIVE` is locked.
 const HOLDER: &str = "lock.json";
+/// Bytes of that file, spaces included, so that there is room for the next holder when the disk is full.
+const HOLDER_BYTES: usize = 1024;
 
 /// The right to use a data folder, held until dropped. The system takes it back when the process
 /// ends, however it ends.
@@ -63,8 +66,6 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Who sees that nobody lives can have the folder, and finds its own words left there.
         drop(self.exclusive.take());
-        // The locks decide; a file that stays behind only lacks a holder.
-        drop(atomic::remove(&self.data_dir.join(HOLDER)));
     }
 }
 
@@ -83,13 +84,12 @@ impl Lock {
             }
             Err(TryLockError::Error(source)) => return Err(StoreError::io(&path, source)),
         }
-        // What one says that was killed.
-        atomic::remove(&data_dir.join(HOLDER))?;
+        // Before anyone can take what the last holder left for this one's.
+        write(data_dir, &Holder::silent())?;
         let path = data_dir.join(ALIVE);
         let alive = open(&path)?;
         // Only somebody who asks can have this one now, or a holder that ends: both let go of it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
-        write(data_dir, &Holder::silent())?;
         Ok(Self { data_dir: data_dir.to_owned(), exclusive: Some(lock), _alive: alive })
     }
 
@@ -105,7 +105,7 @@ pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     let path = data_dir.join(ALIVE);
     let alive = match atomic::open(&path, File::options().read(true)) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(StoreError::io(&path, source)),
     };
     match alive.try_lock_shared() {
@@ -128,8 +128,21 @@ fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     }
 }
 
+/// Writes what the holder says: in the place of what is there, where the disk is full.
 fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
-    atomic::replace(&data_dir.join(HOLDER), &serde_json::to_vec(holder)?)
+    let path = data_dir.join(HOLDER);
+    let mut bytes = serde_json::to_vec(holder)?;
+    bytes.resize(bytes.len().max(HOLDER_BYTES), b' ');
+    let Err(error) = atomic::replace(&path, &bytes) else { return Ok(()) };
+    let overwrite = || {
+        let mut file = atomic::open(&path, File::options().write(true))?;
+        if file.metadata()?.len() != bytes.len() as u64 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        file.write_all(&bytes)?;
+        file.sync_all()
+    };
+    overwrite().map_err(|_: io::Error| error)
 }
 
 fn describe(holder: Holder) -> String {

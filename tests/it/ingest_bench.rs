@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use codeinfo::{
@@ -27,6 +28,14 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+/// Bounds of the runs; none passes another that people asked for.
+pub(crate) const LIMITS: config::Ingest = config::Ingest {
+    max_file_bytes: 1024 * 1024,
+    max_queued_runs: 2,
+    max_finished_runs: 64,
+    run_patience: Duration::MAX,
+};
+
 pub(crate) struct Bench {
     folder: Arc<TempDir>,
     pub(crate) store: Arc<dyn VectorStore>,
@@ -42,6 +51,14 @@ impl Bench {
     }
 
     pub(crate) async fn with(embedder: Arc<dyn Embedder>, tasks: Tasks) -> Self {
+        Self::with_limits(embedder, tasks, LIMITS).await
+    }
+
+    pub(crate) async fn with_limits(
+        embedder: Arc<dyn Embedder>,
+        tasks: Tasks,
+        limits: config::Ingest,
+    ) -> Self {
         let folder = Arc::new(TempDir::new().unwrap());
         let settings = config::Store { seal_chunks: 4096, background_merge: true, repairs: true };
         let model = embedder.model().clone();
@@ -58,11 +75,6 @@ impl Bench {
         let faults = Arc::new(Faults::default());
         let engine = faults.before(Arc::new(inner), Some(Arc::clone(&folder)));
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
-        let limits = config::Ingest {
-            max_file_bytes: 1024 * 1024,
-            max_queued_runs: 2,
-            max_finished_runs: 64,
-        };
         let ingest = Ingest::new(Arc::clone(&store), embedder, limits, tasks.clone());
         Self { folder, store, faults, ingest, tasks }
     }

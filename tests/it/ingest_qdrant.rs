@@ -48,11 +48,7 @@ impl Process {
         let opened = fixture.open_for(&id, dimensions, owner, &tasks).await;
         let engine = faults.before(opened.unwrap(), None);
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, true, tasks.clone()));
-        let limits = config::Ingest {
-            max_file_bytes: 1024 * 1024,
-            max_queued_runs: 8,
-            max_finished_runs: 64,
-        };
+        let limits = config::Ingest { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let ingest = Ingest::new(Arc::clone(&store), Arc::new(embedder), limits, tasks);
         Self { store, ingest }
     }

@@ -1,16 +1,18 @@
 //! Runs of ingest with the real store and the real embedder.
 
-use std::{fs, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use codeinfo::{
+    config,
     domain::{Counts, LastRun},
-    embed::lexical,
+    embed::{Builtin, lexical},
     error::Code,
     ingest::{Request, RootStatus, State},
+    task::Tasks,
 };
 use insta::assert_snapshot;
 
-use crate::ingest_bench::{Bench, Repo, request};
+use crate::ingest_bench::{Bench, LIMITS, Repo, request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_run_indexes_every_file() {
@@ -391,6 +393,29 @@ async fn too_many_waiting_runs_are_refused() {
     let refused = bench.ingest.start(request(&bench.repo("three", &[]).0)).await.unwrap_err();
     assert_eq!(refused.code(), Code::Busy);
     bench.faults.release();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_takes_long_holds_up_no_other_repository() {
+    let tasks = Tasks::default();
+    let limits = config::Ingest { run_patience: Duration::ZERO, ..LIMITS };
+    let embedder = Arc::new(Builtin::load(tasks.clone()).unwrap());
+    let bench = Bench::with_limits(embedder, tasks, limits).await;
+    bench.faults.hold();
+    let first = bench.repo("first", &[("a", "a")]);
+    let working = bench.ingest.start(request(&first.0)).await.unwrap();
+    bench.faults.held().await;
+    let passing = bench.repo("second", &[("b", "b")]);
+    let passing = bench.ingest.start(request(&passing.0)).await.unwrap();
+    let mut status = bench.ingest.watch(passing).unwrap();
+    status.wait_for(|status| status.state != State::Queued).await.unwrap();
+    // There is one spare worker.
+    let waiting = bench.ingest.start(request(&bench.repo("third", &[("c", "c")]).0)).await.unwrap();
+    assert_eq!(bench.ingest.status(waiting).unwrap().state, State::Queued);
+    bench.faults.release();
+    for run in [working, passing, waiting] {
+        assert_eq!(bench.ended(run).await.state, State::Completed);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,8 @@ mod documents;
 mod hook;
 mod hostile;
 mod instructions;
+#[cfg(target_os = "linux")]
+mod owners;
 mod permissions;
 mod service;
 mod shared;

@@ -104,8 +104,7 @@ impl Harness {
         let open = || Embedded::open(&at, &model, dimensions, refuse, &settings, tasks.clone());
         let engine = Arc::new(crate::store_embedded::retried(open).await.unwrap());
         let store: Arc<dyn VectorStore> = Arc::new(Trees::over(engine, false, tasks.clone()));
-        let limits =
-            config::Ingest { max_file_bytes: 1 << 20, max_queued_runs: 8, max_finished_runs: 8 };
+        let limits = config::Ingest { max_queued_runs: 8, ..crate::ingest_bench::LIMITS };
         let embedder: Arc<dyn Embedder> = Arc::<Builtin>::clone(embedder);
         let ingest = Ingest::new(Arc::clone(&store), Arc::clone(&embedder), limits, tasks.clone());
         let search = Search::new(Arc::clone(&store), embedder, PathMap::default());

@@ -190,7 +190,6 @@ const SYSTEMS_DIFFER: &[(&str, &str)] = &[
         "numbers of folders, or when they were made; cheap whole trees",
     ),
     ("src/install/places.rs", "which system this is"),
-    ("src/install/record.rs", "files for their owner"),
     ("src/main.rs", "the allocator, which Windows' compilers do not build"),
     ("src/net/peer_account.rs", "whose a connection is; without that a token is needed by default"),
     ("src/net/serve.rs", "the file that holds nothing has two names"),

@@ -9,7 +9,7 @@ use codeinfo_lang::{
 };
 
 use super::{
-    Discovered, Found, MAX_FILES,
+    Discovered, Found,
     ignored::{Rules, Spent, Verdict},
     is_ignore_file,
     search::{self, LeftOut, Whose},
@@ -27,10 +27,10 @@ use crate::{
     secret::{self, SecretName},
 };
 
+mod bounds;
 mod rules;
 
-/// The most entries one walk goes through, those left out included.
-const MAX_ENTRIES: usize = 4 * MAX_FILES;
+use bounds::{BOUNDS, Bounds};
 
 /// What a walk is to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +51,23 @@ pub(super) fn walk(
     way: Way<'_>,
     wanted: Wanted,
 ) -> Result<Discovered, IngestError> {
+    within(root, way, wanted, BOUNDS)
+}
+
+fn within(
+    root: &Beneath,
+    way: Way<'_>,
+    wanted: Wanted,
+    bounds: Bounds,
+) -> Result<Discovered, IngestError> {
     let mut walk = Walk {
+        bounds,
         root,
         way,
         wanted,
         found: Discovered::default(),
         entries: 0,
+        path_bytes: 0,
         spent: Spent::default(),
         left_out: Vec::new(),
         own: way.own_below(),
@@ -78,11 +89,13 @@ pub(super) fn walk(
 }
 
 struct Walk<'a> {
+    bounds: Bounds,
     root: &'a Beneath,
     way: Way<'a>,
     wanted: Wanted,
     found: Discovered,
     entries: usize,
+    path_bytes: usize,
     /// What the patterns of all folders cost.
     spent: Spent,
     left_out: Vec<LeftOut>,
@@ -110,8 +123,9 @@ impl Walk<'_> {
         let is_area = step.told.is_some_and(|told| told.kind == TellingFolder::Packages);
         let around = Step { is_among_packages: step.is_among_packages || is_area, ..step };
         for entry in &entries {
-            self.step()?;
+            self.count_entry(&around)?;
             let next = around.to(entry, &rules);
+            self.path_bytes += next.text.len();
             if !self.is_in_scope(&next, entry.kind) {
                 continue;
             }
@@ -270,7 +284,7 @@ impl Walk<'_> {
             let mut entries = Vec::new();
             for entry in folder.entries() {
                 self.way.pulse.beat();
-                if self.way.cancel.is_cancelled() || MAX_ENTRIES < entries.len() {
+                if self.way.cancel.is_cancelled() || entries.len() > self.bounds.entries {
                     break;
                 }
                 entries.push(entry?);
@@ -291,23 +305,6 @@ impl Walk<'_> {
                 Ok(None)
             }
         }
-    }
-
-    /// Counts an entry; ends a walk that is cancelled, or never ends.
-    fn step(&mut self) -> Result<(), IngestError> {
-        self.way.pulse.beat();
-        self.entries += 1;
-        if self.way.cancel.is_cancelled() {
-            return Err(IngestError::Cancelled);
-        }
-        let too_many = |limit| IngestError::TooManyFiles { path: self.way.place.to_owned(), limit };
-        if self.entries > MAX_ENTRIES {
-            return Err(too_many(MAX_ENTRIES));
-        }
-        if self.found.files.len() + self.found.skipped.len() > MAX_FILES {
-            return Err(too_many(MAX_FILES));
-        }
-        Ok(())
     }
 
     fn is_in_scope(&self, next: &Step, kind: Kind) -> bool {
