@@ -44,7 +44,7 @@ pub use self::{
 };
 use self::{cache::Results, grants::Grants};
 use crate::{
-    config::{self, Requested, SpecReader},
+    config::{self, Requested, Spec, SpecReader},
     domain::{Principal, Root},
     embed::StaticModel,
     error::chain,
@@ -142,7 +142,36 @@ impl Gateway {
         members.iter().map(|(_, member)| (Self::label(member), member.status())).collect()
     }
 
-    /// Stops the toolkits that `principal` stored or carried: they changed, or nobody may use them any more.
+    /// Ends the toolkits that `principal` stored before and now stores otherwise or not at all, each when what
+    /// uses it is done. Unchanged ones run on.
+    pub async fn retire_changed(&self, principal: &Principal) {
+        let (stored, _) = self.stored(Some(principal)).await;
+        let document = stored.and_then(|stored| self.0.parts.reader.stored(stored).ok());
+        let entries = document.and_then(|document| document.toolkits).unwrap_or_default();
+        let owner = principal.as_str();
+        let mut members = self.0.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_theirs = |member: &Member| member.client().owner() == Some(owner);
+        let is_unchanged = |member: &Member| {
+            let entry = entries.iter().find(|(name, _)| name == member.name());
+            entry.and_then(|(_, entry)| entry.spec()) == Some(member.spec())
+        };
+        let changed = members.iter().filter(|(_, member)| {
+            member.origin() == Origin::Stored && is_theirs(member) && !is_unchanged(member)
+        });
+        let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
+        let changed: Vec<Member> = keys.iter().filter_map(|key| members.pop(key)).collect();
+        let mut specs: Vec<Spec> = changed.iter().map(|member| member.spec().clone()).collect();
+        // The same connection may be in use under another name, or by requests that carry it.
+        specs.retain(|spec| {
+            let is_stored = entries.iter().any(|(_, entry)| entry.spec() == Some(spec));
+            let mut others = members.iter().map(|(_, member)| member);
+            !is_stored && !others.any(|member| is_theirs(member) && member.spec() == spec)
+        });
+        drop(members);
+        self.0.parts.pool.retire(owner, &specs);
+    }
+
+    /// Stops the toolkits that `principal` stored or carried at once: it may not use them any more.
     pub async fn stop_of(&self, principal: &Principal) {
         let owner = principal.as_str();
         let is_theirs = |member: &Member| member.client().owner() == Some(owner);

@@ -22,10 +22,14 @@ use std::{
     ffi::OsString,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use futures_util::future::{BoxFuture, join_all};
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 
 use self::state::Inner;
 pub use self::{
@@ -48,6 +52,8 @@ const MAX_SHARE: usize = 8;
 const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Most clients that are kept without being used.
 const MAX_CLIENTS: usize = 256;
+/// A call may take longer than its limit by waiting for a start.
+const RETIRE_MARGIN: Duration = Duration::from_secs(10);
 
 /// The name of a principal.
 type Owner = String;
@@ -137,15 +143,28 @@ impl Pool {
         Some(Arc::clone(shares.entry(owner.to_owned()).or_insert_with(made)))
     }
 
-    /// Stops what `owner` has, and forgets it.
+    /// Stops what `owner` has at once, for good.
     pub async fn stop_of(&self, owner: &str) {
-        let clients = {
-            let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
-            let theirs =
-                |(of, _): &(Option<Owner>, Spec), _: &mut Arc<Client>| of.as_deref() == Some(owner);
-            clients.extract_if(theirs).map(|(_, client)| client).collect::<Vec<_>>()
-        };
-        join_all(clients.iter().map(|client| client.stop())).await;
+        let clients = self.extract_clients(owner, |_| true);
+        join_all(clients.iter().map(|client| client.retire())).await;
+    }
+
+    /// Stops the clients of `owner` with these specs once nobody holds them any more. Returns at once.
+    pub fn retire(&self, owner: &str, specs: &[Spec]) {
+        for client in self.extract_clients(owner, |spec| specs.contains(spec)) {
+            let (stopping, tick) = (self.0.tasks.stopping().clone(), self.0.timing.tick);
+            self.0.tasks.spawn(async move {
+                stopping.run_until_cancelled(retire_unheld(client, tick)).await;
+            });
+        }
+    }
+
+    /// Forgets the clients of `owner` with specs that match, and returns them.
+    fn extract_clients(&self, owner: &str, matches: impl Fn(&Spec) -> bool) -> Vec<Arc<Client>> {
+        let mut clients = self.0.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let extracted =
+            clients.extract_if(|(of, spec), _| of.as_deref() == Some(owner) && matches(spec));
+        extracted.map(|(_, client)| client).collect()
     }
 
     /// Returns all clients, ordered by name.
@@ -155,6 +174,17 @@ impl Pool {
         all.sort_by(|a, b| (a.name(), a.owner()).cmp(&(b.name(), b.owner())));
         all
     }
+}
+
+/// Retires `client` when those who hold it are done, at the latest when a call that ran must have ended.
+async fn retire_unheld(client: Arc<Client>, tick: Duration) {
+    let unheld = async {
+        while Arc::strong_count(&client) > 1 {
+            sleep(tick).await;
+        }
+    };
+    timeout(client.spec().timeout + RETIRE_MARGIN, unheld).await.ok();
+    client.retire().await;
 }
 
 /// Whether nobody holds `client`, and nothing of it runs.

@@ -109,7 +109,7 @@ pub(super) async fn write(
     config: Value,
 ) -> Result<Response, ApiError> {
     let kept = services.vault.configs.write(Slot::toolkits(who.clone()), config).await?;
-    services.gateway.stop_of(&who).await;
+    services.gateway.retire_changed(&who).await;
     let reply = ConfigStored {
         success: true,
         id: kept.id.to_string(),

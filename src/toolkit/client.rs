@@ -1,6 +1,9 @@
 //! A client as its callers see it.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+};
 
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -87,6 +90,12 @@ impl Client {
         drop(stopped);
     }
 
+    /// Stops the server for good: who still holds the client cannot start it any more.
+    pub(super) async fn retire(&self) {
+        self.0.is_retired.store(true, Ordering::Release);
+        self.stop().await;
+    }
+
     /// Stops the server and starts it.
     pub async fn restart(&self) -> Result<Arc<Catalogue>, ToolkitError> {
         self.stop().await;
@@ -150,6 +159,9 @@ impl Client {
         let inner = &self.0;
         if inner.tasks.stopping().is_cancelled() {
             return Err(ToolkitError::Stopping(inner.name.to_string()));
+        }
+        if inner.is_retired.load(Ordering::Acquire) {
+            return Err(ToolkitError::Retired(inner.name.to_string()));
         }
         if let Some(run) = inner.begin()? {
             inner.tasks.spawn(lifecycle::supervise(Arc::clone(inner), run));

@@ -33,6 +33,8 @@ pub enum ToolkitError {
     Refused { name: String, tool: String, reason: String },
     #[error("toolkit {name} cannot be used by {tool}: {reason}; go on without it")]
     Unsuitable { name: String, tool: String, reason: &'static str },
+    #[error("toolkit {0} was changed or removed, or may no longer be used; go on without it")]
+    Retired(String),
     #[error("toolkit {0} is not running: the server stops")]
     Stopping(String),
 }

@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -93,6 +93,8 @@ pub(super) struct Inner {
     /// What its owner may have of it, where that is bounded.
     pub(super) share: Option<Arc<Semaphore>>,
     pub(super) calls: Semaphore,
+    /// Set when its settings are no longer stored: nothing starts it any more.
+    pub(super) is_retired: AtomicBool,
     pub(super) phase: watch::Sender<Phase>,
     known: Mutex<Known>,
     starts: AtomicU64,
@@ -140,6 +142,7 @@ impl Inner {
             processes,
             share,
             calls: Semaphore::new(MAX_CALLS),
+            is_retired: AtomicBool::new(false),
             phase: watch::Sender::new(Phase::Stopped),
             known: Mutex::new(Known {
                 catalogue: None,

@@ -237,7 +237,7 @@ async fn there_are_at_most_thirty_two_processes() {
 }
 
 /// Waits for what other tasks do.
-async fn until(holds: impl Fn() -> bool) {
+pub(crate) async fn until(holds: impl Fn() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < Duration::from_secs(20), "it takes too long");
@@ -250,7 +250,7 @@ fn kill(process: u32) {
     kill_process(Pid::from_raw(process.cast_signed()).unwrap(), Signal::KILL).unwrap();
 }
 
-fn is_there(process: u32) -> bool {
+pub(crate) fn is_there(process: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     test_kill_process(Pid::from_raw(process.cast_signed()).unwrap()).is_ok()
 }

@@ -12,6 +12,7 @@ use crate::{
         process::{http, run},
         toolkit::scripted,
     },
+    toolkit_lives::{is_there, until},
     toolkit_turns::git,
 };
 
@@ -114,6 +115,52 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     assert!(ok && said.contains("boiler/.codeinfo/toolkits.json"), "{said}");
     let (ok, _, said) = command(&["mcp", "init", below.to_str().unwrap()]).await;
     assert!(!ok && said.contains("is there already"), "{said}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn only_stored_toolkits_that_change_are_stopped_and_only_after_their_calls() {
+    let world = World::replay([]).await;
+    let server = world.serve_toolkits(&[], &[]).await;
+    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let command = async |arguments: &[&str]| {
+        let ended = run(&data, &environment, arguments).await;
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        assert!(ended.status.success(), "{arguments:?}: {}", text(ended.stderr));
+        text(ended.stdout)
+    };
+    let call = async |tool: &str| command(&["mcp", "call", tool]).await;
+    let script = crate::support::toolkit::script("server.py").display().to_string();
+    let add = async |name: &str, value: &str| {
+        let words = ["mcp", "add", name, "--env", value, "--no-sandbox", "--allow-all"];
+        let words: Vec<&str> = words.into_iter().chain(["--", "python3", &script]).collect();
+        command(&words).await
+    };
+    add("counts", "KEY=counts").await;
+    add("waits", "KEY=waits").await;
+    let process = call("counts:pid").await;
+    assert_eq!(call("counts:count").await, "1\n");
+    let waiting: u32 = call("waits:pid").await.trim().parse().unwrap();
+
+    let (began, end) = (world.folder.path().join("began"), world.folder.path().join("end"));
+    let arguments = json!({ "began": began, "end": end }).to_string();
+    let running = async { command(&["mcp", "call", "waits:wait", &arguments]).await };
+    let changing = async {
+        until(|| began.try_exists().unwrap()).await;
+        add("waits", "KEY=changed").await;
+        add("more", "KEY=more").await;
+        let new: u32 = call("waits:pid").await.trim().parse().unwrap();
+        assert!(new != waiting && is_there(waiting), "the call still runs where it began");
+        fs::write(&end, "").unwrap();
+    };
+    let (result, ()) = tokio::join!(running, changing);
+    assert_eq!(result, "waited\n");
+    until(|| !is_there(waiting)).await;
+
+    assert_eq!((call("counts:count").await, call("counts:pid").await), ("2\n".to_owned(), process));
+    let counting: u32 = call("counts:pid").await.trim().parse().unwrap();
+    command(&["mcp", "remove", "counts"]).await;
+    until(|| !is_there(counting)).await;
     server.terminate().await;
 }
 

@@ -47,6 +47,12 @@ class Tools:
         time.sleep(seconds)
         return "slept"
 
+    def wait(self, began, end):
+        open(began, "w").close()
+        while not os.path.exists(end):
+            time.sleep(0.01)
+        return "waited"
+
     def huge(self, bytes):
         return "x" * bytes
 

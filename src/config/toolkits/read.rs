@@ -41,6 +41,16 @@ pub enum Entry {
     Broken(Vec<String>),
 }
 
+impl Entry {
+    /// Returns the toolkit where there is one.
+    pub fn spec(&self) -> Option<&Spec> {
+        match self {
+            Self::Is(spec) => Some(spec),
+            Self::Off | Self::Broken(_) => None,
+        }
+    }
+}
+
 /// `agent.tools` of a stored document. What it does not say, the settings say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
