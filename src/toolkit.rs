@@ -12,6 +12,7 @@ mod lifecycle;
 mod memory;
 mod pipes;
 mod process;
+mod reason;
 mod session;
 mod state;
 mod timing;

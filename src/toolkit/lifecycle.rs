@@ -157,7 +157,7 @@ fn slow(inner: &Inner, process: Option<&Process>) -> ToolkitError {
         if lines > 0 {
             reason.push(format!(", and printed {lines} lines that are no messages of MCP"));
         }
-        if let Some(words) = process.output.last_words() {
+        if let Some(words) = process.output.reason() {
             reason.push(format!(", saying: {}", inner.words.said(&words)));
         }
     }

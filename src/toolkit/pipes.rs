@@ -18,7 +18,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::MAX_MESSAGE_BYTES;
+use super::{MAX_MESSAGE_BYTES, reason::Reason};
 use crate::foreign::{Line, Lines};
 
 /// Longest line of standard error that is kept.
@@ -36,7 +36,7 @@ pub(super) struct Output {
     malformed_lines: AtomicU64,
     /// When it answered last.
     heard: Mutex<Instant>,
-    last_words: Mutex<Vec<u8>>,
+    reason: Mutex<Reason>,
     fault: OnceLock<&'static str>,
     /// Cancelled when standard output is closed.
     pub(super) closed: CancellationToken,
@@ -52,7 +52,7 @@ impl Default for Output {
         Self {
             malformed_lines: AtomicU64::new(0),
             heard: Mutex::new(Instant::now()),
-            last_words: Mutex::default(),
+            reason: Mutex::default(),
             fault: OnceLock::new(),
             closed: CancellationToken::new(),
             said_all: CancellationToken::new(),
@@ -74,10 +74,10 @@ impl Output {
         self.fault.get().copied()
     }
 
-    /// Returns the last line of standard error.
-    pub(super) fn last_words(&self) -> Option<String> {
-        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        (!words.is_empty()).then(|| String::from_utf8_lossy(&words).into_owned())
+    /// Returns the line of standard error that says best what went wrong.
+    pub(super) fn reason(&self) -> Option<String> {
+        let reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
+        reason.line().map(str::to_owned)
     }
 
     fn is_too_malformed(&self) -> bool {
@@ -131,7 +131,7 @@ async fn read_messages(from: ChildStdout, mut to: DuplexStream, output: &Output)
     while rest.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
 }
 
-/// Drains standard error, so that the process never waits for it, and keeps what it said last.
+/// Drains standard error, so that the process never waits for it, and keeps why it failed.
 pub(super) async fn read_words(stderr: ChildStderr, output: Arc<Output>) {
     tokio::select! {
         () = output.over.cancelled() => {}
@@ -147,9 +147,7 @@ async fn note_words(stderr: ChildStderr, output: &Output) {
             Line::Whole(line) => line,
             Line::TooLong { start, .. } => start,
         };
-        if !line.trim_ascii().is_empty() {
-            *output.last_words.lock().unwrap_or_else(PoisonError::into_inner) = line;
-        }
+        output.reason.lock().unwrap_or_else(PoisonError::into_inner).read_line(&line);
     }
 }
 

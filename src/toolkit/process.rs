@@ -23,7 +23,7 @@ use crate::task::Tasks;
 const BUFFER_BYTES: usize = 64 * 1024;
 /// How often a group that is to end is looked at.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long what it said last may take to be read.
+/// How long what it says of its end may take to be read.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 /// `CREATE_NEW_PROCESS_GROUP`: Ctrl-C does not reach it.
 #[cfg(windows)]
@@ -106,7 +106,7 @@ impl Process {
                 (None, None) => "it ended".to_owned(),
             },
         };
-        match self.output.last_words() {
+        match self.output.reason() {
             Some(words) => format!("{how}, saying: {words}"),
             None => how,
         }
