@@ -3,6 +3,8 @@
 //! Listing is for everybody who is answered, and starts nothing. What starts a program, or has one believed,
 //! needs a bearer: an address of this machine is reached by all its users.
 
+use std::path::{Path, PathBuf};
+
 use hyper::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -84,6 +86,8 @@ pub(super) fn allow_schema() -> Value {
 struct Parameters {
     filter: Filter,
     repository: Option<String>,
+    /// Where the client works.
+    folder: Option<String>,
 }
 
 /// Reads the query of an address.
@@ -103,6 +107,7 @@ fn parameters(query: Option<&str>) -> Result<Parameters, ApiError> {
             "toolkit" => &mut read.filter.toolkit,
             "q" => &mut read.filter.query,
             "repository" => &mut read.repository,
+            "folder" => &mut read.folder,
             _ => {
                 let name: String = name.chars().take(80).collect();
                 return Err(fault(&format!("`{name}` is not known here")));
@@ -126,16 +131,17 @@ pub(super) async fn list(
     local: &[codeinfo_mcp::Tool],
     request: &Request,
 ) -> Result<Response, ApiError> {
-    let Parameters { filter, repository } = parameters(request.query())?;
+    let parameters = parameters(request.query())?;
     let (roots, fault) = match services.search.roots().await {
         Ok(roots) => (roots, None),
         // What is there besides is listed all the same.
         Err(error) => (Vec::new(), Some(format!("no toolkit of a repository: {}", chain(&error)))),
     };
-    let folder = folder(&roots, repository.as_deref(), &services.path_map)?;
+    let folder = find_folder(services, &roots, &parameters).await?;
     let principal = request.principal().cloned();
-    let wanted = Wanted { principal, folder, ..Wanted::default() };
-    let mut directory: Directory = services.gateway.directory(local, wanted, &filter).await;
+    let wanted = Wanted { principal, folder: folder.as_deref(), ..Wanted::default() };
+    let mut directory: Directory =
+        services.gateway.directory(local, wanted, &parameters.filter).await;
     directory.warnings.extend(fault);
     Ok(reply::json(StatusCode::OK, &directory))
 }
@@ -191,7 +197,7 @@ pub(super) async fn allow(
         let message = "only the owner of the server allows the toolkits of a repository";
         return Err(ApiError::Failed { code: Code::Forbidden, message: message.to_owned() });
     }
-    let path = services.path_map.meant(std::path::Path::new(&path));
+    let path = services.path_map.meant(Path::new(&path));
     let proposal = services.gateway.propose(path, sha256).await;
     let (proposal, is_allowed) = proposal
         .map_err(|error| ApiError::Failed { code: error.code(), message: chain(&error) })?;
@@ -217,10 +223,10 @@ fn shown(proposal: &Proposal, allowed: bool, paths: &PathMap) -> AllowedFile {
 /// Returns a toolkit for somebody who says who it is.
 async fn member(services: &Services, request: &Request, name: &str) -> Result<Member, ApiError> {
     let who: Principal = request.principal().cloned().ok_or_else(ApiError::missing_token)?;
-    let Parameters { repository, .. } = parameters(request.query())?;
+    let parameters = parameters(request.query())?;
     let roots = services.search.roots().await?;
-    let folder = folder(&roots, repository.as_deref(), &services.path_map)?;
-    let wanted = Wanted { principal: Some(who), folder, ..Wanted::default() };
+    let folder = find_folder(services, &roots, &parameters).await?;
+    let wanted = Wanted { principal: Some(who), folder: folder.as_deref(), ..Wanted::default() };
     let member = services.gateway.find(&wanted, name).await;
     let name: String = name.chars().take(80).collect();
     let message =
@@ -228,26 +234,27 @@ async fn member(services: &Services, request: &Request, name: &str) -> Result<Me
     member.ok_or(ApiError::Failed { code: Code::ToolkitNotFound, message })
 }
 
-/// Returns the folder whose toolkits count, as turns have it: of the repository that is named, else of the only
-/// one.
-fn folder<'a>(
-    roots: &'a [Root],
-    repository: Option<&str>,
-    paths: &PathMap,
-) -> Result<Option<&'a std::path::Path>, ApiError> {
-    let root = match repository {
-        Some(reference) => {
-            let root = paths.root(roots, reference);
-            let unknown = || {
-                let error = crate::domain::UnknownRoot::new(reference, roots);
-                ApiError::Failed { code: Code::RepoNotFound, message: error.to_string() }
-            };
-            Some(root.ok_or_else(unknown)?)
-        }
-        None => match roots {
-            [only] => Some(only),
-            _ => None,
-        },
-    };
-    Ok(root.and_then(Root::folder))
+/// Returns the folder whose toolkits count, as turns have it: of the repository that is named, else of the one
+/// that the client works in, else of the only one.
+async fn find_folder(
+    services: &Services,
+    roots: &[Root],
+    parameters: &Parameters,
+) -> Result<Option<PathBuf>, ApiError> {
+    let paths = &services.path_map;
+    if let Some(reference) = &parameters.repository {
+        let unknown = || {
+            let error = crate::domain::UnknownRoot::new(reference, roots);
+            ApiError::Failed { code: Code::RepoNotFound, message: error.to_string() }
+        };
+        let root = paths.root(roots, reference).ok_or_else(unknown)?;
+        return Ok(root.folder().map(Path::to_owned));
+    }
+    if let Some(folder) = &parameters.folder
+        && let Some(standing) = services.ingest.standing(&paths.meant(Path::new(folder))).await
+    {
+        return Ok(standing.tree.folder().map(Path::to_owned));
+    }
+    let [only] = roots else { return Ok(None) };
+    Ok(only.folder().map(Path::to_owned))
 }

@@ -24,6 +24,8 @@ pub(super) struct Scope {
     only: Option<Root>,
     /// Of its repository, the only tree that is searched, unless the model names another.
     tree: Option<Root>,
+    /// The tree that the user works in.
+    workplace: Option<Root>,
     /// What the model reads before the question.
     note: Option<String>,
 }
@@ -51,7 +53,7 @@ impl Scope {
                  outside it, so leave `repository` out, and no other repository can be read.",
                 shown(root, paths)
             );
-            return Ok(Self { only: Some(root.clone()), tree: None, note: Some(note) });
+            return Ok(Self { only: Some(root.clone()), note: Some(note), ..Self::default() });
         }
         let named = named(question, roots);
         let listed: Vec<String> = named.iter().map(|root| shown(root, paths)).collect();
@@ -63,9 +65,9 @@ impl Scope {
             )
         });
         // Of a repository without other trees there is nothing to leave out.
-        let tree = roots.iter().find(|root| Some(root.id) == tree);
+        let workplace = roots.iter().find(|root| Some(root.id) == tree);
         let has_others = |tree: &&Root| roots.iter().any(|root| tree.has_other(root));
-        let tree = tree.filter(has_others).cloned();
+        let tree = workplace.filter(has_others).cloned();
         let stands = tree.as_ref().map(|tree| {
             format!(
                 "The user works in {}. Other trees of that repository are found only by `repository`.",
@@ -74,7 +76,7 @@ impl Scope {
         });
         let notes: Vec<String> = stands.into_iter().chain(note).collect();
         let note = (!notes.is_empty()).then(|| notes.join("\n"));
-        Ok(Self { only: None, tree, note })
+        Ok(Self { only: None, tree, workplace: workplace.cloned(), note })
     }
 
     /// Returns which repositories the question is about.
@@ -86,11 +88,11 @@ impl Scope {
         }
     }
 
-    /// Returns the folder of the one repository that the question is about: the only one of `roots`, all that
-    /// are there, if none is named.
+    /// Returns the folder of the one repository that the question is about: if none is named, the one that the
+    /// user works in, else the only one of `roots`, all that are there.
     pub(super) fn folder<'a>(&'a self, roots: &'a [Root]) -> Option<&'a Path> {
         let alone = || if let [only] = roots { Some(only) } else { None };
-        self.only.as_ref().or_else(alone).and_then(Root::folder)
+        self.only.as_ref().or(self.workplace.as_ref()).or_else(alone).and_then(Root::folder)
     }
 
     /// Returns the address of the search of this scope, from the address that searches everything.

@@ -24,7 +24,7 @@ pub(super) fn body(
     let mut body = json!({ "question": question });
     if let Some(body) = body.as_object_mut() {
         body.extend(conversation.map(|id| ("conversationId".to_owned(), id.into())));
-        body.extend(print::confined(repository));
+        body.extend(print::confined(repository).map(|(name, place)| (name, place.into())));
         body.extend(claim_check.map(|is_on| ("claimCheck".to_owned(), is_on.into())));
     }
     body

@@ -197,44 +197,38 @@ pub enum Switch {
 pub enum Toolkits {
     /// List the toolkits that are configured, as they are now
     List {
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Start the toolkits that are not running, and say how each is; fails if one is not ready
     Status {
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Start a toolkit, also one that failed too often
     Start {
         name: String,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Stop a toolkit until it is needed again
     Stop {
         name: String,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Stop a toolkit and start it again
     Restart {
         name: String,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// List the tools of all toolkits, those that fit QUERY best first
     Tools {
         /// What a tool should do
         query: Option<String>,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Call a tool as an answer would, and print what the model would read
     Call {
@@ -243,9 +237,8 @@ pub enum Toolkits {
         /// Its arguments, a JSON object
         #[arg(default_value = "{}", value_name = "JSON")]
         arguments: String,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Allow the toolkits of a repository, after showing what they run, until their file changes
     Allow {
@@ -262,9 +255,8 @@ pub enum Toolkits {
     /// Accept what the tools of a toolkit say of themselves now
     Trust {
         name: String,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        scope: ToolkitScope,
     },
     /// Store a toolkit, encrypted, for every question of yours: `add NAME -- COMMAND ARGS…`, or `--url`
     Add {
@@ -310,6 +302,17 @@ pub enum Toolkits {
         #[arg(default_value = ".")]
         path: PathBuf,
     },
+}
+
+/// Which toolkits are meant, and how they are printed.
+#[derive(Debug, Args)]
+pub struct ToolkitScope {
+    /// As a question about this repository has them (name, id or path) [default: the one around the folder]
+    #[arg(long, short)]
+    pub repository: Option<String>,
+    /// Print the API's JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What to do with tokens.

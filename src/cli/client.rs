@@ -51,11 +51,21 @@ impl Client {
     pub async fn get_with<T: DeserializeOwned>(
         &self,
         path: &[&str],
-        parameters: &[(&str, &str)],
+        parameters: &[(String, String)],
     ) -> Result<T, CliError> {
-        let mut url = self.at(path);
-        url.query_pairs_mut().extend_pairs(parameters);
-        self.json(self.to(Method::GET, url).timeout(TIMEOUT)).await
+        let request = self.request_with(Method::GET, path, parameters);
+        self.json(request.timeout(TIMEOUT)).await
+    }
+
+    /// Sends `body` to `path` with these parameters.
+    pub async fn post_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        parameters: &[(String, String)],
+        body: &Value,
+    ) -> Result<T, CliError> {
+        let request = self.request_with(Method::POST, path, parameters);
+        self.json(request.timeout(TIMEOUT).json(body)).await
     }
 
     /// Sends `body` to `path`.
@@ -85,19 +95,23 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &[&str]) -> reqwest::RequestBuilder {
-        self.to(method, self.at(path))
+        self.request_with(method, path, &[])
     }
 
-    fn at(&self, path: &[&str]) -> Url {
+    fn request_with(
+        &self,
+        method: Method,
+        path: &[&str],
+        parameters: &[(String, String)],
+    ) -> reqwest::RequestBuilder {
         let mut url = self.base.clone();
         // An `http` URL always has segments, so there is no other case to speak of.
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.clear().extend(path);
         }
-        url
-    }
-
-    fn to(&self, method: Method, url: Url) -> reqwest::RequestBuilder {
+        if !parameters.is_empty() {
+            url.query_pairs_mut().extend_pairs(parameters);
+        }
         let request = self.http.request(method, url);
         match &self.key {
             Some(key) => request.bearer_auth(key.expose()),

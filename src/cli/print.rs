@@ -74,7 +74,7 @@ pub(super) async fn search(
     if let Some(body) = body.as_object_mut() {
         match between {
             Some(trees) => body.extend([("between".to_owned(), trees.into())]),
-            None => body.extend(confined(repository)),
+            None => body.extend(confined(repository).map(|(name, place)| (name, place.into()))),
         }
         body.extend(limit.map(|limit| ("limit".to_owned(), limit.into())));
     }
@@ -111,12 +111,12 @@ pub(super) async fn search(
 
 /// Returns the member of a request that says what it is about: the repository that is named, or where the person
 /// stands.
-pub(super) fn confined(repository: Option<String>) -> Option<(String, Value)> {
+pub(super) fn confined(repository: Option<String>) -> Option<(String, String)> {
     let here = || {
         let folder = std::env::current_dir().ok()?;
-        Some(("folder".to_owned(), folder.to_str()?.into()))
+        Some(("folder".to_owned(), folder.to_str()?.to_owned()))
     };
-    let named = repository.map(|name| ("repository".to_owned(), name.into()));
+    let named = repository.map(|name| ("repository".to_owned(), name));
     named.or_else(here)
 }
 

@@ -6,12 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{CliError, Client, args::Toolkits, print};
+use super::{
+    CliError, Client,
+    args::{ToolkitScope, Toolkits},
+    print,
+};
 use crate::{
     config::first_file,
-    gateway::{Directory, ToolState, ToolkitEntry},
+    gateway::{Directory, ToolState, ToolkitEntry, launch::is_installed},
     replies::{AllowedFile, ConfigStored, ToolAnswer},
     toolkit::State,
 };
@@ -27,14 +32,18 @@ const MAX_IMPORT: u64 = 64 * 1024;
 
 pub(super) async fn toolkits(client: &Client, asked: Toolkits) -> Result<(), CliError> {
     match asked {
-        Toolkits::List { json } => list(client, json).await,
-        Toolkits::Status { json } => status(client, json).await,
-        Toolkits::Start { name, json } => act(client, (&name, "start"), json).await,
-        Toolkits::Stop { name, json } => act(client, (&name, "stop"), json).await,
-        Toolkits::Restart { name, json } => act(client, (&name, "restart"), json).await,
-        Toolkits::Trust { name, json } => act(client, (&name, "trust"), json).await,
-        Toolkits::Tools { query, json } => tools(client, query, json).await,
-        Toolkits::Call { tool, arguments, json } => call(client, &tool, &arguments, json).await,
+        Toolkits::List { scope } => list(&Scoped::new(client, scope)).await,
+        Toolkits::Status { scope } => status(&Scoped::new(client, scope)).await,
+        Toolkits::Start { name, scope } => act(&Scoped::new(client, scope), &name, "start").await,
+        Toolkits::Stop { name, scope } => act(&Scoped::new(client, scope), &name, "stop").await,
+        Toolkits::Restart { name, scope } => {
+            act(&Scoped::new(client, scope), &name, "restart").await
+        }
+        Toolkits::Trust { name, scope } => act(&Scoped::new(client, scope), &name, "trust").await,
+        Toolkits::Tools { query, scope } => tools(&Scoped::new(client, scope), query).await,
+        Toolkits::Call { tool, arguments, scope } => {
+            call(&Scoped::new(client, scope), &tool, &arguments).await
+        }
         Toolkits::Allow { path, yes, json } => allow(client, &path, yes, json).await,
         Toolkits::Add { name, command, url, env, no_sandbox, allow_all, json } => {
             let mut toolkit = added(command, url, &env)?;
@@ -53,16 +62,39 @@ pub(super) async fn toolkits(client: &Client, asked: Toolkits) -> Result<(), Cli
     }
 }
 
+/// A server, the repository whose toolkits are meant, and how replies are printed.
+struct Scoped<'a> {
+    client: &'a Client,
+    parameters: Vec<(String, String)>,
+    as_json: bool,
+}
+
+impl<'a> Scoped<'a> {
+    fn new(client: &'a Client, ToolkitScope { repository, json }: ToolkitScope) -> Self {
+        let repository = repository.as_deref().map(print::reference);
+        let parameters = print::confined(repository).into_iter().collect();
+        Self { client, parameters, as_json: json }
+    }
+
+    async fn list<T: DeserializeOwned>(&self) -> Result<T, CliError> {
+        self.client.get_with(&TOOLS, &self.parameters).await
+    }
+
+    async fn post(&self, path: &[&str], body: &Value) -> Result<Value, CliError> {
+        self.client.post_with(path, &self.parameters, body).await
+    }
+}
+
 /// Prints each toolkit in a line.
-async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
-    if as_json {
-        let listed: Value = client.get(&TOOLS).await?;
+async fn list(scoped: &Scoped<'_>) -> Result<(), CliError> {
+    if scoped.as_json {
+        let listed: Value = scoped.list().await?;
         return print::json(&json!({
             "toolkits": listed.get("toolkits"),
             "warnings": listed.get("warnings").cloned().unwrap_or_else(|| json!([])),
         }));
     }
-    let Directory { toolkits, warnings, .. } = client.get(&TOOLS).await?;
+    let Directory { toolkits, warnings, .. } = scoped.list().await?;
     warn(&warnings)?;
     if toolkits.is_empty() {
         return print::note(
@@ -76,12 +108,12 @@ async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
 }
 
 /// Starts every toolkit that is not switched off, and prints how each is; fails if one is not ready.
-async fn status(client: &Client, as_json: bool) -> Result<(), CliError> {
-    start_all(client).await?;
-    let listed: Value = client.get(&TOOLS).await?;
+async fn status(scoped: &Scoped<'_>) -> Result<(), CliError> {
+    start_all(scoped).await?;
+    let listed: Value = scoped.list().await?;
     let directory: Directory = serde_json::from_value(listed.clone())?;
     let well = directory.toolkits.iter().all(|toolkit| toolkit.state == State::Ready);
-    if as_json {
+    if scoped.as_json {
         print::json(
             &json!({ "toolkits": listed.get("toolkits"), "warnings": directory.warnings }),
         )?;
@@ -117,22 +149,22 @@ fn warn(warnings: &[String]) -> Result<(), CliError> {
     warnings.iter().try_for_each(|warning| print::note(warning))
 }
 
-async fn act(client: &Client, (name, action): (&str, &str), as_json: bool) -> Result<(), CliError> {
-    let toolkit: Value = client.post(&["toolkits", name, action], &json!({})).await?;
-    if as_json {
+async fn act(scoped: &Scoped<'_>, name: &str, action: &str) -> Result<(), CliError> {
+    let toolkit: Value = scoped.post(&["toolkits", name, action], &json!({})).await?;
+    if scoped.as_json {
         return print::json(&toolkit);
     }
     print::line(&line(&serde_json::from_value(toolkit)?))
 }
 
 /// Starts what is not running, so that its tools are known. What does not start says so in the list.
-async fn start_all(client: &Client) -> Result<(), CliError> {
-    let Directory { toolkits, .. } = client.get(&TOOLS).await?;
+async fn start_all(scoped: &Scoped<'_>) -> Result<(), CliError> {
+    let Directory { toolkits, .. } = scoped.list().await?;
     let waits =
         toolkits.iter().filter(|toolkit| matches!(toolkit.state, State::Stopped | State::Starting));
     let starts = waits.map(|toolkit| async {
         let path = ["toolkits", toolkit.name.as_str(), "start"];
-        client.post::<Value>(&path, &json!({})).await
+        scoped.post(&path, &json!({})).await
     });
     for started in futures_util::future::join_all(starts).await {
         match started {
@@ -145,13 +177,15 @@ async fn start_all(client: &Client) -> Result<(), CliError> {
 }
 
 /// Prints the tools, those that fit `query` first.
-async fn tools(client: &Client, query: Option<String>, as_json: bool) -> Result<(), CliError> {
-    start_all(client).await?;
-    let query: Vec<(&str, &str)> = query.iter().map(|query| ("q", query.as_str())).collect();
-    if as_json {
-        return print::json(&client.get_with(&TOOLS, &query).await?);
+async fn tools(scoped: &Scoped<'_>, query: Option<String>) -> Result<(), CliError> {
+    start_all(scoped).await?;
+    let query = query.map(|query| ("q".to_owned(), query));
+    let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(query).collect();
+    let listed: Value = scoped.client.get_with(&TOOLS, &parameters).await?;
+    if scoped.as_json {
+        return print::json(&listed);
     }
-    let Directory { tools, warnings, .. } = client.get_with(&TOOLS, &query).await?;
+    let Directory { tools, warnings, .. } = serde_json::from_value(listed)?;
     warn(&warnings)?;
     for tool in tools {
         let state = match (tool.state, tool.reason) {
@@ -167,7 +201,7 @@ async fn tools(client: &Client, query: Option<String>, as_json: bool) -> Result<
 }
 
 /// Calls `TOOLKIT:TOOL` or `mcp:TOOLKIT:TOOL`, and prints the result as the model would read it.
-async fn call(client: &Client, tool: &str, arguments: &str, as_json: bool) -> Result<(), CliError> {
+async fn call(scoped: &Scoped<'_>, tool: &str, arguments: &str) -> Result<(), CliError> {
     let id = tool.strip_prefix("mcp:").unwrap_or(tool);
     let Some((toolkit, tool)) = id.split_once(':') else {
         return Err(CliError::Usage(format!("`{tool}` is no tool: name it as TOOLKIT:TOOL")));
@@ -175,8 +209,8 @@ async fn call(client: &Client, tool: &str, arguments: &str, as_json: bool) -> Re
     let arguments: Map<String, Value> = serde_json::from_str(arguments)
         .map_err(|error| CliError::Usage(format!("the arguments are no JSON object: {error}")))?;
     let body = json!({ "tool": tool, "arguments": arguments });
-    let answer: Value = client.post(&["toolkits", toolkit, "call"], &body).await?;
-    if as_json {
+    let answer = scoped.post(&["toolkits", toolkit, "call"], &body).await?;
+    if scoped.as_json {
         return print::json(&answer);
     }
     let ToolAnswer { is_error, text } = serde_json::from_value(answer)?;
@@ -189,7 +223,8 @@ async fn call(client: &Client, tool: &str, arguments: &str, as_json: bool) -> Re
 
 /// Shows what the file of a repository would run, and allows it if the person agrees.
 async fn allow(client: &Client, path: &Path, yes: bool, as_json: bool) -> Result<(), CliError> {
-    let path = fs::canonicalize(path)?.to_string_lossy().into_owned();
+    let path = fs::canonicalize(path).map_err(|error| unusable(path, error))?;
+    let path = path.to_string_lossy().into_owned();
     let shown: AllowedFile = client.post(&["toolkits", "allow"], &json!({ "path": path })).await?;
     if !as_json {
         print::line(&format!("{} (SHA-256 {})", print::name(&shown.file), shown.sha256))?;
@@ -239,13 +274,14 @@ fn agreed(question: &str) -> Result<bool, CliError> {
 
 /// Adds the toolkits of a file to those that are stored; of one name, that of the file counts.
 async fn import(client: &Client, file: &Path, as_json: bool) -> Result<(), CliError> {
-    if fs::metadata(file)?.len() > MAX_IMPORT {
+    let failed = |error| unusable(file, error);
+    if fs::metadata(file).map_err(failed)?.len() > MAX_IMPORT {
         return Err(CliError::Usage(format!(
             "`{}` is larger than {MAX_IMPORT} bytes",
             file.display()
         )));
     }
-    let read: Value = serde_json::from_slice(&fs::read(file)?)
+    let read: Value = serde_json::from_slice(&fs::read(file).map_err(failed)?)
         .map_err(|error| CliError::Usage(format!("`{}` is no JSON: {error}", file.display())))?;
     let Some(Value::Object(mut servers)) = read.get("mcpServers").cloned() else {
         return Err(CliError::Usage(format!("`{}` has no `mcpServers`", file.display())));
@@ -275,11 +311,20 @@ async fn store(
     let mut config: Map<String, Value> = client.get(&CONFIG).await?;
     let mut names: Vec<String> = servers.keys().map(|name| print::name(name)).collect();
     names.sort();
+    let commands = servers.values().filter_map(|server| server.get("command")?.as_str());
+    let missing = commands.filter(|command| !is_installed(command));
+    let missing: Vec<String> = missing.map(str::to_owned).collect();
     match config.entry("mcpServers").or_insert_with(|| json!({})) {
         Value::Object(stored) => stored.extend(servers),
         stored => *stored = Value::Object(servers),
     }
     let stored: Value = client.post(&CONFIG, &Value::Object(config)).await?;
+    for command in missing {
+        print::note(&format!(
+            "`{}` is not a program on this machine's PATH: install it, or put its folder on PATH",
+            print::name(&command)
+        ))?;
+    }
     kept(stored, &format!("stored {}", names.join(", ")), as_json)
 }
 
@@ -329,11 +374,11 @@ fn added(
 
 /// Writes a first file of toolkits into the repository around `path`. One that is there stays.
 pub fn init(path: &Path) -> Result<(), CliError> {
-    let path = &fs::canonicalize(path)?;
+    let path = &fs::canonicalize(path).map_err(|error| unusable(path, error))?;
     let root = path.ancestors().find(|folder| is_repository(folder)).unwrap_or(path);
     let file: PathBuf = root.join(REPOSITORY_FILE);
     if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
+        fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
     }
     let written =
         fs::File::create_new(&file).and_then(|mut made| made.write_all(first_file().as_bytes()));
@@ -347,8 +392,12 @@ pub fn init(path: &Path) -> Result<(), CliError> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(CliError::Usage(format!("`{}` is there already", file.display())))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(unusable(&file, error)),
     }
+}
+
+fn unusable(path: &Path, source: io::Error) -> CliError {
+    CliError::Path { path: path.display().to_string(), source }
 }
 
 fn is_repository(folder: &Path) -> bool {

@@ -243,8 +243,11 @@ impl Gateway {
 /// Says that there is no such tool, and what there is.
 fn unknown(member: &Member, offers: &Offers, tool: &str) -> String {
     let tool = quote::name(tool);
-    let near = nearest_names(&tool, offers.tools.keys().map(String::as_str));
-    format!("toolkit {} has no tool `{tool}`; nearest: {}", member.name(), near.join(", "))
+    let name = member.name();
+    match nearest_names(&tool, offers.tools.keys().map(String::as_str)).as_slice() {
+        [] => format!("toolkit {name} has no tool `{tool}`, nor one of a similar name"),
+        near => format!("toolkit {name} has no tool `{tool}`; nearest: {}", near.join(", ")),
+    }
 }
 
 /// Whether the result of a tool may stand for that of a later call.
@@ -253,7 +256,7 @@ fn is_repeatable(offer: &Offer) -> bool {
 }
 
 fn failed(error: &ToolkitError) -> Ended {
-    Ended::new("failed", error.to_string())
+    Ended::new("failed", format!("{error}; {}", error.advice()))
 }
 
 /// Returns arguments as JSON with their members in order, so that equal ones are equal texts.

@@ -18,6 +18,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
+pub use self::program::is_installed;
 use crate::{
     codex::{Codex, CodexError, HOME_SECRETS, Readable, Sandboxed},
     config::{self, Fence, NetworkAccess, Secret, Spec, Transport},

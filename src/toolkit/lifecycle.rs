@@ -261,7 +261,7 @@ fn refusal(inner: &Inner, error: &ClientInitializeError) -> Refusal {
             Refusal::Initialize(format!("it refused: {}", inner.words.said(&error.message)))
         }
         ClientInitializeError::TransportError { error, .. } => {
-            Refusal::Other(inner.words.said(&http::cause(error)))
+            Refusal::Other(inner.words.transport_fault(error))
         }
         error => Refusal::Other(inner.words.said(&error.to_string())),
     }

@@ -1,6 +1,7 @@
 //! What is shown of a server's own words: bounded, and without the secrets of its spec.
 
-use rmcp::service::ServiceError;
+use rmcp::{service::ServiceError, transport::DynamicTransportError};
+use url::Url;
 
 use super::http;
 use crate::{
@@ -19,6 +20,8 @@ const MIN_SECRET_BYTES: usize = 4;
 #[derive(Clone)]
 pub(super) struct Words {
     secrets: Vec<String>,
+    /// Scheme, host and port of a server elsewhere.
+    address: Option<String>,
 }
 
 impl Words {
@@ -34,7 +37,11 @@ impl Words {
             .collect();
         // The longest first, since one may hold another.
         secrets.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
-        Self { secrets }
+        let address = match &spec.transport {
+            Transport::Stdio { .. } => None,
+            Transport::Http { url, .. } => Url::parse(url).ok(),
+        };
+        Self { secrets, address: address.map(|url| url.origin().ascii_serialization()) }
     }
 
     /// Returns what a log line or an error of a server says, without paths, addresses and keys.
@@ -54,8 +61,17 @@ impl Words {
     /// Returns what is wrong with a connection.
     pub(super) fn fault(&self, error: &ServiceError) -> String {
         match error {
-            ServiceError::TransportSend(error) => self.said(&http::cause(error)),
+            ServiceError::TransportSend(error) => self.transport_fault(error),
             error => self.said(&error.to_string()),
+        }
+    }
+
+    /// Returns why nothing can be sent, and to which address where there is one.
+    pub(super) fn transport_fault(&self, error: &DynamicTransportError) -> String {
+        let reason = self.said(&http::cause(error));
+        match &self.address {
+            Some(address) => format!("{reason} ({address})"),
+            None => reason,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Toolkits for people and for programs with a token: on the command line, and what each may do.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use codeinfo::config::{Fence, Spec};
 use serde_json::{Value, json};
@@ -9,11 +9,12 @@ use tokio::time::Duration;
 use crate::{
     end_to_end::World,
     support::{
-        process::{http, run},
-        toolkit::scripted,
+        model::{Reply, says},
+        process::{self, http, run},
+        toolkit::{script, scripted, stdio},
     },
     toolkit_lives::{is_there, until},
-    toolkit_turns::git,
+    toolkit_turns::{document, git},
 };
 
 #[tokio::test]
@@ -64,9 +65,9 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (ended.status.success(), text(ended.stdout), text(ended.stderr))
     };
-    let script = crate::support::toolkit::script("server.py").display().to_string();
+    let server_py = script("server.py").display().to_string();
     let add =
-        ["mcp", "add", "mine", "--env", "KEY=s3cret", "--no-sandbox", "--", "python3", &script];
+        ["mcp", "add", "mine", "--env", "KEY=s3cret", "--no-sandbox", "--", "python3", &server_py];
     let (ok, said, _) = command(&add).await;
     assert!(ok && said == "stored mine (version 1)\n", "{said}");
     let (_, listed, _) = command(&["mcp", "list"]).await;
@@ -130,10 +131,10 @@ async fn only_stored_toolkits_that_change_are_stopped_and_only_after_their_calls
         text(ended.stdout)
     };
     let call = async |tool: &str| command(&["mcp", "call", tool]).await;
-    let script = crate::support::toolkit::script("server.py").display().to_string();
+    let server_py = script("server.py").display().to_string();
     let add = async |name: &str, value: &str| {
         let words = ["mcp", "add", name, "--env", value, "--no-sandbox", "--allow-all"];
-        let words: Vec<&str> = words.into_iter().chain(["--", "python3", &script]).collect();
+        let words: Vec<&str> = words.into_iter().chain(["--", "python3", &server_py]).collect();
         command(&words).await
     };
     add("counts", "KEY=counts").await;
@@ -161,6 +162,84 @@ async fn only_stored_toolkits_that_change_are_stopped_and_only_after_their_calls
     let counting: u32 = call("counts:pid").await.trim().parse().unwrap();
     command(&["mcp", "remove", "counts"]).await;
     until(|| !is_there(counting)).await;
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn the_repository_that_one_works_in_is_meant_where_several_are_indexed() {
+    let answer = || Reply::Items(vec![says("Yes.")]);
+    let world = World::replay([answer(), answer()]).await;
+    let (repository, other) =
+        (world.folder.path().join("boiler"), world.folder.path().join("pump"));
+    git(&repository, &["init", "--quiet"]);
+    fs::create_dir(repository.join(".codeinfo")).unwrap();
+    let missing = stdio("no-such-program", Vec::new());
+    let file = document(&[("build", &missing)]).to_string();
+    fs::write(repository.join(".codeinfo/toolkits.json"), file).unwrap();
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("pump.rs"), "fn pump() {}").unwrap();
+    let server = world.serve_toolkits(&[("kit", &scripted(&[]))], &[]).await;
+    server.ingest(&other).await;
+    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let command = async |folder: &Path, arguments: &[&str]| {
+        let mut command = process::command(&data, &environment);
+        let ended = command.args(arguments).current_dir(folder).output().await.unwrap();
+        String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap()
+    };
+    command(&repository, &["mcp", "allow", "--yes"]).await;
+    let own = "build  stopped  stdio, 0 tools, from repository\n";
+    let users = "kit  stopped  stdio, 0 tools, from user\n";
+    let below = repository.join("src");
+    assert_eq!(command(&below, &["mcp", "list"]).await, own);
+    assert_eq!(command(&other, &["mcp", "list"]).await, users);
+    assert_eq!(command(world.folder.path(), &["mcp", "list"]).await, users);
+    assert_eq!(command(&other, &["mcp", "list", "--repository", "boiler"]).await, own);
+    assert_eq!(command(&below, &["mcp", "list", "--repository", "../../pump"]).await, users);
+    let said = command(&other, &["mcp", "list", "--repository", "gone"]).await;
+    assert!(said.contains("gone") && said.contains("boiler"), "{said}");
+    for arguments in [&["mcp", "start", "build"][..], &["mcp", "status"], &["mcp", "tools"]] {
+        let said = command(&below, arguments).await;
+        assert!(said.contains("build is not running: `no-such-program`"), "{said}");
+        assert!(!said.contains("go on without it"), "{said}");
+    }
+    let said = command(&below, &["mcp", "call", "build:x"]).await;
+    assert!(said.contains("go on without it"), "a model reads what to do: {said}");
+
+    let (here, there) = (command(&below, &["ask", "?"]), command(&other, &["ask", "?"]));
+    let (here, there) = tokio::join!(here, there);
+    assert!(here.contains("build is not running"), "{here}");
+    assert!(!there.contains("build"), "{there}");
+    server.terminate().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_stored_or_read_is_named() {
+    let world = World::replay([]).await;
+    let server = world.serve_toolkits(&[], &[]).await;
+    let (data, environment) = (world.folder.path().join("data"), world.environment());
+    let command = async |arguments: &[&str]| {
+        let ended = run(&data, &environment, arguments).await;
+        String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap()
+    };
+    let said = command(&["mcp", "import", "/nonexistent.json"]).await;
+    assert!(said.contains("`/nonexistent.json`: No such file"), "{said}");
+    assert!(command(&["mcp", "allow", "/nonexistent"]).await.contains("`/nonexistent`: No such"));
+    let said = command(&["mcp", "add", "gone", "--", "no-such-program"]).await;
+    assert!(said.contains("stored gone (version 1)\n"), "{said}");
+    assert!(said.contains("`no-such-program` is not a program on this machine's PATH"), "{said}");
+    assert_eq!(command(&["mcp", "add", "there", "--", "sh"]).await, "stored there (version 2)\n");
+    command(&[
+        "mcp",
+        "add",
+        "kit",
+        "--no-sandbox",
+        "--",
+        "python3",
+        &script("server.py").display().to_string(),
+    ])
+    .await;
+    let said = command(&["mcp", "call", "kit:frobnicate"]).await;
+    assert!(said.contains("no tool `frobnicate`, nor one of a similar name"), "{said}");
     server.terminate().await;
 }
 

@@ -244,7 +244,7 @@ async fn a_toolkit_without_a_sandbox_is_started_as_it_is() {
         error,
         "toolkit kit is not running: its sandbox is that of Codex, and no Codex binary: CODEX_BIN does \
          not name a program; install Codex, or set `sandbox` to `off` if it may read and write all \
-         that you may; go on without it"
+         that you may"
     );
     assert_eq!(fenced.status().state, State::Stopped);
     place.toolkits.stop().await;
@@ -289,7 +289,7 @@ async fn a_program_that_is_not_there_is_named() {
     assert_eq!(
         error,
         "toolkit kit is not running: `no-such-program` not found: install it, or put its folder on \
-         PATH; go on without it"
+         PATH"
     );
     let mut spec = place.spec(Fence::ReadOnly);
     let Transport::Stdio { working_dir, .. } = &mut spec.transport else { unreachable!() };

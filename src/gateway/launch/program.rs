@@ -8,7 +8,7 @@
 //! nearest folder above it that is a project, else with its own folder.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -79,13 +79,24 @@ pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<
     Ok(Found { program, args: args.into_iter().map(OsString::from).collect(), needs })
 }
 
+/// Returns whether the shell of this process would start `command`.
+pub fn is_installed(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_path = command.contains(std::path::is_separator);
+    if is_path { is_program(Path::new(command)) } else { find_on_path(command, &path).is_some() }
+}
+
+fn find_on_path(command: &str, path: &OsStr) -> Option<PathBuf> {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(command)).find(|path| is_program(path))
+}
+
 impl Search {
     fn program(&self, command: &str) -> Option<PathBuf> {
         if command.contains(std::path::is_separator) {
             return Some(self.dir.join(command)).filter(|path| is_program(path));
         }
-        let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
-        folders.map(|folder| folder.join(command)).find(|path| is_program(path))
+        find_on_path(command, &self.path)
     }
 
     /// Adds the installations of `program`, of what it links to, and of its interpreter.
