@@ -305,10 +305,14 @@ impl Parts {
             }
             Route::StoreConfig => {
                 let who = stored::principal(request)?;
-                let config = stored::checked(&self.specs, &who, body(request).await?)?;
+                let config = stored::restore_secrets(services, &who, body(request).await?).await?;
+                let config = stored::checked(&self.specs, &who, config)?;
                 stored::write(services, who, config).await
             }
-            Route::StoredConfig => stored::read(services, stored::principal(request)?).await,
+            Route::StoredConfig => {
+                let who = stored::principal(request)?;
+                stored::read(services, who, request.query()).await
+            }
             _ => Err(net::HttpError::RouteNotFound.into()),
         }
     }

@@ -1,9 +1,10 @@
-// Toolkits on the status view: whether they work, their tools, and how to start, stop and trust them.
+// Toolkits on the status view: whether they work, their tools, and how to start, stop, trust and store them.
 
 import { get, post } from './api.js';
 import { count, time } from './format.js';
 import { fill, h, renew } from './h.js';
 import { announce, empty, problem, sentenced, worded } from './notice.js';
+import { editToolkit, removeToolkit } from './toolkit-form.js';
 
 /** The toolkits, and the tools of all. What is opened or has the focus stays when they are read again. */
 export class Toolkits {
@@ -17,6 +18,8 @@ export class Toolkits {
     this.count = h('summary');
     this.list = h('div');
     this.tools = h('details', null, this.count, this.list);
+    this.add = h('p', { class: 'row' }, h('button', { type: 'button', onclick: () => this.store(() => editToolkit()) },
+      'Add a toolkit'));
   }
 
   /** @param {HTMLElement} into */
@@ -28,18 +31,44 @@ export class Toolkits {
       return;
     }
     if (this.table.parentNode !== into) {
-      fill(into, this.table, this.failed, this.tools);
+      fill(into, this.table, this.failed, this.add, this.tools);
     }
+    this.into = into;
     const act = (...call) => this.act(into, ...call);
+    const edits = {
+      Edit: (name) => this.store(() => editToolkit(name)),
+      Remove: (name) => this.store(() => removeToolkit(name)),
+    };
     const changed = tools.filter((tool) => tool.state === 'changed').map((tool) => tool.toolkit);
     renew(this.table, [all, changed, warnings], () => [
       warnings.map((warning) => h('p', { class: 'problem' }, worded(warning))),
       all.length === 0
-        ? empty('None is configured. docs/toolkits.md says how to add one.')
-        : table(all, new Set(changed), act)]);
+        ? empty('None is configured.')
+        : table(all, new Set(changed), act, edits)]);
     this.tools.hidden = tools.length === 0;
     fill(this.count, `${count(tools.length)} tools`);
     renew(this.list, tools, () => list(tools));
+  }
+
+  /** Changes what is stored, and tries a toolkit that was stored: its row then says how it is. */
+  async store(change) {
+    fill(this.failed);
+    try {
+      const stored = await change();
+      if (stored === null) {
+        return;
+      }
+      announce(stored.isRemoved ? `${stored.name} is removed` : `${stored.name} is stored`);
+      await this.load(this.into);
+      if (!stored.isRemoved) {
+        await post(`/toolkits/${encodeURIComponent(stored.name)}/start`);
+        announce(`${stored.name} works`);
+      }
+    } catch (error) {
+      fill(this.failed, problem(error));
+    } finally {
+      this.acted();
+    }
   }
 
   /** Buttons that wait stay as they are, so that the focus does. */
@@ -66,7 +95,7 @@ export class Toolkits {
   }
 }
 
-function table(all, changed, act) {
+function table(all, changed, act, edits) {
   return h('div', { class: 'wide', role: 'group', tabindex: 0, 'aria-label': 'Toolkits' }, h('table', null,
     h('thead', null, h('tr', null,
       ['Toolkit', 'State', 'Since', 'Tools', 'Restarts', 'From', 'Actions'].map((name) => h('th', { scope: 'col' }, name)))),
@@ -78,11 +107,11 @@ function table(all, changed, act) {
       h('td', { class: 'figure' }, count(one.tools)),
       h('td', { class: 'figure' }, count(one.restarts)),
       h('td', null, one.origin),
-      h('td', null, actions(one, changed.has(one.name), act)))))));
+      h('td', null, actions(one, changed.has(one.name), act, edits)))))));
 }
 
 /** Those that mean nothing now are hidden, so that each is in its place when the row is made again. */
-function actions({ name, state }, isChanged, act) {
+function actions({ name, state, origin }, isChanged, act, edits) {
   const button = (label, action, isOffered) => {
     const one = h('button', {
       type: 'button', value: name, 'aria-label': `${label} ${name}`, hidden: !isOffered,
@@ -94,7 +123,10 @@ function actions({ name, state }, isChanged, act) {
   return h('span', { class: 'row' },
     isUp ? button('Restart', 'restart', true) : button('Start', 'start', state !== 'disabled'),
     button('Stop', 'stop', isUp),
-    button('Trust', 'trust', isChanged));
+    button('Trust', 'trust', isChanged),
+    origin === 'stored' && Object.entries(edits).map(([label, edit]) => h('button', {
+      type: 'button', value: name, 'aria-label': `${label} ${name}`, onclick: () => edit(name),
+    }, label)));
 }
 
 function list(tools) {

@@ -109,6 +109,7 @@ assets! {
     "steps.js": SCRIPT,
     "storage.js": SCRIPT,
     "stream.js": SCRIPT,
+    "toolkit-form.js": SCRIPT,
     "toolkits.js": SCRIPT,
     "treemap.js": SCRIPT,
     "trusted.js": SCRIPT,

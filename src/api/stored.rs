@@ -20,11 +20,75 @@ pub(super) fn principal(request: &Request) -> Result<Principal, ApiError> {
     request.principal().cloned().ok_or_else(ApiError::missing_token)
 }
 
-/// Returns the stored configuration as it was sent, or one without servers.
-pub(super) async fn read(services: &Services, who: Principal) -> Result<Response, ApiError> {
-    let stored: Option<Stored<Value>> = services.vault.configs.read(Slot::toolkits(who)).await?;
-    let config = stored.map_or_else(|| json!({ "mcpServers": {} }), |stored| stored.value);
+/// Returns the stored configuration as it was sent, or one without servers. With `secrets=hidden` a mark is in the
+/// place of each value of a variable or header.
+pub(super) async fn read(
+    services: &Services,
+    who: Principal,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let mut config = load_config(services, who).await?;
+    match query.filter(|query| !query.is_empty()) {
+        None => {}
+        Some("secrets=hidden") => {
+            change_secrets(&mut config, |_, value| *value = hidden_secret());
+        }
+        Some(_) => {
+            let fault = "the only parameter is `secrets`, and its only value `hidden`".to_owned();
+            return Err(ApiError::Arguments(vec![fault]));
+        }
+    }
     Ok(reply::json(StatusCode::OK, &config))
+}
+
+async fn load_config(services: &Services, who: Principal) -> Result<Value, ApiError> {
+    let stored: Option<Stored<Value>> = services.vault.configs.read(Slot::toolkits(who)).await?;
+    Ok(stored.map_or_else(|| json!({ "mcpServers": {} }), |stored| stored.value))
+}
+
+/// Returns the mark that is in the place of a stored secret.
+fn hidden_secret() -> Value {
+    json!({ "set": true })
+}
+
+/// Calls `change` with the toolkit, member and name of each variable and header, and with its value.
+fn change_secrets(config: &mut Value, mut change: impl FnMut([&str; 3], &mut Value)) {
+    let toolkits = config.get_mut("mcpServers").and_then(Value::as_object_mut);
+    for (toolkit, spec) in toolkits.into_iter().flatten() {
+        for member in ["env", "headers"] {
+            let values = spec.get_mut(member).and_then(Value::as_object_mut);
+            for (name, value) in values.into_iter().flatten() {
+                change([toolkit, member, name], value);
+            }
+        }
+    }
+}
+
+/// Returns a configuration with the stored secrets in the place of their marks.
+pub(super) async fn restore_secrets(
+    services: &Services,
+    who: &Principal,
+    mut config: Value,
+) -> Result<Value, ApiError> {
+    let mark = hidden_secret();
+    let mut has_marks = false;
+    change_secrets(&mut config, |_, value| has_marks |= *value == mark);
+    if !has_marks {
+        // One that cannot be read can be replaced.
+        return Ok(config);
+    }
+    let stored = load_config(services, who.clone()).await?;
+    let mut faults = Vec::new();
+    change_secrets(&mut config, |[toolkit, member, name], value| {
+        if *value == mark {
+            let path = format!("/mcpServers/{toolkit}/{member}/{name}");
+            match stored.pointer(&path) {
+                Some(known) => *value = known.clone(),
+                None => faults.push(format!("`{path}` has no stored value: write one")),
+            }
+        }
+    });
+    if faults.is_empty() { Ok(config) } else { Err(ApiError::Arguments(faults)) }
 }
 
 /// Returns a configuration that `who` can store, as it was sent. Only the owner has programs run outside the

@@ -2,6 +2,8 @@
 
 use std::{fs, process::Command};
 
+use serde_json::{Value, json};
+
 use crate::{
     listeners::Listeners,
     page_browser::{looks_right, open},
@@ -123,6 +125,94 @@ async fn toolkits_are_restarted_and_trusted_and_what_is_shown_of_them_stays_true
     page.wait(&format!("{focused} === 'Start kit'"), "the focus").await;
     page.wait(&format!("{}.includes('0 ready, 0 failing')", row("Parts", "Toolkits")), "so").await;
     page.is_faultless().await;
+}
+
+/// Replaces the settings in the form by others, and sends them.
+async fn send_settings(page: &Page, settings: &str) {
+    let script = format!("document.querySelector('#toolkit-settings').value = {}", json!(settings));
+    page.eval::<String>(&script).await;
+    page.click_text("button", "Store and test").await;
+}
+
+#[tokio::test]
+async fn toolkits_are_stored_tested_and_removed_and_their_secrets_are_not_sent_to_the_page() {
+    let model = Model::replay([]).await;
+    let server = Listeners::with_codex(&model, &[("TOOLKITS_FILE", "/nonexistent/none")]).await;
+    let (_browser, page) = open(&server).await;
+    page.goto(&format!("http://{}/#/status", server.main)).await;
+    page.sees("None is configured.").await;
+    page.click_text("button", "Add a toolkit").await;
+    // Storing is the owner's, or a token's.
+    page.sees("codeinfo open").await;
+    let key = fs::read_to_string(server.folder.path().join("data/owner.key")).unwrap();
+    page.click("#token").await;
+    page.type_text(key.trim()).await;
+    page.press("Enter").await;
+    page.sees("Settings, as JSON").await;
+    page.faults().await;
+    page.click("#toolkit-name").await;
+    page.type_text("kit").await;
+    send_settings(&page, "{").await;
+    page.sees("This is no JSON").await;
+    let focused = "document.activeElement.id";
+    page.wait(&format!("{focused} === 'toolkit-settings'"), "the focus").await;
+    looks_right(&page, "toolkit-form").await;
+    page.is_faultless().await;
+    send_settings(&page, r#"{"comand": "x"}"#).await;
+    let why = "document.querySelector('#toolkit-settings-failed').innerText.includes('is missing')";
+    page.wait(why, "why").await;
+    page.faults().await;
+
+    let script = script("server.py").display().to_string();
+    let mut spec = json!({
+        "command": python(), "args": [script], "env": { "KEY": "s3cret-of-tests" }, "sandbox": "off",
+    });
+    send_settings(&page, &spec.to_string()).await;
+    page.wait(&is_ready(), "that it is ready").await;
+    page.click_text("button", "Add a toolkit").await;
+    page.sees("Settings, as JSON").await;
+    page.click("#toolkit-name").await;
+    page.type_text("kit").await;
+    send_settings(&page, "{}").await;
+    page.sees("One of this name is stored").await;
+    page.click_text("button", "Cancel").await;
+
+    page.click_text("button", "Edit kit").await;
+    page.sees("Settings, as JSON").await;
+    let edited = page.eval::<String>("document.querySelector('#toolkit-settings').value").await;
+    let mut edited: Value = serde_json::from_str(&edited).unwrap();
+    assert_eq!(edited["env"], json!({ "KEY": { "set": true } }));
+    edited["description"] = json!("Counts.");
+    send_settings(&page, &edited.to_string()).await;
+    page.wait("!document.querySelector('dialog[open]')", "no dialog").await;
+    page.wait(&is_ready(), "that it is ready").await;
+    let page_text = page.eval::<String>("document.documentElement.outerHTML").await;
+    assert!(!page_text.contains("s3cret-of-tests"));
+    spec["description"] = json!("Counts.");
+    assert_eq!(config(&server).await["mcpServers"]["kit"], spec, "the secret stays");
+
+    page.click_text("button", "Remove kit").await;
+    page.click("dialog .danger").await;
+    page.sees("None is configured.").await;
+    page.is_faultless().await;
+    assert_eq!(config(&server).await, json!({ "mcpServers": {} }));
+    let unknown =
+        json!({ "mcpServers": { "kit": { "command": "x", "env": { "A": { "set": true } } } } });
+    let bearer = server.owner();
+    let headers = [("content-type", "application/json"), ("authorization", bearer.as_str())];
+    let reply = request(server.main, "POST", "/mcp/config", &headers, &unknown.to_string()).await;
+    assert!(reply.status == 400 && reply.body.contains("no stored value"), "{reply:?}");
+}
+
+fn is_ready() -> String {
+    format!("{}.includes('ready')", row("Toolkits", "kit"))
+}
+
+/// The configuration that the owner stored, with its secrets.
+async fn config(server: &Listeners) -> Value {
+    let bearer = server.owner();
+    let headers = [("authorization", bearer.as_str())];
+    request(server.main, "GET", "/mcp/config", &headers, "").await.json()
 }
 
 /// Where Python is: a server inside the test has no `PATH`.
