@@ -9,13 +9,13 @@ mod error;
 mod handler;
 mod http;
 mod lifecycle;
-mod memory;
 mod pipes;
 mod process;
 mod reason;
 mod session;
 mod state;
 mod timing;
+mod usage;
 mod words;
 
 use std::{
@@ -98,6 +98,8 @@ pub struct Launch {
     /// Its whole environment.
     pub env: BTreeMap<String, String>,
     pub dir: PathBuf,
+    /// The folder that only it writes.
+    pub own: Option<PathBuf>,
 }
 
 impl Pool {
@@ -198,7 +200,7 @@ fn is_unused(client: &Arc<Client>) -> bool {
 /// Values of the environment may be secrets.
 impl std::fmt::Debug for Launch {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { program, args, env, dir } = self;
+        let Self { program, args, env, dir, own } = self;
         let names: Vec<&String> = env.keys().collect();
         formatter
             .debug_struct("Launch")
@@ -206,6 +208,7 @@ impl std::fmt::Debug for Launch {
             .field("args", args)
             .field("env", &names)
             .field("dir", dir)
+            .field("own", own)
             .finish()
     }
 }

@@ -1,5 +1,5 @@
 //! The program that Codex runs as its sandbox on Linux: a script around `bwrap` that binds copies without
-//! credentials over those settings of git that the fence denies.
+//! credentials over those settings of git that the fence denies, and bounds file systems in memory.
 //!
 //! A profile of Codex can deny a file, and git then refuses the whole repository. Where the script is not used,
 //! or has no copy, the file stays denied.
@@ -22,18 +22,27 @@ const COPIES: &str = "copies";
 const NAME: &str = "bwrap";
 /// The program where Codex brings it, below its own folder.
 const BUNDLED: &str = "codex-resources/bwrap";
-/// Rewrites arguments up to `--`: the denied file is a mount with no rights, which becomes one of its copy.
+/// Maximum bytes of each file system in memory, such as the one that `/tmp` is in: half of all memory otherwise.
+const MAX_MOUNT_BYTES: u64 = 1 << 30;
+/// Rewrites arguments up to `--`: the denied file is a mount with no rights, which becomes one of its copy. File
+/// systems in memory get a size; so has `/dev/shm`, and nothing else of `/dev` can be written.
 const SCRIPT: &str = r#"left=$#
 while [ "$left" -gt 0 ] && [ "$1" != -- ]; do
+  taken=1
   if [ "$1 $3" = "--perms --ro-bind-data" ] && [ -f "$copies$5" ]; then
     set -- "$@" --ro-bind "$copies$5" "$5"
-    shift 5
-    left=$((left - 5))
+    taken=5
+  elif [ "$1" = --tmpfs ]; then
+    set -- "$@" --size "$bytes" --tmpfs "$2"
+    taken=2
+  elif [ "$1" = --dev ]; then
+    set -- "$@" --dev "$2" --size "$bytes" --tmpfs "$2/shm" --remount-ro "$2"
+    taken=2
   else
     set -- "$@" "$1"
-    shift
-    left=$((left - 1))
   fi
+  shift "$taken"
+  left=$((left - taken))
 done
 while [ "$left" -gt 0 ]; do
   set -- "$@" "$1"
@@ -83,7 +92,7 @@ fn script(path: &OsStr, codex: &[PathBuf], folder: &Path) -> Option<String> {
     let bwrap =
         candidates.find(|path| path.metadata().is_ok_and(|found| program::is_program(&found)))?;
     let (bwrap, copies) = (quoted(&bwrap)?, quoted(&folder.join(COPIES))?);
-    Some(format!("#!/bin/sh\nbwrap={bwrap}\ncopies={copies}\n{SCRIPT}"))
+    Some(format!("#!/bin/sh\nbwrap={bwrap}\ncopies={copies}\nbytes={MAX_MOUNT_BYTES}\n{SCRIPT}"))
 }
 
 fn quoted(path: &Path) -> Option<String> {

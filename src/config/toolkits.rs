@@ -51,8 +51,12 @@ pub struct Spec {
     pub cache: Duration,
     /// Whether calls of a model may run at the same time.
     pub parallel: bool,
-    /// A process that grows beyond this many MiB is started again.
+    /// Maximum memory of its processes in MiB.
     pub memory_mb: Option<u64>,
+    /// Maximum size in MiB of the folder that only it writes in the sandbox.
+    pub home_mb: Option<u64>,
+    /// Maximum number of its processes and their threads.
+    pub max_processes: Option<u64>,
 }
 
 /// How a toolkit is reached.

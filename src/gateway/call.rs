@@ -30,6 +30,8 @@ use crate::{
 /// What a model reads once its calls are used up.
 /// Longest check of arguments against a schema; it takes microseconds.
 const MAX_VALIDATION: Duration = Duration::from_secs(5);
+/// Most characters of what is wrong with arguments: names in it are the toolkit's.
+const MAX_FAULTS_CHARS: usize = 2000;
 /// How much longer than its limit a call may take in all; Codex waits a little longer still.
 const MARGIN: Duration = Duration::from_secs(10);
 const LIMIT: &str = "step limit reached; answer with what you have";
@@ -181,7 +183,8 @@ impl Gateway {
                 return Err(Ended::new("invalid", "Invalid arguments: they must be an object"));
             }
             Err(faults) => {
-                let faults = format!("Invalid arguments: {}", faults.join("; "));
+                let faults = quote::quoted(&faults.join("; "), MAX_FAULTS_CHARS);
+                let faults = format!("Invalid arguments; by the schema of the tool: \"{faults}\"");
                 return Err(Ended::new("invalid", faults));
             }
         };

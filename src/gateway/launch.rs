@@ -97,7 +97,8 @@ impl Sandboxes {
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
         let env = self.variables(start.spec, env, &own);
         if start.spec.sandbox == Fence::Off {
-            return Ok(Launch { program: found.program, args: found.args, env, dir });
+            let (program, args) = (found.program, found.args);
+            return Ok(Launch { program, args, env, dir, own: None });
         }
         self.fenced(start.spec, found, env, (own, dir)).await
     }
@@ -180,7 +181,8 @@ impl Sandboxes {
         let mut outside = boxed.env;
         outside.insert("HOME".to_owned(), own.home.to_string_lossy().into_owned());
         outside.extend(env.into_iter().map(|(name, value)| (format!("{PREFIX}{name}"), value)));
-        Ok(Launch { program: boxed.program, args: boxed.args, env: outside, dir: own.home })
+        let (program, args, dir) = (boxed.program, boxed.args, own.home);
+        Ok(Launch { program, args, env: outside, own: Some(dir.clone()), dir })
     }
 
     /// Returns the indexed roots whose secrets are known.

@@ -3,8 +3,8 @@
 //! The sandbox keeps a process of ours out of the rest of the disk; this check refuses before, in words that
 //! the model can act on, and also where a toolkit would only pass a path on. What is a path cannot be
 //! known for certain: a text counts as one when it is written like an absolute path or one of the user's
-//! home and either its parameter is called like one or its first folder is there, and when it has `..` in
-//! it. Relative paths lie in the folder that the toolkit works in.
+//! home and either its parameter is called like one or its first folder is there, and when it climbs with
+//! `..` out of where it begins. Relative paths lie in the folder that the toolkit works in.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -56,14 +56,26 @@ fn in_text(name: &str, text: &str, folders: &[PathBuf]) -> Option<String> {
             Some(_) | None => refused("is the address of a file outside the indexed repositories"),
         };
     }
+    // As short options have them: `-CPATH`.
+    if let Some(value) = text.strip_prefix('-').and_then(|option| option.get(1..))
+        && let Some(reason) = in_text(name, value, folders)
+    {
+        return Some(reason);
+    }
     let path = Path::new(text);
-    if path.components().any(|component| component == Component::ParentDir) {
-        return refused("has `..` in it");
+    let has_parent = path.components().any(|component| component == Component::ParentDir);
+    let is_written_as_path = is_name_of_path(name) || (has_parent && is_plain_path(text));
+    if has_parent && !path.is_absolute() {
+        let mut there = folders.iter().filter_map(|folder| folder.join(path).canonicalize().ok());
+        let leads_out = there.any(|path| !is_below(&path, folders));
+        if leads_out || (climbs_out(path) && is_written_as_path) {
+            return refused("leads out of the folder that it begins in");
+        }
     }
     if text.starts_with('~') && is_name_of_path(name) {
         return refused("is a path of the user's home");
     }
-    let is_path = path.is_absolute() && (is_name_of_path(name) || starts_at_a_folder(path));
+    let is_path = path.is_absolute() && (is_written_as_path || starts_at_a_folder(path));
     if is_path && !is_below(path, folders) {
         return refused("is a path outside the indexed repositories");
     }
@@ -75,18 +87,39 @@ fn is_name_of_path(name: &str) -> bool {
     NAMES.iter().any(|word| name.contains(word))
 }
 
+/// Whether a text has nothing that sentences and patterns have and paths rarely do.
+fn is_plain_path(text: &str) -> bool {
+    !text.contains(|c: char| c.is_whitespace() || "*?[](){}|^$+\\\"'<>,;".contains(c))
+}
+
+/// Whether a relative path goes above where it begins.
+fn climbs_out(path: &Path) -> bool {
+    let mut depth = 0_usize;
+    for component in path.components() {
+        match component {
+            Component::ParentDir if depth == 0 => return true,
+            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => depth += 1,
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    false
+}
+
 /// Whether the first folder of an absolute path is there, so that it may well be one.
 fn starts_at_a_folder(path: &Path) -> bool {
     let first: PathBuf = path.components().take(2).collect();
     first.parent().is_some() && first.is_dir()
 }
 
-/// Whether `path`, with links resolved as far as it is there, lies below one of `folders`.
+/// Whether `path`, with links resolved as far as it is there, lies below one of `folders`. One that climbs from where
+/// nothing is lies nowhere.
 fn is_below(path: &Path, folders: &[PathBuf]) -> bool {
     let there = path.ancestors().find_map(|ancestor| {
         let rest = path.strip_prefix(ancestor).ok()?;
         Some(ancestor.canonicalize().ok()?.join(rest))
     });
+    let there = there.filter(|path| !path.components().any(|part| part == Component::ParentDir));
     there.is_some_and(|path| folders.iter().any(|folder| path.starts_with(folder)))
 }
 
@@ -137,5 +170,64 @@ mod tests {
         assert!(refused(json!({ "args": ["--file=/etc/passwd"] })));
         #[cfg(unix)]
         assert!(refused(json!({ "path": below("link/a.rs") })), "a link leads out");
+    }
+
+    #[test]
+    fn parents_refuse_only_paths_that_lead_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = folder.path().canonicalize().unwrap().join("repo");
+        fs::create_dir_all(repo.join("src/deep")).unwrap();
+        fs::create_dir_all(folder.path().join("my keys (old)")).unwrap();
+        fs::create_dir_all(folder.path().join("other/inner")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(folder.path().join("other/inner"), repo.join("link")).unwrap();
+        let folders = [repo.clone()];
+        let refused = |name: &str, text: &str| {
+            outside(json!({ name: text }).as_object().unwrap(), &folders).is_some()
+        };
+        let below = |path: &str| repo.join(path).display().to_string();
+        for (name, text) in [
+            ("range", "HEAD~1..HEAD"),
+            ("range", "main...feature"),
+            ("revision", "..HEAD"),
+            ("revision", "origin/main..feature/../x y"),
+            ("message", "wait .."),
+            ("message", "see ../ (the folder above), then go on"),
+            ("pattern", r"^\.\./(\w+)$"),
+            ("pattern", "../.*"),
+            ("pattern", "import .* from ['\"]../"),
+            ("glob", "src/**/../*.rs"),
+            ("query", "a / .. / b"),
+            ("url", "https://example.org/a/../b"),
+            ("path", "src/deep/../lib.rs"),
+            ("path", &below("src/deep/../lib.rs")),
+            ("version", "1..2"),
+            ("text", "..."),
+        ] {
+            assert!(!refused(name, text), "{name}: {text}");
+        }
+        for (name, text) in [
+            ("name", ".."),
+            ("name", "../../secret"),
+            ("name", "./../secret"),
+            ("name", "a/../../secret"),
+            ("path", "../my keys (old)"),
+            ("pattern", "../my keys (old)"),
+            ("path", "../*"),
+            ("option", "--file=../../secret"),
+            ("option", "-C../.."),
+            ("option", "-I/etc"),
+            ("x", "/../etc/passwd"),
+            ("x", "/nowhere/../etc/passwd"),
+            ("x", &below("nowhere/../../other")),
+            ("x", &below("src/../../other")),
+            ("uri", "file:///../etc/passwd"),
+            #[cfg(unix)]
+            ("x", "link/../inner"),
+            #[cfg(unix)]
+            ("x", &below("link/..")),
+        ] {
+            assert!(refused(name, text), "{name}: {text}");
+        }
     }
 }

@@ -18,10 +18,11 @@ use tracing::{debug, info, warn};
 use super::{
     Catalogue, MAX_MESSAGE_BYTES, MAX_PROCESSES, MAX_SHARE, Start, ToolkitError, catalogue,
     handler::Handler,
-    http, memory,
+    http,
     process::Process,
     session::{EXPLAINED, Session},
     state::{Inner, Next, Phase},
+    usage::Bounds,
 };
 use crate::config::Transport;
 
@@ -211,8 +212,9 @@ async fn connect(
             let asked =
                 Start { owner: inner.owner.as_deref(), name: &inner.name, spec: &inner.spec };
             let launch = inner.launcher.launch(asked).await.map_err(Refusal::Other)?;
+            let bounds = Bounds::new(&inner.spec, &launch, &inner.timing, &inner.tasks);
             let (started, (read, write)) =
-                Process::start(&launch, &inner.tasks).map_err(Refusal::Other)?;
+                Process::start(&launch, bounds).map_err(Refusal::Other)?;
             let process = process.insert(started);
             let transport = AsyncRwTransport::new_client(read, write)
                 .with_max_line_length(MAX_MESSAGE_BYTES + 1);
@@ -287,7 +289,7 @@ async fn serve(
     }
 }
 
-/// Sees to it that the server answers, stays small, and is used, and that its list is the present one.
+/// Sees to it that the server answers and is used, and that its list is the present one.
 async fn watch(inner: &Inner, session: &Session, changed: &Notify) -> Why {
     let timing = &inner.timing;
     loop {
@@ -301,9 +303,6 @@ async fn watch(inner: &Inner, session: &Session, changed: &Notify) -> Why {
             }
             () = sleep(timing.tick) => false,
         };
-        if let Some(reason) = too_large(inner, session).await {
-            return Why::Ended(reason);
-        }
         if inner.leave_if_idle(session) {
             return Why::Idle;
         }
@@ -332,13 +331,6 @@ async fn renew(inner: &Inner, session: &Session) {
     session.suspect.notify_one();
     let reason = format!("its tools changed and cannot be listed: {error}");
     inner.note_error(inner.not_running(reason));
-}
-
-async fn too_large(inner: &Inner, session: &Session) -> Option<String> {
-    let (most_mib, id) = (inner.spec.memory_mb?, session.process?);
-    let bytes = inner.tasks.spawn_blocking(move || memory::of_tree(id)).await.ok()?;
-    let most = most_mib.saturating_mul(1024 * 1024);
-    (bytes > most).then(|| format!("it used more than {most_mib} MiB of memory"))
 }
 
 /// Closes the connection, and ends the process where there is one.

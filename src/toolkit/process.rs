@@ -16,8 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Launch, pipes};
-use crate::task::Tasks;
+use super::{Launch, pipes, usage::Bounds};
 
 /// What is between a pump and the protocol: a line that is longer waits.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -39,12 +38,13 @@ pub(super) struct Process {
     /// Cancelled, its standard input is closed.
     closing: CancellationToken,
     pub(super) output: Arc<pipes::Output>,
+    bounds: Bounds,
     is_over: bool,
 }
 
 impl Process {
-    /// Starts what `launch` says, with pumps that belong to `tasks`.
-    pub(super) fn start(launch: &Launch, tasks: &Tasks) -> Result<(Self, Streams), String> {
+    /// Starts what `launch` says within `bounds`, to whose tasks its pumps belong.
+    pub(super) fn start(launch: &Launch, bounds: Bounds) -> Result<(Self, Streams), String> {
         let mut command = Command::new(&launch.program);
         command
             .args(&launch.args)
@@ -70,10 +70,11 @@ impl Process {
         let closing = CancellationToken::new();
         let output = Arc::new(pipes::Output::default());
         let (ours, theirs) = (tokio::io::duplex(BUFFER_BYTES), tokio::io::duplex(BUFFER_BYTES));
+        let tasks = &bounds.tasks;
         tasks.spawn(pipes::write(ours.1, stdin, closing.clone()));
         tasks.spawn(pipes::read(stdout, theirs.1, Arc::clone(&output)));
         tasks.spawn(pipes::read_words(stderr, Arc::clone(&output)));
-        let process = Self { id: child.id(), child, closing, output, is_over: false };
+        let process = Self { id: child.id(), child, closing, output, bounds, is_over: false };
         Ok((process, (theirs.0, ours.0)))
     }
 
@@ -81,7 +82,8 @@ impl Process {
         self.id
     }
 
-    /// Waits until the process ends, or has closed its standard output, and says how.
+    /// Waits until the process ends, or has closed its standard output, and says how. Kills one that goes beyond
+    /// its bounds.
     pub(super) async fn ended(&mut self) -> String {
         tokio::select! {
             status = self.child.wait() => self.end(status.ok()).await,
@@ -89,6 +91,10 @@ impl Process {
                 // Most often it is ending.
                 let status = timeout(STDERR_TIMEOUT, self.child.wait()).await;
                 self.end(status.ok().and_then(Result::ok)).await
+            }
+            excess = self.bounds.wait_for_excess(self.id) => {
+                self.signal(Urgency::Kill);
+                excess
             }
         }
     }

@@ -21,7 +21,7 @@ pub struct Timing {
     pub idle: Duration,
     /// How long each step of stopping waits.
     pub grace: Duration,
-    /// How often memory is measured, and whether a server is idle is looked at.
+    /// How often it is looked at what a server uses, and whether it is idle.
     pub tick: Duration,
 }
 

@@ -9,9 +9,11 @@ use codeinfo::{
 };
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::support::toolkit::{Toolkits, arguments, http, name, quick, scripted, stdio, text};
+use crate::support::toolkit::{
+    Toolkits, arguments, http, name, quick, scripted, stdio, text, until,
+};
 
 #[tokio::test]
 async fn a_kill_in_mid_call_is_an_error_and_the_next_call_works() {
@@ -233,15 +235,6 @@ async fn there_are_at_most_thirty_two_processes() {
     numbered(0).stop().await;
     numbered(32).catalogue().await.unwrap();
     toolkits.stop().await;
-}
-
-/// Waits for what other tasks do.
-pub(crate) async fn until(holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it takes too long");
-        sleep(Duration::from_millis(10)).await;
-    }
 }
 
 fn kill(process: u32) {

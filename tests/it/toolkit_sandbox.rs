@@ -1,6 +1,6 @@
 //! What a process of a toolkit can do within its fence, the sandbox of the real Codex.
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use codeinfo::{
     codex::Codex,
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::support::{
     harness,
-    toolkit::{Toolkits, arguments, name, published, published_python, scripted, text},
+    toolkit::{Toolkits, arguments, name, published, published_python, scripted, text, until},
 };
 
 /// A folder with an indexed repository, `repo`, a folder to work in, `work`, and the user's own folder,
@@ -167,6 +167,56 @@ async fn a_toolkit_has_few_variables_and_none_shows_on_a_command_line() {
         let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&line).contains("k3y-of-tests"), "{process:?}");
     }
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_beyond_a_bound_ends_and_says_which_and_what_to_set() {
+    let place = Place::new().await;
+    let mut spec = place.spec(Fence::ReadOnly);
+    (spec.memory_mb, spec.home_mb, spec.max_processes) = (Some(400), Some(100), Some(200));
+    let home = place.toolkits.client(&spec);
+    let env: Value = serde_json::from_str(&does(&home, "env", json!({})).await.unwrap()).unwrap();
+    let at = |name: &str| format!("{}/{name}", env["HOME"].as_str().unwrap());
+    let beyond = [
+        ("fill", json!({ "path": "/tmp/x", "mib": 500 }), "memoryMb"),
+        ("fill", json!({ "path": "/dev/shm/x", "mib": 500 }), "memoryMb"),
+        ("fill_unseen", json!({ "mib": 500 }), "memoryMb"),
+        ("grow", json!({ "mib": 500 }), "memoryMb"),
+        ("fork", json!({ "processes": 300 }), "maxProcesses"),
+        ("thread", json!({ "threads": 300 }), "maxProcesses"),
+        ("fill", json!({ "path": at("a/deep/x"), "mib": 200 }), "homeMb"),
+    ];
+    for (count, (tool, asked, setting)) in beyond.into_iter().enumerate() {
+        // Another one each time: one that ends so often is not started again.
+        spec.timeout = Duration::from_secs(60 + count as u64);
+        let client = place.client(&spec);
+        client.catalogue().await.unwrap();
+        let process = client.status().pid.unwrap();
+        client.call(tool, arguments(asked)).await.ok();
+        until(|| client.status().last_error.is_some()).await;
+        let error = client.status().last_error.unwrap();
+        assert!(error.contains(&format!("set `{setting}`")), "{tool}: {error}");
+        until(|| !Path::new(&format!("/proc/{process}")).try_exists().unwrap()).await;
+        client.stop().await;
+    }
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn file_systems_in_memory_are_bounded_in_the_sandbox() {
+    let place = Place::new().await;
+    let mut spec = place.spec(Fence::ReadOnly);
+    // Only what the sandbox itself bounds.
+    spec.memory_mb = Some(1 << 20);
+    let client = place.client(&spec);
+    for path in ["/tmp/x", "/dev/shm/x", "/x"] {
+        let filled = does(&client, "fill", json!({ "path": path, "mib": 1100 })).await;
+        assert!(filled.is_err_and(|said| said.contains("No space left")), "{path}");
+        does(&client, "remove", json!({ "path": path })).await.unwrap();
+    }
+    let beside = does(&client, "fill", json!({ "path": "/dev/x", "mib": 1 })).await;
+    assert!(beside.is_err_and(|said| said.contains("Read-only")));
     place.toolkits.stop().await;
 }
 

@@ -71,6 +71,8 @@ fn a_toolkit_has_the_defaults_of_the_design() {
         cache: Duration::ZERO,
         parallel: false,
         memory_mb: None,
+        home_mb: None,
+        max_processes: None,
     };
     assert_eq!(*spec(&document), expected);
 }
@@ -516,6 +518,8 @@ fn toolkit() -> impl Strategy<Value = Value> {
                 ("allow", allow),
                 ("cacheSecs", cache.map(|it| json!(it))),
                 ("memoryMb", memory.map(|it| json!(it))),
+                ("homeMb", memory.map(|it| json!(it))),
+                ("maxProcesses", memory.map(|it| json!(it))),
                 ("network", switches[0].map(|it| json!(it))),
                 ("parallel", switches[1].map(|it| json!(it))),
             ];
@@ -552,10 +556,10 @@ proptest! {
         toolkit in toolkit(),
         name in "[a-z$_-]{1,12}",
     ) {
-        const KNOWN: [&str; 17] = [
+        const KNOWN: [&str; 19] = [
             "$comment", "command", "args", "env", "workingDir", "url", "headers", "name",
             "description", "enabled", "timeout", "sandbox", "network", "allow", "cacheSecs",
-            "parallel", "memoryMb",
+            "parallel", "memoryMb", "homeMb", "maxProcesses",
         ];
         prop_assume!(!KNOWN.contains(&name.as_str()));
         let mut toolkit = toolkit;

@@ -69,6 +69,36 @@ class Tools:
         self.kept = bytearray(os.urandom(1024 * 1024) * mib)
         return "grown"
 
+    def fill(self, path, mib):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self.put(open(path, "wb", buffering=0), mib)
+        return "filled"
+
+    def remove(self, path):
+        os.remove(path)
+        return "removed"
+
+    def fill_unseen(self, mib):
+        Tools.unseen = open(os.memfd_create("unseen"), "wb", buffering=0)
+        self.put(Tools.unseen, mib)
+        return "filled"
+
+    def put(self, file, mib):
+        for _ in range(mib):
+            file.write(bytes(1024 * 1024))
+
+    def fork(self, processes):
+        for _ in range(processes):
+            if os.fork() == 0:
+                time.sleep(60)
+                os._exit(0)
+        return "forked"
+
+    def thread(self, threads):
+        for _ in range(threads):
+            threading.Thread(target=time.sleep, args=[60], daemon=True).start()
+        return "started"
+
     def change(self):
         setattr(Tools, "added", lambda self: "added")
         send({"method": "notifications/tools/list_changed"})

@@ -352,6 +352,8 @@ struct RawSpec {
     cache_secs: u64,
     parallel: bool,
     memory_mb: Option<u64>,
+    home_mb: Option<u64>,
+    max_processes: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -385,6 +387,8 @@ impl RawSpec {
             cache: Duration::from_secs(self.cache_secs),
             parallel: self.parallel,
             memory_mb: self.memory_mb,
+            home_mb: self.home_mb,
+            max_processes: self.max_processes,
         }
     }
 }

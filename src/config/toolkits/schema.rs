@@ -21,6 +21,7 @@ const MAX_TIMEOUT_SECS: u64 = 3600;
 /// A week.
 const MAX_CACHE_SECS: u64 = 7 * 24 * 3600;
 const MAX_MEMORY_MIB: u64 = 1 << 20;
+const MAX_PROCESSES: u64 = 1 << 20;
 const MAX_STEPS: usize = 1000;
 const MAX_PROMPT_CHARS: usize = 32 * 1024;
 
@@ -81,6 +82,8 @@ pub(super) fn toolkit() -> Value {
             "cacheSecs": {"type": "integer", "minimum": 0, "maximum": MAX_CACHE_SECS},
             "parallel": {"type": "boolean"},
             "memoryMb": {"type": "integer", "minimum": 16, "maximum": MAX_MEMORY_MIB},
+            "homeMb": {"type": "integer", "minimum": 1, "maximum": MAX_MEMORY_MIB},
+            "maxProcesses": {"type": "integer", "minimum": 16, "maximum": MAX_PROCESSES},
         }),
         &[],
     )

@@ -76,6 +76,8 @@ impl Spec {
             ("cacheSecs", (!self.cache.is_zero()).then(|| json!(self.cache.as_secs()))),
             ("parallel", self.parallel.then(|| json!(true))),
             ("memoryMb", self.memory_mb.map(|mib| json!(mib))),
+            ("homeMb", self.home_mb.map(|mib| json!(mib))),
+            ("maxProcesses", self.max_processes.map(|processes| json!(processes))),
         ];
         for (name, value) in optional {
             if let Some(value) = value {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::entry::Parameter;
+use super::{super::quote::is_plain_word, entry::Parameter};
 use crate::domain::plain_name;
 
 /// Most parameters of one tool, most references followed in a row, and most kinds that one is said to have.
@@ -57,7 +57,7 @@ fn properties<'a>(
         };
         let Some(Value::Object(properties)) = schema.get("properties") else { continue };
         for (name, property) in properties.iter().take(MAX_PARAMETERS) {
-            if !found.iter().any(|(known, ..)| known == name) {
+            if is_plain_word(name) && !found.iter().any(|(known, ..)| known == name) {
                 found.push((name, property, required.contains(&name.as_str())));
             }
         }
@@ -307,7 +307,7 @@ mod tests {
             assert_eq!(read(&odd), Vec::<String>::new());
         }
         let property =
-            |n: usize| (format!("p{n}{}", "x".repeat(1000)), json!({"enum": vec![n; 100]}));
+            |n: usize| (format!("p{n}{}", "x".repeat(50)), json!({"enum": vec![n; 100]}));
         let many: Map<String, Value> = (0..500).map(property).collect();
         let inner: Map<String, Value> = (0..500).map(property).collect();
         let schema =

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::super::discovery::{Domain, Entry, Index, Parameter, Ranked, Tool, quoted, signature};
+use super::super::quote;
 use super::{BROWSE, DISCOVER, EXECUTE, SCHEMA};
 use crate::domain::{plain_json, plain_word};
 
@@ -76,6 +77,7 @@ pub(super) fn schema(entry: &Entry, input_schema: &Map<String, Value>) -> String
     let mut text = signature(entry);
     let description = quoted(&entry.description, MAX_DESCRIPTION_CHARS);
     let _ = write!(text, "\nDescription: {description}\n{WHOSE}\n");
+    let input_schema = &quote::quote_members(input_schema, MAX_REPLY_BYTES, 0);
     let whole = plain_json(&Value::Object(input_schema.clone()).to_string());
     let room = MAX_REPLY_BYTES.saturating_sub(text.len() + NOTE_BYTES);
     if whole.len() <= room {

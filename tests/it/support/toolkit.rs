@@ -35,6 +35,7 @@ impl Launcher for Plain {
             args: args.iter().map(Into::into).collect(),
             env: variables,
             dir: working_dir.clone().unwrap_or_else(std::env::temp_dir),
+            own: None,
         })))
     }
 }
@@ -79,6 +80,15 @@ pub(crate) fn quick() -> Timing {
         tick: Duration::from_millis(50),
         restart: Backoff { first: Duration::from_millis(20), longest: Duration::from_millis(100) },
         ..Timing::default()
+    }
+}
+
+/// Waits for what other tasks do.
+pub(crate) async fn until(holds: impl Fn() -> bool) {
+    let began = std::time::Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "it takes too long");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -144,6 +154,8 @@ fn spec(transport: Transport) -> Spec {
         cache: Duration::ZERO,
         parallel: false,
         memory_mb: None,
+        home_mb: None,
+        max_processes: None,
     }
 }
 
