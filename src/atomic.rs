@@ -244,7 +244,7 @@ fn read_file(path: &Path, readers: Readers) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = open(path, File::options().read(true))?;
     if readers == Readers::Owner {
-        refuse_others(&file)?;
+        refuse_others(path, &file)?;
     }
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -283,12 +283,23 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
 }
 
-/// Fails where others than its user may read or write a file.
+/// Fails where others than its user may read or write a file, and where that is neither we nor the one whose folder it
+/// lies in: who made a file knows what it holds.
 #[cfg(unix)]
-fn refuse_others(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
+fn refuse_others(path: &Path, file: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     const OTHERS: u32 = 0o077;
-    if file.metadata()?.permissions().mode() & OTHERS == 0 {
+    let found = file.metadata()?;
+    let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+    if !is_ours
+        && path
+            .parent()
+            .map_or(Ok(true), |folder| folder.metadata().map(|of| of.uid() != found.uid()))?
+    {
+        let reason = "it belongs to another account; remove it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    if found.permissions().mode() & OTHERS == 0 {
         return Ok(());
     }
     let reason = "others than its user may read or change it; `chmod 600` it";
@@ -296,7 +307,7 @@ fn refuse_others(file: &File) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn refuse_others(_: &File) -> io::Result<()> {
+fn refuse_others(_: &Path, _: &File) -> io::Result<()> {
     Ok(())
 }
 

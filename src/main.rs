@@ -63,8 +63,10 @@ fn main() -> ExitCode {
     }
     // Connections, the store and Codex need more files than some systems allow at first. Where the
     // limit cannot be raised, the bounds on connections still hold.
-    if let Err(error) = rlimit::increase_nofile_limit(MAX_FILES) {
-        tracing::warn!(%error, "the limit of open files stays as it is");
+    match rlimit::increase_nofile_limit(MAX_FILES) {
+        // A quarter for each listener leaves half to the store and Codex.
+        Ok(limit) => config.http.limit_connections(limit / 4),
+        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
     }
     telemetry::report_panics();
     if let Err(error) = task::can_start_threads() {

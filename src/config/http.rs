@@ -24,3 +24,11 @@ pub struct Http {
     /// How often a silent long reply sends something.
     pub keep_alive: Duration,
 }
+
+impl Http {
+    /// Allows at most `max_connections` open at a time on one listener, and at least one.
+    pub fn limit_connections(&mut self, max_connections: u64) {
+        let max_connections = usize::try_from(max_connections).unwrap_or(usize::MAX).max(1);
+        self.max_connections = self.max_connections.min(max_connections);
+    }
+}

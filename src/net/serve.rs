@@ -135,7 +135,9 @@ async fn accept<H: Handler>(
                 if failing.is_none() {
                     warn!(%error, "accept failed");
                 }
-                if failing.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                let has_closed_one = slots.close_longest_idle();
+                if failing.get_or_insert_with(Instant::now).elapsed() > PATIENCE && !has_closed_one
+                {
                     spare.turn_away(&listener).await;
                 }
                 tokio::time::sleep(BACKOFF).await;

@@ -73,7 +73,8 @@ impl Slots {
         Ok(slot(permit.await.map_err(io::Error::other)?))
     }
 
-    fn close_longest_idle(&self) -> bool {
+    /// Closes the connection that has waited longest for its client, if one waits.
+    pub(super) fn close_longest_idle(&self) -> bool {
         let Some((_, gives_way)) = self.waiting().slots.pop_first() else { return false };
         debug!("an idle connection gives way");
         gives_way.cancel();

@@ -209,6 +209,22 @@ async fn a_limit_of_file_sizes_fails_writes_and_says_so_until_it_is_raised() {
 }
 
 #[tokio::test]
+async fn idle_connections_give_way_where_open_files_are_few() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Program::serve_with_files(64, data.path(), &without_codex()).await;
+    let address = server.main.strip_prefix("http://").unwrap().to_owned();
+    let mut idle = Vec::new();
+    for _ in 0..80 {
+        idle.push(tokio::net::TcpStream::connect(&address).await.unwrap());
+    }
+    let began = std::time::Instant::now();
+    assert!(server.read("/health").await.is_object());
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(idle);
+    server.terminate().await;
+}
+
+#[tokio::test]
 async fn a_damaged_index_is_repaired_by_the_server_which_says_so() {
     let repository = repository(40);
     let data = indexed(repository.path()).await;

@@ -86,6 +86,19 @@ impl Program {
         Self::start(command).await
     }
 
+    /// Starts `codeinfo serve` on free ports, with so many open files at most.
+    #[cfg(target_os = "linux")]
+    pub(crate) async fn serve_with_files(
+        max_files: u64,
+        data_dir: &Path,
+        environment: &Environment,
+    ) -> Self {
+        let mut command = within(Command::new("prlimit"), data_dir, environment);
+        command.arg(format!("--nofile={max_files}"));
+        command.args([env!("CARGO_BIN_EXE_codeinfo"), "serve"]);
+        Self::start(command).await
+    }
+
     async fn start_logged(mut command: Command) -> (Self, Lines<BufReader<ChildStderr>>) {
         command.stderr(Stdio::piped());
         let mut program = Self::start(command).await;
