@@ -30,6 +30,7 @@ use crate::{
     mcp::Mcp,
     mcp_http::Relays,
     net::{self, Activity, Listener},
+    private_places::PrivatePlaces,
     search::Search,
     store::{Holder, Lock, OnMismatch, StoreError, VectorStore},
     task::Tasks,
@@ -279,7 +280,7 @@ fn services(
         .with_toolkits(gateway.clone());
     let ingest = Ingest::new(Arc::clone(store), Arc::clone(embedder), config.ingest, work.clone())
         .shown_as(config.path_map.clone())
-        .without(own_folders(config))
+        .without(private_places(config))
         .choosing_in(config.page.folder_roots.clone())
         .joining(config.relays.auto_index);
     let gives_way = config.relays.until_idle.then(|| groups.gives_way.clone());
@@ -305,11 +306,11 @@ fn services(
     })
 }
 
-/// The folders that no run may index. Where the setting does not name it, Codex's is its default.
-pub(crate) fn own_folders(config: &Config) -> Vec<PathBuf> {
-    let default = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().join(".codex"));
-    let codex = config.codex.home.clone().or_else(default);
-    codex.into_iter().chain([config.data_dir.clone(), config.codex.workdir.clone()]).collect()
+/// The places that no run may index. Where the setting does not name it, Codex's folder is its default.
+pub(crate) fn private_places(config: &Config) -> PrivatePlaces {
+    let home = directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned());
+    let own = [config.data_dir.clone(), config.codex.workdir.clone()];
+    PrivatePlaces::new(home, config.codex.home.iter().cloned().chain(own).collect())
 }
 
 fn serve(

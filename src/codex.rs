@@ -47,7 +47,7 @@ pub use self::{
     error::CodexError,
     event::{Ending, Event, MAX_TEXT_BYTES, Tool, Usage},
     extra::Extra,
-    fence::{HOME_SECRETS, Readable, Unread},
+    fence::{Readable, Unread},
     presence::{Presence, Unavailable},
     protocol::Model,
     sandbox::{Boxed, Sandboxed},

@@ -56,6 +56,7 @@ use crate::{
     config::{self, PathMap},
     domain::{LastRun, Root, RunId},
     embed::Embedder,
+    private_places::PrivatePlaces,
     store::VectorStore,
     task::Tasks,
     telemetry::Failures,
@@ -145,7 +146,7 @@ impl Ingest {
             store,
             embedder,
             max_file_bytes: limits.max_file_bytes,
-            own: Arc::default(),
+            private: Arc::default(),
             folders,
             turns,
             watchdog,
@@ -169,10 +170,10 @@ impl Ingest {
         Self { paths, ..self }
     }
 
-    /// Never indexes the folders `own`: they hold the index, keys and conversations. Counts once.
+    /// Never indexes the `private` places: they hold the index, keys and conversations. Counts once.
     #[must_use]
-    pub fn without(self, own: Vec<PathBuf>) -> Self {
-        self.shared.deps.own.get_or_init(|| own.into());
+    pub fn without(self, private: PrivatePlaces) -> Self {
+        self.shared.deps.private.get_or_init(|| private.into());
         self
     }
 
@@ -191,7 +192,7 @@ impl Ingest {
 
     /// Lists the folders in a folder that can be indexed; without one, those that may be chosen from.
     pub async fn folders(&self, path: Option<&Path>) -> Result<Listing, IngestError> {
-        self.chooser.list(path, &self.shared.deps.own_folders()).await
+        self.chooser.list(path, &self.shared.deps.private_places()).await
     }
 
     /// Starts a run of a folder. While one of the same folder waits or works, returns that one.
@@ -207,8 +208,6 @@ impl Ingest {
             self.refuse_outside(folder).await?;
         }
         let (path, revision) = placed?;
-        let folder = revision.as_ref().map_or(&path, |revision| &revision.folder);
-        root::outside(folder, &deps.own_folders()).await?;
         let settled = self.shared.runs().settled();
         let roots = deps.store.roots().await?;
         let (lookups, host) = ((&deps.lookups, deps.tasks.stopping()), deps.store.host());
@@ -229,7 +228,7 @@ impl Ingest {
         let roots = deps.store.roots().await?;
         let mut indexed = roots.iter().filter_map(Root::folder);
         let is_allowed = indexed.any(|indexed| folder.starts_with(indexed))
-            || self.chooser.allows(folder, &deps.own_folders()).await;
+            || self.chooser.allows(folder, &deps.private_places()).await;
         if is_allowed { Ok(()) } else { Err(IngestError::Confined) }
     }
 

@@ -25,6 +25,7 @@ pub mod install;
 pub mod mcp;
 pub mod mcp_http;
 pub mod net;
+pub mod private_places;
 mod program;
 pub mod relay;
 pub mod replies;

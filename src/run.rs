@@ -14,7 +14,7 @@ use tracing::warn;
 
 pub use self::remind::remind;
 use crate::{
-    app::{Server, StartError, Visibility, own_folders},
+    app::{Server, StartError, Visibility, private_places},
     cli::{self, CliError, Client, Command, Stdio, Toolkits},
     config::{self, Config, Secret},
     error::chain,
@@ -65,8 +65,8 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         return Ok(cli::open(&client(&url, &config)?, print).await?);
     }
     if let Command::Ingest { paths, explain: true, .. } = &command {
-        let own = own_folders(&config);
-        return Ok(cli::explain(paths, config.ingest.max_file_bytes, &own)?);
+        let private = private_places(&config);
+        return Ok(cli::explain(paths, config.ingest.max_file_bytes, &private)?);
     }
     let command = match command {
         // These need no server either.

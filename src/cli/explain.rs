@@ -9,17 +9,22 @@ use super::{CliError, print};
 use crate::{
     domain::{OmissionRule, count_paths},
     ingest::{Explanation, discover, explain_folder},
+    private_places::PrivatePlaces,
 };
 
 /// Explains folders, or of a file alone whether it is indexed.
-pub fn explain(paths: &[PathBuf], max_file_bytes: u64, own: &[PathBuf]) -> Result<(), CliError> {
+pub fn explain(
+    paths: &[PathBuf],
+    max_file_bytes: u64,
+    private: &PrivatePlaces,
+) -> Result<(), CliError> {
     for path in paths {
         let unreadable =
             |reason: String| CliError::Unreadable { path: path.display().to_string(), reason };
         let whole = fs::canonicalize(path).map_err(|error| unreadable(error.to_string()))?;
         let is_folder = whole.is_dir();
         let root = if is_folder { whole.as_path() } else { find_repository_folder(&whole) };
-        let explained = explain_folder(root, max_file_bytes, own);
+        let explained = explain_folder(root, max_file_bytes, private);
         let explained = explained.map_err(|error| unreadable(error.to_string()))?;
         if is_folder {
             print_all(root, &explained)?;

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use self::narrow::narrow;
 pub(super) use self::sight::Sight;
+use crate::private_places::PrivatePlaces;
 
 /// An indexed folder, which the model's shell may read except for some files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +47,8 @@ const INSIDE: &str = "it lies in a folder of another repository that is kept fro
 pub(super) struct Surroundings {
     /// Codex's own files, without which no command starts.
     pub(super) program: Vec<PathBuf>,
-    /// Folders that hold keys, conversations and the index: Codex's, and ours.
-    pub(super) hidden: Vec<PathBuf>,
-    /// The user's home folder.
-    pub(super) home: Option<PathBuf>,
+    /// Places that hold keys, conversations and the index: the user's, Codex's, and ours.
+    pub(super) private: PrivatePlaces,
 }
 
 /// The rules of one profile, by path. A path that no rule covers does not exist for the shell.
@@ -83,29 +82,6 @@ const SYSTEM_SECRETS: [&str; 8] = [
     "/etc/krb5.keytab",
     "/etc/codex",
 ];
-/// Places in a home folder that programs keep keys in, for where the home folder itself is indexed.
-pub const HOME_SECRETS: [&str; 20] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".codex",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".pgpass",
-    ".git-credentials",
-    ".cargo/credentials.toml",
-    ".config/gh",
-    ".config/gcloud",
-    ".config/git/credentials",
-    ".local/share/keyrings",
-    ".mozilla",
-    ".config/google-chrome",
-    ".password-store",
-];
 
 impl Fence {
     /// Builds the fence around `readable`, of which [`Sight`] knows the secrets, and returns those that
@@ -124,19 +100,16 @@ impl Fence {
             roots.insert(readable.folder.clone());
             private.extend(readable.private_files.iter().cloned());
         }
-        let home = surroundings.home.iter();
-        let in_home = home.flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
-        let hidden = surroundings.hidden.iter().cloned().chain(in_home);
-        let hidden = hidden.chain(SYSTEM_SECRETS.map(PathBuf::from));
+        let system = SYSTEM_SECRETS.iter().filter_map(|path| Path::new(path).canonicalize().ok());
+        let hidden = surroundings.private.resolve().into_paths().chain(system);
         let is_granted = |path: &PathBuf| {
-            let mut granted = roots.iter().map(PathBuf::as_path);
+            let mut granted = roots.iter().chain(&surroundings.program);
             granted.any(|root| path.starts_with(root))
                 || SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
         };
         // What nothing grants need not be denied, and must not: a root below it could not be read.
         let hidden = outermost(
             hidden
-                .filter_map(|path| path.canonicalize().ok())
                 .filter(is_granted)
                 .flat_map(|path| beside(path, &surroundings.program))
                 .collect(),

@@ -3,14 +3,14 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::Deserialize;
 use tokio::fs;
 
 use super::files::SYSTEM_CONFIG;
-use crate::config;
+use crate::{config, private_places::PrivatePlaces};
 
 /// What programs need to run, to find their user's files and to reach the network.
 const PASSED: [&str; 40] = [
@@ -80,9 +80,19 @@ pub(super) async fn variables(settings: &config::Codex) -> BTreeMap<String, Stri
 }
 
 /// Returns Codex's own folder, as far as it is known before Codex runs.
-pub(super) fn home(settings: &config::Codex) -> Option<std::path::PathBuf> {
+pub(super) fn home(settings: &config::Codex) -> Option<PathBuf> {
     let default = || settings.environment.get("HOME").map(|home| Path::new(home).join(".codex"));
     settings.home.clone().or_else(default)
+}
+
+/// Returns the places of the user, those of the product, and `own`, which no command reads.
+pub(super) fn private_places(
+    settings: &config::Codex,
+    own: impl IntoIterator<Item = PathBuf>,
+) -> PrivatePlaces {
+    let home = settings.environment.get("HOME").map(PathBuf::from);
+    let own = own.into_iter().chain([settings.data_dir.clone()]);
+    PrivatePlaces::new(home, own.collect())
 }
 
 /// The part of Codex's configuration that names variables.

@@ -63,11 +63,10 @@ impl Codex {
         }
         // What is written is outside of what is denied around it.
         let own = codex.iter().chain(&programs).chain(&writable).chain([&home]).cloned();
-        let private = [inherit::home(&inner.settings), Some(inner.settings.data_dir.clone())];
+        let hidden = inherit::home(&inner.settings).into_iter().chain(hidden);
         let surroundings = Surroundings {
             program: own.collect(),
-            hidden: private.into_iter().flatten().chain(hidden).collect(),
-            home: inner.settings.environment.get("HOME").map(PathBuf::from),
+            private: inherit::private_places(&inner.settings, hidden),
         };
         let (readable, _) = inner.sight.of(readable, &inner.tasks).await;
         let settings = inner.settings.clone();

@@ -9,7 +9,6 @@
 use std::{
     collections::BTreeMap,
     io,
-    path::PathBuf,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -30,6 +29,7 @@ use super::{
     extra::Extra,
     fence::{self, Fence, Readable, Sight, Surroundings, Unread},
     idle::Loaded,
+    inherit,
     protocol::{
         ConfigRead, INVALID_REQUEST, ORIGINATOR, ThreadOpened, ThreadRead, ThreadResume,
         ThreadSettings, TurnStart, TurnStarted, UserConfig,
@@ -432,12 +432,10 @@ impl Place<'_> {
         let Self { server, settings, .. } = self;
         let surroundings = Surroundings {
             program: server.program().unwrap_or_default().to_owned(),
-            hidden: vec![
-                server.home.clone(),
-                settings.data_dir.clone(),
-                self.scratches.folder().to_owned(),
-            ],
-            home: settings.environment.get("HOME").map(PathBuf::from),
+            private: inherit::private_places(
+                settings,
+                [server.home.clone(), self.scratches.folder().to_owned()],
+            ),
         };
         let (readable, mut unread) = self.sight.of(readable, &server.tasks).await;
         let data_dir = settings.data_dir.clone();

@@ -20,9 +20,10 @@ use uuid::Uuid;
 
 pub use self::program::is_installed;
 use crate::{
-    codex::{Codex, CodexError, HOME_SECRETS, Readable, Sandboxed},
+    codex::{Codex, CodexError, Readable, Sandboxed},
     config::{self, Fence, NetworkAccess, Secret, Spec, Transport},
     domain::{Principal, Root},
+    private_places::{PrivatePlaces, ResolvedPlaces},
     store::VectorStore,
     task::Tasks,
     toolkit::{Launch, Launcher, Start},
@@ -79,20 +80,19 @@ impl Sandboxes {
             home: self.settings.environment.get("HOME").map(PathBuf::from),
             dir: dir.clone(),
             reads_scripts: start.owner.is_none_or(|owner| owner == Principal::owner().as_str()),
-            hidden: self.hidden(start.spec.sandbox).await,
         };
         let (command, args) = (command.clone(), args.clone());
-        let (own_home, hidden) = (own.home.clone(), search.hidden.clone());
+        let is_fenced = start.spec.sandbox != Fence::Off;
+        let (own_home, private) = (own.home.clone(), self.private_places());
         let found = self.tasks.spawn_blocking(move || {
             let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir());
             let dir = dir.ok_or("its `workingDir` is no folder")?;
-            let holds = |hidden: &PathBuf| dir.starts_with(hidden) || hidden.starts_with(&dir);
-            if !dir.starts_with(&own_home) && hidden.iter().any(holds) {
-                return Err(
-                    "its `workingDir` lies in, or around, the data of CodeInfo or Codex".to_owned()
-                );
+            let found = program::find(&command, args, &search)?;
+            if is_fenced {
+                let dirs = std::iter::once(&dir).filter(|dir| !dir.starts_with(&own_home));
+                refuse_private(dirs.chain(&found.needs), &private.resolve())?;
             }
-            Ok::<_, String>((program::find(&command, args, &search)?, dir))
+            Ok::<_, String>((found, dir))
         });
         let (found, dir) = found.await.map_err(|_| "the server stops".to_owned())??;
         let env = self.variables(start.spec, env, &own);
@@ -103,20 +103,11 @@ impl Sandboxes {
         self.fenced(start.spec, found, env, (own, dir)).await
     }
 
-    /// Returns the folders of ours, of Codex and of the user's keys, without links: no toolkit in a sandbox works
-    /// there, or has its program there.
-    async fn hidden(&self, sandbox: Fence) -> Vec<PathBuf> {
-        if sandbox == Fence::Off {
-            return Vec::new();
-        }
+    /// Returns the private places where no toolkit in a sandbox works or has its program.
+    fn private_places(&self) -> PrivatePlaces {
         let home = self.settings.environment.get("HOME").map(PathBuf::from);
-        let keys = home.iter().flat_map(|home| HOME_SECRETS.map(|name| home.join(name)));
-        let codex = self.settings.home.clone();
-        let mut hidden = Vec::new();
-        for folder in keys.chain(codex).chain([self.settings.data_dir.clone()]) {
-            hidden.extend(tokio::fs::canonicalize(folder).await);
-        }
-        hidden
+        let own = self.settings.home.iter().chain([&self.settings.data_dir]);
+        PrivatePlaces::new(home, own.cloned().collect())
     }
 
     /// Returns all variables that the process has.
@@ -218,6 +209,29 @@ impl Launcher for Sandboxes {
     fn launch<'a>(&'a self, start: Start<'a>) -> BoxFuture<'a, Result<Launch, String>> {
         Box::pin(self.prepare(start))
     }
+}
+
+/// Refuses paths in private places, or around the data of the product or of Codex. Places of the user that lie in the
+/// paths are for the fence to deny.
+fn refuse_private<'a>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+    private: &ResolvedPlaces,
+) -> Result<(), String> {
+    for path in paths {
+        let shown = path.display();
+        if let Some(place) = private.find(path) {
+            return Err(format!(
+                "it would work in, or read, `{shown}`, which is, or lies in, {place}; use another \
+                 folder, or set `sandbox` to `off`"
+            ));
+        }
+        if private.has_own_below(path) {
+            return Err(format!(
+                "it would work in, or read, `{shown}`, which lies around the data of CodeInfo or Codex"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn given(root: Root) -> Option<Readable> {

@@ -25,6 +25,7 @@ use super::{error::IngestError, pulse::Pulse, skip::Skipped};
 use crate::{
     beneath::{self, Beneath},
     domain::{OmittedPaths, Root},
+    private_places::ResolvedPlaces,
 };
 
 pub(super) use walk::Wanted;
@@ -69,7 +70,8 @@ pub fn discover(
     cancel: &CancellationToken,
 ) -> Result<Discovered, IngestError> {
     let pulse = Pulse::default();
-    let way = Way { place: root, scope: None, own: &[], cancel, pulse: &pulse };
+    let private = ResolvedPlaces::default();
+    let way = Way { place: root, scope: None, private: &private, cancel, pulse: &pulse };
     within(&open(root)?, way, Wanted::Files { max_bytes: max_file_bytes, names_all: false })
 }
 

@@ -7,6 +7,7 @@ use crate::{
     domain::{Revision, RunId},
     embed::EmbedError,
     error::Code,
+    private_places::PrivatePlace,
     store::StoreError,
 };
 
@@ -16,6 +17,9 @@ pub enum IngestError {
     /// The path does not name a folder that can be indexed.
     #[error("`path` `{}` {reason}", .path.display())]
     Path { path: PathBuf, reason: &'static str },
+    /// The path is private.
+    #[error("`path` `{}` is, or lies in, {place}, and is never indexed", .path.display())]
+    Private { path: PathBuf, place: &'static PrivatePlace },
     /// The commit cannot be indexed.
     #[error("`{name}` of `{}` cannot be indexed: {reason}", .folder.display())]
     Revision { folder: PathBuf, name: String, reason: String },
@@ -145,6 +149,7 @@ impl IngestError {
     pub fn code(&self) -> Code {
         match self {
             Self::Path { .. }
+            | Self::Private { .. }
             | Self::Revision { .. }
             | Self::ShownTwice { .. }
             | Self::PathTaken { .. }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use crate::{
     beneath::{self, Beneath},
     domain::{OmissionRule, OmittedGroup, OmittedPaths},
     git::Git,
+    private_places::PrivatePlaces,
 };
 
 /// Files of a folder that are not indexed.
@@ -39,15 +40,15 @@ impl Explanation {
     }
 }
 
-/// Finds which files of the folder `root`, a canonical path, are not indexed. `own` are folders of ours. Blocks on the
-/// file system.
+/// Finds which files of the folder `root`, a canonical path, are not indexed. Blocks on the file system.
 pub fn explain_folder(
     root: &Path,
     max_file_bytes: u64,
-    own: &[PathBuf],
+    private: &PrivatePlaces,
 ) -> Result<Explanation, IngestError> {
     let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
-    let way = Way { place: root, scope: None, own, cancel: &cancel, pulse: &pulse };
+    let private = private.resolve();
+    let way = Way { place: root, scope: None, private: &private, cancel: &cancel, pulse: &pulse };
     let folder = discover::open(root)?;
     let wanted = Wanted::Files { max_bytes: max_file_bytes, names_all: true };
     let mut discovered = discover::within(&folder, way, wanted)?;

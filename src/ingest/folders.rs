@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     beneath::{Beneath, Entry, Kind},
+    private_places::{PrivatePlaces, ResolvedPlaces},
     task::Tasks,
 };
 
@@ -27,6 +28,8 @@ use crate::{
 const MAX_FOLDERS: usize = 1_000;
 /// The most entries that are looked at for one listing, files included.
 const MAX_ENTRIES: usize = 100_000;
+/// Names the private places, wherever they are, to what watches over file systems.
+const PRIVATE: &str = "private places";
 /// What shows that a folder is a repository.
 const GIT: &str = ".git";
 
@@ -67,16 +70,16 @@ impl Chooser {
         Self { allowed: allowed.into(), watchdog: Watchdog::new(tasks), stopping }
     }
 
-    /// Lists the folders in `path`, or the allowed folders. `own` are those that are never indexed.
+    /// Lists the folders in `path`, or the allowed folders. `private` are places that are never indexed.
     pub(super) async fn list(
         &self,
         path: Option<&Path>,
-        own: &[PathBuf],
+        private: &Arc<PrivatePlaces>,
     ) -> Result<Listing, IngestError> {
         if self.allowed.is_empty() {
             return Err(IngestError::ChooserOff);
         }
-        let tops = self.tops(own).await;
+        let tops = self.tops(private).await;
         match path {
             None => self.tops_listed(tops).await,
             Some(path) => self.folder_listed(tops, path).await,
@@ -84,12 +87,17 @@ impl Chooser {
     }
 
     /// Returns whether `path`, which has no links, is below an allowed folder.
-    pub(super) async fn allows(&self, path: &Path, own: &[PathBuf]) -> bool {
-        self.tops(own).await.find(path).is_ok()
+    pub(super) async fn allows(&self, path: &Path, private: &Arc<PrivatePlaces>) -> bool {
+        self.tops(private).await.find(path).is_ok()
     }
 
     /// Finds the allowed folders on disk. One that is not there, or does not answer, allows nothing.
-    async fn tops(&self, own: &[PathBuf]) -> Tops {
+    async fn tops(&self, private: &Arc<PrivatePlaces>) -> Tops {
+        let private = Arc::clone(private);
+        let resolving =
+            self.watchdog.run(Path::new(PRIVATE), &self.stopping, move |_| private.resolve());
+        // Without them, nothing is known to be allowed.
+        let Ok(private) = resolving.await else { return Tops::default() };
         let real = |path: &PathBuf| {
             let (place, path) = (path.clone(), path.clone());
             async move {
@@ -98,11 +106,10 @@ impl Chooser {
                 looking.await.ok()?.ok()
             }
         };
-        let own = join_all(own.iter().map(real)).await.into_iter().flatten().collect();
         let found = join_all(self.allowed.iter().map(real)).await;
         let tops = self.allowed.iter().zip(found);
         let tops = tops.map(|(named, real)| Top { named: named.clone(), real }).collect();
-        Tops { tops, own }
+        Tops { tops, private }
     }
 
     async fn tops_listed(&self, tops: Tops) -> Result<Listing, IngestError> {
@@ -146,11 +153,11 @@ struct Top {
     real: Option<PathBuf>,
 }
 
-/// The allowed folders, and those in them that are never indexed.
-#[derive(Debug)]
+/// The allowed folders, and the places in them that are never indexed.
+#[derive(Debug, Default)]
 struct Tops {
     tops: Vec<Top>,
-    own: Vec<PathBuf>,
+    private: ResolvedPlaces,
 }
 
 impl Tops {
@@ -179,8 +186,8 @@ impl Tops {
     fn has(&self, top: &Path, below: &Path) -> bool {
         let whole = joined(top, below);
         let is_shown = |part: &std::ffi::OsStr| part.to_str().is_some_and(|part| !is_hidden(part));
-        let is_own = self.own.iter().any(|own| whole.starts_with(own));
-        below.iter().all(is_shown) && !is_own && root::refusal(&whole).is_none()
+        let is_private = self.private.find(&whole).is_some();
+        below.iter().all(is_shown) && !is_private && root::refusal(&whole).is_none()
     }
 }
 

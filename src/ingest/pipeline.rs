@@ -20,7 +20,6 @@ mod write;
 
 use std::{
     collections::BTreeSet,
-    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -45,6 +44,7 @@ use crate::{
     beneath::Beneath,
     domain::{Counts, LastRun, Root, RootId, Timestamp},
     embed::Embedder,
+    private_places::PrivatePlaces,
     store::{Lease, StoreError, VectorStore},
     task::Tasks,
     telemetry::Failures,
@@ -66,8 +66,8 @@ pub(super) struct Deps {
     pub(super) store: Arc<dyn VectorStore>,
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) max_file_bytes: u64,
-    /// Folders that are never indexed, once they are known.
-    pub(super) own: Arc<OnceLock<Arc<[PathBuf]>>>,
+    /// Places that are never indexed, once they are known.
+    pub(super) private: Arc<OnceLock<Arc<PrivatePlaces>>>,
     pub(super) folders: Folders,
     /// Whose turn it is to change what is kept of a repository.
     pub(super) turns: Turns,
@@ -81,9 +81,9 @@ pub(super) struct Deps {
 }
 
 impl Deps {
-    /// Returns the folders that are never indexed: they hold the index, keys and conversations.
-    pub(super) fn own_folders(&self) -> Arc<[PathBuf]> {
-        self.own.get().cloned().unwrap_or_default()
+    /// Returns the places that are never indexed: they hold the index, keys and conversations.
+    pub(super) fn private_places(&self) -> Arc<PrivatePlaces> {
+        self.private.get().cloned().unwrap_or_default()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     domain::plain_name,
     domain::{Host, LastRun, Revision, Root, RootId, RunId},
     git::Git,
+    private_places::ResolvedPlaces,
     secret,
 };
 
@@ -45,7 +46,8 @@ const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Returns the canonical path of an existing folder.
 pub(super) async fn folder(deps: &Deps, path: PathBuf) -> Result<PathBuf, IngestError> {
     let (place, stopping) = (path.clone(), deps.tasks.stopping());
-    deps.lookups.run(&place, stopping, move |_| canonical(&path)).await?
+    let private = deps.private_places();
+    deps.lookups.run(&place, stopping, move |_| canonical(&path, &private.resolve())).await?
 }
 
 /// Returns where a request is to look: the canonical path of a folder, or a commit with the path that stands for it.
@@ -54,33 +56,37 @@ pub(super) async fn place(
     path: PathBuf,
 ) -> Result<(PathBuf, Option<Revision>), IngestError> {
     let (place, stopping) = (path.clone(), deps.tasks.stopping());
-    let look = move |_: &Pulse| match canonical(&path) {
-        Ok(folder) => {
-            let git = Git::of(&folder).ok().flatten();
-            if git.is_some_and(|git| git.store() == folder) {
-                let reason = "is a bare repository, which has no files; name a branch, tag or commit of it \
-                              after an `@`, such as `@main`";
-                return Err(IngestError::Path { path: folder, reason });
+    let private = deps.private_places();
+    let look = move |_: &Pulse| {
+        let private = private.resolve();
+        match canonical(&path, &private) {
+            Ok(folder) => {
+                let git = Git::of(&folder).ok().flatten();
+                if git.is_some_and(|git| git.store() == folder) {
+                    let reason = "is a bare repository, which has no files; name a branch, tag or commit of it \
+                                  after an `@`, such as `@main`";
+                    return Err(IngestError::Path { path: folder, reason });
+                }
+                Ok((folder, None))
             }
-            Ok((folder, None))
+            Err(error) => match asked(&path, &private)? {
+                Some(asked) => Ok((revision::path(&asked), Some(asked))),
+                None => Err(error),
+            },
         }
-        Err(error) => match asked(&path)? {
-            Some(asked) => Ok((revision::path(&asked), Some(asked))),
-            None => Err(error),
-        },
     };
     deps.lookups.run(&place, stopping, look).await?
 }
 
 /// Returns the commit that a path names, which is that of no folder: the first `@` after the path of a repository
 /// ends that. `None` where it has none. Blocks on the file system.
-fn asked(path: &Path) -> Result<Option<Revision>, IngestError> {
+fn asked(path: &Path, private: &ResolvedPlaces) -> Result<Option<Revision>, IngestError> {
     let Some(text) = path.to_str() else { return Ok(None) };
     let mut nearest = None;
     for (at, _) in text.match_indices('@') {
         let (folder, name) = text.split_at(at);
         let name = name.strip_prefix('@').unwrap_or_default();
-        let Ok(folder) = canonical(Path::new(folder)) else { continue };
+        let Ok(folder) = canonical(Path::new(folder), private) else { continue };
         let refused = |reason: String| IngestError::Revision {
             folder: folder.clone(),
             name: plain_name(name, revision::MAX_NAME_BYTES),
@@ -100,21 +106,7 @@ fn asked(path: &Path) -> Result<Option<Revision>, IngestError> {
     nearest.map_or(Ok(None), Err)
 }
 
-/// Refuses a folder of the product or of Codex as a root.
-pub(super) async fn outside(folder: &Path, own: &[PathBuf]) -> Result<(), IngestError> {
-    for own in own {
-        // One that is not there yet holds nothing.
-        let Ok(own) = tokio::fs::canonicalize(own).await else { continue };
-        if folder.starts_with(own) {
-            let reason =
-                "is, or lies in, `DATA_DIR` or `CODEX_HOME`, which hold keys and conversations";
-            return Err(IngestError::Path { path: folder.to_owned(), reason });
-        }
-    }
-    Ok(())
-}
-
-fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
+fn canonical(path: &Path, private: &ResolvedPlaces) -> Result<PathBuf, IngestError> {
     let refused = |reason| IngestError::Path { path: path.to_owned(), reason };
     let canonical = path.canonicalize().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => refused("does not exist"),
@@ -123,6 +115,9 @@ fn canonical(path: &Path) -> Result<PathBuf, IngestError> {
     })?;
     if canonical.parent().is_none() {
         return Err(refused("is the whole file system; name the folder of one repository"));
+    }
+    if let Some(place) = private.find(&canonical) {
+        return Err(IngestError::Private { path: canonical, place });
     }
     if let Some(reason) = refusal(&canonical) {
         return Err(refused(reason));

@@ -1,6 +1,6 @@
 //! What rules leave out is counted and named, wherever somebody asks.
 
-use codeinfo::ingest::explain_folder;
+use codeinfo::{ingest::explain_folder, private_places::PrivatePlaces};
 use serde_json::{Value, json};
 
 use crate::{
@@ -190,7 +190,7 @@ async fn explain_lists_what_git_tracks_and_is_not_indexed_by_rule() {
     };
     git(&["init", "-q"]);
     git(&["add", "-f", "."]);
-    let explained = explain_folder(&root, 20_000, &[]).unwrap();
+    let explained = explain_folder(&root, 20_000, &PrivatePlaces::default()).unwrap();
     assert!(explained.is_tracked);
     let rules = explained.omitted.iter();
     let lines = rules.map(|(rule, paths)| format!("{}: {paths:?}", rule.as_str()));

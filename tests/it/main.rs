@@ -81,6 +81,7 @@ mod page_session;
 mod page_source;
 mod page_status;
 mod page_turns;
+mod private_places;
 mod real_source;
 mod release;
 mod revisions;

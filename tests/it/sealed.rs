@@ -1,6 +1,7 @@
 //! What the model's shell can reach, tried with the real Codex and a model that does whatever it is asked.
 
 mod history;
+mod places;
 
 use std::{fs, os::unix::fs::symlink, path::Path};
 

@@ -11,7 +11,7 @@ use codeinfo_lang::{comment, languages};
 /// Layers, lowest first. A module may import only from layers below its own.
 const LAYERS: &[&[&str]] = &[
     &["error", "domain", "task", "tls"],
-    &["config", "atomic", "beneath", "decode", "foreign", "program", "secret"],
+    &["config", "atomic", "beneath", "decode", "foreign", "private_places", "program", "secret"],
     &["telemetry", "git", "root_link"],
     &["net", "store", "embed", "codex", "toolkit", "vault", "archive"],
     &["cite", "evidence", "gateway"],

@@ -1,20 +1,24 @@
 //! What a process of a toolkit can do within its fence, the sandbox of the real Codex.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, sync::Arc, time::Duration};
 
 use codeinfo::{
     codex::Codex,
     config::{self, Environment, Fence, NetworkAccess, Secret, Spec, Transport},
     gateway::launch::Sandboxes,
+    store::VectorStore,
     task::Tasks,
     toolkit::{Client, State},
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{
-    harness,
-    toolkit::{Toolkits, arguments, name, published, published_python, scripted, text, until},
+use crate::{
+    private_places::{BESIDE, PLACES, write_home},
+    support::{
+        harness,
+        toolkit::{Toolkits, arguments, name, published, published_python, scripted, text, until},
+    },
 };
 
 /// A folder with an indexed repository, `repo`, a folder to work in, `work`, and the user's own folder,
@@ -22,6 +26,7 @@ use crate::support::{
 struct Place {
     folder: TempDir,
     toolkits: Toolkits,
+    store: Arc<dyn VectorStore>,
 }
 
 impl Place {
@@ -46,8 +51,8 @@ impl Place {
         let tasks = Tasks::default();
         let codex = Codex::new(settings.clone(), tasks.clone());
         let store = harness::store(&folder).await;
-        let launcher = Sandboxes::new(codex, settings, store, tasks.clone());
-        Self { toolkits: Toolkits::started_by(launcher, tasks), folder }
+        let launcher = Sandboxes::new(codex, settings, Arc::clone(&store), tasks.clone());
+        Self { toolkits: Toolkits::started_by(launcher, tasks), folder, store }
     }
 
     fn at(&self, name: &str) -> std::path::PathBuf {
@@ -121,6 +126,57 @@ async fn a_toolkit_writes_its_own_folder_and_its_working_folder_only_if_it_may()
     assert!(!writes(&reader, &place.at("work/new")).await);
     assert!(writes(&worker, &place.at("work/new")).await);
     assert_eq!(fs::read_to_string(place.at("work/new")).unwrap(), "written");
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_reads_no_private_place_of_a_home_folder_that_is_indexed() {
+    let place = Place::new().await;
+    let home = place.at("user").canonicalize().unwrap();
+    write_home(&home);
+    let mut indexed = harness::root(&home);
+    indexed.private_files = Some(Vec::new());
+    place.store.put_root(indexed).await.unwrap();
+    let client = place.client(&place.spec(Fence::ReadOnly));
+    let mut read = Vec::new();
+    for path in PLACES {
+        read.extend(reads(&client, &home.join(path)).await.is_ok().then_some(path));
+    }
+    assert_eq!(read, [""; 0]);
+    for path in BESIDE {
+        assert!(reads(&client, &home.join(path)).await.is_ok(), "{path}");
+    }
+    place.toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn a_toolkit_starts_from_where_programs_are_installed_and_not_from_a_private_place() {
+    let place = Place::new().await;
+    let home = place.at("user").canonicalize().unwrap();
+    write_home(&home);
+    let script = crate::support::toolkit::script("server.py");
+    for folder in [".cargo/bin", ".local/bin", ".local/share/kit", ".npm/_npx/1", ".claude/plugins"]
+    {
+        let program = home.join(folder).join("kit");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        let run = format!("#!{} -u\n{}", system_python(), fs::read_to_string(&script).unwrap());
+        fs::write(&program, run).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut spec = place.spec(Fence::ReadOnly);
+        let Transport::Stdio { command, args, .. } = &mut spec.transport else { unreachable!() };
+        (*command, *args) = (program.display().to_string(), Vec::new());
+        let client = place.client(&spec);
+        let started = client.catalogue().await.map(drop).map_err(|error| error.to_string());
+        if folder.starts_with(".claude") {
+            let refused = started.unwrap_err();
+            assert!(refused.contains("lies in, `~/.claude`, which holds"), "{refused}");
+        } else {
+            assert_eq!(started, Ok(()), "{folder}");
+            let secret = reads(&client, &home.join(".cargo/credentials.toml")).await;
+            assert!(secret.is_err(), "{folder}: {secret:?}");
+        }
+        client.stop().await;
+    }
     place.toolkits.stop().await;
 }
 
@@ -351,7 +407,6 @@ async fn a_program_that_is_not_there_is_named() {
 
 /// Writes a program that notes that it ran.
 fn plant(program: &Path, mark: &Path) {
-    use std::os::unix::fs::PermissionsExt;
     fs::write(program, format!("#!/bin/sh\ntouch {}\nexit 1\n", mark.display())).unwrap();
     fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
 }

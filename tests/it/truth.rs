@@ -4,14 +4,16 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
 
-use codeinfo::ingest::explain_folder;
+use codeinfo::{ingest::explain_folder, private_places::PrivatePlaces};
 
 /// `MAX_FILE_BYTES` by default.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Returns a line for each rule and path, a folder with its number of files.
 fn list_omitted(folder: &Path) -> String {
-    let explained = explain_folder(&folder.canonicalize().unwrap(), MAX_FILE_BYTES, &[]).unwrap();
+    let explained =
+        explain_folder(&folder.canonicalize().unwrap(), MAX_FILE_BYTES, &PrivatePlaces::default())
+            .unwrap();
     assert!(explained.is_tracked, "{} is no repository of git", folder.display());
     let mut lines = String::new();
     for (rule, paths) in &explained.omitted {

@@ -24,8 +24,6 @@ pub(super) struct Search {
     /// Whether the command may be a path, and read the script that it is given: not where it was chosen by
     /// a token, which would read what it names.
     pub(super) reads_scripts: bool,
-    /// Folders that no program is in, without links.
-    pub(super) hidden: Vec<PathBuf>,
 }
 
 /// A program that is there.
@@ -68,12 +66,6 @@ pub(super) fn find(command: &str, args: Vec<String>, search: &Search) -> Result<
         }
     }
     needs.retain(|path| !is_of_system(path));
-    let is_hidden = |need: &&PathBuf| {
-        search.hidden.iter().any(|hidden| need.starts_with(hidden) || hidden.starts_with(need))
-    };
-    if let Some(need) = needs.iter().find(is_hidden) {
-        return Err(format!("it would read `{}`, where keys lie", need.display()));
-    }
     needs.sort_unstable();
     needs.dedup();
     Ok(Found { program, args: args.into_iter().map(OsString::from).collect(), needs })

@@ -147,7 +147,7 @@ impl Search<'_> {
             for entry in &entries {
                 let next = step.to_entry(entry);
                 let names = || entries.iter().filter_map(|entry| entry.name.to_str());
-                match kind(entry, &next) {
+                match kind(entry, &next, self.way) {
                     None => {}
                     Some(Part::Secret) => self.note(&next, whose, above),
                     Some(Part::Folder)
@@ -215,7 +215,11 @@ enum Part {
     Folder,
 }
 
-fn kind(entry: &Entry, at: &Step) -> Option<Part> {
+fn kind(entry: &Entry, at: &Step, way: Way<'_>) -> Option<Part> {
+    let is_place = matches!(entry.kind, Kind::File | Kind::Folder);
+    if is_place && way.private_place(&at.path).is_some() {
+        return Some(Part::Secret);
+    }
     match entry.kind {
         Kind::File if secret::is_secret_path(&at.text) => Some(Part::Secret),
         Kind::Folder if entry.name == GIT || secret::is_private_folder(&at.path) => {
@@ -233,7 +237,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::ingest::pulse::Pulse;
+    use crate::{ingest::pulse::Pulse, private_places::ResolvedPlaces};
 
     const AMPLE: Bounds = Bounds { each: 1_000, all: 1_000, time: Duration::from_mins(1) };
 
@@ -251,8 +255,8 @@ mod tests {
             step: Step::at(&text),
         });
         let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
-        let (place, own) = (root.path(), [].as_slice());
-        let way = Way { place, scope: None, own, cancel: &cancel, pulse: &pulse };
+        let (place, private) = (root.path(), &ResolvedPlaces::default());
+        let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
         let beneath = Beneath::open(root.path()).unwrap();
         let found = within(&beneath, way, left_out.collect(), bounds).unwrap();
         found.into_iter().collect()
@@ -277,8 +281,8 @@ mod tests {
     fn without_room_or_time_no_folder_is_opened() {
         let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
         let root = tempfile::tempdir().unwrap();
-        let (place, own) = (root.path(), [].as_slice());
-        let way = Way { place, scope: None, own, cancel: &cancel, pulse: &pulse };
+        let (place, private) = (root.path(), &ResolvedPlaces::default());
+        let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
         let beneath = Beneath::open(root.path()).unwrap();
         let found = |bounds: Bounds| {
             let left_out = vec![LeftOut { step: Step::at("gone"), whose: Whose::Own }];

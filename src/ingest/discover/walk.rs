@@ -1,7 +1,7 @@
 //! Walks a root through handles of its folders, so that no link is followed, and by our own reading of
 //! ignore files, so that none of them can cost more than a bound.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use codeinfo_lang::{
     names::{self, MachineFile},
@@ -60,6 +60,9 @@ fn within(
     wanted: Wanted,
     bounds: Bounds,
 ) -> Result<Discovered, IngestError> {
+    if let Some(place) = way.private.find(way.place) {
+        return Err(IngestError::Private { path: way.place.to_owned(), place });
+    }
     let mut walk = Walk {
         bounds,
         root,
@@ -70,7 +73,6 @@ fn within(
         path_bytes: 0,
         spent: Spent::default(),
         left_out: Vec::new(),
-        own: way.own_below(),
         tracked: None,
     };
     walk.found.omitted.names_all = matches!(wanted, Wanted::Files { names_all: true, .. });
@@ -99,8 +101,6 @@ struct Walk<'a> {
     /// What the patterns of all folders cost.
     spent: Spent,
     left_out: Vec<LeftOut>,
-    /// Folders of ours, by their paths below the root.
-    own: Vec<PathBuf>,
     /// What git tracks, once it was asked for.
     tracked: Option<TrackedPaths>,
 }
@@ -151,9 +151,11 @@ impl Walk<'_> {
         beside: impl Iterator<Item = &'e str>,
         pending: &mut Vec<Step>,
     ) {
-        if self.own.contains(&next.path) {
+        if let Some(place) = self.way.private_place(&next.path) {
             self.keep_private(&next);
-            self.found.omitted.add_folder(OmissionRule::OwnData, &next.text);
+            let is_own = place.is_own();
+            let rule = if is_own { OmissionRule::OwnData } else { OmissionRule::Secret };
+            self.found.omitted.add_folder(rule, &next.text);
         } else if secret::is_private_folder(&next.path) {
             self.keep_private(&next);
             self.found.omitted.add_folder(OmissionRule::Secret, &next.text);
@@ -334,7 +336,7 @@ impl Walk<'_> {
     fn file(&mut self, folder: &Folder, entry: &Entry, next: Step) {
         let Wanted::Files { max_bytes, .. } = self.wanted else { return };
         let name = secret::secret_name(&next.text);
-        if name == Some(SecretName::Certain) {
+        if name == Some(SecretName::Certain) || self.way.private_place(&next.path).is_some() {
             self.keep_private(&next);
             // The name itself may be one.
             self.omit(OmissionRule::Secret, &secret::redact("", None, &next.text).text);

@@ -10,6 +10,7 @@ use crate::{
     beneath::Entry,
     domain::OmissionRule,
     ingest::{pulse::Pulse, scope::Scope},
+    private_places::{PrivatePlace, ResolvedPlaces},
 };
 
 /// Never walked, whatever ignore files ask for: it is Git's, and none of the repository's files.
@@ -21,20 +22,16 @@ pub(in crate::ingest) struct Way<'a> {
     /// The path of the root, for messages.
     pub(in crate::ingest) place: &'a Path,
     pub(in crate::ingest) scope: Option<&'a Scope>,
-    /// Folders of ours, which are never walked, by their paths on this machine.
-    pub(in crate::ingest) own: &'a [PathBuf],
+    /// Places that are never walked.
+    pub(in crate::ingest) private: &'a ResolvedPlaces,
     pub(in crate::ingest) cancel: &'a CancellationToken,
     pub(in crate::ingest) pulse: &'a Pulse,
 }
 
 impl Way<'_> {
-    /// Returns which folders of ours lie in the root, by their paths below it, wherever links to them lead from.
-    pub(super) fn own_below(&self) -> Vec<PathBuf> {
-        let below = |own: &PathBuf| {
-            let own = own.canonicalize().ok()?;
-            own.strip_prefix(self.place).ok().map(Path::to_owned)
-        };
-        self.own.iter().filter_map(below).collect()
+    /// Returns the private place that is at a path below the root.
+    pub(super) fn private_place(&self, path: &Path) -> Option<&'static PrivatePlace> {
+        self.private.find_entry(self.place, path)
     }
 }
 

@@ -73,11 +73,12 @@ pub(super) async fn walk(
     cancel: &CancellationToken,
 ) -> Result<(Beneath, Discovered), IngestError> {
     let (tree, max_bytes) = (root.clone(), deps.max_file_bytes);
-    let (scope, inner, own) = (scope.cloned(), cancel.clone(), deps.own_folders());
+    let (scope, inner, private) = (scope.cloned(), cancel.clone(), deps.private_places());
     let work = move |pulse: &Pulse| {
         let folder = discover::open_root(&tree)?;
         let (place, scope) = (tree.path.as_path(), scope.as_deref());
-        let way = Way { place, scope, own: &own, cancel: &inner, pulse };
+        let private = private.resolve();
+        let way = Way { place, scope, private: &private, cancel: &inner, pulse };
         let discovered =
             discover::within(&folder, way, Wanted::Files { max_bytes, names_all: false })?;
         Ok((folder, discovered))

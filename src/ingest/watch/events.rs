@@ -103,10 +103,11 @@ impl FsWatcher {
         }
         let (root, stopping) = (of.root.path.clone(), deps.tasks.stopping());
         let (place, part, cancel) = (root.clone(), scope.cloned(), stopping.clone());
-        let own = deps.own_folders();
+        let private = deps.private_places();
         let walk = move |pulse: &Pulse| {
             let (place, scope) = (place.as_path(), part.as_deref());
-            let way = Way { place, scope, own: &own, cancel: &cancel, pulse };
+            let private = private.resolve();
+            let way = Way { place, scope, private: &private, cancel: &cancel, pulse };
             // A root that is gone has no folders.
             folders::to_watch(way).unwrap_or_default()
         };

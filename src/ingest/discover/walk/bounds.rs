@@ -68,7 +68,7 @@ mod tests {
         super::{Wanted, Way, within},
         *,
     };
-    use crate::{beneath::Beneath, ingest::pulse::Pulse};
+    use crate::{beneath::Beneath, ingest::pulse::Pulse, private_places::ResolvedPlaces};
 
     const AMPLE: Bounds = Bounds { entries: 100, files: 100, path_bytes: 1_000 };
 
@@ -83,8 +83,8 @@ mod tests {
         }
         let walk = |bounds| {
             let (cancel, pulse) = (CancellationToken::new(), Pulse::default());
-            let way =
-                Way { place: root.path(), scope: None, own: &[], cancel: &cancel, pulse: &pulse };
+            let (place, private) = (root.path(), &ResolvedPlaces::default());
+            let way = Way { place, scope: None, private, cancel: &cancel, pulse: &pulse };
             let wanted = Wanted::Files { max_bytes: 100, names_all: false };
             let found = within(&Beneath::open(root.path()).unwrap(), way, wanted, bounds);
             found.map(|found| found.files.len()).map_err(|error| error.to_string())

@@ -1,0 +1,277 @@
+//! Places that are private to the account that has them: one list for indexing, the model's shell and toolkits in the
+//! sandbox. A place counts below a home folder alone: a `.claude` in a repository is the repository's.
+
+use std::{
+    fmt,
+    path::{Component, Path, PathBuf},
+};
+
+/// A file or folder that is nobody else's to read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PrivatePlace {
+    /// Its path below a home folder; empty for the folders of the product and of Codex.
+    path: &'static str,
+    holds: &'static str,
+}
+
+/// The home folder of the account, and the folders of the product and of Codex.
+#[derive(Debug, Clone, Default)]
+pub struct PrivatePlaces {
+    home: Option<PathBuf>,
+    own: Vec<PathBuf>,
+}
+
+/// Private places as they are on disk, without links.
+#[derive(Debug, Clone, Default)]
+pub struct ResolvedPlaces {
+    home: Option<PathBuf>,
+    found: Vec<(PathBuf, &'static PrivatePlace)>,
+}
+
+static OWN: PrivatePlace = PrivatePlace { path: "", holds: "keys and conversations" };
+
+/// Where systems have home folders; `*` is the name of an account.
+const HOMES: [&[&str]; 7] = [
+    &["root"],
+    &["var", "root"],
+    &["private", "var", "root"],
+    &["home", "*"],
+    &["Users", "*"],
+    &["var", "home", "*"],
+    &["export", "home", "*"],
+];
+
+const BROWSER: &str = "cookies and passwords of a browser";
+const MAIL: &str = "mail and passwords";
+const PASSWORDS: &str = "passwords";
+const PACKAGES: &str = "credentials of package registries";
+const CLOUD: &str = "credentials of a cloud";
+const AGENT: &str = "credentials and conversations of an agent";
+const GIT: &str = "credentials of git";
+const FORGE: &str = "credentials of a code forge";
+const DATABASE: &str = "passwords of databases";
+
+/// Only what holds credentials or private data: programs are installed in `.cargo/bin`, `.npm` and `.local/share`.
+static PLACES: &[PrivatePlace] = &[
+    place(".ssh", "SSH keys"),
+    place(".gnupg", "GnuPG keys"),
+    place(".pki", "keys and certificates"),
+    place(".aws", CLOUD),
+    place(".azure", CLOUD),
+    place(".config/gcloud", CLOUD),
+    place(".config/doctl", CLOUD),
+    place(".config/rclone", CLOUD),
+    place(".oci", CLOUD),
+    place(".boto", CLOUD),
+    place(".s3cfg", CLOUD),
+    place(".databrickscfg", CLOUD),
+    place(".kube", "credentials of Kubernetes"),
+    place(".docker", "credentials of Docker"),
+    place(".config/containers/auth.json", "credentials of container registries"),
+    place(".config/gh", "credentials of the GitHub CLI"),
+    place(".config/hub", FORGE),
+    place(".config/glab-cli", FORGE),
+    place(".config/git/credentials", GIT),
+    place(".git-credentials", GIT),
+    place(".netrc", "passwords of servers"),
+    place("_netrc", "passwords of servers"),
+    place(".npmrc", PACKAGES),
+    place(".yarnrc.yml", PACKAGES),
+    place(".pypirc", PACKAGES),
+    place(".cargo/credentials", PACKAGES),
+    place(".cargo/credentials.toml", PACKAGES),
+    place(".gem/credentials", PACKAGES),
+    place(".m2/settings.xml", PACKAGES),
+    place(".m2/settings-security.xml", PACKAGES),
+    place(".gradle/gradle.properties", PACKAGES),
+    place(".pgpass", DATABASE),
+    place(".my.cnf", DATABASE),
+    place(".mylogin.cnf", DATABASE),
+    place(".vault-token", "a token of Vault"),
+    place(".terraformrc", "credentials of Terraform"),
+    place(".terraform.d/credentials.tfrc.json", "credentials of Terraform"),
+    place(".password-store", PASSWORDS),
+    place(".local/share/keyrings", PASSWORDS),
+    place(".local/share/kwalletd", PASSWORDS),
+    place(".config/op", PASSWORDS),
+    place(".op", PASSWORDS),
+    place(".config/1Password", PASSWORDS),
+    place(".config/Bitwarden", PASSWORDS),
+    place(".config/keepassxc", PASSWORDS),
+    place(".mozilla", BROWSER),
+    place(".config/mozilla", BROWSER),
+    place(".config/google-chrome", BROWSER),
+    place(".config/chromium", BROWSER),
+    place(".config/BraveSoftware", BROWSER),
+    place(".config/microsoft-edge", BROWSER),
+    place(".config/vivaldi", BROWSER),
+    place(".config/opera", BROWSER),
+    place("snap/firefox", BROWSER),
+    place("snap/chromium", BROWSER),
+    place(".var/app", "data of sandboxed desktop programs"),
+    place(".thunderbird", MAIL),
+    place(".claude", AGENT),
+    place(".claude.json", AGENT),
+    place(".gemini", AGENT),
+    place(".cursor", AGENT),
+    place(".codex", AGENT),
+    place(".config/Claude", AGENT),
+    place(".config/Cursor", AGENT),
+    place(".config/github-copilot", AGENT),
+    place("Library/Keychains", PASSWORDS),
+    place("Library/Cookies", BROWSER),
+    place("Library/Safari", BROWSER),
+    place("Library/Mail", MAIL),
+    place("Library/Messages", "messages"),
+    place("Library/Application Support/1Password", PASSWORDS),
+    place("Library/Application Support/BraveSoftware", BROWSER),
+    place("Library/Application Support/Chromium", BROWSER),
+    place("Library/Application Support/Firefox", BROWSER),
+    place("Library/Application Support/Google/Chrome", BROWSER),
+    place("Library/Application Support/Microsoft Edge", BROWSER),
+    place("Library/Application Support/Claude", AGENT),
+    place("Library/Application Support/Cursor", AGENT),
+    place("AppData/Roaming/gcloud", CLOUD),
+    place("AppData/Roaming/GitHub CLI", FORGE),
+    place("AppData/Roaming/gnupg", "GnuPG keys"),
+    place("AppData/Roaming/Microsoft/Credentials", PASSWORDS),
+    place("AppData/Roaming/Mozilla", BROWSER),
+    place("AppData/Local/Google/Chrome", BROWSER),
+];
+
+const fn place(path: &'static str, holds: &'static str) -> PrivatePlace {
+    PrivatePlace { path, holds }
+}
+
+impl PrivatePlace {
+    /// Returns whether it is of the product or of Codex.
+    pub fn is_own(&self) -> bool {
+        self.path.is_empty()
+    }
+
+    /// Returns whether `path`, which is below a home folder, is this place or lies in it. Letters count alike in both
+    /// cases, as file systems of other systems have it.
+    fn holds_path(&self, path: &Path) -> bool {
+        let mut parts = path.iter();
+        let is_same = |part| parts.next().is_some_and(|found| found.eq_ignore_ascii_case(part));
+        self.path.split('/').all(is_same)
+    }
+}
+
+impl fmt::Display for PrivatePlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_own() {
+            write!(formatter, "`DATA_DIR` or `CODEX_HOME`, which hold {}", self.holds)
+        } else {
+            write!(formatter, "`~/{}`, which holds {}", self.path, self.holds)
+        }
+    }
+}
+
+impl PrivatePlaces {
+    /// Returns the private places of the account with this home folder. `own` are folders of the product and of Codex.
+    pub fn new(home: Option<PathBuf>, own: Vec<PathBuf>) -> Self {
+        Self { home, own }
+    }
+
+    /// Finds the places on disk, wherever links lead. Blocks on the file system.
+    pub fn resolve(&self) -> ResolvedPlaces {
+        let own = self.own.iter().map(|folder| (folder.clone(), &OWN));
+        let of_home = self
+            .home
+            .iter()
+            .flat_map(|home| PLACES.iter().map(|place| (home.join(place.path), place)));
+        let on_disk = |(path, place): (PathBuf, _)| Some((path.canonicalize().ok()?, place));
+        let home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
+        ResolvedPlaces { home, found: own.chain(of_home).filter_map(on_disk).collect() }
+    }
+}
+
+impl ResolvedPlaces {
+    /// Returns the paths of the places that are there.
+    pub fn into_paths(self) -> impl Iterator<Item = PathBuf> {
+        self.found.into_iter().map(|(path, _)| path)
+    }
+
+    /// Returns the private place, of this account or of another one, that a canonical path is or lies in.
+    pub fn find(&self, path: &Path) -> Option<&'static PrivatePlace> {
+        let found = self.found.iter().find(|(found, _)| path.starts_with(found));
+        let of_home = || {
+            let own = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+            let below = own.or_else(|| path_below_home(path))?;
+            PLACES.iter().find(|place| place.holds_path(below))
+        };
+        found.map(|(_, place)| *place).or_else(of_home)
+    }
+
+    /// Finds the private place at `below` in `folder`, if none is around it. Costs little for most names.
+    pub fn find_entry(&self, folder: &Path, below: &Path) -> Option<&'static PrivatePlace> {
+        let name = below.file_name()?;
+        let has_name = |place: &PrivatePlace| {
+            place.path.rsplit('/').next().is_some_and(|own| name.eq_ignore_ascii_case(own))
+        };
+        let is_known = PLACES.iter().any(has_name)
+            || self.found.iter().any(|(path, _)| path.file_name() == Some(name));
+        is_known.then(|| self.find(&folder.join(below)))?
+    }
+
+    /// Returns whether a folder of the product or of Codex lies in `folder`.
+    pub fn has_own_below(&self, folder: &Path) -> bool {
+        self.found.iter().any(|(path, place)| place.is_own() && path.starts_with(folder))
+    }
+}
+
+/// Returns the part of a path that is below the home folder of an account.
+fn path_below_home(path: &Path) -> Option<&Path> {
+    HOMES.iter().find_map(|home| {
+        let mut parts = path.components();
+        while let Some(Component::Prefix(_) | Component::RootDir) = parts.clone().next() {
+            parts.next();
+        }
+        let is_home = home.iter().all(|name| {
+            parts
+                .next()
+                .is_some_and(|part| *name == "*" || part.as_os_str().eq_ignore_ascii_case(name))
+        });
+        is_home.then_some(parts.as_path())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn describe(path: &str) -> Option<String> {
+        PrivatePlaces::default().resolve().find(Path::new(path)).map(PrivatePlace::to_string)
+    }
+
+    #[test]
+    fn places_are_private_in_every_home_and_nowhere_else() {
+        for home in ["/root", "/home/ada", "/Users/Ada", "/var/home/ada", "/export/home/ada"] {
+            for place in [".ssh", ".config/gh/hosts.yml", ".claude/x", "Library/Keychains"] {
+                assert!(describe(&format!("{home}/{place}")).is_some(), "{home}/{place}");
+            }
+            for other in ["", ".config", ".cargo/bin/x", ".npm/_npx", "code/.claude", "code/.ssh"] {
+                assert_eq!(describe(&format!("{home}/{other}")), None, "{home}/{other}");
+            }
+        }
+        assert_eq!(describe("/srv/site/.cursor/rules"), None);
+        assert_eq!(describe("/home"), None);
+        let said = "`~/.config/gh`, which holds credentials of the GitHub CLI";
+        assert_eq!(describe("/home/ada/.Config/GH").as_deref(), Some(said));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_place_that_is_a_link_is_private_where_it_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join("dotfiles/claude")).unwrap();
+        std::os::unix::fs::symlink("dotfiles/claude", home.join(".claude")).unwrap();
+        let places = PrivatePlaces::new(Some(home.clone()), Vec::new()).resolve();
+        assert!(places.find(&home.join("dotfiles/claude/history")).is_some());
+        assert!(places.find(&home.join("dotfiles/vim")).is_none());
+        // One that is made later is private, too.
+        assert!(places.find(&home.join(".gnupg/key")).is_some());
+    }
+}

@@ -1,0 +1,36 @@
+//! The private places of an indexed home folder, in the model's shell.
+
+use std::fs;
+
+use codeinfo::config::Environment;
+
+use super::{first, next, obedient};
+use crate::{
+    private_places::{BESIDE, PLACES, WORD, write_home},
+    support::harness::{Harness, root},
+};
+
+#[tokio::test]
+async fn the_shell_reads_no_private_place_of_a_home_folder_that_is_indexed() {
+    let harness = Harness::with(obedient().await, "", |settings| {
+        let home = settings.data_dir.parent().unwrap().join("user");
+        settings.environment =
+            Environment::new([("HOME".to_owned(), home.to_string_lossy().into_owned())]);
+    })
+    .await;
+    let home = harness.repo().parent().unwrap().join("user");
+    fs::create_dir_all(&home).unwrap();
+    let home = home.canonicalize().unwrap();
+    write_home(&home);
+    let mut indexed = root(&home);
+    indexed.private_files = Some(Vec::new());
+    harness.store.put_root(indexed).await.unwrap();
+    let (conversation, _) = first(&harness, "true").await;
+    let search = format!("cd '{}'; grep -rl {WORD} . 2>/dev/null | sort", home.display());
+    let found = next(&harness, conversation, &search).await;
+    let read: Vec<_> = PLACES.iter().filter(|path| found.contains(**path)).collect();
+    assert_eq!(read, [&""; 0], "{found}");
+    for path in BESIDE {
+        assert!(found.contains(path), "{path}: {found}");
+    }
+}
