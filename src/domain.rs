@@ -1,6 +1,7 @@
 //! The words of the product: identifiers, roots, chunks, hits, questions and segments.
 #![warn(missing_docs)]
 
+mod address;
 mod chunk;
 pub mod hash;
 mod hit;
@@ -19,6 +20,7 @@ mod timestamp;
 pub mod unicode;
 mod within;
 
+pub use address::is_internal_address;
 pub use chunk::{ChunkRecord, FileRecord, chunk_id, modified_ns, nanoseconds};
 pub use hit::{FileSummary, Hit, LineRange, Parts};
 pub use host::Host;

@@ -1,7 +1,5 @@
 //! `GET` and `POST /mcp/config`: the configuration of toolkits that a principal keeps here, encrypted.
 
-use std::net::Ipv4Addr;
-
 use hyper::StatusCode;
 use serde_json::{Value, json};
 use url::{Host, Url};
@@ -9,7 +7,7 @@ use url::{Host, Url};
 use super::{Services, error::ApiError};
 use crate::{
     config::{Entry, Fence, NetworkAccess, SpecReader, ToolkitName, Transport},
-    domain::Principal,
+    domain::{Principal, is_internal_address},
     net::{Request, Response, reply},
     replies::ConfigStored,
     vault::{Slot, Stored},
@@ -91,13 +89,19 @@ pub(super) async fn restore_secrets(
     if faults.is_empty() { Ok(config) } else { Err(ApiError::Arguments(faults)) }
 }
 
+/// A configuration that may be stored, and what to warn of.
+pub(super) struct CheckedConfig {
+    config: Value,
+    warnings: Vec<String>,
+}
+
 /// Returns a configuration that `who` can store, as it was sent. Only the owner has programs run outside the
 /// sandbox, or in a folder of this machine: a token need not be allowed what the owner is.
 pub(super) fn checked(
     specs: &SpecReader,
     who: &Principal,
     config: Value,
-) -> Result<Value, ApiError> {
+) -> Result<CheckedConfig, ApiError> {
     let document = specs.stored(config.clone()).map_err(ApiError::Arguments)?;
     let faults: Vec<String> = match &document.toolkits {
         Some(toolkits) if !who.is_owner() => toolkits.iter().filter_map(beyond).collect(),
@@ -110,7 +114,21 @@ pub(super) fn checked(
     if let Some(members) = config.as_object_mut() {
         members.entry("mcpServers").or_insert_with(|| json!({}));
     }
-    Ok(config)
+    let warnings = document.toolkits.iter().flatten().filter_map(warn_of_network).collect();
+    Ok(CheckedConfig { config, warnings })
+}
+
+/// Says what an open network means, of a toolkit that has one in the sandbox.
+fn warn_of_network(toolkit: &(ToolkitName, Entry)) -> Option<String> {
+    let (name, Entry::Is(spec)) = toolkit else { return None };
+    let is_process = matches!(spec.transport, Transport::Stdio { .. });
+    let is_open = spec.network == NetworkAccess::Open && spec.sandbox != Fence::Off;
+    (is_process && is_open).then(|| {
+        format!(
+            "`{name}` has `\"network\": \"open\"`: it reaches every service of this machine and of the \
+             network around it, this server included"
+        )
+    })
 }
 
 /// Says what of a toolkit only the owner may store.
@@ -146,31 +164,16 @@ fn is_near(address: &str) -> bool {
             let name = name.trim_end_matches('.');
             name == "localhost" || name.ends_with(".localhost") || !name.contains('.')
         }
-        Some(Host::Ipv4(ip)) => is_near_ip(ip),
-        Some(Host::Ipv6(ip)) => {
-            let mapped = ip.to_ipv4_mapped().is_some_and(is_near_ip);
-            mapped
-                || ip.is_loopback()
-                || ip.is_unspecified()
-                || ip.is_unique_local()
-                || ip.is_unicast_link_local()
-        }
+        Some(Host::Ipv4(address)) => is_internal_address(address.into()),
+        Some(Host::Ipv6(address)) => is_internal_address(address.into()),
         None => true,
     }
-}
-
-fn is_near_ip(ip: Ipv4Addr) -> bool {
-    ip.is_loopback()
-        || ip.is_private()
-        || ip.is_link_local()
-        || ip.is_unspecified()
-        || ip.is_broadcast()
 }
 
 pub(super) async fn write(
     services: &Services,
     who: Principal,
-    config: Value,
+    CheckedConfig { config, warnings }: CheckedConfig,
 ) -> Result<Response, ApiError> {
     let kept = services.vault.configs.write(Slot::toolkits(who.clone()), config).await?;
     services.gateway.retire_changed(&who).await;
@@ -179,6 +182,7 @@ pub(super) async fn write(
         id: kept.id.to_string(),
         version: kept.version,
         created_at: kept.created_at.to_string(),
+        warnings,
     };
     Ok(reply::json(StatusCode::OK, &reply))
 }

@@ -346,7 +346,8 @@ fn kept(stored: Value, what: &str, as_json: bool) -> Result<(), CliError> {
     if as_json {
         return print::json(&stored);
     }
-    let ConfigStored { version, .. } = serde_json::from_value(stored)?;
+    let ConfigStored { version, warnings, .. } = serde_json::from_value(stored)?;
+    warn(&warnings)?;
     print::line(&format!("{what} (version {version})"))
 }
 

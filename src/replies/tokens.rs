@@ -54,4 +54,7 @@ pub struct ConfigStored {
     pub id: String,
     pub version: u64,
     pub created_at: String,
+    /// What its toolkits may do that a person may not expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }

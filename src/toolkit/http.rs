@@ -6,9 +6,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     error::Error,
+    net::SocketAddr,
 };
 
 use reqwest::{
+    dns::{Addrs, Name, Resolve, Resolving},
     header::{HeaderName, HeaderValue},
     redirect,
 };
@@ -16,21 +18,50 @@ use rmcp::transport::{
     DynamicTransportError, StreamableHttpClientTransport,
     streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
 };
+use tokio::net::lookup_host;
 use url::{Host, Url};
 
 use super::{MAX_MESSAGE_BYTES, Timing};
-use crate::{config::Secret, tls};
+use crate::{config::Secret, domain::is_internal_address, tls};
 
-/// Returns a connection to `url` that has not been used yet.
+/// Why an address is refused.
+const INTERNAL: &str = "its address is one of this machine or of the network around it, and only the owner of the \
+                        server may have a toolkit there";
+/// Says that a server does not speak the protocol, without its words, which may be those of another service.
+pub(super) const NO_MCP: &str = "its answer is none of MCP";
+
+/// Resolves names, and refuses those that lead to this machine or to the network around it. Each connection asks anew,
+/// so that a name gains nothing by changing its address.
+struct OutsideResolver<R>(R);
+
+/// Resolves names as the system does.
+struct SystemResolver;
+
+/// Returns a connection to `url` that has not been used yet. `is_confined` keeps it from this machine and from the
+/// network around it.
 pub(super) fn transport(
     url: &str,
     headers: &BTreeMap<String, Secret>,
     timing: &Timing,
+    is_confined: bool,
 ) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
     let parsed = Url::parse(url).map_err(|error| format!("its `url` is none: {error}"))?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err("its `url` must start with `http://` or `https://`".to_owned());
     }
+    let client = client(&parsed, timing, is_confined.then_some(SystemResolver))?;
+    let config = StreamableHttpClientTransportConfig::with_uri(url)
+        .custom_headers(named(headers)?)
+        .max_sse_event_size(MAX_MESSAGE_BYTES);
+    Ok(StreamableHttpClientTransport::with_client(client, config))
+}
+
+/// Returns a client for `url`. With a resolver, it connects only to addresses outside of this network.
+fn client(
+    url: &Url,
+    timing: &Timing,
+    resolver: Option<impl Resolve + 'static>,
+) -> Result<reqwest::Client, String> {
     tls::install();
     let mut builder = reqwest::Client::builder()
         .user_agent(concat!("codeinfo/", env!("CARGO_PKG_VERSION")))
@@ -40,19 +71,50 @@ pub(super) fn transport(
         // Connections that are kept cost more than new ones: an answer that is not read to its end
         // delays the next one.
         .pool_max_idle_per_host(0);
-    if is_loopback(&parsed) {
+    if is_loopback(url) {
         // A proxy of the environment is for the outside world, not for this machine.
         builder = builder.no_proxy();
     }
-    if parsed.scheme() == "http" {
+    if let Some(resolver) = resolver {
+        // No name of an address is resolved.
+        let address = match url.host() {
+            Some(Host::Ipv4(address)) => Some(address.into()),
+            Some(Host::Ipv6(address)) => Some(address.into()),
+            Some(Host::Domain(_)) | None => None,
+        };
+        if address.is_some_and(is_internal_address) {
+            return Err(INTERNAL.to_owned());
+        }
+        // A proxy would resolve the name itself, and reach what it can.
+        builder = builder.no_proxy().dns_resolver(OutsideResolver(resolver));
+    }
+    if url.scheme() == "http" {
         // Nothing to be verified, so that nothing need be there to verify with.
         builder = builder.tls_certs_only([]);
     }
-    let client = builder.build().map_err(|error| format!("no HTTP client can be made: {error}"))?;
-    let config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(named(headers)?)
-        .max_sse_event_size(MAX_MESSAGE_BYTES);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    builder.build().map_err(|error| format!("no HTTP client can be made: {error}"))
+}
+
+impl<R: Resolve> Resolve for OutsideResolver<R> {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolving = self.0.resolve(name);
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = resolving.await?.collect();
+            if found.iter().any(|address| is_internal_address(address.ip())) {
+                return Err(INTERNAL.into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+impl Resolve for SystemResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = lookup_host((name.as_str(), 0)).await?.collect();
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
 }
 
 /// Returns what is at the bottom of `error`. The layers above repeat addresses, and not each of them says
@@ -67,10 +129,27 @@ pub(super) fn cause(error: &DynamicTransportError) -> String {
                     .to_owned();
             }
             (Some(StreamableHttpError::Client(error)), _) => error,
+            (Some(StreamableHttpError::UnexpectedServerResponse(answer)), _) => {
+                return describe_answer(answer);
+            }
+            (
+                Some(
+                    StreamableHttpError::UnexpectedContentType(_)
+                    | StreamableHttpError::Deserialize(_)
+                    | StreamableHttpError::Sse(_),
+                ),
+                _,
+            ) => return NO_MCP.to_owned(),
             (_, Some(source)) => source,
             (_, None) => return innermost.to_string(),
         };
     }
+}
+
+/// Returns the status of an answer that is no reply, without its body.
+fn describe_answer(answer: &str) -> String {
+    let status = answer.strip_prefix("HTTP ").and_then(|rest| rest.get(..3)?.parse::<u16>().ok());
+    status.map_or_else(|| NO_MCP.to_owned(), |status| format!("it answered HTTP {status}"))
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -94,4 +173,76 @@ fn named(headers: &BTreeMap<String, Secret>) -> Result<HashMap<HeaderName, Heade
         named.insert(key, value);
     }
     Ok(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Resolves every name to these addresses, the next one each time.
+    struct Changing(&'static [&'static str], AtomicUsize);
+
+    impl Resolve for Changing {
+        fn resolve(&self, _: Name) -> Resolving {
+            let turn = self.1.fetch_add(1, Ordering::Relaxed).min(self.0.len() - 1);
+            let address = SocketAddr::new(self.0[turn].parse().unwrap(), 0);
+            Box::pin(async move { Ok(Box::new(std::iter::once(address)) as Addrs) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_this_machine_later_is_refused_then() {
+        let changing = ["93.184.216.34", "127.0.0.1", "::7f00:1", "93.184.216.34"];
+        let changing = Box::leak(Box::new(changing));
+        let resolver = OutsideResolver(Changing(changing, AtomicUsize::new(0)));
+        for is_public in [true, false, false, true] {
+            let found = resolver.resolve("kit.example".parse().unwrap()).await;
+            assert_eq!(found.is_ok(), is_public);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_connection_is_made_to_a_name_that_leads_to_this_machine() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let url = Url::parse(&format!("http://kit.example:{port}/mcp")).unwrap();
+        let resolver = Changing(&["127.0.0.1"], AtomicUsize::new(0));
+        let client = client(&url, &Timing::default(), Some(resolver)).unwrap();
+        let failed = client.get(url).send().await.unwrap_err();
+        let mut innermost: &dyn Error = &failed;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        assert_eq!(innermost.to_string(), INTERNAL);
+        let accepted = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(listener.poll_accept(context).is_ready())
+        });
+        assert!(!accepted.await);
+    }
+
+    #[test]
+    fn an_address_is_refused_for_what_it_stands_for() {
+        let refused = |url: &str| {
+            transport(url, &BTreeMap::new(), &Timing::default(), true).err().as_deref()
+                == Some(INTERNAL)
+        };
+        for url in [
+            "http://127.1/",
+            "http://[::127.0.0.1]/",
+            "https://[64:ff9b::7f00:1]/",
+            "http://2130706433/",
+        ] {
+            assert!(refused(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_body_of_an_answer_is_not_said() {
+        assert_eq!(describe_answer("HTTP 404 Not Found: secret"), "it answered HTTP 404");
+        assert_eq!(describe_answer("cannot parse secret"), NO_MCP);
+    }
 }

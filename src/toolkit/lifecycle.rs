@@ -203,7 +203,9 @@ async fn connect(
     let handler = Handler { changed: Arc::clone(&changed) };
     let (service, found) = match &inner.spec.transport {
         Transport::Http { url, headers } => {
-            let transport = http::transport(url, headers, &inner.timing).map_err(Refusal::Other)?;
+            let is_confined = inner.is_of_token();
+            let transport = http::transport(url, headers, &inner.timing, is_confined)
+                .map_err(Refusal::Other)?;
             let service = handler.serve_with_lifecycle(transport, mode).await;
             let service = service.map_err(|error| refusal(inner, &error))?;
             listed(inner, service).await?
@@ -264,6 +266,13 @@ fn refusal(inner: &Inner, error: &ClientInitializeError) -> Refusal {
         }
         ClientInitializeError::TransportError { error, .. } => {
             Refusal::Other(inner.words.transport_fault(error))
+        }
+        // It would repeat the answer.
+        ClientInitializeError::ExpectedInitResponse(_)
+        | ClientInitializeError::ExpectedInitResult(_)
+            if matches!(inner.spec.transport, Transport::Http { .. }) =>
+        {
+            Refusal::Other(http::NO_MCP.to_owned())
         }
         error => Refusal::Other(inner.words.said(&error.to_string())),
     }

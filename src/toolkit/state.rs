@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     config::{Spec, ToolkitName, Transport},
-    domain::Timestamp,
+    domain::{Principal, Timestamp},
     task::Tasks,
 };
 
@@ -159,6 +159,11 @@ impl Inner {
             restarts: AtomicU64::new(0),
             malformed_lines: AtomicU64::new(0),
         }
+    }
+
+    /// Returns whether a token brought it, which may less than the owner of the server.
+    pub(super) fn is_of_token(&self) -> bool {
+        self.owner.as_deref().is_some_and(|owner| owner != Principal::owner().as_str())
     }
 
     pub(super) fn known(&self) -> Option<Arc<Catalogue>> {

@@ -6,7 +6,8 @@ use std::{
     fs,
     net::SocketAddr,
     os::unix::{fs::PermissionsExt, process::CommandExt},
-    process::{Command, Stdio},
+    path::Path,
+    process::{Command, Output, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
+    support::process,
     wire::{self, Reply, get, head, request},
 };
 
@@ -57,6 +59,13 @@ impl Account {
         tokio::task::spawn_blocking(move || bash.output().unwrap().stdout).await.unwrap()
     }
 
+    /// Runs the program to its end as this account.
+    async fn run_program(&self, data_dir: &Path, arguments: &[&str]) -> Output {
+        let no_codex = vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())];
+        let mut program = process::command(data_dir, &no_codex);
+        program.uid(self.id).gid(self.id).args(arguments).output().await.unwrap()
+    }
+
     /// Sends a request as this account.
     pub(crate) async fn request(
         &self,
@@ -88,6 +97,23 @@ fn private_folder(server: &Listeners) -> String {
     let folder = server.folder.path().join("private");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     folder.display().to_string()
+}
+
+#[tokio::test]
+async fn a_data_folder_of_another_account_is_refused_and_left_as_it_was() {
+    let Some(account) = Account::create() else { return };
+    let folder = process::fresh();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let data = folder.path().join("data");
+    fs::create_dir(&data).unwrap();
+    // Ours, and open to all: who made it could put files there that the other one believes.
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = account.run_program(&data, &["serve"]).await;
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains("it belongs to another account; set `DATA_DIR`"), "{said}");
+    assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o777);
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
 }
 
 #[tokio::test]

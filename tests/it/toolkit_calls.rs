@@ -2,17 +2,22 @@
 
 use std::{process::Stdio, time::Instant};
 
-use codeinfo::toolkit::{State, ToolkitError};
+use codeinfo::{
+    config::Transport,
+    toolkit::{State, Timing, ToolkitError},
+};
 use serde_json::json;
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpListener,
     process::{Child, Command},
+    task::JoinSet,
     time::Duration,
 };
 
 use crate::support::{
     harness, install,
-    toolkit::{Toolkits, arguments, http, published, quick, script, scripted, text},
+    toolkit::{Toolkits, arguments, http, name, published, quick, script, scripted, text},
 };
 
 #[tokio::test]
@@ -124,6 +129,58 @@ async fn a_server_over_http_that_dies_is_used_again_when_it_is_back() {
         tokio::task::yield_now().await;
     };
     assert_eq!(text(&said), "hello Ada");
+    toolkits.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_service_that_is_no_toolkit_answers_is_not_passed_on() {
+    for (status, kind, body) in [
+        ("404 Not Found", "text/plain", "hydrangea"),
+        ("401 Unauthorized", "text/plain", "hydrangea"),
+        ("500 Internal Server Error", "application/json", r#"{"error":"hydrangea"}"#),
+        ("400 Bad Request", "application/json", r#"{"error":{"hydrangea":1}}"#),
+        ("200 OK", "application/json", r#"{"password":"hydrangea"}"#),
+        ("200 OK", "application/json", r#"["hydrangea"]"#),
+        ("200 OK", "text/hydrangea", "hydrangea"),
+        ("200 OK", "text/event-stream", "data: hydrangea\n\n"),
+        ("302 Found\r\nlocation: /hydrangea", "text/plain", "hydrangea"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let reply = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let mut service = JoinSet::new();
+        service.spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut asked = [0; 16 << 10];
+                drop(stream.read(&mut asked).await);
+                drop(stream.write_all(reply.as_bytes()).await);
+            }
+        });
+        let toolkits = Toolkits::with(Timing { start: Duration::from_secs(1), ..quick() });
+        let error = toolkits.client(&http(port)).catalogue().await.unwrap_err().to_string();
+        assert!(!error.contains("hydrangea"), "{status} {kind}: {error}");
+        toolkits.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_has_no_toolkit_at_an_address_of_this_machine() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let toolkits = Toolkits::with(quick());
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+        let mut spec = http(port);
+        let Transport::Http { url, .. } = &mut spec.transport else { unreachable!() };
+        *url = format!("http://{host}:{port}/mcp");
+        let client = toolkits.pool.client(Some("ada"), &name("kit"), &spec);
+        let error = client.catalogue().await.unwrap_err().to_string();
+        assert!(error.contains("only the owner of the server may have a toolkit there"), "{error}");
+    }
+    let nobody = tokio::time::timeout(Duration::from_millis(1), listener.accept()).await;
+    assert!(nobody.is_err(), "a connection was made");
     toolkits.stop().await;
 }
 

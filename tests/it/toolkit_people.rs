@@ -39,6 +39,11 @@ async fn a_call_keeps_to_the_indexed_folders_and_a_repeated_one_is_not_made_twic
     let (ok, said) = call("kit:read", &json!({ "path": valve })).await;
     assert!(ok && said.contains("relieve_pressure"), "{said}");
 
+    let marked = world.folder.path().join("boiler/src/marked.txt");
+    fs::write(&marked, "left \u{202e}right\u{2069}\n").unwrap();
+    let (_, said) = call("kit:read", &json!({ "path": marked })).await;
+    assert_eq!(said, "left right\n", "no mark of direction reaches a terminal");
+
     let (_, first) = call("kit:count", &json!({})).await;
     let (_, again) = call("mcp:kit:count", &json!({})).await;
     assert_eq!((first.as_str(), again.as_str()), ("1\n", "1\n"), "the second is the first");
@@ -94,10 +99,12 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     assert!(some.iter().all(|tool| tool["toolkit"] == "mine"), "{some:#?}");
 
     let file = world.folder.path().join("clients.json");
-    let shared = json!({ "mcpServers": { "more": { "type": "stdio", "command": "python3" } } });
+    let more = json!({ "type": "stdio", "command": "python3", "network": "open" });
+    let shared = json!({ "mcpServers": { "more": more } });
     fs::write(&file, shared.to_string()).unwrap();
-    let (ok, said, _) = command(&["mcp", "import", file.to_str().unwrap()]).await;
+    let (ok, said, warned) = command(&["mcp", "import", file.to_str().unwrap()]).await;
     assert!(ok && said == "stored more (version 2)\n", "{said}");
+    assert!(warned.contains("it reaches every service of this machine"), "{warned}");
     fs::write(&file, shared.to_string().replace("python3", "${PYTHON}")).unwrap();
     let (ok, _, said) = command(&["mcp", "import", file.to_str().unwrap()]).await;
     assert!(!ok && said.contains("are read in files only"), "{said}");
