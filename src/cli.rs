@@ -14,11 +14,12 @@ mod explain;
 mod ingest;
 mod open;
 mod print;
+mod search;
 mod serve;
 mod token;
 mod toolkits;
 
-pub use args::{Arguments, Check, Command, Hook, Stdio, Switch, Toolkits, completions};
+pub use args::{Arguments, Check, Command, Hook, Search, Stdio, Switch, Toolkits, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
 pub use doctor::check;
@@ -37,16 +38,11 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         Command::Ingest { paths, name, description, .. } => {
             ingest::each(client, &paths, name, description).await
         }
-        Command::Search { query, repository, between, limit, json } => {
-            let repository = repository.as_deref().map(print::reference);
-            let between =
-                between.map(|trees| trees.iter().map(|tree| print::reference(tree)).collect());
-            print::search(client, &query, (repository, between), limit, json).await
-        }
-        Command::Ask { question, conversation, repository, claim_check, json } => {
+        Command::Search(asked) => search::search(client, asked).await,
+        Command::Ask { words, conversation, repository, claim_check, json } => {
             let repository = repository.as_deref().map(print::reference);
             let claim_check = claim_check.map(|switch| switch == Switch::On);
-            let body = answer::body(&question, conversation, repository, claim_check);
+            let body = answer::body(&words.join(" "), conversation, repository, claim_check);
             answer::ask(client, &body, json).await
         }
         Command::Repos { json } => print::repos(client, json).await,

@@ -53,12 +53,13 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return fail(&error, USAGE),
     };
+    config.log.chosen |= arguments.log;
     if !matches!(arguments.command, Command::Serve { until_idle: false, .. }) && !config.log.chosen
     {
         // A command for a person says what matters itself, and nobody reads the log of a server for relays.
         "warn".clone_into(&mut config.log.level);
     }
-    if let Err(error) = telemetry::start(&config.log) {
+    if let Err(error) = telemetry::start(&config.log, &config.data_dir) {
         return fail(&error, USAGE);
     }
     // Connections, the store and Codex need more files than some systems allow at first. Where the

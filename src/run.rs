@@ -24,7 +24,7 @@ use crate::{
     service,
     store::{self, Holder, OnMismatch, StoreError},
     task::Tasks,
-    vault,
+    telemetry, vault,
 };
 
 /// How long a command waits for the data folder: ten seconds in all.
@@ -157,7 +157,8 @@ async fn serve(command: Command, config: &Config, reembed: bool) -> Result<(), C
             server.unused(config.relays.idle_exit).await;
             return Ok(());
         }
-        cli::banner(&client, &mcp_url, config.watch).await?;
+        let log_file = telemetry::log_file(&config.log, &config.data_dir);
+        cli::banner(&client, &mcp_url, config.watch, log_file.as_deref()).await?;
         std::future::pending::<Result<(), CommandError>>().await
     };
     let ended = tokio::select! {
@@ -210,6 +211,11 @@ async fn first(
         matches!(error.downcast_ref(), Some(StartError::Store(StoreError::Held { .. })))
     };
     if config.relays.until_idle || !started.as_ref().is_err_and(is_held) {
+        return started;
+    }
+    let holder = store::holder(&config.data_dir)?;
+    if holder.is_some_and(|holder| holder.main_url.is_some() && !holder.until_idle) {
+        // Another server, which is not going to end.
         return started;
     }
     let right = tokio::select! {

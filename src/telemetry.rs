@@ -1,18 +1,24 @@
 //! Logging, on standard error so that standard output stays for answers, and metrics.
 
 mod failures;
+mod log_file;
 mod metrics;
 mod panics;
 
 use std::{
     io::{self, IsTerminal, Stderr, StderrLock, Write},
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use tracing_subscriber::{EnvFilter, fmt::MakeWriter};
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{MakeWriter, writer::BoxMakeWriter},
+};
 
 use crate::config::{Log, LogFormat};
 pub use failures::{Failed, Failures, TURN_FAILED};
+use log_file::{LOG_FILE, LogFile};
 pub use metrics::{
     Counted, Metrics, Outcome, REQUEST, Request, Timed, ToolCall, ToolkitLabel, ToolkitStart,
     ToolkitUse,
@@ -35,18 +41,30 @@ pub fn milliseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// Returns the file that the log is written to; `None` where it goes to standard error, as no person reads that, or
+/// one asked for the log.
+pub fn log_file(log: &Log, data_dir: &Path) -> Option<PathBuf> {
+    (io::stderr().is_terminal() && !log.chosen).then(|| data_dir.join(LOG_FILE))
+}
+
 /// Starts logging for the whole process.
-pub fn start(log: &Log) -> Result<(), TelemetryError> {
+pub fn start(log: &Log, data_dir: &Path) -> Result<(), TelemetryError> {
+    let file = log_file(log, data_dir);
+    let has_colours = file.is_none() && io::stderr().is_terminal();
+    let writer = match file {
+        Some(path) => BoxMakeWriter::new(LogFile::new(path)),
+        None => BoxMakeWriter::new(Terminal::new()),
+    };
     let filter = EnvFilter::try_new(&log.level).map_err(|error| TelemetryError::Filter {
         level: log.level.clone(),
         reason: error.to_string(),
     })?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(Terminal::new())
+        .with_writer(writer)
         // It panics where standard error, too, takes nothing: a full disk must end no work.
         .log_internal_errors(false)
-        .with_ansi(io::stderr().is_terminal());
+        .with_ansi(has_colours);
     let started = match log.format {
         LogFormat::Text => builder.try_init(),
         LogFormat::Json => builder.json().try_init(),

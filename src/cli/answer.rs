@@ -41,6 +41,8 @@ pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<
         Ok::<_, CliError>(chunk)
     });
     let mut events = SseByteStream::new(bytes);
+    // An answer may be corrected: what counts is what the last frame holds.
+    let mut answers = Vec::new();
     while let Some(event) = events.next().await {
         let Sse { event, data, .. } = event.map_err(|error| unread(client, error))?;
         let (name, data) = (event.unwrap_or_default(), data.unwrap_or_default());
@@ -50,7 +52,9 @@ pub(super) async fn ask(client: &Client, body: &Value, as_json: bool) -> Result<
         let Some(frame) = parsed(client, Frame::read(&name, &data))? else { continue };
         match frame {
             Frame::Final(end) => return answered(client, &end),
+            Frame::Answer(Text { text }) => answers.push(text),
             Frame::Error(Unanswered { code, message, hint, .. }) => {
+                answers.iter().filter(|_| !as_json).try_for_each(|text| print::line(text))?;
                 return Err(CliError::Unanswered { code, message: format!("{message}; {hint}") });
             }
             _ if as_json => {}
@@ -66,34 +70,55 @@ fn show(frame: &Frame) -> Result<(), CliError> {
         Frame::Warning(Warned { message }) => {
             print::note(&format!("warning: {}", print::name(message)))
         }
-        Frame::Answer(Text { text }) => print::line(text),
         Frame::ToolRequest(request) => {
-            let parameter = |name: &str| request.parameters.get(name)?.as_str();
-            let query = ["query", "command", "path", "name"].into_iter().find_map(parameter);
-            let query = query.map_or_else(|| "…".to_owned(), print::name);
-            print::note(&format!("{} {query}", called(&request.name, &request.origin)))
+            print::note(&describe_call(&request.name, &request.origin, &request.parameters))
         }
         // What a toolkit could not do, an answer may lack.
         Frame::ToolResult(ToolResult { name, origin, error: Some(error), .. })
             if origin.toolkit.is_some() =>
         {
-            print::note(&format!("{} failed: {}", called(name, origin), print::name(error)))
+            let call = describe_call(name, origin, &Value::Null);
+            print::note(&format!("{call} failed: {}", print::name(error)))
         }
         Frame::VectorSummary(FilesFound { files }) => files_found(files),
-        Frame::Thread(_) | Frame::ToolResult(_) | Frame::Final(_) | Frame::Error(_) => Ok(()),
+        Frame::Thread(_)
+        | Frame::ToolResult(_)
+        | Frame::Answer(_)
+        | Frame::Final(_)
+        | Frame::Error(_) => Ok(()),
     }
 }
 
-/// Returns what a tool is called: `NAME:`, and one of a toolkit `TOOLKIT · NAME`.
-fn called(name: &str, origin: &Origin) -> String {
+/// Says what a call does, in a few words: `reads src/a.rs:1-20`.
+fn describe_call(name: &str, origin: &Origin, parameters: &Value) -> String {
+    let text = |key: &str| parameters.get(key).and_then(Value::as_str).map(print::name);
+    let number = |key: &str| parameters.get(key).and_then(Value::as_u64);
     let name = print::name(name);
-    match &origin.toolkit {
-        Some(toolkit) => format!("{} · {name}", print::name(toolkit)),
-        None => format!("{name}:"),
+    if let Some(toolkit) = &origin.toolkit {
+        return format!("{} · {name}", print::name(toolkit));
+    }
+    let path = || {
+        let path = text("path").unwrap_or_default();
+        match (number("first"), number("last")) {
+            (Some(first), Some(last)) => format!("{path}:{first}-{last}"),
+            (Some(first), None) => format!("{path}:{first}-"),
+            (None, Some(last)) => format!("{path}:1-{last}"),
+            (None, None) => path,
+        }
+    };
+    match (name.as_str(), text("query"), text("name").or_else(|| text("pattern")), text("command"))
+    {
+        ("VectorSearch", Some(query), ..) => format!("searches \"{query}\""),
+        ("web_search", Some(query), ..) => format!("searches the web for \"{query}\""),
+        ("FindUses", _, Some(used), _) => format!("finds uses of `{used}`"),
+        ("ReadLines", ..) => format!("reads {}", path()),
+        ("Outline", ..) => format!("outlines {}", path()),
+        ("shell", .., Some(command)) => format!("runs `{command}`"),
+        _ => name,
     }
 }
 
-/// Says how to go on.
+/// Prints the answers, what came of their citations, and how to go on.
 fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
     let answers = end.segments.iter().rev().filter_map(|part| match part {
         Segment::Answer { checked, .. } => Some(checked),
@@ -102,6 +127,11 @@ fn answered(client: &Client, end: &Answered) -> Result<(), CliError> {
     let Some(checked) = answers.into_iter().next() else {
         return Err(broken(client, "the result holds no answer"));
     };
+    for segment in &end.segments {
+        if let Segment::Answer { text, .. } = segment {
+            print::line(text)?;
+        }
+    }
     if let Some(checked) = checked {
         verdict(checked, &end.citations)?;
     }
@@ -172,15 +202,34 @@ fn broken(client: &Client, reason: &str) -> CliError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Origin, called};
+    use serde_json::{Value, json};
+
+    use super::{Origin, describe_call};
     use crate::replies::Source;
 
     #[test]
-    fn a_tool_of_a_toolkit_is_shown_with_it() {
+    fn calls_are_described_in_a_few_words() {
         let local = Origin { source: Source::Local, toolkit: None };
-        assert_eq!(called("VectorSearch", &local), "VectorSearch:");
+        for (name, parameters, words) in [
+            ("VectorSearch", json!({ "query": "a \u{1b}[2J" }), "searches \"a \u{fffd}[2J\""),
+            ("FindUses", json!({ "name": "ClientIP" }), "finds uses of `ClientIP`"),
+            ("FindUses", json!({ "pattern": "a.*b" }), "finds uses of `a.*b`"),
+            (
+                "ReadLines",
+                json!({ "path": "src/gin.go", "first": 470, "last": 510 }),
+                "reads src/gin.go:470-510",
+            ),
+            ("ReadLines", json!({ "path": "src/gin.go" }), "reads src/gin.go"),
+            ("Outline", json!({ "path": "src" }), "outlines src"),
+            ("shell", json!({ "command": "ls" }), "runs `ls`"),
+            ("web_search", json!({ "query": "gin" }), "searches the web for \"gin\""),
+            ("unknown", json!([]), "unknown"),
+        ] {
+            assert_eq!(describe_call(name, &local, &parameters), words);
+        }
         let git = Origin { source: Source::Mcp, toolkit: Some("git".to_owned()) };
-        assert_eq!(called("log\n\u{1b}[2J", &git).lines().count(), 1);
-        assert_eq!(called("log", &git), "git · log");
+        let hostile = describe_call("log\n\u{1b}[2J", &git, &Value::Null);
+        assert_eq!(hostile.lines().count(), 1);
+        assert_eq!(describe_call("log", &git, &Value::Null), "git · log");
     }
 }

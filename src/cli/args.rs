@@ -19,8 +19,38 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "codeinfo", version, propagate_version = true)]
 pub struct Arguments {
+    /// Print the log on a terminal too, instead of writing it to DATA_DIR/codeinfo.log
+    #[arg(long, global = true)]
+    pub log: bool,
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What `codeinfo search` looks for, and how it prints it.
+#[derive(Debug, Args)]
+pub struct Search {
+    /// What to look for; words without quotes are joined
+    #[arg(required = true, value_name = "QUERY")]
+    pub words: Vec<String>,
+    /// Only in this repository (name, id or path)
+    #[arg(long, short)]
+    pub repository: Option<String>,
+    /// Only what differs between two trees of one repository, the older one first
+    #[arg(long, num_args = 2, value_names = ["TREE", "TREE"], conflicts_with = "repository")]
+    pub between: Option<Vec<String>>,
+    /// How many results, 1 to 20
+    #[arg(long, short = 'n', value_parser = clap::value_parser!(u64).range(1..=20))]
+    pub limit: Option<u64>,
+    /// Print places alone, one a line
+    #[arg(long, short = 'l')]
+    pub locations: bool,
+    /// Print so many lines around each result as well, 0 to 50
+    #[arg(long, short = 'C', value_name = "LINES", default_value_t = 0, conflicts_with = "locations",
+        value_parser = clap::value_parser!(u32).range(0..=50))]
+    pub context: u32,
+    /// Print the API's JSON
+    #[arg(long, conflicts_with_all = ["locations", "context"])]
+    pub json: bool,
 }
 
 /// One command with its arguments.
@@ -64,26 +94,12 @@ pub enum Command {
         explain: bool,
     },
     /// Find code by meaning, words or symbol names
-    Search {
-        /// What to look for
-        query: String,
-        /// Only in this repository (name, id or path)
-        #[arg(long, short)]
-        repository: Option<String>,
-        /// Only what differs between two trees of one repository, the older one first
-        #[arg(long, num_args = 2, value_names = ["TREE", "TREE"], conflicts_with = "repository")]
-        between: Option<Vec<String>>,
-        /// How many results, 1 to 20
-        #[arg(long, short, value_parser = clap::value_parser!(u64).range(1..=20))]
-        limit: Option<u64>,
-        /// Print the API's JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Search(Search),
     /// Ask Codex a question about the indexed repositories
     Ask {
-        /// The question
-        question: String,
+        /// The question; words without quotes are joined
+        #[arg(required = true, value_name = "QUESTION")]
+        words: Vec<String>,
         /// Continue this conversation
         #[arg(long, short)]
         conversation: Option<String>,

@@ -213,14 +213,17 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
 fn bar(left: &Arc<AtomicU64>) -> ProgressBar {
     let left = Arc::clone(left);
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-    let template = "{prefix:9} [{bar:30}] {pos}/{len} files{pace} {wide_msg}";
+    let template = "{prefix:9} [{bar:30}]{pace} {wide_msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         let pace = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let left_ms = left.load(Ordering::Relaxed);
-            if 0 < state.pos() && left_ms != UNKNOWN {
+            // Writing to indicatif's own buffer cannot fail.
+            if let Some(files) = state.len().filter(|files| *files > 0) {
+                write!(out, " {}/{files} files", state.pos()).ok();
+            }
+            if (1_000..UNKNOWN).contains(&left_ms) && state.pos() > 0 {
                 let left = HumanDuration(Duration::from_millis(left_ms));
-                // Writing to indicatif's own buffer cannot fail.
-                write!(out, ", {:.0}/s, {left} left", state.per_sec()).ok();
+                write!(out, ", {left} left").ok();
             }
         };
         bar.set_style(style.with_key("pace", pace).progress_chars("=> "));

@@ -12,7 +12,6 @@ use super::{CliError, Client};
 use crate::{
     domain::plain_name,
     replies::{Adds, Repo, Repos},
-    search::Found,
 };
 
 /// Returns a number of things in words: `1 file`, `2 files`.
@@ -30,6 +29,17 @@ pub(super) fn line(text: &str) -> Result<(), CliError> {
 pub fn harmless(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.replace(is_driving, "\u{fffd}")
+}
+
+/// Writes the head of a result to standard output; on a terminal its name is bold and the rest is dimmed.
+pub(super) fn title(name: &str, rest: &str) -> Result<(), CliError> {
+    let (name, rest, mut out) = (harmless(name), harmless(rest), std::io::stdout().lock());
+    if out.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        writeln!(out, "\u{1b}[1m{name}\u{1b}[0m\u{1b}[2m{rest}\u{1b}[0m")?;
+    } else {
+        writeln!(out, "{name}{rest}")?;
+    }
+    Ok(())
 }
 
 /// Writes a line to standard error, dimmed on a terminal.
@@ -61,52 +71,6 @@ pub(super) fn json(value: &Value) -> Result<(), CliError> {
 /// Returns a name or path of somebody else as one line.
 pub(super) fn name(name: &str) -> String {
     plain_name(name, usize::MAX)
-}
-
-pub(super) async fn search(
-    client: &Client,
-    query: &str,
-    (repository, between): (Option<String>, Option<Vec<String>>),
-    limit: Option<u64>,
-    as_json: bool,
-) -> Result<(), CliError> {
-    let mut body = json!({ "query": query });
-    if let Some(body) = body.as_object_mut() {
-        match between {
-            Some(trees) => body.extend([("between".to_owned(), trees.into())]),
-            None => body.extend(confined(repository).map(|(name, place)| (name, place.into()))),
-        }
-        body.extend(limit.map(|limit| ("limit".to_owned(), limit.into())));
-    }
-    let path = ["tools", "vector-search"];
-    if as_json {
-        return json(&client.post(&path, &body).await?);
-    }
-    let Found { hits, absent, notice, .. } = client.post(&path, &body).await?;
-    let has_notice = notice.is_some();
-    if let Some(notice) = notice {
-        note(&name(&notice))?;
-    }
-    if !absent.is_empty() {
-        let names: Vec<String> = absent.iter().map(|absent| name(absent)).collect();
-        note(&format!("not in the index: {}", names.join(", ")))?;
-    }
-    if hits.is_empty() {
-        return if has_notice { Ok(()) } else { note("nothing found") };
-    }
-    for hit in hits {
-        let symbol = hit.symbol.map(|symbol| format!("  {}", name(&symbol))).unwrap_or_default();
-        let (path, first, last) = (name(&hit.path), hit.start_line, hit.end_line);
-        let only = hit.only_in.map(|tree| format!("  (only in {})", name(&tree)));
-        let only = only.unwrap_or_default();
-        let host = hit.host.map(|host| format!("  (on {})", name(&host))).unwrap_or_default();
-        line(&format!("{path}:{first}-{last}  {:.2}{symbol}{only}{host}", hit.score))?;
-        for text in hit.chunk.lines() {
-            line(&format!("    {text}"))?;
-        }
-        line("")?;
-    }
-    Ok(())
 }
 
 /// Returns the member of a request that says what it is about: the repository that is named, or where the person

@@ -1,6 +1,6 @@
 //! What `codeinfo serve` says once it is up, and when it stops.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use serde_json::Value;
 
@@ -8,7 +8,12 @@ use super::{CliError, Client, print};
 use crate::{error::Code, replies::Health};
 
 /// Says where the listeners are, what is indexed, and whether Codex can be used.
-pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(), CliError> {
+pub async fn banner(
+    client: &Client,
+    mcp_url: &str,
+    watches: bool,
+    log_file: Option<&Path>,
+) -> Result<(), CliError> {
     // `/ready` checks Codex again, so `/health` then knows it.
     let ready = client.get::<Value>(&["ready"]).await;
     let health: Health = client.get(&["health"]).await?;
@@ -36,6 +41,9 @@ pub async fn banner(client: &Client, mcp_url: &str, watches: bool) -> Result<(),
             print::line("            CODE_INFO_LLM_UNAVAILABLE until this is done.")?;
         }
         Err(error) => return Err(error),
+    }
+    if let Some(path) = log_file {
+        print::line(&format!("Log         {}", path.display()))?;
     }
     print::line("Ctrl-C stops the server.")
 }

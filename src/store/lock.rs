@@ -147,5 +147,11 @@ fn write(data_dir: &Path, holder: &Holder) -> Result<(), StoreError> {
 
 fn describe(holder: Holder) -> String {
     let Holder { pid, main_url, .. } = holder;
-    main_url.map_or_else(|| format!("process {pid}"), |url| format!("process {pid} at {url}"))
+    match main_url {
+        None => format!("process {pid}"),
+        Some(url) => format!(
+            "process {pid} at {url}; `codeinfo ingest PATH` and other commands use that server, or set \
+             `DATA_DIR` to another folder"
+        ),
+    }
 }

@@ -551,7 +551,7 @@ async fn a_question_on_the_command_line_can_be_confined_and_needs_an_index() {
     let answer = "In src/valve.rs:1-4 and ~~src/lost.rs:3~~ (not found).\n";
     assert_eq!((code, said.as_str()), (Some(0), answer), "{stderr}");
     for shown in [
-        "VectorSearch: relieve pressure\n",
+        "searches \"relieve pressure\"\n",
         "valve.rs:1-",
         "; 1 wrong\n",
         "; continue with: codeinfo ask --conversation ",

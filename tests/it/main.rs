@@ -108,6 +108,7 @@ mod store_suite;
 mod structure;
 mod summaries;
 mod support;
+mod terminal;
 mod tidy;
 mod toolkit_calls;
 mod toolkit_hostile;

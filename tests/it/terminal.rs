@@ -1,0 +1,124 @@
+//! Commands on a terminal: one voice, which says what matters to a person; the log is in a file.
+
+use std::{fs, path::Path, process::Stdio};
+
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::Command,
+};
+
+use crate::support::process::{Environment, fresh, run, signal, within};
+
+fn without_codex() -> Environment {
+    vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
+}
+
+/// Prepares a command line on a terminal of its own, in `folder`, `columns` wide.
+fn on_terminal(data: &Path, folder: &Path, columns: u16, line: &str) -> Command {
+    let mut command = within(Command::new("/usr/bin/script"), data, &without_codex());
+    let line = format!("stty cols {columns}; exec {} {line}", env!("CARGO_BIN_EXE_codeinfo"));
+    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder);
+    command.env_remove("LOG_LEVEL").env("SHELL", "/bin/sh").env("TERM", "xterm");
+    command.stdout(Stdio::piped());
+    command
+}
+
+/// Runs a command line to its end; returns its exit code and what a person then sees, without colours.
+async fn see(data: &Path, folder: &Path, columns: u16, line: &str) -> (Option<i32>, String) {
+    let output = on_terminal(data, folder, columns, line).output().await.unwrap();
+    (output.status.code(), plain(&String::from_utf8(output.stdout).unwrap()))
+}
+
+/// Takes out colours, and what was wiped from a line again.
+fn plain(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.replace("\r\n", "\n").split('\n') {
+        let last = line.rsplit(['\r']).next().unwrap_or_default();
+        let last = last.rsplit("\u{1b}[2K").next().unwrap_or_default();
+        let mut plain = String::new();
+        let mut parts = last.split('\u{1b}');
+        plain.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            plain
+                .push_str(part.split_once(|c: char| c.is_ascii_alphabetic()).unwrap_or_default().1);
+        }
+        lines.push(plain);
+    }
+    lines.join("\n")
+}
+
+fn repository() -> tempfile::TempDir {
+    let folder = fresh();
+    let code =
+        "use std::io;\n\n/// Opens the valve.\npub fn relieve_pressure() {\n    open();\n}\n";
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(folder.path().join("src/valve.rs"), code).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn a_failure_is_said_once_and_logged_in_a_file() {
+    let (data, folder) = (fresh(), fresh());
+    let (code, seen) = see(data.path(), folder.path(), 100, "ingest missing").await;
+    assert_eq!(code, Some(1), "{seen}");
+    assert_eq!(seen.matches("does not exist").count(), 1, "{seen}");
+    assert!(seen.starts_with("codeinfo: ") && seen.trim_end().lines().count() == 1, "{seen}");
+    let (code, seen) = see(data.path(), folder.path(), 60, "--log ingest missing").await;
+    assert_eq!(code, Some(1), "{seen}");
+    assert!(seen.contains(" INFO "), "{seen}");
+    // Programs read standard error as before.
+    let mut environment = without_codex();
+    environment.push(("LOG_LEVEL".to_owned(), "info".to_owned()));
+    let output = run(data.path(), &environment, &["ingest", "missing"]).await;
+    assert!(String::from_utf8(output.stderr).unwrap().contains(" INFO "));
+}
+
+#[tokio::test]
+async fn a_server_prints_what_a_person_needs_and_names_its_log() {
+    let (data, repository) = (fresh(), repository());
+    let line = format!("serve {}", repository.path().display());
+    let mut server = on_terminal(data.path(), repository.path(), 100, &line).spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut seen = String::new();
+    while !seen.contains("Ctrl-C") {
+        let line = lines.next_line().await.unwrap().expect("the server ended");
+        seen += &(plain(&line) + "\n");
+    }
+    let log = data.path().join("codeinfo.log");
+    assert!(seen.contains(&format!("Log         {}", log.display())), "{seen}");
+    for noise in [" INFO ", " WARN ", "0/0", "0 seconds"] {
+        assert!(!seen.contains(noise), "{noise}: {seen}");
+    }
+    assert!(seen.contains("1 file, 1 chunk"), "{seen}");
+    // Another one says at once who is there, and what to do.
+    let (code, refused) = see(data.path(), repository.path(), 100, "serve").await;
+    assert_eq!(code, Some(1), "{refused}");
+    assert!(refused.contains("other commands use that server"), "{refused}");
+    let logged = fs::read_to_string(log).unwrap();
+    assert!(logged.contains("listening") && !logged.contains('\u{1b}'), "{logged}");
+    let holder = fs::read(data.path().join("lock.json")).unwrap();
+    let holder: serde_json::Value = serde_json::from_slice(&holder).unwrap();
+    signal("TERM", holder["pid"].as_u64().unwrap().try_into().unwrap()).await;
+    server.wait().await.unwrap();
+}
+
+#[tokio::test]
+async fn results_can_be_listed_by_place_and_with_the_lines_around_them() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path();
+    run(data.path(), &without_codex(), &["ingest", path.to_str().unwrap()]).await;
+    let (code, seen) = see(data.path(), path, 100, "search -l relieve pressure").await;
+    assert_eq!((code, seen.as_str()), (Some(0), "src/valve.rs:1-6\n"));
+    let (_, whole) = see(data.path(), path, 60, "search relieve pressure").await;
+    let head = whole.lines().next().unwrap();
+    assert!(
+        head.starts_with("src/valve.rs:1-6  ") && head.ends_with("  relieve_pressure"),
+        "{whole}"
+    );
+    let (_, around) = see(data.path(), path, 60, "search -C 2 relieve pressure").await;
+    let numbered = "     1  use std::io;\n     2  \n     3  /// Opens the valve.\n";
+    assert!(around.contains(numbered), "{around}");
+    // Elsewhere the whole path is printed.
+    let (_, seen) = see(data.path(), data.path(), 100, "search -l relieve pressure").await;
+    assert_eq!(seen, format!("{}/src/valve.rs:1-6\n", path.display()));
+}
