@@ -6,7 +6,7 @@ mod toolkits;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -53,13 +53,6 @@ pub enum Visibility {
 /// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A folder could not be made.
-    #[error("cannot make the folder `{}`", .path.display())]
-    Folder {
-        path: PathBuf,
-        #[source]
-        source: std::io::Error,
-    },
     /// A listener could not be opened.
     #[error("cannot listen on {address} (set `{variable}` to another port, or stop its user)")]
     Listen {
@@ -118,7 +111,7 @@ impl Server {
     ) -> Result<Self, StartError> {
         make_private(&config.data_dir)
             .await
-            .map_err(|source| StartError::Folder { path: config.data_dir.clone(), source })?;
+            .map_err(|error| StoreError::folder(&config.data_dir, &error))?;
         let groups = Groups::default();
         let mut lock = lock(&config.data_dir, &groups.adapters).await?;
         let main = listen(config.main_address(), "PORT").await?;
@@ -361,11 +354,7 @@ pub(crate) async fn make_private(folder: &Path) -> std::io::Result<()> {
 async fn lock(folder: &Path, tasks: &Tasks) -> Result<Lock, StartError> {
     let own = folder.to_owned();
     let acquired = tasks.spawn_blocking(move || Lock::acquire(&own)).await;
-    let failed = |error| StartError::Folder {
-        path: folder.to_owned(),
-        source: std::io::Error::other(error),
-    };
-    Ok(acquired.map_err(failed)??)
+    Ok(acquired.map_err(|error| StoreError::folder(folder, &error))??)
 }
 
 async fn listen(address: SocketAddr, variable: &'static str) -> Result<TcpListener, StartError> {

@@ -148,7 +148,7 @@ pub(crate) fn close_folder(folder: &Path) -> io::Result<Option<u32>> {
     let found = fs::metadata(folder)?;
     let own = rustix::process::geteuid();
     if found.uid() != own.as_raw() && !own.is_root() {
-        let reason = "it belongs to another account; set `DATA_DIR` to a folder of your own";
+        let reason = "it belongs to another account";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     let mode = found.mode() & 0o777;

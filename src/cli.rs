@@ -14,6 +14,7 @@ mod explain;
 mod ingest;
 mod open;
 mod print;
+mod repos;
 mod search;
 mod serve;
 mod token;
@@ -36,7 +37,10 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
     match command {
         Command::Serve { paths, .. } => ingest::all(client, &paths).await,
         Command::Ingest { paths, name, description, .. } => {
-            ingest::each(client, &paths, name, description).await
+            ingest::each(client, &paths, name, description).await?;
+            print::next_step(
+                "`codeinfo search WORDS`, `codeinfo ask QUESTION`, or `codeinfo serve` for the page",
+            )
         }
         Command::Search(asked) => search::search(client, asked).await,
         Command::Ask { words, conversation, repository, claim_check, json } => {
@@ -45,7 +49,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
             let body = answer::body(&words.join(" "), conversation, repository, claim_check);
             answer::ask(client, &body, json).await
         }
-        Command::Repos { json } => print::repos(client, json).await,
+        Command::Repos { json } => repos::list(client, json).await,
         Command::Remove { name } => print::remove(client, &name).await,
         Command::Mcp(asked) => toolkits::toolkits(client, asked).await,
         Command::Token(asked) => token::token(client, asked).await,

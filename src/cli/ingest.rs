@@ -1,7 +1,7 @@
 //! Starts ingest runs and shows their progress until they end.
 
 use std::{
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -100,7 +100,22 @@ pub(super) async fn one(
         }
     }
     let Started { run_id } = client.post(&["ingest", "start"], &body).await?;
-    finish(client, &absolute.display().to_string(), run_id).await
+    finish(client, &clean_path(&absolute).display().to_string(), run_id).await
+}
+
+/// Returns an absolute path without `.` and `..`, also of `.@NAME`, a commit of the folder itself.
+fn clean_path(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match (part, part.as_os_str().to_str().and_then(|part| part.strip_prefix(".@"))) {
+            (Component::ParentDir, _) => drop(clean.pop()),
+            (Component::Normal(_), Some(commit)) => {
+                clean.as_mut_os_string().push(format!("@{commit}"));
+            }
+            _ => clean.push(part),
+        }
+    }
+    clean
 }
 
 /// Embeds every repository again, one after the other. One that cannot be, such as one whose folder is
@@ -229,4 +244,21 @@ fn bar(left: &Arc<AtomicU64>) -> ProgressBar {
         bar.set_style(style.with_key("pace", pace).progress_chars("=> "));
     }
     bar
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{Path, clean_path};
+
+    #[test]
+    fn printed_paths_have_no_detours() {
+        for (path, clean) in [
+            ("/a/gin/../gin-wt", "/a/gin-wt"),
+            ("/a/./gin/.@v1.9.1", "/a/gin@v1.9.1"),
+            ("/a/gin@main", "/a/gin@main"),
+            ("/../.config", "/.config"),
+        ] {
+            assert_eq!(clean_path(Path::new(path)), Path::new(clean));
+        }
+    }
 }

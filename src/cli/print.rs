@@ -1,18 +1,15 @@
-//! Prints search results and repositories, for people or as JSON.
+//! Prints lines, names, times and JSON, for people and programs.
 
 use std::{
-    collections::HashMap,
     fmt::Write as _,
     io::{IsTerminal, Write},
 };
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{CliError, Client};
-use crate::{
-    domain::plain_name,
-    replies::{Adds, Repo, Repos},
-};
+use crate::{domain::plain_name, replies::Repo};
 
 /// Returns a number of things in words: `1 file`, `2 files`.
 pub(super) fn counted(number: u64, thing: &str) -> String {
@@ -51,6 +48,29 @@ pub(super) fn note(text: &str) -> Result<(), CliError> {
         writeln!(err, "{text}")?;
     }
     Ok(())
+}
+
+/// Says what can be done next, to a person on a terminal only.
+pub(super) fn next_step(text: &str) -> Result<(), CliError> {
+    if std::io::stderr().is_terminal() { note(&format!("next: {text}")) } else { Ok(()) }
+}
+
+/// Returns a time for standard output: on a terminal how long ago it was, else as it is.
+pub(super) fn time(time: &str) -> String {
+    let is_read_by_person = std::io::stdout().is_terminal();
+    let known = is_read_by_person.then(|| time.parse().ok()).flatten();
+    known.map_or_else(|| time.to_owned(), |then| describe_age(then, Timestamp::now()))
+}
+
+/// Says how long ago `then` was: `3 h ago`; after 99 days, the date.
+fn describe_age(then: Timestamp, now: Timestamp) -> String {
+    match now.duration_since(then).as_secs() {
+        ..60 => "just now".to_owned(),
+        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        seconds @ 86_400..8_640_000 => format!("{} d ago", seconds / 86_400),
+        8_640_000.. => then.to_string().chars().take(10).collect(),
+    }
 }
 
 /// Writes a value as indented JSON to standard output. Control characters in it, which JSON may hold
@@ -92,58 +112,6 @@ pub(super) fn explain_gone(repo: &Repo) -> String {
     )
 }
 
-pub(super) async fn repos(client: &Client, as_json: bool) -> Result<(), CliError> {
-    let path = ["tools", "ingested-repos"];
-    if as_json {
-        return json(&client.get(&path).await?);
-    }
-    let Repos { repos, .. } = client.get(&path).await?;
-    if repos.is_empty() {
-        return note("nothing is indexed yet: `codeinfo ingest PATH`");
-    }
-    // Trees stand below the first one of their repository.
-    let mut rows: Vec<Repo> = Vec::new();
-    let (others, firsts): (Vec<Repo>, Vec<Repo>) =
-        repos.into_iter().partition(|repo| repo.tree_of.is_some());
-    let mut below: HashMap<String, Vec<Repo>> = HashMap::new();
-    for repo in others {
-        below.entry(repo.tree_of.clone().unwrap_or_default()).or_default().push(repo);
-    }
-    for first in firsts {
-        let trees = below.remove(&first.name).unwrap_or_default();
-        rows.push(first);
-        rows.extend(trees);
-    }
-    for repo in rows {
-        let (indent, adds) = match (&repo.tree_of, repo.adds) {
-            (Some(_), Some(Adds { files, chunks })) => {
-                let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
-                ("  ", format!(" ({files}, {chunks} of its own)"))
-            }
-            (Some(_), None) => ("  ", String::new()),
-            (None, _) => ("", String::new()),
-        };
-        let host = repo.host.as_deref().map(|host| format!("on {}  ", name(host)));
-        let host = host.unwrap_or_default();
-        let when = repo.last_ingest_at.as_deref().unwrap_or("never completed");
-        line(&format!(
-            "{indent}{}  {}  {host}{}, {}{adds}, indexed {when}",
-            name(&repo.name),
-            name(&repo.path.to_string_lossy()),
-            counted(repo.counts.files, "file"),
-            counted(repo.counts.chunks, "chunk")
-        ))?;
-        if repo.folder_gone {
-            line(&format!("{indent}  {}", explain_gone(&repo)))?;
-        }
-        let error = repo.last_error.map(|error| format!("error: {error}"));
-        for detail in repo.description.into_iter().chain(error) {
-            line(&format!("{indent}    {}", name(&detail)))?;
-        }
-    }
-    Ok(())
-}
-
 pub(super) async fn remove(client: &Client, name: &str) -> Result<(), CliError> {
     client.post::<Value>(&["ingest", "remove", &reference(name)], &json!({})).await?;
     line(&format!("removed {name} from the index"))
@@ -155,4 +123,24 @@ pub(super) fn reference(name: &str) -> String {
     let is_path = name.contains(std::path::MAIN_SEPARATOR) || matches!(name, "." | "..");
     let whole = is_path.then(|| std::fs::canonicalize(name).ok()).flatten();
     whole.map_or(name.to_owned(), |path| path.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Timestamp, describe_age};
+
+    #[test]
+    fn times_are_given_in_the_largest_unit_that_fits() {
+        let now: Timestamp = "2026-11-26T12:00:00Z".parse().unwrap();
+        for (then, age) in [
+            ("2026-11-26T12:00:05Z", "just now"),
+            ("2026-11-26T11:59:01Z", "just now"),
+            ("2026-11-26T11:58:59Z", "1 min ago"),
+            ("2026-11-26T08:01:00Z", "3 h ago"),
+            ("2026-11-23T08:01:00Z", "3 d ago"),
+            ("2025-11-23T08:01:00Z", "2025-11-23"),
+        ] {
+            assert_eq!(describe_age(then.parse().unwrap(), now), age);
+        }
+    }
 }

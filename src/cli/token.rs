@@ -40,9 +40,15 @@ async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
         return print::note("there are no tokens: `codeinfo token create NAME`");
     }
     for token in tokens {
-        let used = token.last_used_at.map_or("never used".to_owned(), |at| format!("used {at}"));
+        let used = token
+            .last_used_at
+            .map_or("never used".to_owned(), |at| format!("used {}", print::time(&at)));
         let admin = if token.admin { ", admin" } else { "" };
-        print::line(&format!("{}  made {}, {used}{admin}", token.name, token.created_at))?;
+        print::line(&format!(
+            "{}  made {}, {used}{admin}",
+            token.name,
+            print::time(&token.created_at)
+        ))?;
     }
     Ok(())
 }

@@ -325,7 +325,13 @@ async fn store(
             print::name(&command)
         ))?;
     }
-    kept(stored, &format!("stored {}", names.join(", ")), as_json)
+    kept(stored, &format!("stored {}", names.join(", ")), as_json)?;
+    if as_json {
+        return Ok(());
+    }
+    print::next_step(
+        "`codeinfo mcp status` starts it, `codeinfo mcp tools` lists what it offers, and answers use it",
+    )
 }
 
 /// Takes a toolkit out of those that are stored.

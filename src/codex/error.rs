@@ -5,6 +5,15 @@ use std::{io, path::PathBuf};
 use super::presence::Unavailable;
 use crate::{error::Code, foreign::redact};
 
+const CHECK_VERSION: &str = "see that `codex --version` prints 0.169, which this server was made for, or later (`npm install -g \
+     @openai/codex@latest`), and what `codex doctor` finds as the user who runs the server; then ask again";
+const CHECK_SPEED: &str = "see that CODEX_BIN, or `codex` on PATH, is Codex, and raise CODEX_REQUEST_TIMEOUT_SECS if \
+     the machine is slow";
+const NAME_NATIVE: &str =
+    "set CODEX_BIN to the native binary: in the npm package it is `vendor/<platform>/bin/codex`";
+const INSTALL_INTERPRETER: &str = "install it (`node` is Node.js) so that it is on the server's PATH, or set CODEX_BIN to the native binary of \
+     Codex, which needs none";
+
 /// A failure of the Codex process or of what it needs.
 #[derive(Debug, thiserror::Error)]
 pub enum CodexError {
@@ -18,12 +27,15 @@ pub enum CodexError {
         #[source]
         source: io::Error,
     },
+    /// The binary is a script, and the program that runs it is missing.
+    #[error("`{0}`, which runs the script `codex`, is missing")]
+    NoInterpreter(String),
     /// The process ended; how, in a sentence that is safe to show.
     #[error("{0}")]
     Gone(String),
     /// It ended again and again, the last time like this; the next start waits.
-    #[error("{last}, and {ends} times in a row")]
-    Unstable { ends: u32, last: String },
+    #[error("{}, and {ends} times in a row", .last.reason)]
+    Unstable { ends: u32, last: Unavailable },
     /// The server is stopping.
     #[error("the server is stopping")]
     Stopping,
@@ -75,6 +87,7 @@ impl CodexError {
         match self {
             Self::NotFound(_)
             | Self::Start { .. }
+            | Self::NoInterpreter(_)
             | Self::Gone(_)
             | Self::Unstable { .. }
             | Self::TimedOut(_)
@@ -103,13 +116,13 @@ impl CodexError {
                 format!("the Codex binary cannot be started: {source}"),
                 "set CODEX_BIN to a working Codex binary; `codex --version` must print a version",
             ),
-            Self::Gone(last) | Self::Unstable { last, .. } => {
-                (last.clone(), "run `codex doctor` as the user who runs the server, then ask again")
-            }
-            Self::TimedOut(_) => (
-                "Codex does not answer".to_owned(),
-                "see the server's log, and raise CODEX_REQUEST_TIMEOUT_SECS if the machine is slow",
+            Self::Unstable { last, .. } => return last.clone(),
+            Self::NoInterpreter(program) => (
+                format!("`codex` is a script that needs `{program}`, which is missing"),
+                INSTALL_INTERPRETER,
             ),
+            Self::Gone(last) => (last.clone(), CHECK_VERSION),
+            Self::TimedOut(_) => ("Codex does not answer".to_owned(), CHECK_SPEED),
             Self::Configuration(reason) => (
                 format!("Codex cannot use its configuration: {}", redact(reason)),
                 "repair config.toml in CODEX_HOME; `codex doctor` checks it",
@@ -139,8 +152,7 @@ impl CodexError {
                 "`codex` is a script that does not lead to the native binary, without which the \
                  sandbox of the model's shell cannot start"
                     .to_owned(),
-                "set CODEX_BIN to the native binary: in the npm package it is \
-                 `vendor/<platform>/bin/codex`",
+                NAME_NATIVE,
             ),
             Self::Pattern { .. } => (self.to_string(), "give it a path without them"),
             Self::Workdir { source, .. } => (
@@ -148,14 +160,12 @@ impl CodexError {
                 "set CODEX_WORKDIR to a folder that the server may write",
             ),
             Self::Stopping => ("the server is stopping".to_owned(), "ask again when it is back"),
-            Self::Refused { method, message, .. } => (
-                format!("Codex refused `{method}`: {}", redact(message)),
-                "see the server's log; Codex 0.169 is the version this server was made for",
-            ),
+            Self::Refused { method, message, .. } => {
+                (format!("Codex refused `{method}`: {}", redact(message)), CHECK_VERSION)
+            }
             Self::Form { method, .. } => (
                 format!("the installed Codex answers `{method}` in an unknown form"),
-                "install the version this server was made for: \
-                 `npm install -g @openai/codex@0.169.0`",
+                CHECK_VERSION,
             ),
             Self::UnknownThread => (self.to_string(), "start a new conversation"),
         };

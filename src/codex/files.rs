@@ -9,10 +9,10 @@ use std::{
     time::SystemTime,
 };
 
-use tokio::fs;
+use tokio::{fs, io::AsyncReadExt};
 
 use super::error::CodexError;
-use crate::{config, program};
+use crate::{config, foreign::redact, program};
 
 /// Files in `CODEX_HOME` that Codex reads at its start only, and the system's settings: what is asked once
 /// of a process depends on them.
@@ -53,6 +53,34 @@ pub(super) async fn binary(settings: &config::Codex) -> Result<PathBuf, CodexErr
             None => missing("no `codex` on PATH"),
         },
     }
+}
+
+/// Maximum bytes read of a script's first line.
+const MAX_FIRST_LINE_BYTES: u64 = 256;
+
+/// Fails where the binary is a script and the program that its first line names is missing.
+pub(super) async fn require_interpreter(
+    settings: &config::Codex,
+    binary: &Path,
+) -> Result<(), CodexError> {
+    let mut start = Vec::new();
+    if let Ok(file) = fs::File::open(binary).await {
+        // What cannot be read is reported by the start.
+        drop(file.take(MAX_FIRST_LINE_BYTES).read_to_end(&mut start).await);
+    }
+    let start = String::from_utf8_lossy(&start);
+    let Some(line) = start.lines().next().and_then(|line| line.strip_prefix("#!")) else {
+        return Ok(());
+    };
+    let mut words = line.split_whitespace();
+    let Some(program) = words.next().map(Path::new) else { return Ok(()) };
+    let named = words.find(|word| !word.starts_with('-') && !word.contains('='));
+    let (program, is_there) = match named.map(Path::new).filter(|_| program.ends_with("env")) {
+        Some(named) => (named, on_path(settings, named).await.is_some()),
+        None => (program, is_program(program).await),
+    };
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    if is_there { Ok(()) } else { Err(CodexError::NoInterpreter(redact(&name))) }
 }
 
 /// What names of programs end with where a name says nothing: on Windows npm installs scripts.

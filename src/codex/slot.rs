@@ -15,6 +15,7 @@ use tracing::{info, warn};
 use super::{
     error::CodexError,
     files::{self, Stamp},
+    presence::Unavailable,
     server::{Counters, Server},
 };
 use crate::{
@@ -56,7 +57,7 @@ struct State {
     ends: u32,
     not_before: Option<Instant>,
     /// How the last of them ended.
-    last: String,
+    last: Option<Unavailable>,
 }
 
 impl Slot {
@@ -97,7 +98,7 @@ impl Slot {
         let mut state = self.state.lock().await;
         if let Some(server) = state.current.take() {
             if let Some(end) = server.end() {
-                state.ended(end, server.started);
+                state.ended(CodexError::Gone(end).unavailable(), server.started);
             } else if need == Need::Any
                 && !state.is_invalid
                 && server.is_running()
@@ -132,9 +133,11 @@ impl Slot {
 
     async fn start(&self, state: &mut State) -> Result<Server, CodexError> {
         let binary = files::binary(&self.settings).await?;
-        if state.not_before.is_some_and(|moment| Instant::now() < moment) {
-            let (ends, last) = (state.ends, state.last.clone());
-            return Err(CodexError::Unstable { ends, last });
+        files::require_interpreter(&self.settings, &binary).await?;
+        if state.not_before.is_some_and(|moment| Instant::now() < moment)
+            && let Some(last) = state.last.clone()
+        {
+            return Err(CodexError::Unstable { ends: state.ends, last });
         }
         let began = Instant::now();
         let counters = Arc::clone(&self.counters);
@@ -143,7 +146,7 @@ impl Slot {
         let started = Server::start(binary, &self.settings, counters, &self.tasks, on_end).await;
         if let Err(error) = &started {
             warn!(error = error as &dyn std::error::Error, "codex does not start");
-            state.ended(error.unavailable().reason, began);
+            state.ended(error.unavailable(), began);
         }
         started
     }
@@ -152,9 +155,9 @@ impl Slot {
 impl State {
     /// Notes that a process ended, and when the next may start: at once after the first end, so
     /// that one crash costs no question.
-    fn ended(&mut self, how: String, started: Instant) {
+    fn ended(&mut self, how: Unavailable, started: Instant) {
         self.ends = if started.elapsed() < STEADY { self.ends + 1 } else { 1 };
-        self.last = how;
+        self.last = Some(how);
         self.not_before = (self.ends > 1).then(|| Instant::now() + BACKOFF.wait(self.ends - 1));
     }
 }

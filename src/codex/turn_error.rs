@@ -60,6 +60,13 @@ impl TurnError {
     pub fn reason(&self) -> String {
         match self.kind {
             TurnErrorKind::Unreachable(None) => "Codex cannot reach its model service".to_owned(),
+            // What it refuses it says why, such as an unknown model.
+            TurnErrorKind::Unreachable(Some(status @ 400..500)) if !self.detail.is_empty() => {
+                format!(
+                    "the model service answered Codex with HTTP status {status}: {}",
+                    self.detail
+                )
+            }
             TurnErrorKind::Unreachable(Some(status)) => {
                 format!("the model service answered Codex with HTTP status {status}")
             }
@@ -86,6 +93,11 @@ impl TurnError {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self.kind {
+            TurnErrorKind::Unreachable(Some(404)) | TurnErrorKind::Other
+                if self.detail.contains("model") =>
+            {
+                "set CODEX_MODEL, or `model` in Codex's config.toml, to a model that the account has, then ask again"
+            }
             TurnErrorKind::Unreachable(_) => {
                 "check the network and `base_url` in Codex's config.toml, then ask again"
             }

@@ -15,10 +15,10 @@ pub fn explain_form(path: &str) -> Option<String> {
         return Some(format!("is a URL; give the path alone, such as `{folder}`"));
     }
     if is_remote(path) {
-        return Some(
-            "is the address of a repository; `git clone` it, and give the folder of the clone"
-                .to_owned(),
-        );
+        return Some(format!(
+            "is the address of a repository; clone it first: `git clone {path}`, then give the folder, as in \
+             `codeinfo ingest FOLDER`"
+        ));
     }
     if path.starts_with('~') {
         return Some("begins with `~`, which shells replace where it is not quoted; give the whole path, such as `/home/me/app`".to_owned());

@@ -171,6 +171,17 @@ pub enum StoreError {
         #[source]
         source: std::io::Error,
     },
+    /// The data folder cannot be made or written.
+    #[error(
+        "cannot use the data folder `{}`: {reason}; set `DATA_DIR` to a folder that you can write",
+        .path.display()
+    )]
+    Folder {
+        /// The data folder.
+        path: PathBuf,
+        /// The cause.
+        reason: String,
+    },
     /// A stored record does not have the expected form.
     #[error("the store holds a malformed record: {0}")]
     Malformed(#[from] serde_json::Error),
@@ -179,6 +190,11 @@ pub enum StoreError {
 impl StoreError {
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+
+    /// Returns that the data folder cannot be used.
+    pub fn folder(path: &Path, reason: &impl ToString) -> Self {
+        Self::Folder { path: path.to_owned(), reason: reason.to_string() }
     }
 
     /// Returns the kind of failure.
@@ -201,6 +217,7 @@ impl StoreError {
             | Self::Denied { .. }
             | Self::LeaseLost { .. }
             | Self::Io { .. }
+            | Self::Folder { .. }
             | Self::Malformed(_) => Code::StoreUnavailable,
         }
     }

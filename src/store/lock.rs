@@ -73,9 +73,9 @@ impl Lock {
     /// Takes the lock, creating the folder if needed. Fails with [`StoreError::Held`], naming the
     /// holder, when another process has it. Blocks only for file access.
     pub fn acquire(data_dir: &Path) -> Result<Self, StoreError> {
-        fs::create_dir_all(data_dir).map_err(|source| StoreError::io(data_dir, source))?;
+        fs::create_dir_all(data_dir).map_err(|error| StoreError::folder(data_dir, &error))?;
         let path = data_dir.join(LOCK);
-        let lock = open(&path)?;
+        let lock = open(data_dir, &path)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -87,7 +87,7 @@ impl Lock {
         // Before anyone can take what the last holder left for this one's.
         write(data_dir, &Holder::silent())?;
         let path = data_dir.join(ALIVE);
-        let alive = open(&path)?;
+        let alive = open(data_dir, &path)?;
         // Only somebody who asks can have this one now, or a holder that ends: both let go of it at once.
         alive.lock().map_err(|source| StoreError::io(&path, source))?;
         Ok(Self { data_dir: data_dir.to_owned(), exclusive: Some(lock), _alive: alive })
@@ -106,7 +106,7 @@ pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     let alive = match atomic::open(&path, File::options().read(true)) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(StoreError::io(&path, source)),
+        Err(error) => return Err(unusable(data_dir, &path, error)),
     };
     match alive.try_lock_shared() {
         Ok(()) => Ok(None),
@@ -115,10 +115,21 @@ pub fn holder(data_dir: &Path) -> Result<Option<Holder>, StoreError> {
     }
 }
 
-fn open(path: &Path) -> Result<File, StoreError> {
+fn open(data_dir: &Path, path: &Path) -> Result<File, StoreError> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
-    atomic::open(path, &mut options).map_err(|source| StoreError::io(path, source))
+    atomic::open(path, &mut options).map_err(|error| unusable(data_dir, path, error))
+}
+
+/// Returns why a file cannot be used; where the folder is the reason, names the setting.
+fn unusable(data_dir: &Path, path: &Path, error: io::Error) -> StoreError {
+    use io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    match error.kind() {
+        NotADirectory | PermissionDenied | ReadOnlyFilesystem => {
+            StoreError::folder(data_dir, &error)
+        }
+        _ => StoreError::io(path, error),
+    }
 }
 
 fn read(data_dir: &Path) -> Result<Option<Holder>, StoreError> {

@@ -25,7 +25,9 @@ pub enum VaultError {
     )]
     Forbidden(Principal),
     /// A token of that name lives.
-    #[error("there is a token `{0}`; with `overwrite` it is revoked and made again")]
+    #[error(
+        "there is a token `{0}`; `--overwrite`, or `overwrite` over HTTP, revokes it and makes it again"
+    )]
     TokenExists(Principal),
     /// No token of that name lives.
     #[error("there is no token `{0}`")]

@@ -129,6 +129,8 @@ async fn a_failing_service_is_told_from_a_refused_request() {
         Model::replay([
             status(401, json!({ "message": secret })),
             status(401, json!({ "message": secret })),
+            status(404, json!({ "message": "the model `gpt-0` does not exist" })),
+            status(404, json!({ "message": "the model `gpt-0` does not exist" })),
             status(429, json!({ "type": "usage_limit_reached", "message": "" })),
             status(400, json!({ "message": secret })),
             status(400, json!({ "code": "context_length_exceeded", "message": "too long" })),
@@ -140,11 +142,12 @@ async fn a_failing_service_is_told_from_a_refused_request() {
     )
     .await;
     let mut reported = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..6 {
         reported.push(shown(&harness.ask("What?").await));
     }
     assert_snapshot!(reported.join("\n"), @r#"
     failure: CODE_INFO_LLM_UNAVAILABLE: the model service does not accept Codex's sign-in or key
+    failure: CODE_INFO_LLM_UNAVAILABLE: the model service answered Codex with HTTP status 404: unexpected status 404 Not Found: the model `gpt-0` does not exist, url: [address]
     failure: CODE_INFO_LLM_UNAVAILABLE: the usage limit of the Codex account is reached
     failure: TURN_FAILED: Codex gave up: {"error":{"message":"see [address] with [key] in [path]"}}
     failure: CONTEXT_WINDOW_EXCEEDED: the conversation no longer fits the model's context window

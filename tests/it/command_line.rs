@@ -379,7 +379,7 @@ async fn indexing_what_is_not_a_folder_fails_clearly() {
     assert_eq!(code, Some(1));
     assert!(said.contains("/nonexistent/folder"), "{said}");
     for (path, advice) in [
-        ("https://example.com/o/r", "`git clone` it"),
+        ("https://example.com/o/r", "`git clone https://example.com/o/r`"),
         ("file:///nonexistent/a%20b", "`/nonexistent/a b`"),
         ("~/nonexistent", "shells replace"),
     ] {

@@ -142,7 +142,7 @@ async fn a_living_token_is_replaced_only_when_that_is_asked_for() {
     409 content-type: application/json
     {
       "error": "TOKEN_EXISTS",
-      "message": "there is a token `ci`; with `overwrite` it is revoked and made again"
+      "message": "there is a token `ci`; `--overwrite`, or `overwrite` over HTTP, revokes it and makes it again"
     }
     "#);
     assert!(server.knows(&first).await);

@@ -103,6 +103,93 @@ async fn a_server_prints_what_a_person_needs_and_names_its_log() {
 }
 
 #[tokio::test]
+async fn wrong_usage_says_what_to_do() {
+    let (data, folder) = (fresh(), repository());
+    let file = folder.path().join("src/valve.rs");
+    let (code, seen) = see(&file, folder.path(), 60, "search valve").await;
+    let unusable = format!(
+        "codeinfo: cannot use the data folder `{}`: Not a directory (os error 20); set `DATA_DIR` to a folder that \
+         you can write\n",
+        file.display()
+    );
+    assert_eq!((code, seen), (Some(1), unusable));
+    let (_, seen) = see(data.path(), folder.path(), 60, "ingest https://host/o/r").await;
+    let advice = "codeinfo: `https://host/o/r` is the address of a repository; clone it first: \
+                  `git clone https://host/o/r`, then give the folder, as in `codeinfo ingest FOLDER`\n";
+    assert_eq!(seen, advice);
+    see(data.path(), folder.path(), 60, "token create ci").await;
+    let (_, seen) = see(data.path(), folder.path(), 60, "token create ci").await;
+    assert_eq!(
+        seen,
+        "codeinfo: there is a token `ci`; `--overwrite`, or `overwrite` over HTTP, revokes it and makes it again\n"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_codex_that_does_not_run_is_said_to_lack_what_it_lacks() {
+    use std::os::unix::fs::PermissionsExt;
+    let (data, folder) = (fresh(), repository());
+    let ingest = ["ingest", folder.path().to_str().unwrap()];
+    assert!(run(data.path(), &without_codex(), &ingest).await.status.success());
+    let program = folder.path().join("codex");
+    let environment = [
+        ("CODEX_BIN".to_owned(), program.display().to_string()),
+        ("LOG_LEVEL".to_owned(), "off".to_owned()),
+    ];
+    for (script, said) in [
+        (
+            "#!/usr/bin/env no-such-node\n",
+            "`codex` is a script that needs `no-such-node`, which is missing; install it (`node` is Node.js)",
+        ),
+        ("#!/nowhere/node --x\n", "`codex` is a script that needs `node`, which is missing"),
+        (
+            "#!/usr/bin/env -S A=1 sh\nexit 2\n",
+            "with exit status 2; see that `codex --version` prints 0.169",
+        ),
+    ] {
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        for command in [&["ask", "why"][..], &["doctor"]] {
+            let output = run(data.path(), &environment.to_vec(), command).await;
+            let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert!(printed.contains(said), "{printed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn repositories_are_listed_in_columns_with_ages_for_a_person() {
+    let (data, boiler, other) = (fresh(), repository(), fresh());
+    fs::write(other.path().join("a.rs"), "fn a() {}\n").unwrap();
+    let (code, seen) = see(data.path(), boiler.path(), 100, "ingest src/.. --name boiler").await;
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(seen.contains(&format!("indexed {}: 1 file", boiler.path().display())), "{seen}");
+    assert!(
+        seen.trim_end().lines().last().unwrap().starts_with("next: `codeinfo search"),
+        "{seen}"
+    );
+    let ingest =
+        ["ingest", other.path().to_str().unwrap(), "--name", "tap", "--description", "A tap"];
+    let output = run(data.path(), &without_codex(), &ingest).await;
+    assert!(!String::from_utf8(output.stderr).unwrap().contains("next: "));
+    let (_, seen) = see(data.path(), boiler.path(), 100, "repos").await;
+    let path = |folder: &tempfile::TempDir| folder.path().canonicalize().unwrap();
+    let (boiler, other) = (path(&boiler), path(&other));
+    assert_eq!(
+        seen,
+        format!(
+            "boiler  1 file, 1 chunk  indexed just now  {}\ntap     1 file, 1 chunk  indexed just now  {}\n",
+            boiler.display(),
+            other.display()
+        )
+    );
+    let piped = run(data.path(), &without_codex(), &["repos"]).await;
+    let piped = String::from_utf8(piped.stdout).unwrap();
+    assert!(piped.contains("indexed 2") && piped.ends_with("\n    A tap\n"), "{piped}");
+}
+
+#[tokio::test]
 async fn results_can_be_listed_by_place_and_with_the_lines_around_them() {
     let (data, repository) = (fresh(), repository());
     let path = repository.path();
