@@ -167,7 +167,10 @@ async fn follow(
     loop {
         let status: Status = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
-        bar.set_length(status.file_total);
+        // Without a length the bar is empty; with none of them it would be full.
+        if status.file_total > 0 {
+            bar.set_length(status.file_total);
+        }
         bar.set_position(status.file_index);
         bar.set_prefix(status.state.to_string());
         let now = status.message.as_ref().or(status.current_file.as_ref());
@@ -227,7 +230,7 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
 /// server's, which knows how large the files are.
 fn bar(left: &Arc<AtomicU64>) -> ProgressBar {
     let left = Arc::clone(left);
-    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     let template = "{prefix:9} [{bar:30}]{pace} {wide_msg}";
     if let Ok(style) = ProgressStyle::with_template(template) {
         let pace = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
