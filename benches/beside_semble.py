@@ -2,7 +2,7 @@
 """Indexes checkouts with CodeInfo and with semble in turns, and compares processor time.
 
     pip install semble
-    cargo build --release
+    cargo build --release --locked
     python benches/beside_semble.py target/release/codeinfo CHECKOUT...
 
 Both read code, documents and configuration. Each index is made from nothing, in a process of its own;

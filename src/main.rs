@@ -32,7 +32,7 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     if !fits_processor() {
         let reason = "this processor lacks instructions of x86-64-v2; for one without them, \
-                      compile with an empty setting: RUSTFLAGS= cargo build --release";
+                      compile with an empty setting: RUSTFLAGS= cargo build --release --locked";
         return fail(&io::Error::new(io::ErrorKind::Unsupported, reason), 1);
     }
     if let Err(error) = config::hide_keys() {

@@ -30,15 +30,16 @@ pub async fn banner(
         print::line("            kept up to date while files change")?;
     }
     match ready {
-        // What the index lacks is said above.
-        Ok(_) => print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?,
-        Err(CliError::Refused { code, .. }) if code != Code::LlmUnavailable.as_str() => {
-            print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?;
+        Err(CliError::Refused { code, message }) if code == Code::LlmUnavailable.as_str() => {
+            let reason = health.codex.reason.unwrap_or_default();
+            let hint = message.strip_prefix(&reason).unwrap_or(&message).trim_start_matches("; ");
+            print::line("Codex       cannot be used, so questions are not answered; search works")?;
+            print::line(&format!("  missing   {reason}"))?;
+            print::line(&format!("  to do     {hint}"))?;
         }
-        Err(CliError::Refused { message, .. }) => {
-            print::line(&format!("Codex       cannot be used: {message}"))?;
-            print::line("            Search works without it; questions answer")?;
-            print::line("            CODE_INFO_LLM_UNAVAILABLE until this is done.")?;
+        // What the index lacks is said above.
+        Ok(_) | Err(CliError::Refused { .. }) => {
+            print::line(&format!("Codex       {}", health.codex.version.unwrap_or_default()))?;
         }
         Err(error) => return Err(error),
     }

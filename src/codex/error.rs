@@ -109,8 +109,8 @@ impl CodexError {
         let (reason, hint) = match self {
             Self::NotFound(looked) => (
                 format!("the Codex command line is not found: {looked}"),
-                "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of \
-                 the binary",
+                "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set \
+                 CODEX_BIN to the path of the binary",
             ),
             Self::Start { source, .. } => (
                 format!("the Codex binary cannot be started: {source}"),

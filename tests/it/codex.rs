@@ -42,8 +42,8 @@ async fn a_binary_that_appears_is_found_without_a_restart() {
         Presence::Unavailable(Unavailable {
             reason: "the Codex command line is not found: no `codex` on PATH".to_owned(),
             hint:
-                "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of \
-                   the binary"
+                "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set \
+                   CODEX_BIN to the path of the binary"
                     .to_owned(),
         })
     );

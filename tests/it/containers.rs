@@ -192,7 +192,7 @@ fn versions_and_commands_are_those_of_the_rest() {
     assert!(check.contains("--start-interval=1s"), "`--wait` would take as long as the interval");
     // Whoever runs the image alone decides where its ports are published.
     assert!(between(&dockerfile, "\nENV ", "\n").split(' ').any(|pair| pair == "AUTH=required"));
-    let build = "cargo install --path .";
+    let build = "cargo install --path . --locked";
     assert!(dockerfile.contains(build) && readme.contains(build));
     let rust = between(&manifest, "rust-version = \"", "\"");
     assert!(dockerfile.contains(&format!("FROM rust:{rust}-")), "Cargo.toml wants Rust {rust}");

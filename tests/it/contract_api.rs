@@ -53,7 +53,7 @@ async fn health_says_which_part_fails_and_stays_200() {
       "error": "CODE_INFO_LLM_UNAVAILABLE",
       "message": "the Codex command line is not found: CODEX_BIN does not name a program",
       "details": [
-        "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+        "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary"
       ]
     }
     "#);

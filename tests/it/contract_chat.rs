@@ -112,7 +112,7 @@ async fn without_codex_chat_says_why() {
       "error": "CODE_INFO_LLM_UNAVAILABLE",
       "message": "the Codex command line is not found: CODEX_BIN does not name a program",
       "details": [
-        "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+        "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary"
       ]
     }
     "#);
@@ -124,7 +124,7 @@ async fn without_codex_chat_says_why() {
           "id": "codex",
           "available": false,
           "reason": "the Codex command line is not found: CODEX_BIN does not name a program",
-          "hint": "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+          "hint": "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary"
         }
       ]
     }

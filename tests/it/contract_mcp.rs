@@ -49,7 +49,7 @@ async fn initialize_introduces_the_server() {
           "title": "CodeInfo",
           "version": "VERSION"
         },
-        "instructions": "Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: it answers from the whole index with path:lines.\nAn answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.\nAt the moment codebase_question cannot answer, because Codex cannot be used: the Codex command line is not found: CODEX_BIN does not name a program. Tell the user what to do: install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary. `codeinfo doctor` checks every part."
+        "instructions": "Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: it answers from the whole index with path:lines.\nAn answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.\nAt the moment codebase_question cannot answer, because Codex cannot be used: the Codex command line is not found: CODEX_BIN does not name a program. Tell the user what to do: install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary. `codeinfo doctor` checks every part."
       }
     }
     "#);
@@ -128,7 +128,7 @@ async fn the_gate_comes_before_arguments_and_never_hides_the_rest() {
         "message": "CODE_INFO_LLM_UNAVAILABLE",
         "data": {
           "reason": "the Codex command line is not found: CODEX_BIN does not name a program",
-          "hint": "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+          "hint": "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary"
         }
       }
     }
@@ -413,7 +413,7 @@ async fn per_request_metadata_selects_the_modern_era() {
           "resources": {},
           "prompts": {}
         },
-        "instructions": "Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: it answers from the whole index with path:lines.\nAn answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.\nAt the moment codebase_question cannot answer, because Codex cannot be used: the Codex command line is not found: CODEX_BIN does not name a program. Tell the user what to do: install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary. `codeinfo doctor` checks every part.",
+        "instructions": "Before grep or reading files, ask codebase_question how this code works, where something is, what uses it or what a change affects: it answers from the whole index with path:lines.\nAn answer takes one to three minutes. It cites files and lines, and `checked` says which citations are confirmed. For a follow-up pass the conversationId of the former answer. Error CODE_INFO_LLM_UNAVAILABLE means that Codex cannot be used at the moment; it says why and what to do.\nAt the moment codebase_question cannot answer, because Codex cannot be used: the Codex command line is not found: CODEX_BIN does not name a program. Tell the user what to do: install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary. `codeinfo doctor` checks every part.",
         "ttlMs": 0,
         "cacheScope": "private",
         "_meta": {
@@ -457,7 +457,7 @@ async fn per_request_metadata_selects_the_modern_era() {
         "message": "CODE_INFO_LLM_UNAVAILABLE",
         "data": {
           "reason": "the Codex command line is not found: CODEX_BIN does not name a program",
-          "hint": "install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary"
+          "hint": "install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary"
         }
       }
     }

@@ -59,6 +59,7 @@ mod keys;
 mod left_out;
 mod listeners;
 mod net;
+mod newcomer;
 mod packages;
 mod page_ask;
 mod page_browser;

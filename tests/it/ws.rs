@@ -133,7 +133,7 @@ async fn what_is_no_message_is_refused_and_the_socket_goes_on() {
     {"type":"error","message":"`question` is not known here","code":"VALIDATION_FAILED"}
     {"type":"error","message":"`now` is not known here","code":"VALIDATION_FAILED"}
     {"type":"error","message":"messages must be text","code":"VALIDATION_FAILED"}
-    {"type":"error","message":"the Codex command line is not found: CODEX_BIN does not name a program; install it with `npm install -g @openai/codex`, or set CODEX_BIN to the path of the binary","code":"CODE_INFO_LLM_UNAVAILABLE"}
+    {"type":"error","message":"the Codex command line is not found: CODEX_BIN does not name a program; install it with `npm install -g @openai/codex` and sign in with `codex login`, or set CODEX_BIN to the path of the binary","code":"CODE_INFO_LLM_UNAVAILABLE"}
     "#);
     let long = message(&"x".repeat(64 * 1024 + 1));
     let long = client.refused(Message::text(long.to_string())).await;
