@@ -3,6 +3,7 @@
 mod gate;
 mod open;
 mod toolkits;
+mod wrong_bearers;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -143,7 +144,8 @@ impl Server {
         let gateway = services.gateway.clone();
         let is_grant = Arc::new(move |bearer: &str| gateway.grant(bearer).is_some());
         let are_required = config.auth_required;
-        let bearers = Bearers { tokens, sessions, search, is_grant, are_required };
+        let wrong = Arc::default();
+        let bearers = Bearers { tokens, sessions, search, is_grant, are_required, wrong };
         serve(config, services, (main, mcp), (bearers, &activity), &groups)?;
         if config.store.repairs && visibility == Visibility::Announced {
             drop(ingest.repair());

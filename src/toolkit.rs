@@ -22,7 +22,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     ffi::OsString,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -73,6 +73,8 @@ struct Shared {
     /// What each principal but the owner may have of them.
     shares: Mutex<HashMap<Owner, Arc<Semaphore>>>,
     clients: Mutex<HashMap<Key, Arc<Client>>>,
+    /// Those that end when nobody holds them any more.
+    retiring: Mutex<Vec<Weak<Client>>>,
 }
 
 /// Says how the process of a toolkit is started within its fence.
@@ -110,8 +112,8 @@ impl Pool {
     /// Does the same where less time passes than in earnest.
     pub fn with_timing(launcher: Arc<dyn Launcher>, tasks: Tasks, timing: Timing) -> Self {
         let processes = Arc::new(Semaphore::new(MAX_PROCESSES));
-        let (shares, clients) = (Mutex::default(), Mutex::default());
-        Self(Arc::new(Shared { launcher, tasks, timing, processes, shares, clients }))
+        let (shares, clients, retiring) = Default::default();
+        Self(Arc::new(Shared { launcher, tasks, timing, processes, shares, clients, retiring }))
     }
 
     /// Returns the client of `spec` for `owner`: `None` for those that are configured, which all share,
@@ -146,20 +148,29 @@ impl Pool {
         Some(Arc::clone(shares.entry(owner.to_owned()).or_insert_with(made)))
     }
 
-    /// Stops what `owner` has at once, for good.
+    /// Stops what `owner`, who is revoked, has at once, for good.
     pub async fn stop_of(&self, owner: &str) {
-        let clients = self.extract_clients(owner, |_| true);
-        join_all(clients.iter().map(|client| client.retire())).await;
+        let mut clients = self.extract_clients(owner, |_| true);
+        clients.extend(self.retiring().iter().filter_map(Weak::upgrade));
+        clients.retain(|client| client.owner() == Some(owner));
+        join_all(clients.iter().map(|client| client.revoke())).await;
     }
 
     /// Stops the clients of `owner` with these specs once nobody holds them any more. Returns at once.
     pub fn retire(&self, owner: &str, specs: &[Spec]) {
         for client in self.extract_clients(owner, |spec| specs.contains(spec)) {
+            self.retiring().push(Arc::downgrade(&client));
             let (stopping, tick) = (self.0.tasks.stopping().clone(), self.0.timing.tick);
             self.0.tasks.spawn(async move {
                 stopping.run_until_cancelled(retire_unheld(client, tick)).await;
             });
         }
+    }
+
+    fn retiring(&self) -> MutexGuard<'_, Vec<Weak<Client>>> {
+        let mut retiring = self.0.retiring.lock().unwrap_or_else(PoisonError::into_inner);
+        retiring.retain(|client| client.strong_count() > 0);
+        retiring
     }
 
     /// Forgets the clients of `owner` with specs that match, and returns them.

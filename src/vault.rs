@@ -6,6 +6,7 @@
 mod bearer;
 mod configs;
 mod error;
+mod generations;
 mod owner;
 mod process_key;
 mod seal;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::wrong_bearers::WrongBearers;
 use crate::{
     api::is_of_page,
     domain::Principal,
@@ -23,7 +24,6 @@ const NEEDED: &str = "a token is needed: send `Authorization: Bearer …`, and m
 const ANOTHER_ACCOUNT: &str = "the server belongs to another account of this machine: send `Authorization: Bearer …` \
                                with a token, which its owner makes with `codeinfo token create NAME`";
 const SESSION_OVER: &str = "the session of the page is over; `codeinfo open` opens another one";
-const UNKNOWN: &str = "the token is not known; it may have been revoked";
 
 /// What callers may prove themselves with.
 #[derive(Clone)]
@@ -36,6 +36,7 @@ pub(super) struct Bearers {
     pub(super) is_grant: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Whether who has none is refused.
     pub(super) are_required: bool,
+    pub(super) wrong: Arc<WrongBearers>,
 }
 
 /// The gate of the main listener.
@@ -85,7 +86,7 @@ fn judge(bearers: &Bearers, asked: Asked<'_>) -> Result<Admission, HttpError> {
             (false, false) => Ok(Admission::unnamed(Rights::Administer)),
         };
     };
-    let known = bearers.tokens.find_bearer(bearer).ok_or(HttpError::Unauthorized(UNKNOWN))?;
+    let known = bearers.tokens.find_bearer(bearer).ok_or_else(|| bearers.wrong.refuse(asked))?;
     let rights = match known.kind {
         TokenKind::Plain => Rights::Ask,
         TokenKind::Admin => Rights::Administer,
@@ -114,10 +115,16 @@ mod tests {
             let (tokens, search) = (vault.tokens.clone(), search.clone());
             let sessions = vault.sessions.clone();
             let is_grant = Arc::new(|bearer: &str| bearer == "grant");
-            let bearers = Bearers { tokens, sessions, search, is_grant, are_required };
+            let wrong = Arc::default();
+            let bearers = Bearers { tokens, sessions, search, is_grant, are_required, wrong };
             let (main, mcp) = (main(bearers.clone()), mcp(bearers));
-            let asked =
-                |path| Asked { path, bearer: Some(&key), session: None, is_another_account: true };
+            let asked = |path| Asked {
+                path,
+                bearer: Some(&key),
+                session: None,
+                peer_address: None,
+                is_another_account: true,
+            };
             assert_eq!(main(asked("/mcp")).unwrap().rights, Rights::Ask);
             for path in ["/mcp/", "/mcp/config", "/chat", "/auth/mcp-tokens", "/health", "/"] {
                 assert!(main(asked(path)).is_err(), "{path}");
@@ -127,6 +134,7 @@ mod tests {
                 path,
                 bearer: Some("grant"),
                 session: None,
+                peer_address: None,
                 is_another_account: true,
             };
             assert_eq!(main(asked("/mcp/toolkits")).unwrap().rights, Rights::Ask);
@@ -150,12 +158,14 @@ mod tests {
             search,
             is_grant: Arc::new(|_| false),
             are_required: false,
+            wrong: Arc::default(),
         };
         let (main, mcp) = (main(bearers.clone()), mcp(bearers));
         let asked = |path, is_another_account| Asked {
             path,
             bearer: None,
             session: None,
+            peer_address: None,
             is_another_account,
         };
         for path in ["/health", "/ready", "/version", "/", "/page/api.js"] {

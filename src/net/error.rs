@@ -25,6 +25,11 @@ pub enum HttpError {
     Forbidden(String),
     #[error("{0}")]
     Unauthorized(&'static str),
+    #[error(
+        "too many wrong tokens came from here, and this one is not known either; try again in {retry_after_s} s, \
+         or send one that is known, which is answered at once"
+    )]
+    TooManyWrongTokens { retry_after_s: u64 },
     #[error("the server stops and makes room for another; try again in a moment")]
     Stopping,
     #[error("the body did not arrive in time")]
@@ -46,6 +51,7 @@ impl HttpError {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::TooManyWrongTokens { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -64,7 +70,7 @@ impl HttpError {
             Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
             Self::Forbidden(_) => "FORBIDDEN",
             Self::Unauthorized(_) => "UNAUTHORIZED",
-            Self::Stopping => "BUSY",
+            Self::TooManyWrongTokens { .. } | Self::Stopping => "BUSY",
             Self::Timeout => "REQUEST_TIMEOUT",
             Self::Internal => "INTERNAL",
         }

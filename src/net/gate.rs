@@ -1,6 +1,6 @@
 //! Who asks: what a request says of that, to be judged before its body is read.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use hyper::{
     HeaderMap,
@@ -24,6 +24,8 @@ pub struct Asked<'a> {
     pub bearer: Option<&'a str>,
     /// The same of the page of the owner.
     pub session: Option<SessionProof<'a>>,
+    /// The address that it comes from.
+    pub peer_address: Option<IpAddr>,
     /// Whether it comes over loopback from an account that is neither ours nor root's.
     pub is_another_account: bool,
 }

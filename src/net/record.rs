@@ -18,7 +18,7 @@ use tracing::{Span, debug, info};
 use super::{Body, activity::Busy, slots::Slot};
 use crate::telemetry::{self, Timed};
 
-/// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often.
+/// Marks a reply, as an extension, whose log line is for debugging only: monitors ask often, and so does who guesses tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Quiet;
 
@@ -88,8 +88,11 @@ impl Drop for Record {
         counts.requests.ended(&label, elapsed);
         let _inside = span.enter();
         match (whole, quiet) {
-            (false, _) => {
+            (false, false) => {
                 info!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
+            }
+            (false, true) => {
+                debug!(http.status = status, http.bytes = bytes, elapsed_ms, "client left");
             }
             (true, true) => {
                 debug!(http.status = status, http.bytes = bytes, elapsed_ms, "answered");

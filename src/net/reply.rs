@@ -9,14 +9,14 @@ use hyper::{
     StatusCode,
     body::Frame,
     header::{
-        ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, SEC_WEBSOCKET_VERSION,
-        UPGRADE, WWW_AUTHENTICATE,
+        ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER,
+        SEC_WEBSOCKET_VERSION, UPGRADE, WWW_AUTHENTICATE,
     },
 };
 use serde::{Deserialize, Serialize};
 use tracing::error;
 
-use super::{HttpError, Response};
+use super::{HttpError, Quiet, Response};
 
 /// Returns `value` as JSON.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
@@ -86,6 +86,10 @@ impl From<HttpError> for Response {
             HttpError::Unauthorized(_) => {
                 let headers = response.headers_mut();
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            HttpError::TooManyWrongTokens { retry_after_s } => {
+                response.headers_mut().insert(RETRY_AFTER, retry_after_s.into());
+                response.extensions_mut().insert(Quiet);
             }
             _ => {}
         }

@@ -356,7 +356,8 @@ impl<H: Handler> Server<H> {
         let peer = head.extensions.get::<Peer>();
         let is_another_account = peer.is_none_or(|peer| peer.is_another_account);
         let session = gate::session(&head.headers);
-        (self.gate)(Asked { path: head.uri.path(), bearer, session, is_another_account })
+        let (path, peer_address) = (head.uri.path(), peer.map(|peer| peer.address));
+        (self.gate)(Asked { path, bearer, session, peer_address, is_another_account })
     }
 
     /// Calls the handler. A bug in one request must not take the connection with it.

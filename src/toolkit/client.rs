@@ -96,6 +96,12 @@ impl Client {
         self.stop().await;
     }
 
+    /// Stops the server for good, and soon: its owner is revoked.
+    pub(super) async fn revoke(&self) {
+        self.0.grace.revoke();
+        self.retire().await;
+    }
+
     /// Stops the server and starts it.
     pub async fn restart(&self) -> Result<Arc<Catalogue>, ToolkitError> {
         self.stop().await;

@@ -174,7 +174,7 @@ async fn start(
     match connect(inner, process, ClientLifecycleMode::Initialize).await {
         Err(Refusal::Initialize(_)) => {
             if let Some(process) = process.take() {
-                process.stop(inner.timing.grace).await;
+                process.stop(&inner.grace).await;
             }
             let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
             let discover = ClientLifecycleMode::Discover { preferred_versions };
@@ -344,12 +344,11 @@ async fn renew(inner: &Inner, session: &Session) {
 
 /// Closes the connection, and ends the process where there is one.
 async fn close(inner: &Inner, process: Option<Process>, service: Option<Service>) {
-    let grace = inner.timing.grace;
     if let Some(mut service) = service {
-        drop(service.close_with_timeout(grace).await);
+        inner.grace.limit(service.close()).await;
     }
     if let Some(process) = process {
         inner.note_malformed(process.output.malformed_lines());
-        process.stop(grace).await;
+        process.stop(&inner.grace).await;
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Launch, pipes, usage::Bounds};
+use super::{Launch, pipes, timing::Grace, usage::Bounds};
 
 /// What is between a pump and the protocol: a line that is longer waits.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -119,28 +119,23 @@ impl Process {
     }
 
     /// Ends the process and all of its group: closes its input, waits, asks, waits, kills.
-    pub(super) async fn stop(mut self, grace: Duration) {
+    pub(super) async fn stop(mut self, grace: &Grace) {
         self.closing.cancel();
-        drop(timeout(grace, self.child.wait()).await);
-        if !self.is_gone() {
-            self.signal(Urgency::Ask);
-            self.gone_within(grace).await;
-        }
-        if !self.is_gone() {
-            self.signal(Urgency::Kill);
-            self.gone_within(grace).await;
+        grace.limit(self.child.wait()).await;
+        for urgency in [Urgency::Ask, Urgency::Kill] {
+            if !self.is_gone() {
+                self.signal(urgency);
+                grace.limit(self.wait_until_gone()).await;
+            }
         }
         self.is_over = true;
         self.output.over.cancel();
     }
 
-    async fn gone_within(&mut self, limit: Duration) {
-        let gone = async {
-            while !self.is_gone() {
-                sleep(PAUSE).await;
-            }
-        };
-        timeout(limit, gone).await.ok();
+    async fn wait_until_gone(&mut self) {
+        while !self.is_gone() {
+            sleep(PAUSE).await;
+        }
     }
 
     /// Whether nothing of the group is left.

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Catalogue, Launcher, Owner, Timing, ToolkitError,
     session::{InUse, Session},
+    timing::Grace,
     words::Words,
 };
 use crate::{
@@ -87,6 +88,7 @@ pub(super) struct Inner {
     pub(super) launcher: Arc<dyn Launcher>,
     pub(super) tasks: Tasks,
     pub(super) timing: Timing,
+    pub(super) grace: Grace,
     pub(super) words: Words,
     /// Room for processes, shared by all clients.
     pub(super) processes: Arc<Semaphore>,
@@ -138,6 +140,7 @@ impl Inner {
             spec,
             launcher,
             tasks,
+            grace: Grace::new(&timing),
             timing,
             processes,
             share,

@@ -2,7 +2,14 @@
 
 use std::time::Duration;
 
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
 use crate::task::Backoff;
+
+/// Wait of each step of stopping a toolkit whose owner is revoked: with three of them, and some time for the
+/// system, the toolkit is gone within a second.
+const REVOKED_GRACE: Duration = Duration::from_millis(150);
 
 /// How long what a client does may take. Tests shorten it.
 #[derive(Debug, Clone)]
@@ -36,6 +43,36 @@ impl Default for Timing {
             idle: Duration::from_mins(10),
             grace: Duration::from_secs(3),
             tick: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Longest wait of each step of stopping, which is cut short when the owner is revoked.
+pub(super) struct Grace {
+    usual: Duration,
+    revoked: CancellationToken,
+}
+
+impl Grace {
+    pub(super) fn new(timing: &Timing) -> Self {
+        Self { usual: timing.grace, revoked: CancellationToken::new() }
+    }
+
+    /// Notes that the owner is revoked: steps that wait now are cut short as well.
+    pub(super) fn revoke(&self) {
+        self.revoked.cancel();
+    }
+
+    /// Waits for one step, within the limit.
+    pub(super) async fn limit<T>(&self, step: impl Future<Output = T>) {
+        let revoked = async {
+            self.revoked.cancelled().await;
+            sleep(REVOKED_GRACE).await;
+        };
+        tokio::select! {
+            _ = step => {}
+            () = sleep(self.usual) => {}
+            () = revoked => {}
         }
     }
 }

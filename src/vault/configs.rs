@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
 use super::{
-    FOLDER, VaultError, bearer, private_folder,
+    FOLDER, VaultError, bearer, generations, private_folder,
     seal::{self, Place, Unopened},
 };
 use crate::{
@@ -141,12 +141,15 @@ impl Shelf {
         let key = self.key_or_new()?;
         let folder = self.folder_or_new(slot)?;
         let versions = versions(&folder)?;
-        let newest = versions.last().copied().max(current(&folder)?).unwrap_or(0);
+        let id = slot.id().to_string();
+        let highest = generations::read_highest(&self.data_dir, &id)?;
+        let newest = versions.last().copied().max(current(&folder)?).unwrap_or(0).max(highest);
         let version = newest + 1;
         let sealed = seal::seal(&key, slot.place(version), &plain)?;
         let kept = Kept { id: slot.id(), version, created_at };
         replace(&file(&folder, version), &sealed)?;
         replace(&folder.join(CURRENT), version.to_string().as_bytes())?;
+        generations::remember(&self.data_dir, &id, version);
         // From here on the version counts, whatever becomes of the old ones.
         for old in versions.iter().rev().skip(KEPT - 1) {
             if let Err(error) = atomic::remove(&file(&folder, *old)) {
@@ -163,6 +166,8 @@ impl Shelf {
             return Ok(None);
         }
         let Some(version) = current(&folder)? else { return Ok(None) };
+        let id = slot.id().to_string();
+        generations::check(&self.data_dir, &id, folder.join(CURRENT), version)?;
         let path = file(&folder, version);
         let Some(sealed) = read(&path)? else {
             return Err(VaultError::Damaged { path, reason: "it is missing" });

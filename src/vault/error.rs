@@ -51,6 +51,14 @@ pub enum VaultError {
     /// A file does not hold what belongs into it.
     #[error("`{}` is damaged: {reason}", .path.display())]
     Damaged { path: PathBuf, reason: &'static str },
+    /// A file is older than the one that was written last.
+    #[error(
+        "`{}` is older (number {number}) than what was written there last ({highest}), as if it were put back from a \
+         backup: tokens that were revoked, or settings that were changed, would hold again; put the newest one back, \
+         or remove it and make again what was in it",
+        .path.display()
+    )]
+    PutBack { path: PathBuf, number: u64, highest: u64 },
     /// A configuration was encrypted with another key.
     #[error("`{}` was encrypted with another key than that of {key}", .path.display())]
     OtherKey { path: PathBuf, key: String },
@@ -86,6 +94,7 @@ impl VaultError {
             Self::TokenNotFound(_) => Code::TokenNotFound,
             Self::File { .. }
             | Self::Damaged { .. }
+            | Self::PutBack { .. }
             | Self::OtherKey { .. }
             | Self::NoKey { .. } => Code::VaultUnavailable,
             Self::Random => Code::Internal,

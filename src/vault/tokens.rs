@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, owner, private_folder};
+use super::{FOLDER, VaultError, bearer, bearer::Fingerprint, generations, owner, private_folder};
 use crate::{
     atomic::{self, Readers},
     config::Secret,
@@ -27,6 +27,8 @@ use crate::{
 };
 
 const FILE: &str = "tokens.json";
+/// Names the file where its number is remembered.
+const NAME: &str = "tokens";
 /// Most tokens that live: each request compares with all of them.
 const MAX_TOKENS: usize = 256;
 /// How long it may take until the last use of a token is on disk.
@@ -88,8 +90,8 @@ struct Book {
     data_dir: PathBuf,
     owner: Fingerprint,
     living: RwLock<Arc<[Arc<Living>]>>,
-    /// Held over a change from reading to writing.
-    changing: Mutex<()>,
+    /// Number of changes that were written, held over a change from reading to writing.
+    changing: Mutex<u64>,
     /// A token was used since the file was written.
     is_stale: AtomicBool,
 }
@@ -110,11 +112,12 @@ impl Tokens {
     /// Reads the tokens, and sees to it that there is an owner's key. Blocks.
     pub(super) fn open(data_dir: &Path, tasks: &Tasks) -> Result<Self, VaultError> {
         let owner = owner::owner_key_or_new(data_dir)?;
+        let (living, generation) = read(data_dir)?;
         let book = Book {
             data_dir: data_dir.to_owned(),
             owner: Fingerprint::of(owner.expose()),
-            living: RwLock::new(read(&path(data_dir))?.into()),
-            changing: Mutex::default(),
+            living: RwLock::new(living.into()),
+            changing: Mutex::new(generation),
             is_stale: AtomicBool::new(false),
         };
         let tokens = Self { book: Arc::new(book), tasks: tasks.clone() };
@@ -258,36 +261,38 @@ impl Book {
         by: &Secret,
         change: impl FnOnce(&KnownBearer, &mut Vec<Arc<Living>>) -> Result<T, VaultError>,
     ) -> Result<T, VaultError> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut generation = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         // Who asks may have been revoked by the change before.
         let caller = self.caller(by)?;
         let before = self.living();
         let mut living = before.to_vec();
         let outcome = change(&caller, &mut living)?;
-        self.write(&living)?;
+        self.write(&living, *generation + 1)?;
+        *generation += 1;
         *self.living.write().unwrap_or_else(PoisonError::into_inner) = living.into();
         let living = self.living();
         let is_gone = |token: &&Arc<Living>| !living.iter().any(|one| Arc::ptr_eq(one, token));
         before.iter().filter(is_gone).for_each(|token| token.revoked.cancel());
+        generations::remember(&self.data_dir, NAME, *generation);
         Ok(outcome)
     }
 
     fn save_uses(&self) -> Result<(), VaultError> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         if !self.is_stale.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.write(&self.living())
+        self.write(&self.living(), *generation)
     }
 
     /// Writes the file. The caller holds `changing`.
-    fn write(&self, living: &[Arc<Living>]) -> Result<(), VaultError> {
+    fn write(&self, living: &[Arc<Living>], generation: u64) -> Result<(), VaultError> {
         private_folder(&self.data_dir, FOLDER)?;
         let path = path(&self.data_dir);
         // Before the uses are read, so that none after that is missed.
         self.is_stale.store(false, Ordering::Relaxed);
         let tokens = living.iter().map(|token| token.entry()).collect();
-        let written = serde_json::to_vec_pretty(&File { tokens })
+        let written = serde_json::to_vec_pretty(&File { generation, tokens })
             .map_err(std::io::Error::other)
             .and_then(|bytes| atomic::replace(&path, &bytes, Readers::Owner));
         if written.is_err() {
@@ -365,6 +370,8 @@ impl Living {
 /// The file as it is written.
 #[derive(Serialize, Deserialize)]
 struct File {
+    #[serde(default)]
+    generation: u64,
     tokens: Vec<TokenEntry>,
 }
 
@@ -396,18 +403,25 @@ fn path(data_dir: &Path) -> PathBuf {
     data_dir.join(FOLDER).join(FILE)
 }
 
-fn read(path: &Path) -> Result<Vec<Arc<Living>>, VaultError> {
-    let failed = |error| VaultError::file(path, error);
+/// Reads the tokens and the number of their file.
+fn read(data_dir: &Path) -> Result<(Vec<Arc<Living>>, u64), VaultError> {
+    let path = path(data_dir);
+    let failed = |error| VaultError::file(&path, error);
     if let Some(folder) = path.parent() {
         atomic::real_folder(folder).map_err(failed)?;
     }
-    let Some(bytes) = atomic::read(path, Readers::Owner).map_err(failed)? else {
-        return Ok(Vec::new());
+    let Some(bytes) = atomic::read(&path, Readers::Owner).map_err(failed)? else {
+        return Ok((Vec::new(), generations::read_highest(data_dir, NAME)?));
     };
     let file = serde_json::from_slice::<File>(&bytes).ok();
-    let living = file.and_then(|file| file.tokens.into_iter().map(TokenEntry::living).collect());
-    living.ok_or_else(|| VaultError::Damaged {
-        path: path.to_owned(),
-        reason: "it is no list of tokens; remove it and make the tokens again",
-    })
+    let tokens = file.and_then(|File { generation, tokens }| {
+        let living: Option<Vec<_>> = tokens.into_iter().map(TokenEntry::living).collect();
+        Some((living?, generation))
+    });
+    let Some((living, generation)) = tokens else {
+        let reason = "it is no list of tokens; remove it and make the tokens again";
+        return Err(VaultError::Damaged { path, reason });
+    };
+    generations::check(data_dir, NAME, path, generation)?;
+    Ok((living, generation))
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     listeners::Listeners,
+    support::process::{Program, fresh},
     wire::{Reply, request},
 };
 
@@ -48,7 +49,7 @@ impl Server {
     async fn knows(&self, token: &str) -> bool {
         match self.get(token, "/version").await.status {
             200 => true,
-            401 => false,
+            401 | 429 => false,
             other => panic!("{other}"),
         }
     }
@@ -252,6 +253,41 @@ async fn nothing_private_is_done_for_nobody_nor_for_a_wrong_bearer() {
     // A password for a proxy is none of ours.
     let basic = [("authorization", "Basic YTpi")];
     assert_eq!(request(main, "GET", "/version", &basic, "").await.status, 200);
+}
+
+#[tokio::test]
+async fn many_wrong_tokens_are_refused_with_a_wait_and_few_lines_and_a_right_one_is_answered() {
+    let folder = fresh();
+    let log = folder.path().join("log");
+    let environment = vec![("LOG_LEVEL".to_owned(), "info".to_owned())];
+    let server = Program::serve_logging_to(&log, &folder.path().join("data"), &environment).await;
+    let (key, to) = (
+        std::fs::read_to_string(folder.path().join("data/owner.key")).unwrap(),
+        server.main.strip_prefix("http://").unwrap().parse().unwrap(),
+    );
+    let right = format!("Bearer {}", key.trim());
+    let logged = || std::fs::read_to_string(&log).unwrap().lines().count();
+    let before = logged();
+    let mut statuses = std::collections::BTreeMap::<u16, usize>::new();
+    for number in 0..200 {
+        let wrong = format!("Bearer codeinfo_pat_{number}");
+        let refused = request(to, "GET", "/health", &[("authorization", &wrong)], "").await;
+        *statuses.entry(refused.status).or_default() += 1;
+        if refused.status == 429 {
+            let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=60).contains(&wait), "{wait}");
+            assert_eq!(refused.json()["error"], "BUSY");
+        }
+        if number % 50 == 49 {
+            let answered = request(to, "GET", "/health", &[("authorization", &right)], "").await;
+            assert!(answered.json()["version"].is_string(), "{answered:?}");
+        }
+    }
+    assert_eq!(statuses, [(401, 20), (429, 180)].into());
+    let lines = logged() - before;
+    assert!(lines < 30, "{lines} lines");
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(text.matches("wrong tokens are refused").count(), 1, "{text}");
 }
 
 #[tokio::test]

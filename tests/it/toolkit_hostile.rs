@@ -1,12 +1,15 @@
 //! Servers of toolkits that misbehave.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use codeinfo::toolkit::{State, Timing, ToolkitError};
+use codeinfo::{
+    config::Spec,
+    toolkit::{Client, State, Timing, ToolkitError},
+};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::support::toolkit::{Toolkits, arguments, quick, scripted, text};
+use crate::support::toolkit::{Toolkits, arguments, name, quick, scripted, text};
 
 #[tokio::test]
 async fn lines_that_are_no_messages_are_skipped_and_counted() {
@@ -73,6 +76,54 @@ async fn nothing_that_a_server_started_outlives_it() {
     assert!(is_gone(process) && is_gone(forked));
     // It was given time to end by itself, twice.
     assert!(began.elapsed() >= 2 * quick().grace, "{:?}", began.elapsed());
+}
+
+/// Ends a stubborn toolkit of a revoked owner, which `meanwhile` may have begun to end otherwise.
+async fn revoke_stubborn(case: &str, meanwhile: impl AsyncFn(&Toolkits, &Spec, Arc<Client>)) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    // With the waits of earnest, of three seconds each.
+    let toolkits = Toolkits::new();
+    let spec = scripted(&["stubborn", "forks", file.to_str().unwrap()]);
+    let client = toolkits.pool.client(Some("ann"), &name("kit"), &spec);
+    client.call("echo", arguments(json!({}))).await.unwrap();
+    let process = client.status().pid.unwrap().cast_signed();
+    let forked: i32 = until(|| std::fs::read_to_string(&file).ok()?.parse().ok()).await;
+    meanwhile(&toolkits, &spec, client).await;
+    assert!(!is_gone(process), "{case}");
+    let revoked = Instant::now();
+    toolkits.pool.stop_of("ann").await;
+    assert!(is_gone(process) && is_gone(forked), "{case}");
+    let elapsed = revoked.elapsed();
+    report(case, elapsed);
+    assert!(elapsed < Duration::from_secs(1), "{case}: {elapsed:?}");
+    toolkits.stop().await;
+}
+
+#[expect(clippy::print_stderr, reason = "`cargo test -- --nocapture` shows the measurement")]
+fn report(case: &str, elapsed: Duration) {
+    eprintln!("a stubborn toolkit ended {elapsed:?} after its owner was revoked: {case}");
+}
+
+#[tokio::test]
+async fn a_stubborn_toolkit_of_a_revoked_owner_is_gone_within_a_second() {
+    revoke_stubborn("it ran", async |_, _, _| ()).await;
+    revoke_stubborn("it was being stopped", async |toolkits, _, client| {
+        let stopping = Arc::clone(&client);
+        toolkits.tasks.spawn(async move { stopping.stop().await });
+        until(|| (client.status().state == State::Stopped).then_some(())).await;
+    })
+    .await;
+    revoke_stubborn(
+        "other settings were stored, and a call held it",
+        async |toolkits, spec, client| {
+            toolkits.pool.retire("ann", std::slice::from_ref(spec));
+            toolkits.tasks.spawn(async move {
+                drop(client.call("sleep", arguments(json!({ "seconds": 60 }))).await);
+            });
+        },
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ async fn no_secret_is_on_disk_in_the_clear_and_files_are_for_their_user_alone() 
     let value = json!({ "mcpServers": { "git": { "env": { "PAT": "hunter2-hunter2" } } } });
     vault.configs.write(slot("ann"), value).await.unwrap();
     let found = files(folder.path());
-    assert_eq!(found.len(), 5, "{:?}", found.keys());
+    assert_eq!(found.len(), 7, "{:?}", found.keys());
     for (path, bytes) in found {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         for secret in [token.expose(), token.expose().split_at(13).1, "hunter2", "PAT", "git"] {
@@ -297,6 +297,76 @@ async fn a_step_that_fails_leaves_the_former_version_current() {
 }
 
 #[tokio::test]
+async fn a_list_of_tokens_that_was_put_back_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (vault, owner) = (open(folder.path()).await.unwrap(), owner(folder.path()));
+    let create = async |vault: &Vault, who: &str| {
+        let (by, who) = (owner.clone(), name(who));
+        vault.tokens.create(by, who, TokenKind::Plain, OnLiving::Overwrite).await.unwrap()
+    };
+    let (ann, bob) = (create(&vault, "ann").await, create(&vault, "bob").await);
+    let [file, memory] =
+        ["vault/tokens.json", "vault/generations/tokens"].map(|path| folder.path().join(path));
+    let backup = [(file.clone(), fs::read(&file).unwrap())].into();
+    vault.tokens.revoke(owner.clone(), name("ann")).await.unwrap();
+    let newest = fs::read(&file).unwrap();
+    let highest = fs::read(&memory).unwrap();
+
+    put_back(&backup);
+    let failure = open(folder.path()).await.unwrap_err();
+    assert!(matches!(failure, VaultError::PutBack { number: 2, highest: 3, .. }), "{failure}");
+    let message = failure.to_string();
+    assert!(message.starts_with(&format!("`{}` is older", file.display())), "{message}");
+
+    // What a crash leaves before the number is remembered, and what had no numbers, is taken up.
+    for (bytes, number) in [(&newest, Some("2")), (&newest, None)] {
+        fs::write(&file, bytes).unwrap();
+        match number {
+            Some(number) => fs::write(&memory, number).unwrap(),
+            None => fs::remove_file(&memory).unwrap(),
+        }
+        let vault = open(folder.path()).await.unwrap();
+        assert_eq!(principal(&vault, bob.token.expose()), Some(name("bob")));
+        assert_eq!(principal(&vault, ann.token.expose()), None);
+        assert_eq!(fs::read(&memory).unwrap(), highest);
+    }
+    // One that was removed holds nothing, and the one that follows it counts on.
+    fs::remove_file(&file).unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    assert_eq!(principal(&vault, bob.token.expose()), None);
+    let cat = create(&vault, "cat").await;
+    let vault = open(folder.path()).await.unwrap();
+    assert_eq!(principal(&vault, cat.token.expose()), Some(name("cat")));
+    put_back(&[(file, newest)].into());
+    assert!(open(folder.path()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_configuration_that_was_put_back_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let vault = open(folder.path()).await.unwrap();
+    vault.configs.write(slot("ann"), json!("first")).await.unwrap();
+    let backup = files(&shelf(folder.path()));
+    vault.configs.write(slot("ann"), json!("second")).await.unwrap();
+    // Alone, and with the whole folder of configurations.
+    for whole in [false, true] {
+        if whole {
+            fs::remove_file(shelf(folder.path()).join("2.sealed")).unwrap();
+        }
+        put_back(&backup);
+        let failure = read(&vault, "ann").await.unwrap_err();
+        assert!(matches!(failure, VaultError::PutBack { number: 1, highest: 2, .. }), "{failure}");
+        assert!(failure.to_string().contains("/current` is older"), "{failure}");
+    }
+    let kept = vault.configs.write(slot("ann"), json!("third")).await.unwrap();
+    assert_eq!(kept.version, 3, "numbers are not given twice");
+    assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    fs::remove_dir_all(folder.path().join("vault/generations")).unwrap();
+    assert_eq!(read(&vault, "ann").await.unwrap(), Some((3, json!("third"))));
+    assert!(folder.path().join("vault/generations").is_dir(), "it is taken up");
+}
+
+#[tokio::test]
 async fn a_version_of_another_principal_or_number_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let vault = open(folder.path()).await.unwrap();
@@ -389,10 +459,13 @@ async fn in_any_order(steps: &[Step]) {
                     continue;
                 }
                 let pointer = shelf(folder.path()).join("current");
-                let before = fs::read(&pointer).unwrap();
+                let id = shelf(folder.path()).file_name().unwrap().to_owned();
+                // It is remembered after the switch.
+                let memory = folder.path().join("vault/generations").join(id);
+                let before = [pointer, memory].map(|path| (path.clone(), fs::read(path).unwrap()));
                 let kept = vault.configs.write(slot("ann"), json!(value)).await.unwrap();
                 highest = kept.version;
-                put_back(&[(pointer, before)].into());
+                put_back(&before.into());
                 vault = open(folder.path()).await.unwrap();
             }
             Step::DiesInVersion | Step::DiesInSwitch if current.is_some() => {
