@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks within a second that everything is there that the tests need, then runs them; arguments are those of
-# `cargo test`. Where it is root on Debian or Ubuntu it installs what is missing, elsewhere it prints the line that
-# does. With `--check` it ends there.
+# `cargo test`. On Debian or Ubuntu it installs what is missing where it may, elsewhere it prints the line that does.
+# With `--check` it ends there.
 set -eu
 cd "$(dirname "$0")"
 missing=
@@ -25,15 +25,17 @@ has ps pkill || lack ps procps
 if [ -n "$missing" ]; then
 	echo "The tests need what is not here: $missing." >&2
 	install="apt-get install --yes --no-install-recommends$packages"
-	if ! { has apt-get && [ "$(id -u)" -eq 0 ]; }; then
+	as_root=
+	if has apt-get && [ "$(id -u)" -ne 0 ]; then as_root="sudo -n"; fi
+	if ! has apt-get || ! $as_root true 2>/dev/null; then
 		echo "On Debian or Ubuntu this installs it, as root: apt-get update && $install" >&2
 		exit 1
 	fi
-	apt-get --quiet=2 update
-	DEBIAN_FRONTEND=noninteractive $install >&2
+	$as_root apt-get --quiet=2 update >&2
+	$as_root env DEBIAN_FRONTEND=noninteractive $install >&2
 fi
 if ! has cargo; then
-	echo "The tests need Rust: https://rustup.rs installs it." >&2
+	echo "The tests need Rust 1.95, with cargo on the PATH." >&2
 	exit 1
 fi
 [ "${1-}" = --check ] || exec cargo test --locked "$@"
