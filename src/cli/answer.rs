@@ -211,7 +211,7 @@ mod tests {
     fn calls_are_described_in_a_few_words() {
         let local = Origin { source: Source::Local, toolkit: None };
         for (name, parameters, words) in [
-            ("VectorSearch", json!({ "query": "a \u{1b}[2J" }), "searches \"a \u{fffd}[2J\""),
+            ("VectorSearch", json!({ "query": "a \u{1b}[2J" }), "searches \"a  [2J\""),
             ("FindUses", json!({ "name": "ClientIP" }), "finds uses of `ClientIP`"),
             ("FindUses", json!({ "pattern": "a.*b" }), "finds uses of `a.*b`"),
             (
