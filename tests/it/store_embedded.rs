@@ -403,7 +403,8 @@ fn a_second_holder_learns_who_has_the_lock() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the store in `{}` is in use by process 4711 at http://127.0.0.1:5010",
+            "the store in `{}` is in use by process 4711 at http://127.0.0.1:5010; `codeinfo ingest PATH` and other \
+             commands use that server, or set `DATA_DIR` to another folder",
             data_dir.display()
         )
     );
