@@ -283,13 +283,14 @@ impl RawSearch {
             Some(tree) => Some(tree),
             None => self.services.standing(folder).await.0,
         };
-        let called = self.called_in(tool, (&mut arguments, tree), meta).await?;
         // Where a turn stands is its own.
         let place = folder.filter(|_| self.tree.is_none());
+        // Before the call: a run that ends meanwhile may have come too late for it.
         let notice = match place.map(|folder| self.services.relays.place(folder)) {
             Some(place) => place.notice().await,
             None => None,
         };
+        let called = self.called_in(tool, (&mut arguments, tree), meta).await?;
         Ok(match notice {
             Some(notice) => called.map_text(|text| format!("{text}\n{notice}")),
             None => called,
