@@ -36,7 +36,7 @@ export async function removeToolkit(name) {
   return { name, isRemoved: true };
 }
 
-/** Values of variables and headers are not sent to the page; what stands for them is sent back as it is. */
+/** Values of variables and headers are not sent to the page; it sends their placeholders back unchanged. */
 function loadStored() {
   return get('/mcp/config?secrets=hidden');
 }

@@ -69,7 +69,7 @@ pub(super) async fn place(
                 }
                 Ok((folder, None))
             }
-            Err(error) => match asked(&path, &private)? {
+            Err(error) => match parse_revision(&path, &private)? {
                 Some(asked) => Ok((revision::path(&asked), Some(asked))),
                 None => Err(error),
             },
@@ -80,7 +80,7 @@ pub(super) async fn place(
 
 /// Returns the commit that a path names, which is that of no folder: the first `@` after the path of a repository
 /// ends that. `None` where it has none. Blocks on the file system.
-fn asked(path: &Path, private: &ResolvedPlaces) -> Result<Option<Revision>, IngestError> {
+fn parse_revision(path: &Path, private: &ResolvedPlaces) -> Result<Option<Revision>, IngestError> {
     let Some(text) = path.to_str() else { return Ok(None) };
     let mut nearest = None;
     for (at, _) in text.match_indices('@') {

@@ -1,4 +1,4 @@
-//! What somebody types who has a fresh clone and nothing but what README names: the commands are README's own.
+//! Runs README's first commands as a newcomer: a fresh clone, an empty home, and the programs that README names.
 
 use std::{
     fs,
