@@ -38,13 +38,13 @@ pub struct Search {
     /// Only what differs between two trees of one repository, the older one first
     #[arg(long, num_args = 2, value_names = ["TREE", "TREE"], conflicts_with = "repository")]
     pub between: Option<Vec<String>>,
-    /// How many results, 1 to 20
+    /// Maximum number of results, 1 to 20
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u64).range(1..=20))]
     pub limit: Option<u64>,
     /// Print places alone, one a line
     #[arg(long, short = 'l')]
     pub locations: bool,
-    /// Print so many lines around each result as well, 0 to 50
+    /// Also print up to LINES lines before and after each result, 0 to 50
     #[arg(long, short = 'C', value_name = "LINES", default_value_t = 0, conflicts_with = "locations",
         value_parser = clap::value_parser!(u32).range(0..=50))]
     pub context: u32,
@@ -159,10 +159,10 @@ pub enum Command {
     Install(Install),
     /// Take CodeInfo out of the clients again
     Uninstall(Uninstall),
-    /// Say to the model of Claude Code that the folder is indexed, as `codeinfo install --hook` has it done
+    /// Tell the model of Claude Code that the folder is indexed; Claude Code runs it with each prompt
     ///
-    /// Claude Code runs it with each prompt. Where nothing is indexed, the server is away or does not answer
-    /// at once, it says nothing; it never fails.
+    /// `codeinfo install --hook` sets that up. It prints nothing where nothing is indexed or no server answers
+    /// at once, and never fails.
     Hook(Hook),
     /// Have the server started with your sessions, by systemd or launchd
     #[command(subcommand)]

@@ -146,8 +146,11 @@ impl Client {
     }
 }
 
-/// Joins a message and its details, which for a single error say the same.
+/// Joins a message and its details, which for a single error say the same. The name of a parameter before its
+/// value is left out: a person typed the value alone.
 fn said(message: String, details: Vec<String>) -> String {
+    let value = message.strip_prefix("`path` ").filter(|value| value.starts_with('`'));
+    let message = value.map_or(message.clone(), str::to_owned);
     let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
     let more: Vec<String> = more.collect();
     if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }

@@ -163,7 +163,6 @@ async fn follow(
     bar: &ProgressBar,
     left: &AtomicU64,
 ) -> Result<Status, CliError> {
-    let mut shown = None;
     loop {
         let status: Status = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
@@ -176,37 +175,21 @@ async fn follow(
         let now = status.message.as_ref().or(status.current_file.as_ref());
         bar.set_message(now.map(|now| print::name(now)).unwrap_or_default());
         match status.state {
-            State::Queued | State::Scanning | State::Embedding => {}
-            // Said already.
-            State::Completed | State::Skipped if shown.is_some() && status.message == shown => {
-                return Ok(Status { message: None, ..status });
-            }
+            State::Queued | State::Scanning | State::Embedding => tokio::time::sleep(POLL).await,
             State::Completed | State::Skipped | State::Cancelled | State::Error => {
                 return Ok(status);
             }
         }
-        if bar.is_hidden() && status.message.is_some() && status.message != shown {
-            shown = status.message;
-            print::note(shown.as_deref().unwrap_or_default())?;
-        }
-        tokio::time::sleep(POLL).await;
     }
 }
 
 fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError> {
-    let RunCounts { files, chunks, embedded, skipped, deleted } = status.counts;
+    let RunCounts { files, chunks, .. } = status.counts;
     let (files, chunks) = (counted(files, "file"), counted(chunks, "chunk"));
     let seconds = elapsed.as_secs_f64();
-    match status.state {
-        State::Completed => print::line(&format!(
-            "indexed {path}: {files}, {chunks} ({embedded} embedded, {} deleted, {} skipped) in \
-             {seconds:.1} s",
-            counted(deleted, "file"),
-            counted(skipped, "file")
-        ))?,
-        State::Skipped => print::line(&format!(
-            "indexed {path}: {files}, {chunks}, nothing changed ({seconds:.1} s)"
-        ))?,
+    let changes = match status.state {
+        State::Completed => describe_changes(&status.counts),
+        State::Skipped => ", nothing changed".to_owned(),
         state @ (State::Queued
         | State::Scanning
         | State::Embedding
@@ -219,11 +202,20 @@ fn report(path: &str, status: &Status, elapsed: Duration) -> Result<(), CliError
                 reason: reason.cloned().unwrap_or_else(|| "earlier content is kept".to_owned()),
             });
         }
-    }
+    };
+    print::line(&format!("indexed {path} in {seconds:.1} s: {files}, {chunks}{changes}"))?;
     match &status.message {
         Some(message) => print::note(message),
         None => Ok(()),
     }
+}
+
+/// Says what a run changed: ` (12 new chunks, 1 deleted file)`. Skipped files are in the message of the run.
+fn describe_changes(counts: &RunCounts) -> String {
+    let changes = [(counts.embedded, "new chunk"), (counts.deleted, "deleted file")];
+    let changes = changes.into_iter().filter(|(count, _)| *count > 0);
+    let changes: Vec<String> = changes.map(|(count, thing)| counted(count, thing)).collect();
+    if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) }
 }
 
 /// Makes a bar on standard error; where that is no terminal, nothing is drawn. The time left is the

@@ -88,6 +88,27 @@ pub(super) fn json(value: &Value) -> Result<(), CliError> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
+/// Returns rows of cells as lines whose columns begin below each other.
+pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let align = |row: &[String; COLUMNS]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(align).collect()
+}
+
+/// Returns at most `max_chars` of a text: whole words with `…` after them where more follows.
+pub(super) fn shorten(text: &str, max_chars: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
+    let cut = &text[..end];
+    let whole_words = cut.rfind(char::is_whitespace).map_or(cut, |space| cut[..space].trim_end());
+    format!("{whole_words} …")
+}
+
 /// Returns a name or path of somebody else as one line.
 pub(super) fn name(name: &str) -> String {
     plain_name(name, usize::MAX)
@@ -127,7 +148,15 @@ pub(super) fn reference(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Timestamp, describe_age};
+    use super::{Timestamp, describe_age, shorten};
+
+    #[test]
+    fn long_texts_are_cut_between_words() {
+        assert_eq!(shorten("reads a file", 12), "reads a file");
+        assert_eq!(shorten("reads a file", 11), "reads a …");
+        assert_eq!(shorten("lädt Dateien", 4), "lädt …");
+        assert_eq!(shorten("unbroken", 3), "unb …");
+    }
 
     #[test]
     fn times_are_given_in_the_largest_unit_that_fits() {

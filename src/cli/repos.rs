@@ -1,10 +1,10 @@
 //! Lists the indexed repositories, one a line in columns.
 
-use std::{collections::HashMap, fmt::Write as _, io::IsTerminal};
+use std::{collections::HashMap, io::IsTerminal};
 
 use super::{
     CliError, Client,
-    print::{counted, explain_gone, json, line, name, note, time},
+    print::{align_columns, counted, explain_gone, json, line, name, note, time},
 };
 use crate::replies::{Adds, Repo, Repos};
 
@@ -21,21 +21,10 @@ pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), CliError>
         return note("nothing is indexed yet: `codeinfo ingest PATH`");
     }
     let is_read_by_person = std::io::stdout().is_terminal();
-    let rows: Vec<(Cells, Repo)> =
-        order_trees(repos).into_iter().map(|repo| (describe_repo(&repo), repo)).collect();
-    let mut widths = [0; 4];
-    for (cells, _) in &rows {
-        for (width, cell) in widths.iter_mut().zip(cells) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    for (cells, repo) in rows {
-        let mut text = String::new();
-        for (cell, width) in cells.iter().zip(widths) {
-            // Writing to a `String` cannot fail.
-            let _ = write!(text, "{cell:width$}  ");
-        }
-        line(text.trim_end())?;
+    let repos = order_trees(repos);
+    let rows: Vec<Cells> = repos.iter().map(describe_repo).collect();
+    for (text, repo) in align_columns(&rows).into_iter().zip(repos) {
+        line(&text)?;
         if repo.folder_gone {
             line(&format!("    {}", explain_gone(&repo)))?;
         }

@@ -39,18 +39,20 @@ async fn list(client: &Client, as_json: bool) -> Result<(), CliError> {
     if tokens.is_empty() {
         return print::note("there are no tokens: `codeinfo token create NAME`");
     }
-    for token in tokens {
-        let used = token
-            .last_used_at
-            .map_or("never used".to_owned(), |at| format!("used {}", print::time(&at)));
-        let admin = if token.admin { ", admin" } else { "" };
-        print::line(&format!(
-            "{}  made {}, {used}{admin}",
-            token.name,
-            print::time(&token.created_at)
-        ))?;
-    }
-    Ok(())
+    let rows: Vec<[String; 4]> = tokens
+        .into_iter()
+        .map(|token| {
+            let used = token.last_used_at.map(|at| format!("used {}", print::time(&at)));
+            let rights = if token.admin { "admin" } else { "" };
+            [
+                token.name,
+                format!("made {}", print::time(&token.created_at)),
+                used.unwrap_or_else(|| "never used".to_owned()),
+                rights.to_owned(),
+            ]
+        })
+        .collect();
+    print::align_columns(&rows).iter().try_for_each(|text| print::line(text))
 }
 
 async fn revoke(client: &Client, name: &str, as_json: bool) -> Result<(), CliError> {

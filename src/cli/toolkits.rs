@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::first_file,
-    gateway::{Directory, ToolState, ToolkitEntry, launch::is_installed},
+    gateway::{Directory, Origin, ToolState, ToolkitEntry, launch::is_installed},
     replies::{AllowedFile, ConfigStored, ToolAnswer},
     toolkit::State,
 };
@@ -27,6 +27,8 @@ const TOOLS: [&str; 1] = ["tools"];
 const CONFIG: [&str; 2] = ["mcp", "config"];
 /// What other programs call the transports that there are, in `type`.
 const KNOWN_TYPES: [&str; 4] = ["stdio", "http", "streamable-http", "streamableHttp"];
+/// Maximum characters of a tool's description in the list of tools.
+const MAX_DESCRIPTION: usize = 200;
 /// Largest file that is imported.
 const MAX_IMPORT: u64 = 64 * 1024;
 
@@ -101,15 +103,12 @@ async fn list(scoped: &Scoped<'_>) -> Result<(), CliError> {
             "there are no toolkits: `codeinfo mcp add NAME -- COMMAND` adds one; see docs/toolkits.md",
         );
     }
-    for toolkit in toolkits {
-        print::line(&line(&toolkit))?;
-    }
-    Ok(())
+    align_toolkits(&toolkits).iter().try_for_each(|text| print::line(text))
 }
 
 /// Starts every toolkit that is not switched off, and prints how each is; fails if one is not ready.
 async fn status(scoped: &Scoped<'_>) -> Result<(), CliError> {
-    start_all(scoped).await?;
+    let refusals = start_all(scoped).await?;
     let listed: Value = scoped.list().await?;
     let directory: Directory = serde_json::from_value(listed.clone())?;
     let well = directory.toolkits.iter().all(|toolkit| toolkit.state == State::Ready);
@@ -119,30 +118,49 @@ async fn status(scoped: &Scoped<'_>) -> Result<(), CliError> {
         )?;
     } else {
         warn(&directory.warnings)?;
-        for toolkit in &directory.toolkits {
-            print::line(&line(toolkit))?;
-            if let Some(error) = &toolkit.last_error {
-                print::line(&format!("    {}", print::name(error)))?;
+        let lines = align_toolkits(&directory.toolkits);
+        for (text, toolkit) in lines.iter().zip(&directory.toolkits) {
+            print::line(text)?;
+            let refusal = refusals.iter().find(|(name, _)| *name == toolkit.name);
+            let reason = toolkit.last_error.as_ref().or(refusal.map(|(_, reason)| reason));
+            if let Some(reason) = reason {
+                print::line(&format!("    {}", print::name(reason)))?;
             }
         }
     }
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-fn line(toolkit: &ToolkitEntry) -> String {
-    let tools = print::counted(toolkit.tools as u64, "tool");
+/// Returns a line for each toolkit: name, state, transport, tools, where it is configured.
+fn align_toolkits(toolkits: &[ToolkitEntry]) -> Vec<String> {
+    let rows: Vec<[String; 5]> = toolkits.iter().map(describe_toolkit).collect();
+    print::align_columns(&rows)
+}
+
+fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
     let state = serde_json::to_value(toolkit.state).unwrap_or_default();
+    let tools = if toolkit.state == State::Ready || toolkit.tools > 0 {
+        print::counted(toolkit.tools as u64, "tool")
+    } else {
+        "tools unknown".to_owned()
+    };
     let restarts = match toolkit.restarts {
         0 => String::new(),
         number => format!(", {}", print::counted(number, "restart")),
     };
-    format!(
-        "{}  {}  {}, {tools}{restarts}, from {}",
-        toolkit.name,
-        state.as_str().unwrap_or_default(),
-        toolkit.transport,
-        toolkit.origin.as_str()
-    )
+    let source = match toolkit.origin {
+        Origin::Request => "in the request",
+        Origin::Repository => "in .codeinfo/toolkits.json",
+        Origin::Stored => "stored in DATA_DIR",
+        Origin::User => "in TOOLKITS_FILE",
+    };
+    [
+        toolkit.name.clone(),
+        state.as_str().unwrap_or_default().to_owned(),
+        toolkit.transport.to_string(),
+        tools + &restarts,
+        source.to_owned(),
+    ]
 }
 
 fn warn(warnings: &[String]) -> Result<(), CliError> {
@@ -154,31 +172,32 @@ async fn act(scoped: &Scoped<'_>, name: &str, action: &str) -> Result<(), CliErr
     if scoped.as_json {
         return print::json(&toolkit);
     }
-    print::line(&line(&serde_json::from_value(toolkit)?))
+    align_toolkits(&[serde_json::from_value(toolkit)?])
+        .iter()
+        .try_for_each(|text| print::line(text))
 }
 
-/// Starts what is not running, so that its tools are known. What does not start says so in the list.
-async fn start_all(scoped: &Scoped<'_>) -> Result<(), CliError> {
+/// Starts what is not running, so that its tools are known. Returns the toolkits that did not start, with the reasons.
+async fn start_all(scoped: &Scoped<'_>) -> Result<Vec<(String, String)>, CliError> {
     let Directory { toolkits, .. } = scoped.list().await?;
     let waits =
         toolkits.iter().filter(|toolkit| matches!(toolkit.state, State::Stopped | State::Starting));
     let starts = waits.map(|toolkit| async {
         let path = ["toolkits", toolkit.name.as_str(), "start"];
-        scoped.post(&path, &json!({})).await
-    });
-    for started in futures_util::future::join_all(starts).await {
-        match started {
-            Ok(_) => {}
-            Err(CliError::Refused { message, .. }) => print::note(&message)?,
-            Err(error) => return Err(error),
+        match scoped.post(&path, &json!({})).await {
+            Ok(_) => Ok(None),
+            Err(CliError::Refused { message, .. }) => Ok(Some((toolkit.name.clone(), message))),
+            Err(error) => Err(error),
         }
-    }
-    Ok(())
+    });
+    Ok(futures_util::future::try_join_all(starts).await?.into_iter().flatten().collect())
 }
 
 /// Prints the tools, those that fit `query` first.
 async fn tools(scoped: &Scoped<'_>, query: Option<String>) -> Result<(), CliError> {
-    start_all(scoped).await?;
+    for (_, refusal) in start_all(scoped).await? {
+        print::note(&refusal)?;
+    }
     let query = query.map(|query| ("q".to_owned(), query));
     let parameters: Vec<_> = scoped.parameters.iter().cloned().chain(query).collect();
     let listed: Value = scoped.client.get_with(&TOOLS, &parameters).await?;
@@ -194,8 +213,8 @@ async fn tools(scoped: &Scoped<'_>, query: Option<String>) -> Result<(), CliErro
             (_, None) => "  (its toolkit is not ready)".to_owned(),
         };
         print::line(&format!("{}{state}", print::name(&tool.id)))?;
-        let about: String = print::name(&tool.description).chars().take(200).collect();
-        print::line(&format!("    {about}"))?;
+        let description = print::shorten(&print::name(&tool.description), MAX_DESCRIPTION);
+        print::line(&format!("    {description}"))?;
     }
     Ok(())
 }

@@ -82,6 +82,7 @@ mod page_session;
 mod page_source;
 mod page_status;
 mod page_turns;
+mod printed;
 mod private_places;
 mod real_source;
 mod release;

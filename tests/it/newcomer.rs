@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
@@ -110,6 +111,37 @@ fn the_test_command_says_at_once_what_is_missing_and_what_installs_it() {
     The tests need what is not here: a C compiler with make, git, Chromium or Chrome, npm, Python 3.11 with pip and venv, script, ps.
     On Debian or Ubuntu this installs it, as root: apt-get update && apt-get install --yes --no-install-recommends build-essential git chromium fonts-liberation npm python3-venv bsdutils procps
     ");
+}
+
+#[test]
+fn tests_are_left_out_only_where_a_variable_allows_it() {
+    let newcomer = Newcomer::with_project();
+    for tool in ["dirname", "grep", "sed", "sort"] {
+        std::os::unix::fs::symlink(Path::new("/usr/bin").join(tool), newcomer.bin().join(tool))
+            .unwrap();
+    }
+    for tool in ["cargo", "cc", "make", "git", "script", "ps"] {
+        let program = newcomer.bin().join(tool);
+        fs::write(&program, "#!/bin/sh\necho \"$*\"\n").unwrap();
+        fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let refused = newcomer.run("SKIP_BROWSER_TESTS=1 SKIP_PACKAGE_TESTS=0 ./test.sh");
+    let printed = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && printed.contains("npm"), "{printed}");
+    assert!(!printed.contains("Chromium or Chrome"), "{printed}");
+    let output = newcomer.run("SKIP_BROWSER_TESTS=1 SKIP_PACKAGE_TESTS=1 ./test.sh --test it");
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @r"
+    Left out, as SKIP_BROWSER_TESTS is set: the tests that need a browser.
+    Left out, as SKIP_PACKAGE_TESTS is set: the tests that need packages of npm, pip or Debian.
+    ");
+    let command = String::from_utf8(output.stdout).unwrap();
+    assert!(command.starts_with("test --locked --test it -- --skip page_ask:: "), "{command}");
+    for module in ["page_map", "chat", "codex", "toolkit_calls"] {
+        assert!(command.contains(&format!("--skip {module}:: ")), "{module}: {command}");
+    }
+    for module in ["newcomer", "search", "terminal", "store_suite"] {
+        assert!(!command.contains(&format!("--skip {module}::")), "{module}: {command}");
+    }
 }
 
 #[test]

@@ -13,5 +13,6 @@ pub(crate) mod process;
 pub(crate) mod qdrant;
 pub(crate) mod relay;
 pub(crate) mod search;
+pub(crate) mod terminal;
 pub(crate) mod toolkit;
 pub(crate) mod websocket;

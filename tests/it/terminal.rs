@@ -1,50 +1,22 @@
 //! Commands on a terminal: one voice, which says what matters to a person; the log is in a file.
 
-use std::{fs, path::Path, process::Stdio};
+use std::{fs, path::Path};
 
-use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process::Command,
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use crate::support::{
+    process::{Environment, fresh, run, signal},
+    terminal::{on_terminal, strip_escapes},
 };
-
-use crate::support::process::{Environment, fresh, run, signal, within};
 
 fn without_codex() -> Environment {
     vec![("CODEX_BIN".to_owned(), "/nonexistent/codex".to_owned())]
 }
 
-/// Prepares a command line on a terminal of its own, in `folder`, `columns` wide.
-fn on_terminal(data: &Path, folder: &Path, columns: u16, line: &str) -> Command {
-    let mut command = within(Command::new("/usr/bin/script"), data, &without_codex());
-    let line = format!("stty cols {columns}; exec {} {line}", env!("CARGO_BIN_EXE_codeinfo"));
-    command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder);
-    command.env_remove("LOG_LEVEL").env("SHELL", "/bin/sh").env("TERM", "xterm");
-    command.stdout(Stdio::piped());
-    command
-}
-
 /// Runs a command line to its end; returns its exit code and what a person then sees, without colours.
 async fn see(data: &Path, folder: &Path, columns: u16, line: &str) -> (Option<i32>, String) {
-    let output = on_terminal(data, folder, columns, line).output().await.unwrap();
-    (output.status.code(), plain(&String::from_utf8(output.stdout).unwrap()))
-}
-
-/// Takes out colours, and what was wiped from a line again.
-fn plain(text: &str) -> String {
-    let mut lines = Vec::new();
-    for line in text.replace("\r\n", "\n").split('\n') {
-        let last = line.rsplit(['\r']).next().unwrap_or_default();
-        let last = last.rsplit("\u{1b}[2K").next().unwrap_or_default();
-        let mut plain = String::new();
-        let mut parts = last.split('\u{1b}');
-        plain.push_str(parts.next().unwrap_or_default());
-        for part in parts {
-            plain
-                .push_str(part.split_once(|c: char| c.is_ascii_alphabetic()).unwrap_or_default().1);
-        }
-        lines.push(plain);
-    }
-    lines.join("\n")
+    let output = on_terminal(data, folder, columns, &without_codex(), line).output().await.unwrap();
+    (output.status.code(), strip_escapes(&String::from_utf8(output.stdout).unwrap()))
 }
 
 fn repository() -> tempfile::TempDir {
@@ -77,12 +49,13 @@ async fn a_failure_is_said_once_and_logged_in_a_file() {
 async fn a_server_prints_what_a_person_needs_and_names_its_log() {
     let (data, repository) = (fresh(), repository());
     let line = format!("serve {}", repository.path().display());
-    let mut server = on_terminal(data.path(), repository.path(), 100, &line).spawn().unwrap();
+    let mut server =
+        on_terminal(data.path(), repository.path(), 100, &without_codex(), &line).spawn().unwrap();
     let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
     let mut seen = String::new();
     while !seen.contains("Ctrl-C") {
         let line = lines.next_line().await.unwrap().expect("the server ended");
-        seen += &(plain(&line) + "\n");
+        seen += &(strip_escapes(&line) + "\n");
     }
     let log = data.path().join("codeinfo.log");
     assert!(seen.contains(&format!("Log         {}", log.display())), "{seen}");
@@ -164,7 +137,7 @@ async fn repositories_are_listed_in_columns_with_ages_for_a_person() {
     fs::write(other.path().join("a.rs"), "fn a() {}\n").unwrap();
     let (code, seen) = see(data.path(), boiler.path(), 100, "ingest src/.. --name boiler").await;
     assert_eq!(code, Some(0), "{seen}");
-    assert!(seen.contains(&format!("indexed {}: 1 file", boiler.path().display())), "{seen}");
+    assert!(seen.contains(&format!("indexed {} in ", boiler.path().display())), "{seen}");
     assert!(
         seen.trim_end().lines().last().unwrap().starts_with("next: `codeinfo search"),
         "{seen}"

@@ -78,8 +78,9 @@ async fn toolkits_are_stored_listed_and_removed_on_the_command_line() {
     let (_, listed, _) = command(&["mcp", "list"]).await;
     assert_eq!(
         listed,
-        "mine  stopped  stdio, 0 tools, from stored\nkit  stopped  stdio, 0 tools, from user\n\
-         off  disabled  stdio, 0 tools, from user\n"
+        "mine  stopped   stdio  tools unknown  stored in DATA_DIR\n\
+         kit   stopped   stdio  tools unknown  in TOOLKITS_FILE\n\
+         off   disabled  stdio  tools unknown  in TOOLKITS_FILE\n"
     );
     let (ok, tools, _) = command(&["mcp", "tools", "repeats what it is given"]).await;
     assert!(ok && tools.contains("mcp:mine:echo\n") && tools.contains("mcp:kit:echo\n"), "{tools}");
@@ -194,8 +195,8 @@ async fn the_repository_that_one_works_in_is_meant_where_several_are_indexed() {
         String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap()
     };
     command(&repository, &["mcp", "allow", "--yes"]).await;
-    let own = "build  stopped  stdio, 0 tools, from repository\n";
-    let users = "kit  stopped  stdio, 0 tools, from user\n";
+    let own = "build  stopped  stdio  tools unknown  in .codeinfo/toolkits.json\n";
+    let users = "kit  stopped  stdio  tools unknown  in TOOLKITS_FILE\n";
     let below = repository.join("src");
     assert_eq!(command(&below, &["mcp", "list"]).await, own);
     assert_eq!(command(&other, &["mcp", "list"]).await, users);
