@@ -136,7 +136,7 @@ impl Client {
         match reply.json::<ErrorReply>().await {
             Ok(reply) => Err(CliError::Refused {
                 code: reply.error,
-                message: said(reply.message, reply.details),
+                message: join_details(&reply.message, reply.details),
             }),
             Err(_) => Err(CliError::Unreachable {
                 url: self.base().to_owned(),
@@ -148,9 +148,9 @@ impl Client {
 
 /// Joins a message and its details, which for a single error say the same. The name of a parameter before its
 /// value is left out: a person typed the value alone.
-fn said(message: String, details: Vec<String>) -> String {
+fn join_details(message: &str, details: Vec<String>) -> String {
     let value = message.strip_prefix("`path` ").filter(|value| value.starts_with('`'));
-    let message = value.map_or(message.clone(), str::to_owned);
+    let message = value.unwrap_or(message).to_owned();
     let more = details.into_iter().filter(|detail| !message.contains(detail.as_str()));
     let more: Vec<String> = more.collect();
     if more.is_empty() { message } else { format!("{message}; {}", more.join("; ")) }

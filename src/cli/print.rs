@@ -104,8 +104,12 @@ pub(super) fn align_columns<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) ->
 /// Returns at most `max_chars` of a text: whole words with `…` after them where more follows.
 pub(super) fn shorten(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
-    let cut = &text[..end];
-    let whole_words = cut.rfind(char::is_whitespace).map_or(cut, |space| cut[..space].trim_end());
+    let cut = text.get(..end).unwrap_or_default();
+    let is_between_words = text.get(end..).is_some_and(|rest| rest.starts_with(' '));
+    let whole_words = match cut.rsplit_once(char::is_whitespace) {
+        Some((whole_words, _)) if !is_between_words => whole_words.trim_end(),
+        _ => cut.trim_end(),
+    };
     format!("{whole_words} …")
 }
 
@@ -154,6 +158,7 @@ mod tests {
     fn long_texts_are_cut_between_words() {
         assert_eq!(shorten("reads a file", 12), "reads a file");
         assert_eq!(shorten("reads a file", 11), "reads a …");
+        assert_eq!(shorten("reads a file", 7), "reads a …");
         assert_eq!(shorten("lädt Dateien", 4), "lädt …");
         assert_eq!(shorten("unbroken", 3), "unb …");
     }

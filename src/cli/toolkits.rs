@@ -157,7 +157,7 @@ fn describe_toolkit(toolkit: &ToolkitEntry) -> [String; 5] {
     [
         toolkit.name.clone(),
         state.as_str().unwrap_or_default().to_owned(),
-        toolkit.transport.to_string(),
+        toolkit.transport.clone(),
         tools + &restarts,
         source.to_owned(),
     ]

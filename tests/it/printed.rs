@@ -61,7 +61,8 @@ impl Account {
             let code = code.map_or_else(|| "killed".to_owned(), |code| code.to_string());
             let code = if code == "0" { String::new() } else { format!("[exit {code}]\n") };
             let printed = self.name_variable_parts(&printed);
-            self.transcript += &format!("$ codeinfo {line}\n{printed}{code}\n");
+            let typed = ["$ codeinfo ", line, "\n", &printed, &code, "\n"].concat();
+            self.transcript.push_str(&typed);
         }
     }
 
