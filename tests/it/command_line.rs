@@ -52,6 +52,7 @@ async fn completions_of_every_shell_name_every_command() {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands: Vec<&str> = commands
         .take_while(|line| line.starts_with("  "))
+        .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert!(commands.contains(&"serve") && commands.contains(&"completions"), "{help}");
