@@ -6,6 +6,7 @@ COPY .cargo .cargo
 COPY assets assets
 COPY benches benches
 COPY crates crates
+COPY docs/*.md docs/
 COPY src src
 COPY tests/house tests/house
 # What was compiled before stays in the caches, so that a change of ours compiles ours alone.

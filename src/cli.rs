@@ -8,6 +8,7 @@ mod answer;
 mod args;
 mod citations;
 mod client;
+mod docs;
 mod doctor;
 mod error;
 mod explain;
@@ -23,7 +24,8 @@ mod toolkits;
 pub use args::{Arguments, Check, Command, Hook, Search, Stdio, Switch, Toolkits, completions};
 pub use citations::{Verdict, citations};
 pub use client::Client;
-pub use doctor::check;
+pub use docs::docs;
+pub use doctor::{check, remark};
 pub use error::CliError;
 pub use explain::explain;
 pub use ingest::reembed;
@@ -57,6 +59,7 @@ pub async fn run(command: Command, client: &Client) -> Result<(), CliError> {
         // These need no server, so that they run before there is one.
         Command::Check(_)
         | Command::Completions { .. }
+        | Command::Docs { .. }
         | Command::Hook(_)
         | Command::Install(_)
         | Command::Open { .. }

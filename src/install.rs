@@ -84,6 +84,26 @@ pub fn install(asked: &Install, config: &Config, exe: PathBuf) -> Result<(), Ins
     ))
 }
 
+/// Returns the names of the clients that are found on this machine, and whether each has CodeInfo.
+///
+/// # Errors
+///
+/// Fails where the home folder is unknown.
+pub fn list_found_clients(config: &Config) -> Result<Vec<(&'static str, bool)>, InstallError> {
+    let places = places(config)?;
+    let found = CLIENTS.iter().filter(|client| client.is_found(&places, &config.codex.path));
+    Ok(found.map(|client| (client.name, is_set_up(client, &places))).collect())
+}
+
+/// Returns whether a file of a client names CodeInfo as a server.
+fn is_set_up(client: &Client, places: &Places<'_>) -> bool {
+    client.server_files(places).iter().any(|path| {
+        let text = file::read(path).ok().and_then(|found| found.text).unwrap_or_default();
+        let without = edit::without((client.syntax, client.section), &text);
+        without.is_ok_and(|without| without != text)
+    })
+}
+
 /// Returns the settings of this shell that say which index and which Codex are meant.
 fn set_here(config: &Config) -> Vec<&'static str> {
     const NAMES: [&str; 5] = ["DATA_DIR", "CODEX_BIN", "CODEX_HOME", "QDRANT_URL", "EMBEDDING_URL"];

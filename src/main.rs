@@ -10,7 +10,7 @@ use std::{
 
 use clap::Parser;
 use codeinfo::{
-    cli::{Arguments, Command, Verdict, citations, completions, harmless},
+    cli::{Arguments, Command, Verdict, citations, completions, docs, harmless},
     config,
     error::chain,
     run, task, telemetry,
@@ -105,6 +105,11 @@ fn run_without_settings(command: &Command) -> Option<ExitCode> {
             Ok(Verdict::Right) => ExitCode::SUCCESS,
             Ok(Verdict::Wrong) => ExitCode::FAILURE,
             Ok(Verdict::Failed) => ExitCode::from(USAGE),
+            Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+            Err(error) => fail(&error, USAGE),
+        },
+        Command::Docs { name } => match docs(name.as_deref()) {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
             Err(error) => fail(&error, USAGE),
         },

@@ -1,6 +1,8 @@
 //! Runs one command: against the server that holds the data folder, or one of its own.
 
 mod elect;
+mod machine;
+mod read_only;
 mod remind;
 mod takeover;
 
@@ -12,6 +14,7 @@ use std::{
 
 use tracing::warn;
 
+use self::read_only::copy_unwritable_index;
 pub use self::remind::remind;
 use crate::{
     app::{Server, StartError, Visibility, private_places},
@@ -79,16 +82,39 @@ pub async fn command(command: Command, config: Config) -> Result<(), CommandErro
         }
         command => command,
     };
-    let ports_are_well = !matches!(command, Command::Doctor) || ports(&config).await?;
-    let visibility = match command {
-        Command::Doctor => Visibility::Examined,
-        _ => Visibility::Private,
-    };
+    if matches!(command, Command::Doctor) {
+        return doctor(&config).await;
+    }
     // Other commands would answer from an index that is not whole.
     let repairs = matches!(command, Command::Ingest { .. });
-    match place(&config, visibility, repairs).await? {
-        Place::Running(url) => cli::run(command, &client(&url, &config)?).await?,
-        Place::Own(server) => alone(command, *server, &config).await?,
+    let reads_only = matches!(command, Command::Search(_) | Command::Repos { .. });
+    let copy = if reads_only && store::holder(&config.data_dir)?.is_none() {
+        copy_unwritable_index(&config.data_dir)
+            .map_err(|error| StoreError::folder(&config.data_dir, &error))?
+    } else {
+        None
+    };
+    let mut config = config;
+    if let Some(copy) = &copy {
+        copy.path().clone_into(&mut config.data_dir);
+    }
+    match place(&config, Visibility::Private, repairs).await? {
+        Place::Running(url) => Ok(cli::run(command, &client(&url, &config)?).await?),
+        Place::Own(server) => alone(command, *server, &config).await,
+    }
+}
+
+/// Checks the machine and every part of a server; one that fails does not keep the others from being checked.
+async fn doctor(config: &Config) -> Result<(), CommandError> {
+    let ports_are_well = ports(config).await?;
+    machine::check_machine(config).await?;
+    match place(config, Visibility::Examined, false).await {
+        Ok(Place::Running(url)) => cli::run(Command::Doctor, &client(&url, config)?).await?,
+        Ok(Place::Own(server)) => alone(Command::Doctor, *server, config).await?,
+        Err(error) => {
+            cli::check("server", false, "", &chain(error.as_ref()))?;
+            return Err(CliError::Checks.into());
+        }
     }
     if ports_are_well { Ok(()) } else { Err(CliError::Checks.into()) }
 }

@@ -14,7 +14,7 @@ use crate::{
 /// Answers questions about your repositories, grounded in an index of their code.
 ///
 /// Settings come from environment variables (PORT, MCP_PORT, DATA_DIR, CODEX_BIN, …);
-/// docs/settings.md lists them. Commands use the server that already runs on DATA_DIR,
+/// `codeinfo docs settings` lists them. Commands use the server that already runs on DATA_DIR,
 /// or else work alone.
 #[derive(Debug, Parser)]
 #[command(name = "codeinfo", version, propagate_version = true)]
@@ -126,7 +126,7 @@ pub enum Command {
     },
     /// Use other MCP servers beside the code: list, start, try, allow and store toolkits
     ///
-    /// docs/toolkits.md says what a toolkit is, and what it may do.
+    /// `codeinfo docs toolkits` says what a toolkit is, and what it may do.
     #[command(subcommand)]
     Mcp(Toolkits),
     /// Check the citations and links of documents against the files of their repository
@@ -138,7 +138,7 @@ pub enum Command {
     /// Exit codes: 0 all right, 1 some are not, 2 a document cannot be read or wrong usage.
     #[command(after_help = "In CI, after a checkout:\n\n  codeinfo check\n\n\
         After lines moved, or with the first citations:\n\n  codeinfo check --fix && git diff\n\n\
-        docs/check.md says what counts as a citation, and how one is left unchecked.")]
+        `codeinfo docs check` says what counts as a citation, and how one is left unchecked.")]
     Check(Check),
     /// Make, list and revoke tokens, by which programs say who asks
     ///
@@ -151,11 +151,16 @@ pub enum Command {
         #[arg(long)]
         print: bool,
     },
-    /// Check Codex, the store, the embedder and the ports, and say what to do
+    /// Check the ports, this machine, the store, the embedder and Codex, and say what to do
     Doctor,
+    /// Print a page of the documents as Markdown, or list the pages
+    Docs {
+        /// The page, such as settings
+        name: Option<String>,
+    },
     /// Set up clients (Codex, Claude Code, Cursor, …) to use CodeInfo
     ///
-    /// Each client's own file is edited, after the change was shown; docs/install.md names the files.
+    /// Each client's own file is edited, after the change was shown; `codeinfo docs install` names the files.
     Install(Install),
     /// Take CodeInfo out of the clients again
     Uninstall(Uninstall),

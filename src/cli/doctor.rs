@@ -56,7 +56,7 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     }
     well &= toolkits(client).await?;
     if store.ok {
-        note_missing_folders(client).await?;
+        well &= check_indexes(client).await?;
     }
     if chunks == 0 && store.ok {
         print::line("note  nothing is indexed yet: `codeinfo ingest PATH`")?;
@@ -64,22 +64,34 @@ pub(super) async fn server(client: &Client) -> Result<(), CliError> {
     if well { Ok(()) } else { Err(CliError::Checks) }
 }
 
-/// Names the repositories whose folder is gone.
-async fn note_missing_folders(client: &Client) -> Result<(), CliError> {
+/// Prints how large and how old each index is, and which ones cannot be brought up to date.
+async fn check_indexes(client: &Client) -> Result<bool, CliError> {
+    let mut well = true;
     for repo in client.get::<Repos>(&["tools", "ingested-repos"]).await?.repos {
+        let (name, path) = (print::name(&repo.name), print::name(&repo.path.to_string_lossy()));
         if repo.folder_gone {
-            let (name, path) = (print::name(&repo.name), print::name(&repo.path.to_string_lossy()));
-            print::line(&format!("note  {name} ({path}): {}", print::explain_gone(&repo)))?;
+            remark(&format!("{name} ({path})"), &print::explain_gone(&repo))?;
+            continue;
         }
+        let files = print::counted(repo.counts.files, "file");
+        let age = repo.last_ingest_at.as_deref().map(print::time).unwrap_or_default();
+        let reason = match (&repo.last_error, &repo.last_ingest_at) {
+            (Some(error), _) => print::name(error),
+            (None, None) => "indexing never completed".to_owned(),
+            (None, Some(_)) => String::new(),
+        };
+        let problem = format!("{reason}; `codeinfo ingest {path}` tries again");
+        let detail = format!("{files}, indexed {age}");
+        well &= check(&format!("index {name}"), reason.is_empty(), &detail, &problem)?;
     }
-    Ok(())
+    Ok(well)
 }
 
 /// Prints how the toolkits are. One that is not running starts when it is needed.
 async fn toolkits(client: &Client) -> Result<bool, CliError> {
     let Directory { toolkits, warnings, .. } = client.get(&["tools"]).await?;
     for warning in warnings {
-        print::line(&format!("note  toolkits: {}", print::name(&warning)))?;
+        remark("toolkits", &print::name(&warning))?;
     }
     let mut well = true;
     for toolkit in toolkits {
@@ -104,22 +116,21 @@ async fn toolkits(client: &Client) -> Result<bool, CliError> {
 fn sandbox(sandbox: &SandboxHealth) -> Result<bool, CliError> {
     let SandboxHealth { mode, network, ok, reason, hint, unread } = sandbox;
     if *mode == Sandbox::DangerFullAccess {
-        print::line(
-            "note  sandbox: off (danger-full-access): the model's shell reads and writes all",
-        )?;
+        remark("sandbox", "off (danger-full-access): the model's shell reads and writes all")?;
         return Ok(true);
     }
     if *network == Network::Unavailable {
-        print::line(
-            "note  sandbox: the network of the model's shell is off, because this Codex has no proxy \
-             for it: `npm install -g @openai/codex`",
+        remark(
+            "sandbox",
+            "the network of the model's shell is off, because this Codex has no proxy for it: \
+             `npm install -g @openai/codex`",
         )?;
     }
     for UnreadRepo { repo, reason } in unread {
-        print::line(&format!(
-            "note  sandbox: the model's shell does not read {}, which search still finds: {reason}",
-            print::name(repo)
-        ))?;
+        let repo = print::name(repo);
+        let detail =
+            format!("the model's shell does not read {repo}, which search still finds: {reason}");
+        remark("sandbox", &detail)?;
     }
     let [reason, hint] = [reason, hint].map(|text| text.as_deref().unwrap_or_default());
     let problem = format!("{reason}; {hint}");
@@ -154,6 +165,11 @@ fn too_slow() -> String {
          memory for it, and run `codeinfo doctor` again",
         TIMEOUT.as_secs()
     )
+}
+
+/// Prints what is worth knowing about a part that may be as it is.
+pub fn remark(part: &str, detail: &str) -> Result<(), CliError> {
+    print::line(&format!("note  {part}: {detail}"))
 }
 
 /// Prints the state of one part, with what to do where it is not well.

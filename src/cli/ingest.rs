@@ -163,6 +163,7 @@ async fn follow(
     bar: &ProgressBar,
     left: &AtomicU64,
 ) -> Result<Status, CliError> {
+    let mut shown = None;
     loop {
         let status: Status = client.get(&["ingest", "status", run]).await?;
         left.store(status.eta_ms.unwrap_or(UNKNOWN), Ordering::Relaxed);
@@ -175,11 +176,20 @@ async fn follow(
         let now = status.message.as_ref().or(status.current_file.as_ref());
         bar.set_message(now.map(|now| print::name(now)).unwrap_or_default());
         match status.state {
-            State::Queued | State::Scanning | State::Embedding => tokio::time::sleep(POLL).await,
+            State::Queued | State::Scanning | State::Embedding => {}
+            // Said already.
+            State::Completed | State::Skipped if shown.is_some() && status.message == shown => {
+                return Ok(Status { message: None, ..status });
+            }
             State::Completed | State::Skipped | State::Cancelled | State::Error => {
                 return Ok(status);
             }
         }
+        if bar.is_hidden() && status.message.is_some() && status.message != shown {
+            shown = status.message;
+            print::note(shown.as_deref().unwrap_or_default())?;
+        }
+        tokio::time::sleep(POLL).await;
     }
 }
 

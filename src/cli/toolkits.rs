@@ -100,7 +100,7 @@ async fn list(scoped: &Scoped<'_>) -> Result<(), CliError> {
     warn(&warnings)?;
     if toolkits.is_empty() {
         return print::note(
-            "there are no toolkits: `codeinfo mcp add NAME -- COMMAND` adds one; see docs/toolkits.md",
+            "there are no toolkits: `codeinfo mcp add NAME -- COMMAND` adds one; `codeinfo docs toolkits` says more",
         );
     }
     align_toolkits(&toolkits).iter().try_for_each(|text| print::line(text))

@@ -145,7 +145,7 @@ fn broken(words: &str) -> Unavailable {
         words => format!("the sandbox of the model's shell does not work: {words}"),
     };
     let hint = "every command of the model fails, so it answers from search results alone; allow \
-                user namespaces on this machine (docs/containers.md says how), or, where a \
+                user namespaces on this machine (`codeinfo docs containers` says how), or, where a \
                 container is the fence, set CODEX_SANDBOX=danger-full-access";
     Unavailable { reason, hint: hint.to_owned() }
 }

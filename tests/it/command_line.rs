@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::support::{
     codex,
-    process::{Environment, Program, begin, fresh, run, signal},
+    process::{Environment, Program, begin, fresh, run, signal, within},
 };
 
 /// No Codex anywhere, so that nothing of this machine's user is touched.
@@ -488,4 +488,83 @@ async fn the_log_names_the_address_that_is_bound_and_the_banner_one_that_can_be_
         }
     };
     assert!(line.contains(&format!("main.address=0.0.0.0:{port}")), "{line}");
+}
+
+#[tokio::test]
+async fn documents_are_printed_by_name() {
+    let data = fresh();
+    let (code, listed, _) = codeinfo(data.path(), &["docs"]).await;
+    assert!(code == Some(0) && listed.contains("\nsettings    "), "{listed}");
+    for name in ["settings", "settings.md", "docs/settings.md"] {
+        let (code, page, _) = codeinfo(data.path(), &["docs", name]).await;
+        assert!(code == Some(0) && page.contains("`DATA_DIR`"), "{page}");
+    }
+    let (code, _, said) = codeinfo(data.path(), &["docs", "nothing"]).await;
+    let advice = "codeinfo: there is no page `nothing`; `codeinfo docs` lists the pages\n";
+    assert_eq!((code, said.as_str()), (Some(2), advice));
+    // What help texts name is there.
+    let (_, help, _) = codeinfo(data.path(), &["help"]).await;
+    assert!(!help.contains(".md"), "{help}");
+}
+
+/// Runs a command line where the data folder cannot be written, as on a read-only file system.
+#[cfg(target_os = "linux")]
+async fn run_read_only(data: &Path, line: &str) -> (Option<i32>, String, String) {
+    let temporary = fresh();
+    let mut command = within(tokio::process::Command::new("unshare"), data, &without_codex());
+    command.env("TMPDIR", temporary.path());
+    let script = format!(
+        "mount --bind $DATA_DIR $DATA_DIR && mount -o remount,bind,ro $DATA_DIR && exec {} {line}",
+        env!("CARGO_BIN_EXE_codeinfo")
+    );
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+    let output = command.output().await.unwrap();
+    let left: Vec<_> = fs::read_dir(temporary.path()).unwrap().collect();
+    assert!(left.is_empty(), "copies are removed: {left:?}");
+    text(&output)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_index_that_cannot_be_written_is_searched_and_listed() {
+    let (data, repository) = (fresh(), repository());
+    let path = repository.path().to_str().unwrap();
+    codeinfo(data.path(), &["ingest", path]).await;
+    let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
+    assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");
+    assert_eq!(said, "");
+    let (code, listed, said) = run_read_only(data.path(), "repos").await;
+    assert!(code == Some(0) && listed.contains("2 files, 2 chunks"), "{listed}{said}");
+    let (code, _, said) = run_read_only(data.path(), &format!("ingest {path}")).await;
+    assert!(code == Some(1) && said.contains("set `DATA_DIR` to a folder"), "{said}");
+    // A server that runs is asked as ever.
+    let server = Program::serve(data.path(), &[], &without_codex()).await;
+    let (code, found, said) = run_read_only(data.path(), "search relieve pressure").await;
+    assert!(code == Some(0) && found.contains("src/valve.rs"), "{found}{said}");
+    server.terminate().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn doctor_goes_on_after_a_part_that_fails_and_knows_the_machine_and_the_age_of_indexes() {
+    let (data, repository, home) = (fresh(), repository(), fresh());
+    let path = repository.path().to_str().unwrap();
+    codeinfo(data.path(), &["ingest", path, "--name", "boiler"]).await;
+    fs::create_dir(home.path().join(".codex")).unwrap();
+    let mut environment = without_codex();
+    environment.push(("HOME".to_owned(), home.path().display().to_string()));
+    let doctor = async || text(&run(data.path(), &environment, &["doctor"]).await).1;
+    let said = doctor().await;
+    for line in ["ok    git: 2.", "ok    index boiler: 2 files, indexed 2"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    let advice = "note  clients: Codex found without CodeInfo; `codeinfo install` sets it up";
+    assert!(said.contains(advice), "{said}");
+    run(data.path(), &environment, &["install", "codex", "--yes"]).await;
+    assert!(doctor().await.contains("ok    clients: set up for Codex\n"));
+    let (code, said, stderr) = run_read_only(data.path(), "doctor").await;
+    assert_eq!((code, stderr.as_str()), (Some(1), "codeinfo: some checks failed\n"), "{said}");
+    for line in ["ok    PORT", "ok    git: ", "FAIL  server: cannot use the data folder"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
 }

@@ -71,7 +71,7 @@ async fn where_namespaces_are_forbidden_doctor_says_so_and_what_to_do() {
     let (code, said) = doctor(&output);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.starts_with("FAIL  sandbox: the sandbox of the model's shell does not"), "{said}");
-    assert!(said.contains("namespace") && said.contains("docs/containers.md"), "{said}");
+    assert!(said.contains("namespace") && said.contains("`codeinfo docs containers`"), "{said}");
 }
 
 #[tokio::test]

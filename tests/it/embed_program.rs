@@ -211,7 +211,7 @@ async fn who_indexes_while_the_service_is_away_is_told_why_it_takes_so_long() {
     let there = Embeddings::at(address, |_| Reply::Vectors).await;
     let ended = command.wait_with_output().await.unwrap();
     let said = String::from_utf8(ended.stdout).unwrap();
-    assert!(ended.status.success() && said.contains("3 chunks (1 embedded"), "{said}");
+    assert!(ended.status.success() && said.contains("3 chunks (1 new chunk)"), "{said}");
     while let Some(line) = lines.next_line().await.unwrap() {
         assert!(line.starts_with(waiting), "{line}");
     }

@@ -1,0 +1,56 @@
+//! Lets `search` and `repos` read an index in a data folder that cannot be written, by a copy of it.
+
+use std::{
+    fs::{self, File},
+    io::{
+        self,
+        ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem},
+    },
+    path::Path,
+};
+
+use tempfile::TempDir;
+
+use crate::atomic;
+
+/// What makes the index, in the data folder.
+const PARTS: [&str; 2] = ["store", "roots.json"];
+
+/// Copies the index of a data folder that is there and cannot be written; `None` for any other one.
+///
+/// The copy is a data folder for this account alone, in the folder for temporary files, and goes when dropped.
+pub(super) fn copy_unwritable_index(data_dir: &Path) -> io::Result<Option<TempDir>> {
+    let lock = data_dir.join("lock");
+    let opened = atomic::open(&lock, File::options().write(true).create(true).truncate(false));
+    let is_unwritable =
+        opened.is_err_and(|error| matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem));
+    if !is_unwritable || !data_dir.try_exists()? {
+        return Ok(None);
+    }
+    let copy = TempDir::with_prefix("codeinfo-")?;
+    for part in PARTS {
+        copy_tree(&data_dir.join(part), &copy.path().join(part))?;
+    }
+    Ok(Some(copy))
+}
+
+/// Copies a file or folder, if it is there. Links are left out.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let kind = match from.symlink_metadata() {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if kind.is_file() {
+        // Not `fs::copy`, which would keep that it cannot be written.
+        let mut file = atomic::open(from, File::options().read(true))?;
+        io::copy(&mut file, &mut File::create_new(to)?)?;
+    } else if kind.is_dir() {
+        fs::create_dir(to)?;
+        for entry in fs::read_dir(from)? {
+            let name = entry?.file_name();
+            copy_tree(&from.join(&name), &to.join(&name))?;
+        }
+    }
+    Ok(())
+}
